@@ -1,0 +1,45 @@
+# What `cmake --install` puts where, and the CMake package TritonC: once for the installed tree, once for the build tree
+# (find_package(TritonC) with TritonC_DIR set to the build folder).
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# The GPUs have one list, the generator's; the CMake function only checks spellings against it.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS generator/target/gpus.def)
+file(STRINGS generator/target/gpus.def gpu_rows REGEX "^GPU\\(")
+list(TRANSFORM gpu_rows REPLACE "^GPU\\(\"([^\"]+)\".*" "\\1" OUTPUT_VARIABLE TritonC_KNOWN_ARCHITECTURES)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TritonC")
+set(kernels_dir "${CMAKE_INSTALL_DATADIR}/tritonc/kernels")
+
+# The runtime installs itself (runtime/CMakeLists.txt), into the same export set.
+install(TARGETS tritonc EXPORT TritonCTargets)
+install(DIRECTORY kernels/ DESTINATION "${kernels_dir}")
+install(EXPORT TritonCTargets NAMESPACE TritonC:: DESTINATION "${package_dir}")
+export(EXPORT TritonCTargets NAMESPACE TritonC:: FILE "${PROJECT_BINARY_DIR}/TritonCTargets.cmake")
+
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+
+# Installed.
+set(TritonC_KERNELS_DIR "${kernels_dir}")
+configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/installed/TritonCConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}" PATH_VARS TritonC_KERNELS_DIR)
+install(
+  FILES "${PROJECT_BINARY_DIR}/installed/TritonCConfig.cmake" "${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake"
+        cmake/TritonCKernels.cmake
+  DESTINATION "${package_dir}")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# In the build tree.
+set(TritonC_KERNELS_DIR "${PROJECT_SOURCE_DIR}/kernels")
+configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/TritonCConfig.cmake"
+  INSTALL_DESTINATION "${PROJECT_BINARY_DIR}" INSTALL_PREFIX "${PROJECT_BINARY_DIR}" PATH_VARS TritonC_KERNELS_DIR)
+configure_file(cmake/TritonCKernels.cmake "${PROJECT_BINARY_DIR}/TritonCKernels.cmake" COPYONLY)
+
+# Where the set-up script had to fetch ptxas and fatbinary, the tool finds them in its own folder.
+foreach(program IN ITEMS ptxas fatbinary)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}" SYMBOLIC)
+    install(PROGRAMS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
