@@ -1,0 +1,199 @@
+// Builder: makes operations. See builder.h.
+
+#include "ir/builder.h"
+
+namespace tritonc::ir {
+
+Op *Builder::create(Opcode code, std::vector<Value *> operands, std::vector<Type> results) {
+  Op *op = fn_.new_op(code);
+  op->operands = std::move(operands);
+  op->location = location_;
+  op->parent = block_;
+  for (Type &type : results) {
+    Value *value = fn_.new_value(std::move(type));
+    value->op = op;
+    value->index = int(op->results.size());
+    op->results.push_back(value);
+  }
+  block_->ops.insert(block_->ops.begin() + at_++, op);
+  return op;
+}
+
+Value *Builder::constant(Type scalar, int64_t value) {
+  if (is_float(scalar.elem))
+    return constant_number(scalar, double(value));
+  Op *op = create(Opcode::constant_, {}, {scalar});
+  op->set("value", value);
+  return op->result();
+}
+
+Value *Builder::constant_number(Type scalar, double value) {
+  Op *op = create(Opcode::constant_, {}, {scalar});
+  op->set("number", value);
+  return op->result();
+}
+
+Value *Builder::filled(Type type, double value) {
+  Type scalar = Type::scalar(type.elem);
+  Value *one = is_float(type.elem) ? constant_number(scalar, value) : constant(scalar, int64_t(value));
+  return type.is_tile() ? splat(one, type.shape) : one;
+}
+
+Value *Builder::program_id(int axis) {
+  Op *op = create(Opcode::program_id_, {}, {Type::scalar(Elem::i32)});
+  op->set("axis", int64_t(axis));
+  return op->result();
+}
+
+Value *Builder::num_programs(int axis) {
+  Op *op = create(Opcode::num_programs_, {}, {Type::scalar(Elem::i32)});
+  op->set("axis", int64_t(axis));
+  return op->result();
+}
+
+Value *Builder::range(int64_t start, int64_t count) {
+  Op *op = create(Opcode::range_, {}, {Type::tile(Elem::i32, {count})});
+  op->set("start", start);
+  return op->result();
+}
+
+Value *Builder::splat(Value *scalar, Shape shape) {
+  return create(Opcode::splat_, {scalar}, {scalar->type.with_shape(std::move(shape))})->result();
+}
+
+Value *Builder::expand(Value *tile, int axis) {
+  Shape shape = tile->type.shape;
+  shape.insert(shape.begin() + axis, 1);
+  Op *op = create(Opcode::expand_, {tile}, {tile->type.with_shape(std::move(shape))});
+  op->set("axis", int64_t(axis));
+  return op->result();
+}
+
+Value *Builder::broadcast(Value *tile, Shape shape) {
+  return create(Opcode::broadcast_, {tile}, {tile->type.with_shape(std::move(shape))})->result();
+}
+
+Value *Builder::trans(Value *tile, std::vector<int64_t> perm) {
+  Shape shape;
+  for (int64_t from : perm)
+    shape.push_back(tile->type.shape[from]);
+  Op *op = create(Opcode::trans_, {tile}, {tile->type.with_shape(std::move(shape))});
+  op->set("perm", std::move(perm));
+  return op->result();
+}
+
+Value *Builder::reshape(Value *tile, Shape shape) {
+  return create(Opcode::reshape_, {tile}, {tile->type.with_shape(std::move(shape))})->result();
+}
+
+Value *Builder::unary(Opcode code, Value *a) { return create(code, {a}, {a->type})->result(); }
+
+Value *Builder::binary(Opcode code, Value *a, Value *b) {
+  return create(code, {a, b}, {a->type})->result();
+}
+
+Value *Builder::cmp(std::string pred, Value *a, Value *b) {
+  Type type = a->type.with_elem(Elem::i1);
+  type.kind = Type::Kind::value;
+  Op *op = create(Opcode::cmp_, {a, b}, {type});
+  op->set("pred", std::move(pred));
+  return op->result();
+}
+
+Value *Builder::select(Value *condition, Value *a, Value *b) {
+  return create(Opcode::select_, {condition, a, b}, {a->type})->result();
+}
+
+Value *Builder::cast(Value *a, Elem elem, bool is_unsigned) {
+  Op *op = create(Opcode::cast_, {a}, {a->type.with_elem(elem)});
+  if (is_unsigned)
+    op->set("unsigned", int64_t(1));
+  return op->result();
+}
+
+Value *Builder::bitcast(Value *a, Elem elem) {
+  return create(Opcode::bitcast_, {a}, {a->type.with_elem(elem)})->result();
+}
+
+Value *Builder::addptr(Value *pointer, Value *offset) {
+  return create(Opcode::addptr_, {pointer, offset}, {pointer->type})->result();
+}
+
+Value *Builder::load(Value *pointers, Value *mask, Value *other) {
+  std::vector<Value *> operands = {pointers};
+  if (mask)
+    operands.push_back(mask);
+  if (other)
+    operands.push_back(other);
+  Type type = Type::tile(pointers->type.elem, pointers->type.shape);
+  return create(Opcode::load_, std::move(operands), {type})->result();
+}
+
+Op *Builder::store(Value *pointers, Value *value, Value *mask) {
+  std::vector<Value *> operands = {pointers, value};
+  if (mask)
+    operands.push_back(mask);
+  return create(Opcode::store_, std::move(operands));
+}
+
+Value *Builder::dot(Value *a, Value *b, Value *acc) {
+  return create(Opcode::dot_, {a, b, acc}, {acc->type})->result();
+}
+
+Value *Builder::reduce(Value *tile, int axis, std::string kind) {
+  Shape shape = tile->type.shape;
+  shape.erase(shape.begin() + axis);
+  Op *op = create(Opcode::reduce_, {tile}, {tile->type.with_shape(std::move(shape))});
+  op->set("axis", int64_t(axis));
+  op->set("op", std::move(kind));
+  return op->result();
+}
+
+namespace {
+
+Block *add_block(Function &fn, Op *op, const std::vector<Type> &types) {
+  Block *block = fn.new_block(op);
+  for (const Type &type : types) {
+    Value *argument = fn.new_value(type);
+    argument->block = block;
+    argument->index = int(block->arguments.size());
+    block->arguments.push_back(argument);
+  }
+  op->blocks.push_back(block);
+  return block;
+}
+
+std::vector<Type> types_of(const std::vector<Value *> &values) {
+  std::vector<Type> types;
+  for (const Value *value : values)
+    types.push_back(value->type);
+  return types;
+}
+
+} // namespace
+
+Op *Builder::while_loop(std::vector<Value *> carried) {
+  std::vector<Type> types = types_of(carried);
+  Op *op = create(Opcode::while_loop_, std::move(carried), types);
+  add_block(fn_, op, types);
+  add_block(fn_, op, types);
+  return op;
+}
+
+Op *Builder::for_loop(Value *trips, std::vector<Value *> carried) {
+  std::vector<Type> types = types_of(carried);
+  carried.insert(carried.begin(), trips);
+  Op *op = create(Opcode::for_loop_, std::move(carried), types);
+  types.insert(types.begin(), Type::scalar(Elem::i32));
+  add_block(fn_, op, types);
+  return op;
+}
+
+Op *Builder::if_else(Value *condition, std::vector<Type> results) {
+  Op *op = create(Opcode::if_else_, {condition}, std::move(results));
+  add_block(fn_, op, {});
+  add_block(fn_, op, {});
+  return op;
+}
+
+} // namespace tritonc::ir

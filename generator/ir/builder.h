@@ -1,0 +1,83 @@
+// Builder: makes operations one after another at a place in a function.
+//
+// Result types follow from operands where they can; the methods with a type argument are the ones
+// where they can't. Nothing is folded here: passes do that.
+
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc::ir {
+
+class Builder {
+public:
+  /// Appends to `block`.
+  Builder(Function &fn, Block *block) : fn_(fn), block_(block), at_(block->ops.size()) {}
+  /// Inserts before position `at` of `block`.
+  Builder(Function &fn, Block *block, size_t at) : fn_(fn), block_(block), at_(at) {}
+  /// Inserts before `op`.
+  static Builder before(Function &fn, Op *op) {
+    return Builder(fn, op->parent, op->parent->position_of(op));
+  }
+  static Builder after(Function &fn, Op *op) {
+    return Builder(fn, op->parent, op->parent->position_of(op) + 1);
+  }
+
+  Function &function() { return fn_; }
+  Block *block() { return block_; }
+  size_t position() const { return at_; }
+  void set_location(Location location) { location_ = location; }
+
+  /// The general form; the others are short for it.
+  Op *create(Opcode code, std::vector<Value *> operands, std::vector<Type> results = {});
+
+  Value *constant(Type scalar, int64_t value); // for floats: that number
+  Value *constant_number(Type scalar, double value);
+  Value *i32(int64_t value) { return constant(Type::scalar(Elem::i32), value); }
+  Value *i64(int64_t value) { return constant(Type::scalar(Elem::i64), value); }
+  /// A scalar or tile of `type`, all elements equal to `value`.
+  Value *filled(Type type, double value);
+  Value *program_id(int axis);
+  Value *num_programs(int axis);
+  Value *range(int64_t start, int64_t count);
+
+  Value *splat(Value *scalar, Shape shape);
+  Value *expand(Value *tile, int axis);
+  Value *broadcast(Value *tile, Shape shape);
+  Value *trans(Value *tile, std::vector<int64_t> perm);
+  Value *reshape(Value *tile, Shape shape);
+
+  Value *unary(Opcode code, Value *a);
+  Value *binary(Opcode code, Value *a, Value *b);
+  Value *add(Value *a, Value *b) { return binary(Opcode::add_, a, b); }
+  Value *sub(Value *a, Value *b) { return binary(Opcode::sub_, a, b); }
+  Value *mul(Value *a, Value *b) { return binary(Opcode::mul_, a, b); }
+  Value *cmp(std::string pred, Value *a, Value *b);
+  Value *select(Value *condition, Value *a, Value *b);
+  /// To another element type, the shape stays; `is_unsigned` says how integers are read.
+  Value *cast(Value *a, Elem elem, bool is_unsigned = false);
+  Value *bitcast(Value *a, Elem elem);
+
+  Value *addptr(Value *pointer, Value *offset);
+  Value *load(Value *pointers, Value *mask = nullptr, Value *other = nullptr);
+  Op *store(Value *pointers, Value *value, Value *mask = nullptr);
+  Value *dot(Value *a, Value *b, Value *acc);
+  Value *reduce(Value *tile, int axis, std::string op);
+
+  /// Loops and branches come with empty blocks whose arguments exist; fill them with other builders
+  /// and end them with `condition`, `yield`.
+  Op *while_loop(std::vector<Value *> carried);
+  Op *for_loop(Value *trips, std::vector<Value *> carried);
+  Op *if_else(Value *condition, std::vector<Type> results);
+  Op *condition(Value *value) { return create(Opcode::condition_, {value}); }
+  Op *yield(std::vector<Value *> values) { return create(Opcode::yield_, std::move(values)); }
+  Op *return_op() { return create(Opcode::return_, {}); }
+
+private:
+  Function &fn_;
+  Block *block_;
+  size_t at_;
+  Location location_;
+};
+
+} // namespace tritonc::ir

@@ -1,0 +1,28 @@
+// The text form of tile IR, for people, tests and --print-after.
+//
+//     layout #0 [64,64] reg (0,1) (8,0) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0)
+//     func @scale(%x: ptr<f32> aligned 16, %n: i32 multiple_of 8) warps 2 {
+//       %p = program_id {axis = 0} : i32
+//       %sum = for_loop %n, %zero : f32[64,64] #0 {
+//         (%t: i32, %acc: f32[64,64] #0)
+//         ...
+//         yield %next
+//       }
+//       return
+//     }
+//
+// One operation a line: results, name, operands, attributes, result types, blocks. Names of values
+// are kept where the source has one and made unique; the others are numbers.
+
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc::ir {
+
+std::string print(const Function &fn);
+
+/// One operation on one line (blocks as `{...}`), for messages.
+std::string print(const Op &op);
+
+} // namespace tritonc::ir

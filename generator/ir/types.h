@@ -1,0 +1,73 @@
+// Types of tile IR values.
+//
+// A type is a scalar or a tile of one of four kinds: numbers, pointers to numbers, a view (the
+// affine form of a pointer tile: one base, one stride per axis, never materialised) and a buffer in
+// shared memory. Integers have no sign; the operations do. Where each element of a tile lives is its
+// layout, which is empty until the passes assign one.
+
+#pragma once
+
+#include "ir/linear_layout.h"
+
+#include <memory>
+#include <string>
+
+namespace tritonc::ir {
+
+enum class Elem : uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, f64, e4m3, e5m2 };
+
+/// Size in bits; i1 counts 1.
+int bits_of(Elem elem);
+int bytes_of(Elem elem); // in memory; i1 takes 1
+bool is_float(Elem elem);
+inline bool is_integer(Elem elem) { return !is_float(elem); }
+const char *name_of(Elem elem);
+std::optional<Elem> elem_named(std::string_view name);
+
+struct Type {
+  enum class Kind : uint8_t { value, pointer, view, shared };
+
+  Kind kind = Kind::value;
+  Elem elem = Elem::i32;
+  Shape shape;                                // empty: a scalar. shared: axis 0 counts the slots
+  std::shared_ptr<const LinearLayout> layout; // null: not assigned, or a scalar
+
+  bool is_tile() const { return !shape.empty(); }
+  bool is_scalar() const { return shape.empty(); }
+  bool is_pointer() const { return kind == Kind::pointer; }
+  bool is_view() const { return kind == Kind::view; }
+  bool is_shared() const { return kind == Kind::shared; }
+  bool is_number() const { return kind == Kind::value; }
+  int rank() const { return int(shape.size()); }
+  int64_t elements() const { return element_count(shape); }
+
+  /// Same kind, element, shape and layout.
+  bool operator==(const Type &other) const;
+  /// Like ==, but layouts may differ.
+  bool same_but_layout(const Type &other) const {
+    return kind == other.kind && elem == other.elem && shape == other.shape;
+  }
+
+  Type with_shape(Shape s) const { return {kind, elem, std::move(s), nullptr}; }
+  Type with_elem(Elem e) const { return {kind, e, shape, layout}; }
+  Type with_layout(LinearLayout l) const {
+    return {kind, elem, shape, std::make_shared<const LinearLayout>(std::move(l))};
+  }
+  Type with_layout(std::shared_ptr<const LinearLayout> l) const { return {kind, elem, shape, l}; }
+  Type without_layout() const { return {kind, elem, shape, nullptr}; }
+
+  static Type scalar(Elem elem) { return {Kind::value, elem, {}, nullptr}; }
+  static Type tile(Elem elem, Shape shape) { return {Kind::value, elem, std::move(shape), nullptr}; }
+  static Type pointer(Elem elem, Shape shape = {}) {
+    return {Kind::pointer, elem, std::move(shape), nullptr};
+  }
+  static Type view(Elem elem, Shape shape) { return {Kind::view, elem, std::move(shape), nullptr}; }
+  static Type shared(Elem elem, Shape shape) {
+    return {Kind::shared, elem, std::move(shape), nullptr};
+  }
+};
+
+/// `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`, `shared<f16>[2,128,64]`; no layout.
+std::string text_of(const Type &type);
+
+} // namespace tritonc::ir

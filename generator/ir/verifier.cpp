@@ -1,0 +1,398 @@
+// The rules of tile IR. See verifier.h.
+//
+// Tested by tests/ir/verifier_test.cpp.
+
+#include "ir/printer.h"
+#include "ir/verifier.h"
+
+#include <bit>
+#include <set>
+
+namespace tritonc::ir {
+namespace {
+
+// Whether the bases reach every index: their rank over GF(2) is the number of index bits.
+bool covers(const LinearLayout &layout) {
+  std::vector<FlatIndex> bases = layout.offset;
+  for (const auto *part : {&layout.reg, &layout.lane, &layout.warp})
+    bases.insert(bases.end(), part->begin(), part->end());
+  int bits = log2_exact(element_count(layout.shape)), rank = 0;
+  for (int bit = 0; bit < bits; bit++) {
+    size_t pivot = rank;
+    while (pivot < bases.size() && !(bases[pivot] >> bit & 1))
+      pivot++;
+    if (pivot == bases.size())
+      return false;
+    std::swap(bases[rank], bases[pivot]);
+    for (size_t i = 0; i < bases.size(); i++)
+      if (i != size_t(rank) && (bases[i] >> bit & 1))
+        bases[i] ^= bases[rank];
+    rank++;
+  }
+  return true;
+}
+
+struct Verifier {
+  const Function &fn;
+  std::string errors;
+  std::set<const Value *> available;
+  std::set<const LinearLayout *> checked_layouts;
+  const Op *current = nullptr;
+
+  void check(bool holds, const std::string &rule) {
+    if (!holds)
+      errors += (current ? print(*current) : "@" + fn.name) + ": " + rule + "\n";
+  }
+
+  void type(const Type &type) {
+    int64_t elements = 1;
+    check(type.rank() <= 5 + type.is_shared(), "a tile has at most 5 axes");
+    for (const int64_t &extent : type.shape) {
+      bool slots = type.is_shared() && &extent == &type.shape[0]; // of a ring: any number
+      bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
+      check(power || slots, "extents are powers of two");
+      check(extent > 0 || !slots, "a buffer has at least one slot");
+      if (!power && !slots)
+        return;
+      elements *= extent;
+      check(elements <= 1 << 20, "a tile has at most 2^20 elements");
+    }
+    if (!type.layout)
+      return;
+    Shape shape = type.shape;
+    if (type.is_shared())
+      shape.erase(shape.begin());
+    check(type.layout->shape == shape, "the layout has the shape of the tile");
+    if (type.layout->shape == shape && checked_layouts.insert(type.layout.get()).second)
+      check(covers(*type.layout), "the layout covers the tile");
+    check(type.layout->is_shared() == type.is_shared() || elements == 1,
+          "registers and shared memory have layouts of their own kind");
+  }
+
+  void yields(const Block &block, Opcode terminator, const std::vector<Value *> &wanted) {
+    const Op *last = block.terminator();
+    if (!last || !last->is(terminator))
+      return check(false, "a block ends in `" + std::string(info(terminator).name) + "`");
+    if (terminator != Opcode::yield_)
+      return;
+    check(last->operands.size() == wanted.size(), "`yield` gives as many values as there are results");
+    for (size_t i = 0; i < wanted.size() && i < last->operands.size(); i++)
+      check(last->operand(i)->type == wanted[i]->type, "`yield` gives the types of the results");
+  }
+
+  // The carried values: operands from `first`, block arguments from `skip`, results.
+  void carried(const Op &op, size_t first, const Block &block, size_t skip) {
+    size_t count = op.results.size();
+    check(op.operands.size() == first + count && block.arguments.size() == skip + count,
+          "operands, arguments and results are the carried values");
+    for (size_t i = 0; i < count && op.operands.size() == first + count &&
+                       block.arguments.size() == skip + count;
+         i++)
+      check(op.operand(first + i)->type == op.results[i]->type &&
+                block.arguments[skip + i]->type == op.results[i]->type,
+            "a carried value keeps its type");
+  }
+
+  void same_types(const Op &op, size_t first) {
+    for (size_t i = first; i < op.operands.size(); i++)
+      check(op.operand(i)->type == op.result()->type, "operands and result have one type");
+  }
+
+  static bool same_layout(const Type &a, const Type &b) {
+    if (!a.layout || !b.layout)
+      return a.layout == b.layout;
+    return *a.layout == *b.layout;
+  }
+
+  void elementwise(const Op &op) {
+    const Type &result = op.result()->type;
+    for (const Value *operand : op.operands)
+      check(operand->type.shape == result.shape && same_layout(operand->type, result),
+            "operands and result have one shape and layout");
+  }
+
+  // Only moves, repeats or combines elements.
+  void keeps_elements(const Op &op) {
+    const Type &from = op.operand(0)->type, &to = op.result()->type;
+    check(from.kind == to.kind && from.elem == to.elem, "elements stay what they are");
+  }
+
+  void expand(const Op &op) {
+    Shape shape = op.operand(0)->type.shape;
+    size_t axis = size_t(op.integer("axis", -1));
+    bool inside = axis <= shape.size();
+    if (inside)
+      shape.insert(shape.begin() + axis, 1);
+    check(inside && shape == op.result()->type.shape, "one axis of extent 1 is added, at {axis}");
+  }
+
+  void reduce(const Op &op) {
+    Shape shape = op.operand(0)->type.shape;
+    size_t axis = size_t(op.integer("axis", -1));
+    bool inside = axis < shape.size();
+    if (inside)
+      shape.erase(shape.begin() + axis);
+    check(inside && shape == op.result()->type.shape, "the result is the tile without {axis}");
+    std::string_view how = op.text("op");
+    check(how == "add" || how == "min" || how == "max", "{op} is one of add, min, max");
+  }
+
+  void compare(const Op &op) {
+    check(op.operand(0)->type == op.operand(1)->type && op.result()->type.elem == Elem::i1,
+          "compares values of one type to i1");
+    static const std::set<std::string_view> known = {"eq", "ne",  "lt",  "le",  "gt",
+                                                     "ge", "ult", "ule", "ugt", "uge"};
+    check(known.count(op.text("pred")), "{pred} is one of eq ne lt le gt ge ult ule ugt uge");
+    elementwise(op);
+  }
+
+  // Buffer and slot of an access to shared memory, from operand `first` on.
+  bool buffer(const Op &op, size_t first) {
+    bool shared = op.operand(first)->type.is_shared();
+    check(shared, "shared memory is accessed through a buffer");
+    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a slot is an i32");
+    return shared;
+  }
+
+  void into_buffer(const Op &op) {
+    const Type &tile = op.operand(0)->type;
+    if (op.is(Opcode::async_copy_)) {
+      check(tile.is_view(), "async_copy reads a view");
+      check(op.operand(3)->type == Type::scalar(Elem::i1), "whether to copy is a scalar i1");
+      if (const Value *mask = op.operand_or_null(4))
+        check(mask->type.elem == Elem::i1 &&
+                  (mask->type.is_scalar() || mask->type.shape == tile.shape),
+              "a mask is i1, a scalar or of the shape of the pointers");
+    }
+    if (!buffer(op, 1))
+      return;
+    const Type &into = op.operand(1)->type;
+    check(tile.elem == into.elem && tile.shape == Shape(into.shape.begin() + 1, into.shape.end()),
+          "the tile fits the slots of the buffer");
+  }
+
+  void from_buffer(const Op &op) {
+    if (!buffer(op, 0))
+      return;
+    const Type &from = op.operand(0)->type, &tile = op.result()->type;
+    std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+    size_t rank = tile.shape.size();
+    bool fits = tile.elem == from.elem && from.shape.size() == rank + 1 && perm.size() == rank &&
+                origin.size() == rank && std::set(perm.begin(), perm.end()).size() == rank;
+    for (size_t d = 0; fits && d < rank; d++)
+      fits = perm[d] >= 0 && size_t(perm[d]) < rank && origin[d] >= 0 &&
+             origin[d] + tile.shape[d] <= from.shape[size_t(perm[d]) + 1];
+    check(fits, "the tile lies inside of a slot");
+  }
+
+  void memory(const Op &op, size_t value_operands) {
+    const Type &pointers = op.operand(0)->type;
+    check(pointers.is_pointer() || pointers.is_view(), "memory is accessed through pointers");
+    size_t mask = 1 + value_operands;
+    if (const Value *m = op.operand_or_null(mask))
+      check(m->type.elem == Elem::i1 &&
+                (m->type.is_scalar() || m->type.shape == pointers.shape),
+            "a mask is i1, a scalar or of the shape of the pointers");
+    const Type &value = op.results.empty() ? op.operand(1)->type : op.result()->type;
+    check(value.elem == pointers.elem && value.shape == pointers.shape && value.is_number(),
+          "the value has the pointers' shape and element type");
+    if (op.is(Opcode::load_) && op.operands.size() == 3)
+      check(op.operand(2)->type == value, "the alternative has the type of the value");
+  }
+
+  void broadcast(const Op &op) {
+    const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
+    bool fits = from.size() == to.size();
+    for (size_t d = 0; fits && d < from.size(); d++)
+      fits = from[d] == to[d] || from[d] == 1;
+    check(fits, "only axes of extent 1 are repeated");
+  }
+
+  void dot(const Op &op) {
+    const Shape &a = op.operand(0)->type.shape, &b = op.operand(1)->type.shape;
+    const Shape &c = op.operand(2)->type.shape;
+    check(a.size() == 2 && b.size() == 2 && c.size() == 2 && a[1] == b[0] && a[0] == c[0] &&
+              b[1] == c[1],
+          "[M,K] times [K,N] plus [M,N]");
+    check(op.operand(0)->type.elem == op.operand(1)->type.elem, "both factors have one element type");
+    check(op.operand(2)->type == op.result()->type, "the sum has the type of the result");
+  }
+
+  void trans(const Op &op) {
+    std::vector<int64_t> perm = op.list("perm");
+    const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
+    std::set<int64_t> seen(perm.begin(), perm.end());
+    bool fits = perm.size() == from.size() && to.size() == from.size() &&
+                seen.size() == from.size() && *seen.begin() == 0 &&
+                *seen.rbegin() == int64_t(from.size()) - 1;
+    for (size_t d = 0; fits && d < perm.size(); d++)
+      fits = to[d] == from[perm[d]];
+    check(fits, "{perm} permutes the axes");
+  }
+
+  void operation(const Op &op) {
+    switch (op.code) {
+    case Opcode::constant_:
+      return check(op.result()->type.is_scalar() &&
+                       op.has(is_float(op.result()->type.elem) ? "number" : "value"),
+                   "an integer has {value}, a floating-point constant {number}");
+    case Opcode::program_id_:
+    case Opcode::num_programs_:
+      return check(op.result()->type == Type::scalar(Elem::i32) && op.integer("axis", -1) >= 0 &&
+                       op.integer("axis") <= 2,
+                   "an i32 for {axis} 0, 1 or 2");
+    case Opcode::range_:
+      return check(op.result()->type.same_but_layout(
+                       Type::tile(Elem::i32, {op.result()->type.elements()})),
+                   "a range is an i32 tile of one axis");
+    case Opcode::splat_:
+      keeps_elements(op);
+      return check(op.operand(0)->type.is_scalar(), "only a scalar is splat");
+    case Opcode::expand_:
+      keeps_elements(op);
+      return expand(op);
+    case Opcode::broadcast_:
+      keeps_elements(op);
+      return broadcast(op);
+    case Opcode::trans_:
+      keeps_elements(op);
+      return trans(op);
+    case Opcode::reshape_:
+      keeps_elements(op);
+      return check(op.result()->type.elements() == op.operand(0)->type.elements(),
+                   "the number of elements stays");
+    case Opcode::cmp_:
+      return compare(op);
+    case Opcode::select_:
+      check(op.operand(0)->type.elem == Elem::i1 &&
+                (op.operand(0)->type.is_scalar() ||
+                 op.operand(0)->type.shape == op.result()->type.shape),
+            "the condition is i1, a scalar or of the result's shape");
+      return same_types(op, 1);
+    case Opcode::cast_:
+    case Opcode::bitcast_:
+      return elementwise(op);
+    case Opcode::addptr_:
+      check(op.operand(0)->type == op.result()->type && op.result()->type.is_pointer() &&
+                is_integer(op.operand(1)->type.elem),
+            "a pointer plus an integer is such a pointer");
+      return elementwise(op);
+    case Opcode::view_:
+      check(op.operand(0)->type == Type::pointer(op.result()->type.elem), "a view has one base");
+      check(op.operands.size() == 2 + size_t(op.result()->type.rank()), "one stride per axis");
+      for (size_t i = 1; i < op.operands.size(); i++)
+        check(op.operand(i)->type == Type::scalar(Elem::i64), "offset and strides are i64");
+      return;
+    case Opcode::load_:
+      return memory(op, 0);
+    case Opcode::store_:
+      return memory(op, 1);
+    case Opcode::dot_:
+      return dot(op);
+    case Opcode::reduce_:
+      keeps_elements(op);
+      return reduce(op);
+    case Opcode::while_loop_:
+      carried(op, 0, *op.blocks[0], 0);
+      carried(op, 0, *op.blocks[1], 0);
+      yields(*op.blocks[0], Opcode::condition_, {});
+      return yields(*op.blocks[1], Opcode::yield_, op.results);
+    case Opcode::for_loop_:
+      check(op.operand(0)->type == Type::scalar(Elem::i32), "the trip count is an i32");
+      check(!op.blocks[0]->arguments.empty() &&
+                op.blocks[0]->arguments[0]->type == Type::scalar(Elem::i32),
+            "the counter is an i32");
+      carried(op, 1, *op.blocks[0], 1);
+      return yields(*op.blocks[0], Opcode::yield_, op.results);
+    case Opcode::if_else_:
+      check(op.operand(0)->type == Type::scalar(Elem::i1), "the condition is a scalar i1");
+      yields(*op.blocks[0], Opcode::yield_, op.results);
+      return yields(*op.blocks[1], Opcode::yield_, op.results);
+    case Opcode::condition_:
+      return check(op.operand(0)->type == Type::scalar(Elem::i1), "the condition is a scalar i1");
+    case Opcode::shared_alloc_:
+      return check(op.result()->type.is_shared(), "allocates a buffer");
+    case Opcode::ring_slot_:
+      return check(op.integer("slots") > 0, "a ring has slots");
+    case Opcode::shared_store_:
+    case Opcode::async_copy_:
+      return into_buffer(op);
+    case Opcode::shared_load_:
+      return from_buffer(op);
+    case Opcode::convert_layout_:
+      return check(op.operand(0)->type.same_but_layout(op.result()->type),
+                   "only the layout changes");
+    default:
+      break;
+    }
+    bool arithmetic = op.code >= Opcode::add_ && op.code <= Opcode::sqrt_;
+    if (arithmetic)
+      same_types(op, 0);
+  }
+
+  // Loops and branches have any number of results.
+  static bool right_results(const Op &op) {
+    switch (info(op.code).effect) {
+    case Effect::write:
+    case Effect::shared_write:
+    case Effect::sync:
+      return op.results.empty();
+    case Effect::control:
+      return !op.blocks.empty() || op.results.empty();
+    default:
+      return op.results.size() == 1;
+    }
+  }
+
+  void block(const Block &block) {
+    std::vector<const Value *> here(block.arguments.begin(), block.arguments.end());
+    available.insert(here.begin(), here.end());
+    for (const Value *argument : block.arguments)
+      type(argument->type);
+    for (const Op *op : block.ops) {
+      current = op;
+      const OpInfo &rules = info(op->code);
+      int count = int(op->operands.size());
+      check(count >= rules.least_operands &&
+                (rules.most_operands < 0 || count <= rules.most_operands),
+            "wrong number of operands");
+      check(right_results(*op), "wrong number of results");
+      check(int(op->blocks.size()) == rules.regions, "wrong number of blocks");
+      check(op->parent == &block, "the parent link is wrong");
+      for (const Value *operand : op->operands)
+        check(available.count(operand), "an operand is not available here");
+      bool terminator = op->is(Opcode::yield_) || op->is(Opcode::condition_) ||
+                        op->is(Opcode::return_);
+      check(terminator == (op == block.ops.back()), "a block has one terminator, at its end");
+      if (!errors.empty())
+        break; // the rules below rely on those above
+      for (const Block *inner : op->blocks)
+        this->block(*inner);
+      current = op;
+      for (const Value *result : op->results)
+        type(result->type);
+      if (errors.empty())
+        operation(*op);
+      for (const Value *result : op->results) {
+        available.insert(result);
+        here.push_back(result);
+      }
+    }
+    for (const Value *value : here)
+      available.erase(value);
+  }
+};
+
+} // namespace
+
+std::string verify(const Function &fn) {
+  Verifier verifier{fn, {}, {}, {}, nullptr};
+  for (const Parameter &parameter : fn.parameters)
+    verifier.available.insert(parameter.value);
+  verifier.block(*fn.body);
+  if (verifier.errors.empty() && (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))
+    return "@" + fn.name + ": a function ends in `return`\n";
+  return verifier.errors;
+}
+
+} // namespace tritonc::ir

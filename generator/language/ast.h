@@ -1,0 +1,203 @@
+// The syntax tree of Triton-C: plain structs, made by the parser, completed by the checker.
+//
+// One struct for all expressions and one for all statements, with a kind; which members a kind uses
+// stands beside it. After checking, every expression has a type, names have their variables, and
+// `convert` nodes stand wherever a value changes its type or shape, so that the operands of an
+// operation agree exactly.
+//
+// The tree, the parser and the checker are in tritonc::ast: the launch plan has an Expr of its own.
+
+#pragma once
+
+#include "language/types.h"
+#include "source/diagnostics.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tritonc::ast {
+
+struct Expr;
+using ExprPtr = std::unique_ptr<Expr>;
+
+struct Variable {
+  std::string name;
+  Type type;
+  Location at;
+  bool is_parameter = false;
+  int index = 0; // in Program::variables
+};
+
+/// A type as it is written; extents are constant expressions, known after checking.
+struct TypeName {
+  Type type; // without the shape until it is checked
+  std::vector<ExprPtr> extents;
+  Range range;
+};
+
+enum class Operator : uint8_t {
+  none,
+  plus,
+  minus,
+  bit_not,
+  logical_not, // unary; minus is also binary
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  shift_left,
+  shift_right,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_xor,
+  bit_or,
+  logical_and,
+  logical_or,
+};
+const char *spelling_of(Operator op);
+bool is_comparison(Operator op);
+
+/// One position of a subscript.
+struct Subscript {
+  enum class Kind : uint8_t { keep, newaxis, sum, max, min, axis, index };
+  Kind kind = Kind::keep;
+  ExprPtr axis; // of Kind::axis, `^axis`, and Kind::index, which the checker refuses
+  Location at;
+};
+
+struct Expr {
+  enum class Kind : uint8_t {
+    error,       // reported already
+    integer,     // integer
+    real,        // real
+    boolean,     // integer
+    name,        // text, variable
+    unary,       // op, operands[0]
+    transpose,   // ^operands[0]
+    deref,       // *operands[0], *?(operands[1]) operands[0]
+    binary,      // op, operands[0], operands[1]
+    matmul,      // operands[0] @ operands[1]
+    range,       // operands[0] ... operands[1]
+    conditional, // operands[0] ? operands[1] : operands[2]
+    assign,      // operands[0] = operands[1]; is_postfix: the value is the old one
+    current,     // in the value of a compound assignment: what the target holds
+    cast,        // (type_name) operands[0]
+    bitcast,     // bitcast<type_name>(operands[0])
+    size_of,     // sizeof(type_name) or sizeof operands[0]
+    subscript,   // operands[0][subscripts]
+    call,        // text(operands...)
+    comma,       // operands[0], operands[1]
+    convert,     // operands[0] as `type`; made by the checker
+  };
+
+  Kind kind = Kind::error;
+  Operator op = Operator::none;
+  bool is_postfix = false;
+  bool has_suffix = false; // of a real literal
+  int depth = 1;           // of the tree under it
+  Location at;             // where a message about it points: the operator, the name
+  Range range;
+  uint64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<ExprPtr> operands;
+  std::vector<Subscript> subscripts;
+  TypeName type_name;
+
+  Type type; // set by the checker, for literals by the parser
+  Variable *variable = nullptr;
+
+  bool is(Kind k) const { return kind == k; }
+};
+
+struct Stmt;
+using StmtPtr = std::unique_ptr<Stmt>;
+
+/// `name attributes [extents] = init`.
+struct Declarator {
+  TypeName type_name;
+  std::string name;
+  Location at;
+  ExprPtr init; // may be missing
+
+  // Attributes.
+  ExprPtr multiple_of, aligned; // may be missing
+  bool no_alias = false, read_only = false, write_only = false;
+
+  Variable *variable = nullptr;                 // set by the checker
+  int multiple_of_value = 1, aligned_value = 0; // 0: none given
+};
+
+struct Stmt {
+  enum class Kind : uint8_t {
+    empty,
+    expression, // value
+    declare,    // declarators
+    block,      // body
+    branch,     // value, body[0], perhaps body[1]
+    loop,       // init, value (may be missing), step (may be missing), body[0], tests_first
+    jump_break,
+    jump_continue,
+    jump_return,
+    assertion, // value, text
+  };
+  Kind kind = Kind::empty;
+  Location at;
+  std::string keyword; // for, while, do: as it was written
+  ExprPtr value, step;
+  StmtPtr init;
+  bool tests_first = true;
+  std::vector<StmtPtr> body;
+  std::vector<Declarator> declarators;
+  std::string text;
+
+  bool is(Kind k) const { return kind == k; }
+};
+
+/// `#pragma tritonc grid(...)`, `require(...)`, `precision(...)`.
+struct Pragma {
+  std::string name;
+  Location at;
+  size_t token = 0; // where the parser found it
+  std::vector<ExprPtr> arguments;
+};
+
+struct Function {
+  std::string name;
+  Location at;
+  bool is_kernel = false;
+  bool has_body = false;
+  TypeName result;
+  std::vector<Declarator> parameters;
+  StmtPtr body;
+  std::vector<Pragma> pragmas;
+  bool uses_tf32 = false; // set by the checker
+};
+
+struct Program {
+  std::vector<Function> functions;
+  std::vector<StmtPtr> assertions; // static_assert outside of functions
+  std::deque<Variable> variables;
+};
+
+/// Calls `visit(const Expr &)` for it and everything under it, outer ones first.
+template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
+  visit(expr);
+  for (const ExprPtr &operand : expr.operands)
+    for_each_expr(*operand, visit);
+}
+
+/// Whether evaluating it assigns to something.
+bool has_effects(const Expr &expr);
+/// Whether evaluating it reads memory.
+bool has_loads(const Expr &expr);
+
+} // namespace tritonc::ast

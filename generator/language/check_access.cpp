@@ -1,0 +1,333 @@
+// The checker's memory accesses, subscripts, casts and calls. See checker.h.
+
+#include "language/checker.h"
+#include "language/constant.h"
+
+#include <algorithm>
+
+namespace tritonc::ast {
+namespace {
+
+using Kind = Expr::Kind;
+
+bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
+
+} // namespace
+
+void Checker::check_deref(Expr &expr, bool is_store) {
+  for (ExprPtr &operand : expr.operands)
+    check_expr(operand);
+  if (has_error_operand(expr))
+    return;
+  ExprPtr &pointer = expr.operands[0];
+  if (!pointer->type.is_pointer())
+    return report(Message::deref_of_number, expr.at, {name_of(pointer->type)}, {pointer->range});
+  if (pointer->type.scalar == Scalar::void_)
+    return report(Message::bad_operand, expr.at, {"*", name_of(pointer->type)}, {pointer->range});
+  if (expr.operands.size() == 2) {
+    ExprPtr &mask = expr.operands[1];
+    if (!to_bool(mask))
+      return;
+    std::optional<Extents> shape = common_shape(*mask, *pointer, "*?", expr.at);
+    if (!shape)
+      return;
+    wrap(pointer, pointer->type.with_shape(*shape));
+    if (mask->type.is_tile())
+      wrap(mask, mask->type.with_shape(*shape));
+  }
+  expr.type = pointer->type.pointee();
+  if (!is_store)
+    fit_to_conditions(expr);
+}
+
+// A load in an arm happens only where the conditions around it allow it, so each condition must fit
+// to its shape. If the load is all of the arm, it can take the condition's shape.
+void Checker::fit_to_conditions(Expr &expr) {
+  for (const Expr *condition : conditions_) {
+    const Extents &mask = condition->type.shape;
+    std::optional<Extents> shape = broadcast(mask, expr.type.shape);
+    if (shape == expr.type.shape)
+      continue;
+    if (shape && arm_ == &expr && condition == conditions_.back() && expr.operands.size() == 1) {
+      wrap(expr.operands[0], expr.operands[0]->type.with_shape(*shape));
+      expr.type.shape = *shape;
+      continue;
+    }
+    report(Message::load_mask_shape, expr.at, {name_of(expr.type.shape), name_of(mask)},
+           {expr.range, condition->range});
+    report(Message::load_before, expr.at);
+    expr.type = Type();
+    return;
+  }
+}
+
+void Checker::check_assign(Expr &expr) {
+  ExprPtr &target = expr.operands[0], &value = expr.operands[1];
+  if (target->is(Kind::deref))
+    check_deref(*target, /*is_store=*/true);
+  else
+    check_expr(target);
+  current_.push_back(target->type);
+  check_expr(value);
+  current_.pop_back();
+  if (!target->type.is_error() && !target->is(Kind::deref) && !target->is(Kind::name))
+    return report(Message::not_assignable, target->at, {}, {target->range});
+  if (target->is(Kind::deref) && !target->type.is_error() && target->operands[0]->type.to_const)
+    report(Message::store_to_const, expr.at, {}, {target->range});
+  if (!convert(value, target->type, expr.at))
+    return;
+  expr.type = target->type;
+}
+
+void Checker::check_subscript(Expr &expr) {
+  using Where = Subscript::Kind;
+  const Expr &tile = *expr.operands[0];
+  if (!tile.type.is_tile()) {
+    report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range});
+    if (tile.type.is_pointer())
+      report(Message::write_deref, expr.at);
+    return;
+  }
+  auto has = [&](Where kind) {
+    return std::any_of(expr.subscripts.begin(), expr.subscripts.end(),
+                       [&](const Subscript &position) { return position.kind == kind; });
+  };
+  if (has(Where::index))
+    return report(Message::not_supported, expr.at, {"single elements of tiles"}, {expr.range});
+  if (has(Where::axis))
+    return check_permutation(expr);
+  size_t rank = tile.type.shape.size(), named = 0;
+  Type type = tile.type.with_shape({});
+  for (const Subscript &position : expr.subscripts) {
+    if (position.kind == Where::newaxis)
+      type.shape.push_back(1);
+    else if (position.kind == Where::keep && named < rank)
+      type.shape.push_back(tile.type.shape[named]);
+    named += position.kind != Where::newaxis;
+    bool reduces = position.kind != Where::newaxis && position.kind != Where::keep;
+    if (reduces && !can_reduce(tile, position))
+      return;
+  }
+  if (named != rank) {
+    report(Message::subscript_axes, expr.at,
+           {std::to_string(named), std::to_string(rank), name_of(tile.type.shape)}, {tile.range});
+    return note_shape(tile);
+  }
+  if (type.shape.size() > size_t(most_axes)) {
+    report(Message::too_many_axes, expr.at, {std::to_string(type.shape.size())});
+    return report(Message::at_most_axes, expr.at, {std::to_string(most_axes)});
+  }
+  expr.type = type;
+}
+
+bool Checker::can_reduce(const Expr &tile, const Subscript &position) {
+  bool is_sum = position.kind == Subscript::Kind::sum;
+  if (!tile.type.is_number() || tile.type.is_bool())
+    report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
+  else if (is_unsigned(tile.type.scalar) && !is_sum)
+    report(Message::not_supported, position.at,
+           {"reductions of `" + name_of(tile.type.scalar) + "` by max and min"}, {tile.range});
+  else
+    return true;
+  return false;
+}
+
+// `x[^1, ^0]`: axis d of the result is axis p[d] of x.
+void Checker::check_permutation(Expr &expr) {
+  const Expr &tile = *expr.operands[0];
+  size_t rank = tile.type.shape.size();
+  std::vector<bool> seen(rank, false);
+  Type type = tile.type.with_shape({});
+  for (Subscript &position : expr.subscripts) {
+    if (position.kind != Subscript::Kind::axis)
+      return report(Message::subscript_mixed, position.at, {}, {expr.range});
+    check_expr(position.axis);
+    if (position.axis->type.is_error())
+      return;
+    std::optional<int64_t> axis = constant_integer(*position.axis);
+    if (!axis || *axis < 0 || *axis >= int64_t(rank) || seen[size_t(*axis)])
+      return report(Message::bad_permutation, position.at, {std::to_string(rank - 1)},
+                    {expr.range});
+    seen[size_t(*axis)] = true;
+    type.shape.push_back(tile.type.shape[size_t(*axis)]);
+  }
+  if (type.shape.size() != rank)
+    return report(Message::bad_permutation, expr.at, {std::to_string(rank - 1)}, {expr.range});
+  expr.type = type;
+}
+
+void Checker::check_range(Expr &expr) {
+  std::optional<int64_t> first = constant_integer(*expr.operands[0]);
+  std::optional<int64_t> last = constant_integer(*expr.operands[1]);
+  if (!first || !last)
+    return report(Message::range_not_constant, expr.at, {}, {expr.operands[first ? 1 : 0]->range});
+  if (*last <= *first)
+    return report(Message::range_empty, expr.at, {std::to_string(*first), std::to_string(*last)},
+                  {expr.range});
+  int64_t count = *last - *first;
+  if (count > most_elements) {
+    report(Message::tile_too_large, expr.at, {std::to_string(count)}, {expr.range});
+    return report(Message::at_most_elements, expr.at, {std::to_string(most_elements)});
+  }
+  if (!is_power_of_two(count) && !is_news(*expr.operands[1]))
+    return;
+  if (!is_power_of_two(count))
+    return report(Message::range_not_power, expr.at, {std::to_string(count)}, {expr.range});
+  expr.integer = uint64_t(*first);
+  expr.type = Type::of(Scalar::int32).with_shape({count});
+}
+
+// The shape a cast gives: the target's, if the value can be repeated or re-arranged into it.
+std::optional<Extents> Checker::cast_shape(const Expr &expr, const Extents &from,
+                                           const Extents &to) {
+  if (to.empty()) // only the elements change; a tile of one element becomes a scalar
+    return element_count(from) == 1 ? to : from;
+  if (broadcast(from, to) == to || element_count(from) == element_count(to))
+    return to;
+  report(Message::cast_element_count, expr.at,
+         {name_of(from), std::to_string(element_count(from)), name_of(to),
+          std::to_string(element_count(to))},
+         {expr.range});
+  return std::nullopt;
+}
+
+void Checker::check_cast(Expr &expr) {
+  const Expr &value = *expr.operands[0];
+  Type to = expr.type_name.type;
+  if (!to.is_void() || to.is_pointer())
+    to = complete(expr.type_name, "value");
+  if (to.is_error())
+    return;
+  bool is_number = value.type.is_number() && to.is_number();
+  bool is_pointer = value.type.is_pointer() && to.is_pointer();
+  if (is_pointer && value.type.scalar != to.scalar)
+    return report(Message::not_supported, expr.at,
+                  {"casts from `" + name_of(value.type) + "` to `" + name_of(to) + "`"},
+                  {value.range});
+  if (!is_number && !is_pointer)
+    return report(Message::no_conversion, expr.at, {name_of(value.type), name_of(to)},
+                  {value.range});
+  if (std::optional<Extents> shape = cast_shape(expr, value.type.shape, to.shape))
+    expr.type = to.with_shape(*shape);
+}
+
+void Checker::check_bitcast(Expr &expr) {
+  const Expr &value = *expr.operands[0];
+  Type to = complete(expr.type_name, "value");
+  if (to.is_error())
+    return;
+  if (!value.type.is_number() || !to.is_number() || to.is_bool() || value.type.is_bool())
+    return report(Message::bad_operands, expr.at, {"bitcast", name_of(value.type), name_of(to)},
+                  {value.range});
+  if (bits_of(value.type.scalar) != bits_of(to.scalar))
+    return report(Message::bitcast_size, expr.at,
+                  {name_of(value.type.scalar), std::to_string(bits_of(value.type.scalar)),
+                   name_of(to.scalar), std::to_string(bits_of(to.scalar))},
+                  {value.range});
+  if (std::optional<Extents> shape = cast_shape(expr, value.type.shape, to.shape))
+    expr.type = to.with_shape(*shape);
+}
+
+void Checker::check_size_of(ExprPtr &expr) {
+  Type type;
+  if (expr->operands.empty()) {
+    type = complete(expr->type_name, "value");
+  } else {
+    check_expr(expr->operands[0]);
+    type = expr->operands[0]->type;
+  }
+  if (type.is_error())
+    return;
+  int64_t bytes = type.is_pointer() ? 8 : bits_of(type.scalar) / 8;
+  expr->kind = Kind::integer;
+  expr->integer = uint64_t(bytes * element_count(type.shape));
+  expr->operands.clear();
+  expr->type = Type::of(Scalar::uint64);
+}
+
+void Checker::check_call(ExprPtr &expr) {
+  if (expr->text == "select") {
+    if (!has_arguments(*expr, 3))
+      return;
+    expr->kind = Kind::conditional;
+    return check_conditional(*expr);
+  }
+  for (ExprPtr &operand : expr->operands)
+    check_expr(operand);
+  if (has_error_operand(*expr))
+    return;
+  const std::string &name = expr->text;
+  if (name == "get_program_id" || name == "get_num_programs")
+    return check_program_call(*expr);
+  if (name == "min" || name == "max" || (name == "cdiv" && in_pragma_))
+    return check_min_max(*expr);
+  if (name == "exp" || name == "expf" || name == "log" || name == "logf" || name == "sqrt" ||
+      name == "sqrtf" || name == "abs" || name == "fabs" || name == "fabsf")
+    return check_math_call(*expr);
+  if (find(name))
+    return report(Message::not_a_function, expr->at, {name});
+  for (const Function &function : program_.functions)
+    if (function.name == name)
+      return report(Message::not_supported, expr->at, {"calls of functions"}, {expr->range});
+  report_undeclared(*expr, /*is_extent=*/false);
+}
+
+bool Checker::has_arguments(const Expr &expr, size_t count) {
+  if (expr.operands.size() == count)
+    return true;
+  std::string wanted = count == 1 ? "one argument" : std::to_string(count) + " arguments";
+  report(Message::argument_count, expr.at,
+         {expr.text, wanted, std::to_string(expr.operands.size())}, {expr.range});
+  return false;
+}
+
+void Checker::check_program_call(Expr &expr) {
+  if (!has_arguments(expr, 1))
+    return;
+  std::optional<int64_t> axis = constant_integer(*expr.operands[0]);
+  if (!axis || *axis < 0 || *axis > 2) {
+    report(Message::bad_axis, expr.at, {axis ? std::to_string(*axis) : "that is not a constant"},
+           {expr.operands[0]->range});
+    report(Message::axis_range, expr.at);
+    return;
+  }
+  expr.integer = uint64_t(*axis);
+  expr.type = Type::of(Scalar::int32);
+}
+
+void Checker::check_math_call(Expr &expr) {
+  if (!has_arguments(expr, 1))
+    return;
+  ExprPtr &operand = expr.operands[0];
+  if (!operand->type.is_number())
+    return report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)},
+                  {operand->range});
+  bool is_abs = expr.text == "abs" || expr.text == "fabs" || expr.text == "fabsf";
+  Scalar scalar = operand->type.scalar;
+  if (is_abs)
+    scalar = promoted(scalar);
+  else if (scalar != Scalar::double_) // computed in float, whatever comes in
+    scalar = Scalar::float_;
+  expr.type = operand->type.with_scalar(scalar);
+  wrap(operand, expr.type);
+}
+
+void Checker::check_min_max(Expr &expr) {
+  if (!has_arguments(expr, 2))
+    return;
+  ExprPtr &a = expr.operands[0], &b = expr.operands[1];
+  if (!a->type.is_number() || !b->type.is_number())
+    return report(Message::bad_operands, expr.at, {expr.text, name_of(a->type), name_of(b->type)},
+                  {a->range, b->range});
+  std::optional<Extents> shape = common_shape(*a, *b, expr.text, expr.at);
+  if (!shape)
+    return;
+  Scalar scalar = common(a->type.scalar, b->type.scalar);
+  if (scalar == Scalar::double_)
+    warn_double(*a, *b);
+  expr.type = Type::of(scalar).with_shape(*shape);
+  wrap(a, expr.type);
+  wrap(b, expr.type);
+}
+
+} // namespace tritonc::ast

@@ -1,0 +1,348 @@
+// The checker's expressions: names, operators, products, `?:`. See checker.h.
+
+#include "language/checker.h"
+#include "language/constant.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tritonc::ast {
+namespace {
+
+using Kind = Expr::Kind;
+
+struct NamedReal {
+  const char *name;
+  Scalar scalar;
+  double value;
+};
+
+constexpr NamedReal named_reals[] = {
+    {"F16_INFINITY", Scalar::half, std::numeric_limits<double>::infinity()},
+    {"F32_INFINITY", Scalar::float_, std::numeric_limits<double>::infinity()},
+    {"INFINITY", Scalar::float_, std::numeric_limits<double>::infinity()},
+    {"NAN", Scalar::float_, std::numeric_limits<double>::quiet_NaN()},
+};
+
+// A literal number, perhaps with a sign.
+const Expr *literal_in(const Expr &expr) {
+  if (expr.is(Kind::real) || expr.is(Kind::integer))
+    return &expr;
+  bool has_sign = expr.is(Kind::unary) && (expr.op == Operator::minus || expr.op == Operator::plus);
+  return has_sign ? literal_in(*expr.operands[0]) : nullptr;
+}
+
+} // namespace
+
+bool Checker::has_error_operand(const Expr &expr) {
+  return std::any_of(expr.operands.begin(), expr.operands.end(),
+                     [](const ExprPtr &operand) { return operand->type.is_error(); });
+}
+
+void Checker::check_expr(ExprPtr &expr) {
+  switch (expr->kind) {
+  case Kind::error:
+  case Kind::integer:
+  case Kind::real:
+  case Kind::boolean:
+  case Kind::convert:
+    return;
+  case Kind::name:
+    return check_name(*expr);
+  case Kind::current:
+    expr->type = current_.back();
+    return;
+  case Kind::conditional:
+    return check_conditional(*expr);
+  case Kind::assign:
+    return check_assign(*expr);
+  case Kind::deref:
+    return check_deref(*expr, /*is_store=*/false);
+  case Kind::binary:
+    return check_binary(expr);
+  case Kind::size_of:
+    return check_size_of(expr);
+  case Kind::call:
+    return check_call(expr);
+  default:
+    break;
+  }
+  // The others look at their operands first.
+  for (ExprPtr &operand : expr->operands)
+    check_expr(operand);
+  if (has_error_operand(*expr))
+    return;
+  switch (expr->kind) {
+  case Kind::unary:
+    return check_unary(*expr);
+  case Kind::transpose:
+    return check_transpose(*expr);
+  case Kind::matmul:
+    return check_matmul(*expr);
+  case Kind::range:
+    return check_range(*expr);
+  case Kind::cast:
+    return check_cast(*expr);
+  case Kind::bitcast:
+    return check_bitcast(*expr);
+  case Kind::subscript:
+    return check_subscript(*expr);
+  default: // comma
+    expr->type = expr->operands[1]->type;
+  }
+}
+
+void Checker::check_name(Expr &expr) {
+  if (Variable *variable = find(expr.text)) {
+    expr.variable = variable;
+    expr.type = variable->type;
+    return;
+  }
+  for (const NamedReal &named : named_reals)
+    if (expr.text == named.name) {
+      expr.kind = Kind::real;
+      expr.real = named.value;
+      expr.type = Type::of(named.scalar);
+      expr.has_suffix = true;
+      return;
+    }
+  report_undeclared(expr, /*is_extent=*/false);
+}
+
+void Checker::check_unary(Expr &expr) {
+  ExprPtr &operand = expr.operands[0];
+  const Type type = operand->type;
+  if (expr.op == Operator::logical_not) {
+    if (!to_bool(operand))
+      return;
+    expr.type = operand->type;
+    return;
+  }
+  bool fits = expr.op == Operator::bit_not ? type.is_integer() : type.is_number();
+  if (!fits)
+    return report(Message::bad_operand, expr.at, {spelling_of(expr.op), name_of(type)},
+                  {operand->range});
+  expr.type = type.with_scalar(promoted(type.scalar));
+  wrap(operand, expr.type);
+}
+
+// Moves the first axis behind the others.
+void Checker::check_transpose(Expr &expr) {
+  const Type &type = expr.operands[0]->type;
+  if (type.shape.size() < 2)
+    return report(Message::bad_operand, expr.at, {"^", name_of(type)}, {expr.operands[0]->range});
+  expr.type = type;
+  std::rotate(expr.type.shape.begin(), expr.type.shape.begin() + 1, expr.type.shape.end());
+}
+
+void Checker::check_binary(ExprPtr &expr) {
+  if (expr->op == Operator::logical_and || expr->op == Operator::logical_or)
+    return check_logical(*expr);
+  for (ExprPtr &operand : expr->operands)
+    check_expr(operand);
+  if (has_error_operand(*expr))
+    return;
+  ExprPtr &a = expr->operands[0], &b = expr->operands[1];
+  if (a->type.is_pointer() || b->type.is_pointer())
+    return check_pointer_arithmetic(*expr);
+
+  Operator op = expr->op;
+  bool needs_integers = op == Operator::remainder || op == Operator::shift_left ||
+                        op == Operator::shift_right || op == Operator::bit_and ||
+                        op == Operator::bit_or || op == Operator::bit_xor;
+  auto fits = [&](const Type &type) {
+    return needs_integers ? type.is_integer() : type.is_number();
+  };
+  if (!fits(a->type) || !fits(b->type))
+    return report(Message::bad_operands, expr->at,
+                  {spelling_of(op), name_of(a->type), name_of(b->type)}, {a->range, b->range});
+  std::optional<Extents> shape = common_shape(*a, *b, spelling_of(op), expr->at);
+  if (!shape)
+    return;
+  if (op == Operator::shift_left || op == Operator::shift_right)
+    return check_shift(*expr, *shape);
+  if (op == Operator::divide || op == Operator::remainder)
+    check_division(*expr);
+  Scalar scalar = common(a->type.scalar, b->type.scalar);
+  bool of_bits = op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+  if (of_bits && a->type.is_bool() && b->type.is_bool())
+    scalar = Scalar::bool_;
+  if (scalar == Scalar::double_)
+    warn_double(*a, *b);
+  Type operands = Type::of(scalar).with_shape(*shape);
+  wrap(a, operands);
+  wrap(b, operands);
+  expr->type = is_comparison(op) ? operands.with_scalar(Scalar::bool_) : operands;
+}
+
+// Pointers plus or minus integers; an integer plus pointers is turned round. Unsigned offsets of
+// less than 64 bits become signed ones of 64, so that what follows only knows signed offsets.
+void Checker::check_pointer_arithmetic(Expr &expr) {
+  if (expr.op == Operator::add && expr.operands[0]->type.is_integer())
+    std::swap(expr.operands[0], expr.operands[1]);
+  ExprPtr &pointer = expr.operands[0], &offset = expr.operands[1];
+  bool both = pointer->type.is_pointer() && offset->type.is_pointer();
+  if (both && (is_comparison(expr.op) || expr.op == Operator::subtract))
+    return report(
+        Message::not_supported, expr.at,
+        {expr.op == Operator::subtract ? "differences of pointers" : "comparing pointers"},
+        {expr.range});
+  bool fits = (expr.op == Operator::add || expr.op == Operator::subtract) &&
+              pointer->type.is_pointer() && offset->type.is_integer();
+  if (!fits)
+    return report(Message::bad_operands, expr.at,
+                  {spelling_of(expr.op), name_of(pointer->type), name_of(offset->type)},
+                  {pointer->range, offset->range});
+  std::optional<Extents> shape = common_shape(*pointer, *offset, spelling_of(expr.op), expr.at);
+  if (!shape)
+    return;
+  Scalar index = promoted(offset->type.scalar);
+  if (is_unsigned(index))
+    index = Scalar::int64;
+  wrap(offset, Type::of(index).with_shape(*shape));
+  expr.type = pointer->type.with_shape(*shape);
+  wrap(pointer, expr.type);
+}
+
+// The right operand is evaluated only where the left one doesn't decide.
+void Checker::check_logical(Expr &expr) {
+  ExprPtr &a = expr.operands[0], &b = expr.operands[1];
+  check_expr(a);
+  to_bool(a);
+  check_in_arm(b, *a);
+  to_bool(b);
+  if (has_error_operand(expr))
+    return;
+  forbid_effects(*a, *b);
+  std::optional<Extents> shape = common_shape(*a, *b, spelling_of(expr.op), expr.at);
+  if (!shape)
+    return;
+  expr.type = Type::of(Scalar::bool_).with_shape(*shape);
+  wrap(a, expr.type);
+  wrap(b, expr.type);
+}
+
+void Checker::check_shift(Expr &expr, const Extents &shape) {
+  Scalar scalar = promoted(expr.operands[0]->type.scalar);
+  expr.type = Type::of(scalar).with_shape(shape);
+  wrap(expr.operands[0], expr.type);
+  wrap(expr.operands[1], expr.type);
+}
+
+void Checker::check_division(const Expr &expr) {
+  const Expr &divisor = *expr.operands[1];
+  if (expr.operands[0]->type.is_integer() && constant_integer(divisor) == 0)
+    report(Message::division_by_zero, expr.at, {}, {divisor.range});
+}
+
+// `x * 0.5` makes a float tile a double one, which is C and rarely meant.
+void Checker::warn_double(const Expr &a, const Expr &b) {
+  const Expr *literal = literal_in(a) ? literal_in(a) : literal_in(b);
+  const Expr &other = literal == literal_in(a) ? b : a;
+  bool is_accident = literal && literal->is(Kind::real) && !literal->has_suffix &&
+                     other.type.is_float() && other.type.scalar != Scalar::double_;
+  if (!is_accident)
+    return;
+  report(Message::double_arithmetic, literal->at, {}, {other.range});
+  report(Message::write_float_literal, literal->at, {literal->text});
+}
+
+void Checker::check_matmul(Expr &expr) {
+  ExprPtr &a = expr.operands[0], &b = expr.operands[1];
+  size_t rank = a->type.shape.size(), other_rank = b->type.shape.size();
+  std::vector<Range> operands = {a->range, b->range};
+  if (rank > 2 && rank == other_rank)
+    return report(Message::not_supported, expr.at, {"`@` with batch axes"}, operands);
+  if (rank != 2 || other_rank != 2)
+    return report(Message::matmul_rank, expr.at, {std::to_string(rank), std::to_string(other_rank)},
+                  operands);
+  const Extents &left = a->type.shape, &right = b->type.shape;
+  if (left[1] != right[0]) {
+    report(Message::matmul_depth, expr.at,
+           {name_of(left), name_of(right), std::to_string(left[1]), std::to_string(right[0])},
+           operands);
+    note_shape(*a);
+    note_shape(*b);
+    return;
+  }
+  if (a->type.scalar != b->type.scalar || !a->type.is_number() || !b->type.is_number()) {
+    report(Message::matmul_types, expr.at, {name_of(a->type.scalar), name_of(b->type.scalar)},
+           operands);
+    report(Message::cast_operands, expr.at);
+    return;
+  }
+  Scalar scalar = a->type.scalar;
+  if (scalar != Scalar::half && scalar != Scalar::bfloat16 && scalar != Scalar::float_)
+    return report(Message::not_supported, expr.at, {"`@` of " + name_of(scalar)}, operands);
+  expr.type = Type::of(Scalar::float_).with_shape({left[0], right[1]});
+}
+
+// Loads in `expr` are masked by the condition, or by its negation.
+void Checker::check_in_arm(ExprPtr &expr, const Expr &condition) {
+  const Expr *outer_arm = arm_;
+  arm_ = expr.get();
+  conditions_.push_back(&condition);
+  check_expr(expr);
+  conditions_.pop_back();
+  arm_ = outer_arm;
+}
+
+void Checker::forbid_effects(const Expr &condition, const Expr &arm) {
+  if (!condition.type.is_tile() || !has_effects(arm))
+    return;
+  report(Message::effect_in_arm, arm.at, {}, {condition.range});
+  report(Message::use_if, arm.at);
+}
+
+void Checker::check_conditional(Expr &expr) {
+  ExprPtr &condition = expr.operands[0], &yes = expr.operands[1], &no = expr.operands[2];
+  check_expr(condition);
+  to_bool(condition);
+  check_in_arm(yes, *condition);
+  check_in_arm(no, *condition);
+  if (has_error_operand(expr))
+    return;
+  forbid_effects(*condition, *yes);
+  forbid_effects(*condition, *no);
+  Type type = conditional_type(*yes, *no);
+  if (type.is_error())
+    return report(Message::bad_operands, expr.at, {"?:", name_of(yes->type), name_of(no->type)},
+                  {yes->range, no->range});
+  std::optional<Extents> arms = common_shape(*yes, *no, "?:", expr.at);
+  if (!arms)
+    return;
+  std::optional<Extents> shape = broadcast(condition->type.shape, *arms);
+  if (!shape) {
+    report(Message::shapes_differ, expr.at, {"?:", name_of(condition->type.shape), name_of(*arms)},
+           {condition->range, yes->range, no->range});
+    note_shape(*condition);
+    note_shape(*yes);
+    note_shape(*no);
+    return;
+  }
+  expr.type = type.with_shape(*shape);
+  wrap(yes, expr.type);
+  wrap(no, expr.type);
+  if (condition->type.is_tile())
+    wrap(condition, condition->type.with_shape(*shape));
+}
+
+// A literal takes the type of the other arm, if that is a float.
+Type Checker::conditional_type(const Expr &yes, const Expr &no) {
+  if (yes.type.is_pointer() && no.type.is_pointer() && yes.type.scalar == no.type.scalar) {
+    Type type = yes.type;
+    type.to_const |= no.type.to_const;
+    return type;
+  }
+  if (!yes.type.is_number() || !no.type.is_number())
+    return Type();
+  if (literal_in(no) && yes.type.is_float())
+    return yes.type;
+  if (literal_in(yes) && no.type.is_float())
+    return no.type;
+  if (yes.type.is_bool() && no.type.is_bool())
+    return yes.type;
+  return Type::of(common(yes.type.scalar, no.type.scalar));
+}
+
+} // namespace tritonc::ast

@@ -1,0 +1,197 @@
+// The checker's types: extents, conversions, shapes. See checker.h.
+
+#include "language/checker.h"
+#include "language/constant.h"
+
+#include <algorithm>
+
+namespace tritonc::ast {
+namespace {
+
+using Kind = Expr::Kind;
+
+// The variable that an expression is, if it is nothing else.
+const Expr *name_in(const Expr &expr) {
+  if (expr.is(Kind::name))
+    return &expr;
+  bool keeps_shape = expr.is(Kind::convert) || expr.is(Kind::unary);
+  if (!keeps_shape || expr.type.shape != expr.operands[0]->type.shape)
+    return nullptr;
+  return name_in(*expr.operands[0]);
+}
+
+int64_t next_power_of_two(int64_t value) {
+  int64_t power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+
+bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
+
+} // namespace
+
+// The type with its shape; an error if something about it is wrong.
+Type Checker::complete(TypeName &type_name, const std::string &what) {
+  bool is_good = check_extents(type_name);
+  if (type_name.type.is_void()) {
+    report(Message::void_value, type_name.range.begin, {what}, {type_name.range});
+    is_good = false;
+  }
+  if (!is_good)
+    type_name.type = Type();
+  return type_name.type;
+}
+
+bool Checker::check_extents(TypeName &type_name) {
+  if (type_name.extents.empty())
+    return !type_name.type.is_error();
+  Extents shape;
+  for (ExprPtr &extent : type_name.extents)
+    if (!check_extent(extent, shape))
+      return false;
+  Location at = type_name.extents[0]->at;
+  if (shape.size() > size_t(most_axes)) {
+    report(Message::too_many_axes, at, {std::to_string(shape.size())});
+    report(Message::at_most_axes, at, {std::to_string(most_axes)});
+    return false;
+  }
+  int64_t count = element_count(shape);
+  if (count > most_elements) {
+    report(Message::tile_too_large, at, {std::to_string(count)},
+           {{type_name.extents.front()->range.begin, type_name.extents.back()->range.end}});
+    report(Message::at_most_elements, at, {std::to_string(most_elements)});
+    return false;
+  }
+  type_name.type.shape = std::move(shape);
+  return !type_name.type.is_error();
+}
+
+bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
+  if (extent->is(Kind::name) && !find(extent->text)) {
+    report_undeclared(*extent, /*is_extent=*/true);
+    return false;
+  }
+  check_expr(extent);
+  if (extent->type.is_error())
+    return false;
+  std::optional<int64_t> value = constant_integer(*extent);
+  if (!value) {
+    report(Message::extent_not_constant, extent->at, {}, {extent->range});
+    return false;
+  }
+  bool is_good = *value > 0 && is_power_of_two(*value);
+  if (!is_good && !is_news(*extent))
+    return false;
+  if (*value <= 0) {
+    report(Message::extent_not_positive, extent->at, {std::to_string(*value)}, {extent->range});
+    return false;
+  }
+  if (!is_power_of_two(*value)) {
+    report(Message::extent_not_power, extent->at, {std::to_string(*value)}, {extent->range});
+    if (*value < most_elements)
+      report(Message::next_power, extent->at, {std::to_string(next_power_of_two(*value))});
+    return false;
+  }
+  // Keeps products of extents from overflowing.
+  shape.push_back(std::min(*value, most_elements * 2));
+  return true;
+}
+
+// Whether this wrong number is reported for the first time: a macro is used in many places.
+bool Checker::is_news(const Expr &extent) {
+  return bad_extents_.insert(diagnostics_.spelling(extent.at).id).second;
+}
+
+// Makes `expr` what is assigned to something of type `to`.
+bool Checker::convert(ExprPtr &expr, const Type &to, Location at) {
+  if (expr->type.is_error() || to.is_error()) {
+    expr->type = Type();
+    return false;
+  }
+  if (!can_convert_elements(*expr, to, at))
+    return false;
+  std::optional<Extents> shape = broadcast(expr->type.shape, to.shape);
+  if (shape != to.shape) {
+    if (to.is_tile()) {
+      report(Message::cannot_broadcast, at, {name_of(expr->type.shape), name_of(to.shape)},
+             {expr->range});
+      note_shape(*expr);
+      note_insert_axis(*expr, to.shape);
+    } else {
+      report(Message::tile_to_scalar, at, {name_of(expr->type.shape)}, {expr->range});
+      report(Message::reduce_it, at);
+    }
+    return false;
+  }
+  wrap(expr, to);
+  return true;
+}
+
+bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at) {
+  const Type &from = expr.type;
+  if (from.is_number() && to.is_number())
+    return true;
+  if (from.is_pointer() && to.is_pointer() && from.scalar == to.scalar) {
+    if (from.to_const && !to.to_const) {
+      report(Message::drops_const, at, {name_of(from)}, {expr.range});
+      return false;
+    }
+    return true;
+  }
+  report(Message::no_conversion, at, {name_of(from), name_of(to)}, {expr.range});
+  return false;
+}
+
+// The truth of a value: false if it is zero.
+bool Checker::to_bool(ExprPtr &expr) {
+  if (expr->type.is_error())
+    return false;
+  if (expr->type.is_pointer()) {
+    report(Message::not_supported, expr->at, {"comparing pointers"}, {expr->range});
+    expr->type = Type();
+    return false;
+  }
+  return convert(expr, expr->type.with_scalar(Scalar::bool_), expr->at);
+}
+
+void Checker::wrap(ExprPtr &expr, Type to) {
+  if (expr->type == to)
+    return;
+  auto made = std::make_unique<Expr>();
+  made->kind = Kind::convert;
+  made->at = expr->at;
+  made->range = expr->range;
+  made->type = std::move(to);
+  made->operands.push_back(std::move(expr));
+  expr = std::move(made);
+}
+
+std::optional<Extents> Checker::common_shape(const Expr &a, const Expr &b, const std::string &what,
+                                             Location at) {
+  std::optional<Extents> shape = broadcast(a.type.shape, b.type.shape);
+  if (shape)
+    return shape;
+  report(Message::shapes_differ, at, {what, name_of(a.type.shape), name_of(b.type.shape)},
+         {a.range, b.range});
+  note_shape(a);
+  note_shape(b);
+  bool a_is_narrow = a.type.shape.size() < b.type.shape.size();
+  note_insert_axis(a_is_narrow ? a : b, a_is_narrow ? b.type.shape : a.type.shape);
+  return std::nullopt;
+}
+
+void Checker::note_shape(const Expr &expr) {
+  const Expr *name = name_in(expr);
+  if (name && name->variable && name->type.is_tile())
+    report(Message::shape_comes_from, name->variable->at, {name->text, name_of(name->type.shape)});
+}
+
+// A tile of one axis that fits the first axis of two was probably meant to be a column.
+void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
+  const Expr *name = name_in(narrow);
+  if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
+    report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"});
+}
+
+} // namespace tritonc::ast

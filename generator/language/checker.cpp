@@ -1,0 +1,329 @@
+// The checker's declarations, statements and names. See checker.h.
+
+#include "language/checker.h"
+
+#include "language/constant.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace tritonc::ast {
+
+struct Checker::Scope {
+  explicit Scope(Checker &checker) : checker(checker) { checker.scopes_.emplace_back(); }
+  ~Scope() { checker.scopes_.pop_back(); }
+  Scope(const Scope &) = delete;
+  Checker &checker;
+};
+
+void Checker::check() {
+  Scope scope(*this);
+  for (StmtPtr &assertion : program_.assertions)
+    check_assertion(*assertion);
+  std::map<std::string, Location> seen;
+  for (Function &function : program_.functions) {
+    auto [known, is_new] = seen.emplace(function.name, function.at);
+    if (!is_new) {
+      report(Message::redefined, function.at, {function.name});
+      report(Message::declared_here, known->second, {function.name});
+    }
+    check_function(function);
+  }
+}
+
+void Checker::check_function(Function &function) {
+  if (!function.is_kernel)
+    return report(Message::not_supported, function.at,
+                  {"functions that are not kernels; `" + function.name + "` lacks `__global__`"});
+  if (!function.result.type.is_void() && !function.result.type.is_error()) {
+    report(Message::kernel_not_void, function.result.range.begin,
+           {function.name, name_of(function.result.type)}, {function.result.range});
+    report(Message::write_void, function.result.range.begin);
+  }
+  Scope scope(*this);
+  for (Declarator &parameter : function.parameters)
+    check_parameter(parameter);
+  bool has_grid = false;
+  for (Pragma &pragma : function.pragmas) {
+    if (pragma.name == "grid" && has_grid)
+      report(Message::grid_twice, pragma.at, {function.name});
+    has_grid |= pragma.name == "grid";
+    check_pragma(function, pragma);
+  }
+  // As in C, the parameters and the outermost block are one scope.
+  for (StmtPtr &stmt : function.body->body)
+    check_stmt(*stmt);
+}
+
+void Checker::check_parameter(Declarator &declarator) {
+  Type type = complete(declarator.type_name, "parameter");
+  if (type.is_tile()) {
+    report(Message::tile_parameter, declarator.at, {declarator.name});
+    report(Message::pass_pointer, declarator.at);
+    type = Type();
+  }
+  if (declarator.init)
+    report(Message::not_supported, declarator.at, {"default values of parameters"});
+  check_attributes(declarator);
+  declarator.read_only |= type.to_const;
+  declare(declarator, type, /*is_parameter=*/true);
+}
+
+void Checker::check_attributes(Declarator &declarator) {
+  auto value_of = [&](ExprPtr &argument) -> std::optional<int64_t> {
+    check_expr(argument);
+    return argument->type.is_error() ? std::optional<int64_t>(1) : constant_integer(*argument);
+  };
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  auto text_of = [](std::optional<int64_t> value) {
+    return value ? std::to_string(*value) : std::string("...");
+  };
+  if (declarator.multiple_of) {
+    std::optional<int64_t> value = value_of(declarator.multiple_of);
+    if (value && *value > 0 && *value <= largest) {
+      declarator.multiple_of_value = int(*value);
+    } else {
+      report(Message::bad_multiple, declarator.multiple_of->at, {text_of(value)});
+      report(Message::positive_constant, declarator.multiple_of->at);
+    }
+  }
+  if (declarator.aligned) {
+    std::optional<int64_t> value = value_of(declarator.aligned);
+    if (value && *value > 0 && *value <= largest && (*value & (*value - 1)) == 0) {
+      declarator.aligned_value = int(*value);
+    } else {
+      report(Message::bad_alignment, declarator.aligned->at, {text_of(value)});
+      report(Message::power_constant, declarator.aligned->at);
+    }
+  }
+}
+
+void Checker::check_pragma(Function &function, Pragma &pragma) {
+  if (pragma.name == "precision")
+    return check_precision(function, pragma);
+  if (pragma.name == "grid" && pragma.arguments.size() > 3) {
+    report(Message::grid_size, pragma.at, {std::to_string(pragma.arguments.size())});
+    report(Message::at_most_grid, pragma.at);
+  }
+  if (pragma.name == "require" && pragma.arguments.size() != 1)
+    report(Message::argument_count, pragma.at,
+           {pragma.name, "one condition", std::to_string(pragma.arguments.size())});
+  in_pragma_ = true;
+  for (ExprPtr &argument : pragma.arguments) {
+    check_expr(argument);
+    if (!argument->type.is_error())
+      host_can_compute(*argument);
+  }
+  in_pragma_ = false;
+}
+
+void Checker::check_precision(Function &function, const Pragma &pragma) {
+  const Expr &argument = *pragma.arguments[0];
+  bool is_known = pragma.arguments.size() == 1 && argument.is(Expr::Kind::name) &&
+                  (argument.text == "tf32" || argument.text == "exact");
+  if (!is_known) {
+    report(Message::bad_precision, argument.at, {argument.text}, {argument.range});
+    report(Message::known_precisions, argument.at);
+    return;
+  }
+  function.uses_tf32 = argument.text == "tf32";
+}
+
+bool Checker::host_can_compute(const Expr &expr) {
+  using Kind = Expr::Kind;
+  bool can = expr.type.is_integer() && !expr.type.is_tile();
+  switch (expr.kind) {
+  case Kind::integer:
+  case Kind::boolean:
+    break;
+  case Kind::name:
+    can &= expr.variable && expr.variable->is_parameter;
+    break;
+  case Kind::unary:
+    can &= expr.op != Operator::bit_not;
+    break;
+  case Kind::binary:
+    can &= expr.op < Operator::shift_left || is_comparison(expr.op) ||
+           expr.op == Operator::logical_and || expr.op == Operator::logical_or;
+    break;
+  case Kind::call:
+    can &= expr.text == "min" || expr.text == "max" || expr.text == "cdiv";
+    break;
+  case Kind::convert:
+  case Kind::cast:
+    break;
+  default:
+    can = false;
+  }
+  if (!can) {
+    report(Message::not_for_host, expr.at, {}, {expr.range});
+    report(Message::host_computes, expr.at);
+    return false;
+  }
+  return std::all_of(expr.operands.begin(), expr.operands.end(),
+                     [&](const ExprPtr &operand) { return host_can_compute(*operand); });
+}
+
+void Checker::check_stmt(Stmt &stmt) {
+  switch (stmt.kind) {
+  case Stmt::Kind::empty:
+    return;
+  case Stmt::Kind::expression:
+    return check_expr(stmt.value);
+  case Stmt::Kind::declare:
+    return check_declaration(stmt);
+  case Stmt::Kind::block: {
+    Scope scope(*this);
+    for (StmtPtr &inner : stmt.body)
+      check_stmt(*inner);
+    return;
+  }
+  case Stmt::Kind::branch:
+    check_condition(stmt.value, stmt.keyword);
+    for (StmtPtr &inner : stmt.body) {
+      Scope scope(*this);
+      check_stmt(*inner);
+    }
+    return;
+  case Stmt::Kind::loop:
+    return check_loop(stmt);
+  case Stmt::Kind::assertion:
+    return check_assertion(stmt);
+  default:
+    return check_jump(stmt);
+  }
+}
+
+void Checker::check_declaration(Stmt &stmt) {
+  for (Declarator &declarator : stmt.declarators) {
+    Type type = complete(declarator.type_name, "variable");
+    check_attributes(declarator);
+    declare(declarator, type, /*is_parameter=*/false);
+    if (!declarator.init)
+      continue;
+    check_expr(declarator.init);
+    convert(declarator.init, type, declarator.init->at);
+  }
+}
+
+void Checker::check_loop(Stmt &stmt) {
+  Scope scope(*this);
+  if (stmt.init)
+    check_stmt(*stmt.init);
+  if (stmt.value)
+    check_condition(stmt.value, stmt.keyword);
+  if (stmt.step)
+    check_expr(stmt.step);
+  loops_++;
+  Scope body(*this);
+  check_stmt(*stmt.body[0]);
+  loops_--;
+}
+
+void Checker::check_condition(ExprPtr &condition, const std::string &keyword) {
+  check_expr(condition);
+  if (condition->type.is_tile()) {
+    report(Message::tile_condition, condition->at, {name_of(condition->type.shape), keyword},
+           {condition->range});
+    report(Message::use_select, condition->at);
+    return;
+  }
+  to_bool(condition);
+}
+
+void Checker::check_assertion(Stmt &stmt) {
+  check_expr(stmt.value);
+  if (stmt.value->type.is_error())
+    return;
+  std::optional<int64_t> value = constant_integer(*stmt.value);
+  if (!value)
+    return report(Message::not_constant, stmt.value->at, {}, {stmt.value->range});
+  if (*value != 0)
+    return;
+  report(Message::assertion_failed, stmt.value->at, {stmt.text.empty() ? "" : ": " + stmt.text},
+         {stmt.value->range});
+  const Expr &condition = *stmt.value;
+  if (condition.is(Expr::Kind::binary) && is_comparison(condition.op))
+    report(Message::assertion_values, condition.at,
+           {std::to_string(constant_integer(*condition.operands[0]).value_or(0)),
+            std::to_string(constant_integer(*condition.operands[1]).value_or(0))});
+}
+
+void Checker::check_jump(const Stmt &stmt) {
+  if (stmt.is(Stmt::Kind::jump_return)) {
+    if (stmt.value)
+      report(Message::return_value, stmt.value->at, {}, {stmt.value->range});
+  } else if (loops_ == 0) {
+    report(Message::outside_loop, stmt.at, {stmt.keyword});
+  }
+}
+
+void Checker::declare(Declarator &declarator, Type type, bool is_parameter) {
+  int index = int(program_.variables.size());
+  Variable &variable = program_.variables.emplace_back();
+  variable = {declarator.name, std::move(type), declarator.at, is_parameter, index};
+  declarator.variable = &variable;
+  auto [known, is_new] = scopes_.back().emplace(declarator.name, &variable);
+  if (is_new)
+    return;
+  report(Message::redefined, declarator.at, {declarator.name});
+  report(Message::declared_here, known->second->at, {declarator.name});
+}
+
+Variable *Checker::find(const std::string &name) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto found = scope->find(name);
+    if (found != scope->end())
+      return found->second;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// How many letters must be inserted, removed or replaced to make one name the other.
+size_t edit_distance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); j++) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+} // namespace
+
+// A name in scope that may have been meant; short names resemble everything.
+Variable *Checker::most_similar(const std::string &name) {
+  Variable *best = nullptr;
+  size_t best_distance = (name.size() + 2) / 3 + 1;
+  for (const auto &scope : scopes_)
+    for (const auto &[known, variable] : scope) {
+      size_t distance = edit_distance(name, known);
+      if (distance < best_distance && known.size() > 2) {
+        best = variable;
+        best_distance = distance;
+      }
+    }
+  return best;
+}
+
+void Checker::report_undeclared(const Expr &expr, bool is_extent) {
+  if (!undeclared_.insert(expr.text).second)
+    return;
+  report(is_extent ? Message::undeclared_extent : Message::undeclared, expr.at, {expr.text});
+  Variable *similar = is_extent ? nullptr : most_similar(expr.text);
+  if (similar)
+    report(Message::did_you_mean, similar->at, {similar->name});
+  else
+    report(Message::define_it, expr.at, {expr.text});
+}
+
+} // namespace tritonc::ast

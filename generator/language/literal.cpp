@@ -1,0 +1,118 @@
+// Literals. See literal.h.
+
+#include "language/literal.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace tritonc {
+namespace {
+
+bool has_prefix(std::string_view text, char letter) {
+  return text.size() > 2 && text[0] == '0' && (text[1] | 0x20) == letter;
+}
+
+bool is_real(std::string_view text) {
+  if (has_prefix(text, 'x'))
+    return text.find_first_of(".pP") != text.npos;
+  return text.find_first_of(".eE") != text.npos;
+}
+
+std::variant<Number, Message> parse_real(std::string_view text) {
+  Number number{Scalar::double_};
+  if ((text.back() | 0x20) == 'f' &&
+      !(has_prefix(text, 'x') && text.find_first_of("pP") == text.npos)) {
+    number = {Scalar::float_, true};
+    text.remove_suffix(1);
+  } else if ((text.back() | 0x20) == 'l') {
+    number.has_suffix = true;
+    text.remove_suffix(1);
+  }
+  auto format = std::chars_format::general;
+  if (has_prefix(text, 'x')) {
+    format = std::chars_format::hex;
+    text.remove_prefix(2);
+  }
+  const char *end = text.data() + text.size();
+  std::from_chars_result result;
+  if (number.scalar == Scalar::float_) {
+    float value = 0; // rounded once: to float
+    result = std::from_chars(text.data(), end, value, format);
+    number.real = value;
+  } else {
+    result = std::from_chars(text.data(), end, number.real, format);
+  }
+  if (result.ptr != end || result.ec == std::errc::invalid_argument)
+    return Message::bad_number;
+  if (result.ec == std::errc::result_out_of_range)
+    return Message::number_too_large;
+  return number;
+}
+
+// Takes the suffix off `text`; false if it isn't one.
+bool take_integer_suffix(std::string_view &text, bool &is_unsigned, bool &is_long) {
+  size_t digits = text.find_last_not_of("uUlL") + 1;
+  std::string suffix(text.substr(digits));
+  text = text.substr(0, digits);
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](char c) { return c | 0x20; });
+  is_unsigned = suffix.find('u') != suffix.npos;
+  is_long = suffix.find('l') != suffix.npos;
+  for (const char *known : {"", "u", "l", "ll", "ul", "ull", "lu", "llu"})
+    if (suffix == known)
+      return true;
+  return false;
+}
+
+std::variant<Number, Message> parse_integer(std::string_view text) {
+  bool is_unsigned = false, is_long = false;
+  if (!take_integer_suffix(text, is_unsigned, is_long))
+    return Message::bad_number;
+  Number number;
+  number.has_suffix = is_unsigned || is_long;
+  int base = has_prefix(text, 'x') ? 16 : has_prefix(text, 'b') ? 2 : 10;
+  if (base != 10)
+    text.remove_prefix(2);
+  else if (text.size() > 1 && text[0] == '0')
+    base = 8;
+  const char *end = text.data() + text.size();
+  std::from_chars_result result = std::from_chars(text.data(), end, number.integer, base);
+  if (result.ptr != end || result.ec == std::errc::invalid_argument)
+    return Message::bad_number;
+  if (result.ec == std::errc::result_out_of_range)
+    return Message::number_too_large;
+  // The first type that holds the value; a decimal number is unsigned only if nothing else helps.
+  bool may_be_unsigned = is_unsigned || base != 10;
+  if (!is_long && !is_unsigned && number.integer <= std::numeric_limits<int32_t>::max())
+    number.scalar = Scalar::int32;
+  else if (!is_long && may_be_unsigned && number.integer <= std::numeric_limits<uint32_t>::max())
+    number.scalar = Scalar::uint32;
+  else if (!is_unsigned && number.integer <= uint64_t(std::numeric_limits<int64_t>::max()))
+    number.scalar = Scalar::int64;
+  else
+    number.scalar = Scalar::uint64;
+  return number;
+}
+
+} // namespace
+
+std::variant<Number, Message> parse_number(std::string_view spelling) {
+  std::string text(spelling);
+  text.erase(std::remove(text.begin(), text.end(), '\''), text.end()); // 1'000
+  return is_real(text) ? parse_real(text) : parse_integer(text);
+}
+
+std::optional<int> parse_character(std::string_view spelling) {
+  if (spelling.size() < 3 || spelling.front() != '\'' || spelling.back() != '\'')
+    return std::nullopt;
+  std::string_view text = spelling.substr(1, spelling.size() - 2);
+  if (text.size() == 1)
+    return int(text[0]);
+  constexpr std::string_view names = "ntr0abfv\\'\"", values("\n\t\r\0\a\b\f\v\\'\"", 11);
+  size_t found = text.size() == 2 && text[0] == '\\' ? names.find(text[1]) : names.npos;
+  if (found == names.npos)
+    return std::nullopt;
+  return int(values[found]);
+}
+
+} // namespace tritonc

@@ -1,0 +1,456 @@
+// The parser's types, declarators, functions and pragmas. See parser.h.
+
+#include "language/parser_nesting.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tritonc::ast {
+namespace {
+
+struct NamedScalar {
+  std::string_view name;
+  Scalar scalar;
+};
+
+// The words of C's types are combined by `scalar_named`.
+constexpr NamedScalar named_scalars[] = {
+    {"half", Scalar::half},       {"bfloat16", Scalar::bfloat16}, {"int8", Scalar::int8},
+    {"uint8", Scalar::uint8},     {"int16", Scalar::int16},       {"uint16", Scalar::uint16},
+    {"int32", Scalar::int32},     {"uint32", Scalar::uint32},     {"int64", Scalar::int64},
+    {"uint64", Scalar::uint64},   {"int8_t", Scalar::int8},       {"uint8_t", Scalar::uint8},
+    {"int16_t", Scalar::int16},   {"uint16_t", Scalar::uint16},   {"int32_t", Scalar::int32},
+    {"uint32_t", Scalar::uint32}, {"int64_t", Scalar::int64},     {"uint64_t", Scalar::uint64},
+    {"size_t", Scalar::uint64},   {"ptrdiff_t", Scalar::int64},
+};
+
+constexpr std::array<std::string_view, 12> scalar_words = {
+    "void", "bool",   "_Bool",    "char",  "short",  "int",
+    "long", "signed", "unsigned", "float", "double", "__int64"};
+
+// Words that may stand in front of a type and say nothing we need.
+constexpr std::array<std::string_view, 6> ignored_words = {"volatile", "static",   "inline",
+                                                           "extern",   "register", "auto"};
+
+constexpr std::array<std::string_view, 5> unsupported_words = {"struct", "union", "enum",
+                                                               "__constant__", "_Atomic"};
+
+template <typename Words> bool contains(const Words &words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+const NamedScalar *named_scalar(std::string_view name) {
+  for (const NamedScalar &row : named_scalars)
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+bool is_restrict(std::string_view word) {
+  return word == "restrict" || word == "__restrict" || word == "__restrict__";
+}
+
+bool is_attribute(std::string_view word) {
+  return word == "__multipleof" || word == "__aligned" || word == "__noalias" ||
+         word == "__readonly" || word == "__writeonly" || word == "__retune" ||
+         word == "__attribute__";
+}
+
+} // namespace
+
+bool Parser::starts_type(const Token &token) const {
+  if (!token.is(TokenKind::identifier))
+    return false;
+  std::string_view word = token.spelling;
+  if (word == "const" || word == "typedef" || is_restrict(word) || contains(scalar_words, word) ||
+      contains(ignored_words, word) || contains(unsupported_words, word) || named_scalar(word))
+    return true;
+  return std::any_of(typedefs_.begin(), typedefs_.end(),
+                     [&](const auto &known) { return known.first == word; });
+}
+
+// A name that is no type starts a declaration if nothing else makes sense: that is how a type macro
+// looks which the host has not defined.
+bool Parser::starts_declaration() const {
+  if (starts_type(peek()))
+    return true;
+  if (!is_name(peek()))
+    return false;
+  if (is_name(peek(1)))
+    return true;
+  const Token &behind = peek(3);
+  if (declared_.count(peek().spelling))
+    return false;
+  return peek(1).is("*") && peek(2).is(TokenKind::identifier) &&
+         (behind.is("[") || behind.is("=") || behind.is(";") || behind.is(",") ||
+          (behind.is(TokenKind::identifier) && is_attribute(behind.spelling)));
+}
+
+// Reports it, and takes the name for a type from here on.
+void Parser::unknown_type(const Token &token) {
+  std::string name(token.spelling);
+  diagnostics_.report(Message::unknown_type, token.at, {name});
+  diagnostics_.report(Message::define_it, token.at, {name});
+  typedefs_.emplace_back(name, Type());
+}
+
+bool Parser::unsupported_type(const Token &token) {
+  if (!token.is(TokenKind::identifier) || !contains(unsupported_words, token.spelling))
+    return false;
+  fail(Message::not_supported, token.at, {"`" + std::string(token.spelling) + "`"});
+  return true;
+}
+
+// The words of C's type specifiers, in any order.
+Scalar Parser::scalar_named(const std::vector<std::string> &words, const Range &range) {
+  std::multiset<std::string> rest(words.begin(), words.end());
+  auto take = [&](const char *word) {
+    auto found = rest.find(word);
+    if (found == rest.end())
+      return false;
+    rest.erase(found);
+    return true;
+  };
+  bool is_unsigned = take("unsigned");
+  bool has_sign = take("signed") || is_unsigned;
+  Scalar scalar = Scalar::error;
+  if (take("char"))
+    scalar = is_unsigned ? Scalar::uint8 : Scalar::int8;
+  else if (take("short"))
+    scalar = is_unsigned ? Scalar::uint16 : Scalar::int16;
+  else if (take("long") || take("__int64"))
+    scalar = is_unsigned ? Scalar::uint64 : Scalar::int64;
+  else if (rest.count("int") || (has_sign && rest.empty()))
+    scalar = is_unsigned ? Scalar::uint32 : Scalar::int32;
+  if (scalar == Scalar::int64 || scalar == Scalar::uint64)
+    take("long"); // long long
+  if (scalar != Scalar::error && scalar != Scalar::int8 && scalar != Scalar::uint8)
+    take("int");
+  if (!has_sign && scalar == Scalar::error)
+    scalar = take("void")                    ? Scalar::void_
+             : take("bool") || take("_Bool") ? Scalar::bool_
+             : take("float")                 ? Scalar::float_
+             : take("double")                ? Scalar::double_
+                                             : Scalar::error;
+  if (scalar != Scalar::error && rest.empty())
+    return scalar;
+  std::string spelling;
+  for (const std::string &word : words)
+    spelling += (spelling.empty() ? "" : " ") + word;
+  diagnostics_.report(Message::bad_type_words, range.begin, {spelling}, {range});
+  return Scalar::error;
+}
+
+TypeName Parser::type_specifiers() {
+  TypeName out;
+  out.range.begin = peek().at;
+  std::vector<std::string> words;
+  bool is_named = false;
+  for (;; next()) {
+    const Token &token = peek();
+    if (!token.is(TokenKind::identifier) || unsupported_type(token))
+      break;
+    std::string_view word = token.spelling;
+    if (word == "const")
+      out.type.to_const = true; // counts if a `*` follows
+    else if (contains(scalar_words, word))
+      words.emplace_back(word);
+    else if (!words.empty() || is_named) {
+      if (!contains(ignored_words, word))
+        break;
+    } else if (const NamedScalar *named = named_scalar(word)) {
+      out.type.scalar = named->scalar;
+      is_named = true;
+    } else if (!contains(ignored_words, word) && !is_restrict(word)) {
+      auto known = std::find_if(typedefs_.begin(), typedefs_.end(),
+                                [&](const auto &entry) { return entry.first == word; });
+      if (known == typedefs_.end() && !panic_) {
+        unknown_type(token);
+        known = typedefs_.end() - 1;
+      }
+      bool to_const = out.type.to_const;
+      out.type = known->second;
+      out.type.to_const |= to_const;
+      is_named = true;
+    }
+  }
+  out.range.end = last_;
+  if (!words.empty())
+    out.type.scalar = scalar_named(words, out.range);
+  else if (!is_named && !panic_)
+    fail_expected("a type");
+  return out;
+}
+
+// `*` and what may follow it. A const that belongs to the pointer itself is not tracked.
+void Parser::pointers(TypeName &type_name, bool *no_alias) {
+  for (; peek().is("*"); next()) {
+    if (type_name.type.pointer)
+      fail(Message::not_supported, peek().at, {"pointers to pointers"});
+    type_name.type.pointer = true;
+    while (peek(1).is_word("const") || peek(1).is_word("volatile") ||
+           (peek(1).is(TokenKind::identifier) && is_restrict(peek(1).spelling))) {
+      next();
+      if (no_alias && is_restrict(peek().spelling))
+        *no_alias = true;
+    }
+  }
+  if (!type_name.type.pointer)
+    type_name.type.to_const = false;
+}
+
+TypeName Parser::abstract_type() {
+  TypeName out = type_specifiers();
+  pointers(out);
+  if (peek().is("["))
+    out.extents = extents();
+  out.range.end = last_;
+  return out;
+}
+
+std::vector<ExprPtr> Parser::extents() {
+  Token opening = next();
+  std::vector<ExprPtr> out;
+  do
+    out.push_back(conditional());
+  while (accept(","));
+  expect_closing("]", "behind the tile's extents", opening);
+  if (peek().is("["))
+    fail(Message::not_supported, peek().at, {"arrays; a tile has all its extents in one bracket"});
+  return out;
+}
+
+Declarator Parser::declarator(const TypeName &base) {
+  Declarator out;
+  out.type_name.type = base.type;
+  out.type_name.range = base.range;
+  pointers(out.type_name, &out.no_alias);
+  while (attribute(out)) {
+  }
+  if (!is_name(peek())) {
+    fail_expected("a name");
+    return out;
+  }
+  Token name = next();
+  out.name = name.spelling;
+  out.at = name.at;
+  declared_.insert(out.name);
+  while (attribute(out) || unknown_attribute()) {
+  }
+  if (peek().is("["))
+    out.type_name.extents = extents();
+  while (attribute(out) || unknown_attribute()) {
+  }
+  if (panic_) { // half a type would only be misunderstood
+    out.type_name.type = Type();
+    out.type_name.extents.clear();
+  }
+  if (!accept("="))
+    return out;
+  if (peek().is("{"))
+    fail(Message::not_supported, peek().at, {"lists of initial values"});
+  out.init = assignment();
+  return out;
+}
+
+// `__multipleof(8)`, or GNU's long form `__attribute__((multipleof(8)))`.
+bool Parser::attribute(Declarator &declarator) {
+  if (!peek().is(TokenKind::identifier) || !is_attribute(peek().spelling))
+    return false;
+  Token word = next();
+  if (word.spelling != "__attribute__")
+    return attribute_named(declarator, word);
+  expect("(", "behind `__attribute__`");
+  expect("(", "behind `__attribute__(`");
+  do
+    attribute_named(declarator, next());
+  while (accept(","));
+  expect(")", "behind the attribute");
+  return expect(")", "behind the attribute");
+}
+
+// Behind a name, a word like `__packed` can only be an attribute. It is reported and skipped.
+bool Parser::unknown_attribute() {
+  if (!peek().is(TokenKind::identifier) || peek().spelling.substr(0, 2) != "__")
+    return false;
+  Token word = next();
+  diagnostics_.report(Message::unknown_attribute, word.at, {std::string(word.spelling)});
+  if (peek().is("(")) {
+    Token opening = next();
+    arguments(opening);
+  }
+  return true;
+}
+
+bool Parser::attribute_named(Declarator &declarator, const Token &name) {
+  std::string_view kind = name.spelling;
+  if (kind.substr(0, 2) == "__")
+    kind.remove_prefix(2);
+  if (kind == "noalias")
+    declarator.no_alias = true;
+  else if (kind == "readonly")
+    declarator.read_only = true;
+  else if (kind == "writeonly")
+    declarator.write_only = true;
+  else if (kind == "multipleof" || kind == "aligned") {
+    Token opening = peek();
+    expect("(", "behind `" + std::string(name.spelling) + "`");
+    (kind == "aligned" ? declarator.aligned : declarator.multiple_of) = conditional();
+    return expect_closing(")", "behind the attribute's argument", opening);
+  } else if (kind != "retune") // asked the old compiler to tune again; we never tune at run time
+    fail(Message::unknown_attribute, name.at, {std::string(name.spelling)});
+  return !panic_;
+}
+
+void Parser::external_declaration(Program &program) {
+  if (peek().is(TokenKind::pragma))
+    return take_pragma();
+  if (accept(";"))
+    return;
+  if (peek().is_word("static_assert") || peek().is_word("_Static_assert"))
+    return program.assertions.push_back(assertion());
+  function_or_typedef(program);
+}
+
+void Parser::function_or_typedef(Program &program) {
+  Function made;
+  bool is_typedef = accept_word("typedef");
+  while (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
+    made.is_kernel |= next().is_word("__global__");
+  if (!starts_type(peek()) && !peek().is(TokenKind::identifier))
+    return fail_expected("a function");
+  made.result = type_specifiers();
+  while (accept_word("__global__"))
+    made.is_kernel = true;
+  pointers(made.result);
+  Token name = peek();
+  if (!name.is(TokenKind::identifier))
+    return fail_expected("a name");
+  next();
+  if (is_typedef) {
+    typedefs_.emplace_back(name.spelling, made.result.type);
+    if (peek().is("["))
+      fail(Message::not_supported, peek().at, {"`typedef` of tiles"});
+    expect(";", "behind the type definition");
+    return;
+  }
+  if (!peek().is("("))
+    return fail(Message::not_supported, name.at, {"variables outside of functions"});
+  made.name = name.spelling;
+  made.at = name.at;
+  declared_.clear();
+  Token opening = next();
+  made.parameters = parameters();
+  expect_closing(")", "behind the parameters", opening);
+  if (peek().is(";"))
+    return fail(Message::not_supported, name.at, {"declarations of functions without a body"});
+  if (!peek().is("{"))
+    return fail_expected("`{` with the body of `" + made.name + "`");
+  made.has_body = true;
+  made.body = block();
+  made.pragmas = std::move(pending_);
+  pending_.clear();
+  program.functions.push_back(std::move(made));
+}
+
+std::vector<Declarator> Parser::parameters() {
+  std::vector<Declarator> out;
+  if (peek().is(")"))
+    return out;
+  if (peek().is_word("void") && peek(1).is(")")) {
+    next();
+    return out;
+  }
+  do {
+    Declarator early; // attributes before the type
+    while (attribute(early)) {
+    }
+    bool no_alias = peek().is(TokenKind::identifier) && is_restrict(peek().spelling);
+    TypeName base = type_specifiers();
+    out.push_back(declarator(base));
+    out.back().no_alias |= no_alias || early.no_alias;
+    out.back().read_only |= early.read_only;
+    out.back().write_only |= early.write_only;
+    if (early.multiple_of)
+      out.back().multiple_of = std::move(early.multiple_of);
+    if (early.aligned)
+      out.back().aligned = std::move(early.aligned);
+  } while (accept(","));
+  return out;
+}
+
+void Parser::take_pragma() {
+  Pragma made = pragma();
+  // The axes were read before the source was compiled at all.
+  if (made.name != "variant" && made.name != "tune" && !panic_)
+    pending_.push_back(std::move(made));
+}
+
+Pragma Parser::pragma() {
+  Pragma out;
+  out.token = position_;
+  Token name = next();
+  out.name = name.spelling;
+  out.at = name.at;
+  Token opening = next();
+  if (out.name == "variant" || out.name == "tune") {
+    for (int depth = 1; depth > 0 && !peek().is(TokenKind::end);) {
+      depth += peek().is("(") - peek().is(")");
+      next();
+    }
+    return out;
+  }
+  do
+    out.arguments.push_back(conditional());
+  while (accept(","));
+  expect_closing(")", "behind the arguments", opening);
+  return out;
+}
+
+// A file whose only function isn't marked has that function as its kernel.
+void Parser::choose_kernels(Program &program) {
+  std::vector<Function> &functions = program.functions;
+  bool is_marked = std::any_of(functions.begin(), functions.end(),
+                               [](const Function &f) { return f.is_kernel; });
+  if (functions.empty() && diagnostics_.errors() == 0) {
+    diagnostics_.report(Message::no_kernel, {}, {path_});
+    diagnostics_.report(Message::write_kernel, {});
+  }
+  if (functions.size() == 1)
+    functions[0].is_kernel = true;
+  else if (!is_marked && !functions.empty()) {
+    diagnostics_.report(Message::mark_kernels, functions[0].at, {functions[0].name});
+    diagnostics_.report(Message::add_global, functions[0].at);
+    for (Function &function : functions)
+      function.is_kernel = true; // so that they are checked like kernels
+  }
+}
+
+// Pragmas behind the last function belong to the only kernel. The host's grid belongs to every
+// kernel and is read again for each, with that kernel's parameters.
+void Parser::place_trailing_pragmas(Program &program) {
+  std::vector<Function *> kernels;
+  for (Function &function : program.functions)
+    if (function.is_kernel)
+      kernels.push_back(&function);
+  for (Pragma &trailing : pending_) {
+    bool is_host = trailing.name == "host_grid";
+    if (!is_host && kernels.size() == 1)
+      kernels[0]->pragmas.push_back(std::move(trailing));
+    else if (!is_host)
+      diagnostics_.report(Message::pragma_without_kernel, trailing.at, {trailing.name});
+    for (Function *kernel : kernels) {
+      if (!is_host)
+        continue;
+      auto is_grid = [](const Pragma &p) { return p.name == "grid"; };
+      kernel->pragmas.erase(std::remove_if(kernel->pragmas.begin(), kernel->pragmas.end(), is_grid),
+                            kernel->pragmas.end());
+      position_ = trailing.token;
+      kernel->pragmas.push_back(pragma());
+      kernel->pragmas.back().name = "grid";
+    }
+  }
+  pending_.clear();
+}
+
+} // namespace tritonc::ast

@@ -1,0 +1,451 @@
+// The parser's expressions. See parser.h.
+
+#include "language/literal.h"
+#include "language/parser_nesting.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tritonc::ast {
+namespace {
+
+using Kind = Expr::Kind;
+
+struct BinaryOperator {
+  std::string_view spelling;
+  int precedence; // larger binds tighter
+  Operator op;    // none: `@`
+};
+
+constexpr BinaryOperator binary_operators[] = {
+    {"@", 12, Operator::none},       {"*", 11, Operator::multiply},
+    {"/", 11, Operator::divide},     {"%", 11, Operator::remainder},
+    {"+", 10, Operator::add},        {"-", 10, Operator::subtract},
+    {"<<", 9, Operator::shift_left}, {">>", 9, Operator::shift_right},
+    {"<", 8, Operator::less},        {"<=", 8, Operator::less_equal},
+    {">", 8, Operator::greater},     {">=", 8, Operator::greater_equal},
+    {"==", 7, Operator::equal},      {"!=", 7, Operator::not_equal},
+    {"&", 6, Operator::bit_and},     {"^", 5, Operator::bit_xor},
+    {"|", 4, Operator::bit_or},      {"&&", 3, Operator::logical_and},
+    {"||", 2, Operator::logical_or},
+};
+
+const BinaryOperator *binary_operator(const Token &token) {
+  for (const BinaryOperator &row : binary_operators)
+    if (token.is(row.spelling))
+      return &row;
+  return nullptr;
+}
+
+// The operator of `+=` and its like; none for `=`; nothing for other tokens.
+std::optional<Operator> assignment_operator(const Token &token) {
+  if (!token.is(TokenKind::punctuator) || token.spelling.back() != '=')
+    return std::nullopt;
+  std::string_view without = token.spelling.substr(0, token.spelling.size() - 1);
+  if (without.empty())
+    return Operator::none;
+  for (const BinaryOperator &row : binary_operators)
+    if (row.precedence >= 4 && row.precedence != 8 && row.precedence != 7 &&
+        row.spelling == without)
+      return row.op;
+  return std::nullopt;
+}
+
+// What the language has and this compiler does not yet.
+constexpr std::array<std::string_view, 15> unsupported_calls = {
+    "atomic_add", "atomic_cas", "atomic_xchg", "atomic_max",     "atomic_min",
+    "atomic_and", "atomic_or",  "atomic_xor",  "f32_atomic_add", "__debug_barrier",
+    "calloc",     "printf",     "print",       "assert",         "__syncthreads"};
+
+bool is_unsupported_call(std::string_view name) {
+  return std::find(unsupported_calls.begin(), unsupported_calls.end(), name) !=
+             unsupported_calls.end() ||
+         name.substr(0, 11) == "atomic_add_";
+}
+
+} // namespace
+
+ExprPtr Parser::make(Kind kind, Location at, Range range, std::vector<ExprPtr> operands) {
+  auto expr = std::make_unique<Expr>();
+  expr->kind = kind;
+  expr->at = at;
+  expr->range = range;
+  for (const ExprPtr &operand : operands)
+    expr->depth = std::max(expr->depth, operand->depth + 1);
+  expr->operands = std::move(operands);
+  if (expr->depth > most_tree_depth)
+    fail(Message::too_deep, at, {std::to_string(most_tree_depth)});
+  return expr;
+}
+
+ExprPtr Parser::make_error() { return make(Kind::error, last_, {last_, last_}); }
+
+ExprPtr Parser::make_binary(Operator op, Location at, ExprPtr a, ExprPtr b) {
+  Range range{a->range.begin, b->range.end};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(a));
+  operands.push_back(std::move(b));
+  ExprPtr expr =
+      make(op == Operator::none ? Kind::matmul : Kind::binary, at, range, std::move(operands));
+  expr->op = op;
+  return expr;
+}
+
+// `target op= value` is `target = current op value`, with the target evaluated once.
+ExprPtr Parser::make_assign(Operator op, Location at, ExprPtr target, ExprPtr value) {
+  Range range{target->range.begin, value->range.end};
+  if (op != Operator::none)
+    value = make_binary(op, at, make(Kind::current, target->at, target->range), std::move(value));
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(target));
+  operands.push_back(std::move(value));
+  return make(Kind::assign, at, range, std::move(operands));
+}
+
+ExprPtr Parser::make_increment(const Token &token, ExprPtr target, bool is_postfix) {
+  ExprPtr one = make(Kind::integer, token.at, {token.at, token.at});
+  one->integer = 1;
+  one->type = Type::of(Scalar::int32);
+  Operator op = token.is("++") ? Operator::add : Operator::subtract;
+  Range range = target->range;
+  (is_postfix ? range.end : range.begin) = token.at;
+  ExprPtr expr = make_assign(op, token.at, std::move(target), std::move(one));
+  expr->is_postfix = is_postfix;
+  expr->range = range;
+  return expr;
+}
+
+ExprPtr Parser::expression() {
+  ExprPtr expr = assignment();
+  while (peek().is(",")) {
+    Token comma = next();
+    ExprPtr right = assignment();
+    Range range{expr->range.begin, right->range.end};
+    std::vector<ExprPtr> operands;
+    operands.push_back(std::move(expr));
+    operands.push_back(std::move(right));
+    expr = make(Kind::comma, comma.at, range, std::move(operands));
+  }
+  return panic_ ? make_error() : std::move(expr);
+}
+
+ExprPtr Parser::assignment() {
+  Nesting nesting(*this);
+  ExprPtr target = conditional();
+  if (panic_) // half an expression would only be misunderstood
+    return make_error();
+  std::optional<Operator> op = assignment_operator(peek());
+  if (!op)
+    return target;
+  Token token = next();
+  ExprPtr value = assignment();
+  return make_assign(*op, token.at, std::move(target), std::move(value));
+}
+
+ExprPtr Parser::conditional() {
+  Nesting nesting(*this);
+  ExprPtr condition = binary(0);
+  if (!peek().is("?"))
+    return condition;
+  Token question = next();
+  if (peek().is(":"))
+    fail(Message::not_supported, question.at, {"`?:` without a middle operand"});
+  ExprPtr yes = expression();
+  expect_closing(":", "between the two values", question);
+  ExprPtr no = conditional();
+  Range range{condition->range.begin, no->range.end};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(condition));
+  operands.push_back(std::move(yes));
+  operands.push_back(std::move(no));
+  return make(Kind::conditional, question.at, range, std::move(operands));
+}
+
+ExprPtr Parser::binary(int least_precedence) {
+  ExprPtr left = range();
+  while (const BinaryOperator *row = binary_operator(peek())) {
+    if (row->precedence < least_precedence)
+      break;
+    Token token = next();
+    ExprPtr right = binary(row->precedence + 1);
+    left = make_binary(row->op, token.at, std::move(left), std::move(right));
+  }
+  return left;
+}
+
+ExprPtr Parser::range() {
+  ExprPtr first = cast();
+  if (!peek().is("..."))
+    return first;
+  Token dots = next();
+  ExprPtr last = cast();
+  Range range{first->range.begin, last->range.end};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(first));
+  operands.push_back(std::move(last));
+  return make(Kind::range, dots.at, range, std::move(operands));
+}
+
+ExprPtr Parser::cast() {
+  if (!peek().is("(") || !starts_type(peek(1)))
+    return unary();
+  Nesting nesting(*this);
+  Token opening = next();
+  TypeName type_name = abstract_type();
+  expect_closing(")", "behind the type", opening);
+  if (peek().is("{"))
+    fail(Message::not_supported, peek().at, {"compound literals"});
+  ExprPtr value = cast();
+  Range range{opening.at, value->range.end};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(value));
+  ExprPtr expr = make(Kind::cast, opening.at, range, std::move(operands));
+  expr->type_name = std::move(type_name);
+  return expr;
+}
+
+ExprPtr Parser::unary() {
+  Nesting nesting(*this);
+  Token token = peek();
+  if (token.is("*"))
+    return dereference();
+  if (token.is("++") || token.is("--")) {
+    next();
+    ExprPtr target = unary();
+    return make_increment(token, std::move(target), /*is_postfix=*/false);
+  }
+  if (token.is("&")) {
+    fail(Message::not_supported, token.at, {"the address of something"});
+    return make_error();
+  }
+  if (token.is_word("sizeof"))
+    return size_of();
+  Operator op = token.is("+")   ? Operator::plus
+                : token.is("-") ? Operator::minus
+                : token.is("~") ? Operator::bit_not
+                : token.is("!") ? Operator::logical_not
+                                : Operator::none;
+  if (op == Operator::none && !token.is("^"))
+    return postfix();
+  next();
+  std::vector<ExprPtr> operands;
+  operands.push_back(cast());
+  Range range{token.at, operands[0]->range.end};
+  Kind kind = op == Operator::none ? Kind::transpose : Kind::unary;
+  ExprPtr expr = make(kind, token.at, range, std::move(operands));
+  expr->op = op;
+  return expr;
+}
+
+ExprPtr Parser::dereference() {
+  Token star = next();
+  ExprPtr mask;
+  if (accept("?")) {
+    Token opening = peek();
+    expect("(", "before the mask");
+    mask = expression();
+    expect_closing(")", "behind the mask", opening);
+  }
+  ExprPtr pointer = cast();
+  Range range{star.at, pointer->range.end};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(pointer));
+  if (mask)
+    operands.push_back(std::move(mask));
+  return make(Kind::deref, star.at, range, std::move(operands));
+}
+
+ExprPtr Parser::size_of() {
+  Token word = next();
+  ExprPtr expr;
+  if (peek().is("(") && starts_type(peek(1))) {
+    Token opening = next();
+    TypeName type_name = abstract_type();
+    expect_closing(")", "behind the type", opening);
+    expr = make(Kind::size_of, word.at, {word.at, last_});
+    expr->type_name = std::move(type_name);
+    return expr;
+  }
+  std::vector<ExprPtr> operands;
+  operands.push_back(unary());
+  Range range{word.at, operands[0]->range.end};
+  return make(Kind::size_of, word.at, range, std::move(operands));
+}
+
+ExprPtr Parser::postfix() {
+  ExprPtr expr = primary();
+  for (;;) {
+    Token token = peek();
+    if (token.is("[")) {
+      expr = subscript(std::move(expr));
+    } else if (token.is("++") || token.is("--")) {
+      next();
+      expr = make_increment(token, std::move(expr), /*is_postfix=*/true);
+    } else if (token.is("(")) {
+      fail(Message::not_supported, token.at, {"a call of something that is not a name"});
+    } else if (token.is(".") || token.is("->")) {
+      fail(Message::not_supported, token.at, {"struct and union"});
+    } else {
+      return expr;
+    }
+  }
+}
+
+ExprPtr Parser::primary() {
+  Token token = peek();
+  if (token.is("(")) {
+    next();
+    ExprPtr expr = expression();
+    expect_closing(")", "behind the expression", token);
+    expr->range = {token.at, last_};
+    return expr;
+  }
+  if (token.is(TokenKind::number))
+    return number();
+  if (token.is(TokenKind::character))
+    return character();
+  if (token.is(TokenKind::string)) {
+    fail(Message::not_supported, token.at, {"strings"});
+    return make_error();
+  }
+  if (token.is_word("bitcast"))
+    return bitcast();
+  if (is_name(token) && !starts_type(token))
+    return name_or_call();
+  fail_expected("an expression");
+  return make_error();
+}
+
+ExprPtr Parser::name_or_call() {
+  Token name = next();
+  Range range{name.at, name.at};
+  if (name.spelling == "true" || name.spelling == "false") {
+    ExprPtr expr = make(Kind::boolean, name.at, range);
+    expr->integer = name.spelling == "true";
+    expr->type = Type::of(Scalar::bool_);
+    return expr;
+  }
+  if (!peek().is("(")) {
+    ExprPtr expr = make(Kind::name, name.at, range);
+    expr->text = name.spelling;
+    return expr;
+  }
+  if (is_unsupported_call(name.spelling)) {
+    fail(Message::not_supported, name.at, {"`" + std::string(name.spelling) + "`"});
+    return make_error();
+  }
+  Token opening = next();
+  std::vector<ExprPtr> operands = arguments(opening);
+  ExprPtr expr = make(Kind::call, name.at, {name.at, last_}, std::move(operands));
+  expr->text = name.spelling;
+  return expr;
+}
+
+std::vector<ExprPtr> Parser::arguments(const Token &opening) {
+  std::vector<ExprPtr> operands;
+  if (accept(")"))
+    return operands;
+  do
+    operands.push_back(assignment());
+  while (accept(","));
+  expect_closing(")", "behind the arguments", opening);
+  return operands;
+}
+
+ExprPtr Parser::number() {
+  Token token = next();
+  std::string spelling(token.spelling);
+  size_t dots = spelling.find("...");
+  if (dots != spelling.npos) {
+    std::string first = spelling.substr(0, dots), rest = spelling.substr(dots + 3);
+    fail(Message::range_needs_blanks, token.at, {spelling});
+    note(Message::write_blanks, token.at, {first + " ... " + rest});
+    return make_error();
+  }
+  auto parsed = parse_number(spelling);
+  if (Message *problem = std::get_if<Message>(&parsed)) {
+    fail(*problem, token.at, {spelling});
+    return make_error();
+  }
+  const Number &value = std::get<Number>(parsed);
+  Kind kind = is_float(value.scalar) ? Kind::real : Kind::integer;
+  ExprPtr expr = make(kind, token.at, {token.at, token.at});
+  expr->text = spelling;
+  expr->integer = value.integer;
+  expr->real = value.real;
+  expr->has_suffix = value.has_suffix;
+  expr->type = Type::of(value.scalar);
+  return expr;
+}
+
+ExprPtr Parser::character() {
+  Token token = next();
+  std::optional<int> value = parse_character(token.spelling);
+  if (!value) {
+    fail(Message::bad_character, token.at, {std::string(token.spelling)});
+    return make_error();
+  }
+  ExprPtr expr = make(Kind::integer, token.at, {token.at, token.at});
+  expr->integer = uint64_t(int64_t(*value));
+  expr->type = Type::of(Scalar::int32);
+  return expr;
+}
+
+ExprPtr Parser::bitcast() {
+  Token word = next();
+  expect("<", "behind `bitcast`");
+  TypeName type_name = abstract_type();
+  expect(">", "behind the type");
+  Token opening = peek();
+  expect("(", "before the value");
+  std::vector<ExprPtr> operands;
+  operands.push_back(expression());
+  expect_closing(")", "behind the value", opening);
+  ExprPtr expr = make(Kind::bitcast, word.at, {word.at, last_}, std::move(operands));
+  expr->type_name = std::move(type_name);
+  return expr;
+}
+
+ExprPtr Parser::subscript(ExprPtr tile) {
+  Token opening = next();
+  std::vector<Subscript> positions;
+  do
+    positions.push_back(subscript_position());
+  while (accept(","));
+  expect_closing("]", "behind the subscript", opening);
+  Range range{tile->range.begin, last_};
+  std::vector<ExprPtr> operands;
+  operands.push_back(std::move(tile));
+  ExprPtr expr = make(Kind::subscript, opening.at, range, std::move(operands));
+  expr->subscripts = std::move(positions);
+  return expr;
+}
+
+Subscript Parser::subscript_position() {
+  using Where = Subscript::Kind;
+  Token token = peek();
+  if (accept("^"))
+    return {Where::axis, conditional(), token.at};
+  Where kind = token.is(":")              ? Where::keep
+               : token.is("+")            ? Where::sum
+               : token.is_word("newaxis") ? Where::newaxis
+               : token.is_word("max")     ? Where::max
+               : token.is_word("min")     ? Where::min
+                                          : Where::index;
+  bool is_sign = (token.is("+") || token.is("-")) && !peek(1).is("]") && !peek(1).is(",");
+  if (kind == Where::index || is_sign)
+    return index_position();
+  next();
+  return {kind, nullptr, token.at};
+}
+
+Subscript Parser::index_position() {
+  Token token = peek();
+  if (token.is("-") && (peek(1).is("]") || peek(1).is(",")))
+    fail(Message::not_supported, token.at, {"reductions by `-`"});
+  if (token.is("]"))
+    fail_expected("`:`, `newaxis`, `+`, `max`, `min` or `^axis` in the subscript");
+  return {Subscript::Kind::index, conditional(), token.at};
+}
+
+} // namespace tritonc::ast

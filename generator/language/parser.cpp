@@ -1,0 +1,140 @@
+// The parser: tokens, mistakes, and the program as a whole. See parser.h.
+
+#include "language/parser_nesting.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tritonc::ast {
+namespace {
+
+const Token no_token;
+
+std::string describe(const Token &token) {
+  switch (token.kind) {
+  case TokenKind::end:
+    return "the end of the file";
+  case TokenKind::pragma:
+    return "`#pragma tritonc " + std::string(token.spelling) + "`";
+  default:
+    return "`" + std::string(token.spelling) + "`";
+  }
+}
+
+} // namespace
+
+// Whether the token can be the name of something.
+bool Parser::is_name(const Token &token) {
+  constexpr std::array<std::string_view, 9> statements = {
+      "if", "else", "for", "while", "do", "break", "continue", "return", "static_assert"};
+  return token.is(TokenKind::identifier) &&
+         std::find(statements.begin(), statements.end(), token.spelling) == statements.end();
+}
+
+const Token &Parser::peek(size_t ahead) const {
+  if (panic_ || position_ + ahead >= tokens_.size())
+    return no_token;
+  return tokens_[position_ + ahead];
+}
+
+Token Parser::next() {
+  Token token = peek();
+  if (!token.is(TokenKind::end)) {
+    last_ = token.at;
+    position_++;
+  }
+  return token;
+}
+
+bool Parser::accept(std::string_view punctuator) {
+  if (!peek().is(punctuator))
+    return false;
+  next();
+  return true;
+}
+
+bool Parser::accept_word(std::string_view word) {
+  if (!peek().is_word(word))
+    return false;
+  next();
+  return true;
+}
+
+bool Parser::expect(std::string_view punctuator, std::string_view what) {
+  if (accept(punctuator))
+    return true;
+  fail_expected("`" + std::string(punctuator) + "` " + std::string(what));
+  return false;
+}
+
+bool Parser::expect_closing(std::string_view punctuator, std::string_view what,
+                            const Token &opening) {
+  bool had_failed = panic_;
+  if (expect(punctuator, what))
+    return true;
+  if (!had_failed)
+    note(Message::unclosed, opening.at, {std::string(opening.spelling)});
+  return false;
+}
+
+void Parser::fail(Message id, Location at, std::vector<std::string> arguments) {
+  dropped_ = panic_;
+  if (!panic_)
+    diagnostics_.report(id, at, std::move(arguments));
+  panic_ = true;
+  gave_up_ |= id == Message::too_deep;
+}
+
+void Parser::note(Message id, Location at, std::vector<std::string> arguments) {
+  if (!dropped_)
+    diagnostics_.report(id, at, std::move(arguments));
+}
+
+void Parser::fail_expected(std::string_view what) {
+  const Token &token = peek();
+  if (token.is(TokenKind::stray)) { // no second message
+    panic_ = dropped_ = true;
+    return;
+  }
+  fail(Message::expected, panic_ ? last_ : token.at, {std::string(what), describe(token)});
+}
+
+// Skips to behind the `;` that ends the statement, or to before the `}` that ends the block.
+void Parser::recover() {
+  if (gave_up_)
+    return;
+  panic_ = false;
+  for (int depth = 0; !peek().is(TokenKind::end); next()) {
+    if (depth == 0 && peek().is("}"))
+      return;
+    if (depth == 0 && accept(";"))
+      return;
+    depth += peek().is("{") - peek().is("}");
+    if (depth == 0 && peek().is("}")) { // the end of a block that belongs to the statement
+      next();
+      return;
+    }
+  }
+}
+
+// Skips to behind the function or declaration.
+void Parser::recover_outside() {
+  recover();
+  accept("}");
+}
+
+Program Parser::program() {
+  Program program;
+  while (!peek().is(TokenKind::end)) {
+    external_declaration(program);
+    if (panic_)
+      recover_outside();
+  }
+  if (gave_up_)
+    return program;
+  choose_kernels(program);
+  place_trailing_pragmas(program);
+  return program;
+}
+
+} // namespace tritonc::ast

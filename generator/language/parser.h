@@ -1,0 +1,126 @@
+// The parser: tokens in, syntax tree out, by recursive descent.
+//
+// C's grammar, with these differences (from tight to loose):
+//
+//   declarator  := name attribute* [ '[' extent (',' extent)* ']' ]
+//   postfix     := primary { '[' subscript (',' subscript)* ']' | '(' arguments ')' | '++' | '--' }
+//   subscript   := ':' | 'newaxis' | '+' | 'max' | 'min' | '^' conditional
+//   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' expression ')' cast | ...
+//   cast        := '(' type ')' cast | 'bitcast' '<' type '>' '(' expression ')' | unary
+//   range       := cast [ '...' cast ]
+//   matmul      := range { '@' range }
+//   then        * / %   + -   << >>   < <= > >=   == !=   &   ^   |   &&   ||   ?:   =   ,
+//
+// After a mistake it goes on behind the next `;` or before the next `}`, so that one mistake is one
+// message. Nesting is limited, so that no source can exhaust the stack of this or a later stage.
+
+#pragma once
+
+#include "language/ast.h"
+#include "language/token.h"
+
+#include <set>
+
+namespace tritonc::ast {
+
+class Parser {
+public:
+  /// `path` is for messages about the whole file.
+  Parser(const std::vector<Token> &tokens, std::string path, Diagnostics &diagnostics)
+      : tokens_(tokens), path_(std::move(path)), diagnostics_(diagnostics) {}
+
+  Program program();
+
+private:
+  // Tokens. In panic mode there are no more, so that everything returns.
+  const Token &peek(size_t ahead = 0) const;
+  Token next();
+  static bool is_name(const Token &token);
+  bool accept(std::string_view punctuator);
+  bool accept_word(std::string_view word);
+  bool expect(std::string_view punctuator, std::string_view what);
+  /// `expect`, with a note on the token that needs it.
+  bool expect_closing(std::string_view punctuator, std::string_view what, const Token &opening);
+
+  // Mistakes. `fail` starts panic mode; what is reported in panic mode is dropped.
+  void fail(Message id, Location at, std::vector<std::string> arguments = {});
+  void note(Message id, Location at, std::vector<std::string> arguments = {});
+  void fail_expected(std::string_view what);
+  void recover();
+  void recover_outside();
+
+  class Nesting;
+
+  // Declarations: parse_declaration.cpp.
+  void external_declaration(Program &program);
+  void function_or_typedef(Program &program);
+  std::vector<Declarator> parameters();
+  bool starts_type(const Token &token) const;
+  bool starts_declaration() const;
+  void unknown_type(const Token &token);
+  bool unsupported_type(const Token &token);
+  TypeName type_specifiers();
+  Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
+  void pointers(TypeName &type_name, bool *no_alias = nullptr);
+  TypeName abstract_type();
+  Declarator declarator(const TypeName &base);
+  bool attribute(Declarator &declarator);
+  bool unknown_attribute();
+  bool attribute_named(Declarator &declarator, const Token &name);
+  std::vector<ExprPtr> extents();
+  Pragma pragma();
+  void take_pragma();
+  void choose_kernels(Program &program);
+  void place_trailing_pragmas(Program &program);
+
+  // Statements: parse_statement.cpp.
+  StmtPtr statement();
+  StmtPtr block();
+  StmtPtr branch();
+  StmtPtr for_loop();
+  StmtPtr while_loop();
+  StmtPtr do_loop();
+  StmtPtr declaration();
+  StmtPtr assertion();
+  StmtPtr jump(Stmt::Kind kind);
+  StmtPtr make_stmt(Stmt::Kind kind);
+
+  // Expressions: parse_expression.cpp.
+  ExprPtr expression();
+  ExprPtr assignment();
+  ExprPtr conditional();
+  ExprPtr binary(int least_precedence);
+  ExprPtr range();
+  ExprPtr cast();
+  ExprPtr unary();
+  ExprPtr dereference();
+  ExprPtr postfix();
+  ExprPtr primary();
+  ExprPtr name_or_call();
+  ExprPtr number();
+  ExprPtr character();
+  ExprPtr bitcast();
+  ExprPtr size_of();
+  ExprPtr subscript(ExprPtr tile);
+  Subscript subscript_position();
+  Subscript index_position();
+  std::vector<ExprPtr> arguments(const Token &opening);
+  ExprPtr make(Expr::Kind kind, Location at, Range range, std::vector<ExprPtr> operands = {});
+  ExprPtr make_binary(Operator op, Location at, ExprPtr a, ExprPtr b);
+  ExprPtr make_assign(Operator op, Location at, ExprPtr target, ExprPtr value);
+  ExprPtr make_increment(const Token &token, ExprPtr target, bool is_postfix);
+  ExprPtr make_error();
+
+  const std::vector<Token> &tokens_;
+  std::string path_;
+  Diagnostics &diagnostics_;
+  size_t position_ = 0;
+  Location last_; // of the token read last
+  bool panic_ = false, dropped_ = false, gave_up_ = false;
+  int depth_ = 0;
+  std::vector<std::pair<std::string, Type>> typedefs_; // names of unknown types too, as errors
+  std::set<std::string, std::less<>> declared_;        // variables of this function so far
+  std::vector<Pragma> pending_;                        // pragmas that wait for their kernel
+};
+
+} // namespace tritonc::ast

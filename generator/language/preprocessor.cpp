@@ -1,0 +1,300 @@
+// The preprocessor. See preprocessor.h. This is the only file of the language that knows clang.
+
+#include "language/preprocessor.h"
+
+#include "source/source_file.h"
+
+#include "clang/Basic/FileManager.h"
+#include "clang/Basic/LangOptions.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Basic/TargetInfo.h"
+#include "clang/Basic/TargetOptions.h"
+#include "clang/Lex/HeaderSearch.h"
+#include "clang/Lex/HeaderSearchOptions.h"
+#include "clang/Lex/ModuleLoader.h"
+#include "clang/Lex/Pragma.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Lex/PreprocessorOptions.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tritonc {
+namespace {
+
+Location location_of(clang::SourceLocation at) { return {at.getRawEncoding()}; }
+
+// Turns clang's tokens into ours.
+class TokenWriter {
+public:
+  TokenWriter(clang::Preprocessor &pp, Preprocessed &out, Diagnostics &diagnostics)
+      : pp_(pp), out_(out), diagnostics_(diagnostics) {}
+
+  void write(const clang::Token &token) {
+    if (token.isAnnotation())
+      return;
+    Token made;
+    made.spaced = token.hasLeadingSpace() || token.isAtStartOfLine();
+    made.at = location_of(token.getLocation());
+    if (const char *text = clang::tok::getPunctuatorSpelling(token.getKind())) {
+      made.kind = TokenKind::punctuator;
+      made.spelling = text;
+    } else {
+      made.kind = kind_of(token);
+      made.spelling = keep(pp_.getSpelling(token));
+    }
+    if (token.is(clang::tok::unknown)) {
+      made.kind = TokenKind::stray;
+      diagnostics_.report(Message::stray_character, made.at, {std::string(made.spelling)});
+    }
+    out_.tokens.push_back(made);
+  }
+
+  size_t written() const { return out_.tokens.size(); }
+  void take_back(size_t written) { out_.tokens.resize(written); }
+
+  void write_pragma(Location at, std::string name) {
+    out_.tokens.push_back({TokenKind::pragma, true, at, keep(std::move(name))});
+  }
+
+private:
+  static TokenKind kind_of(const clang::Token &token) {
+    if (token.getIdentifierInfo())
+      return TokenKind::identifier;
+    if (token.is(clang::tok::numeric_constant))
+      return TokenKind::number;
+    if (clang::tok::isStringLiteral(token.getKind()))
+      return TokenKind::string;
+    return TokenKind::character;
+  }
+
+  // Most tokens repeat a few names.
+  std::string_view keep(std::string text) {
+    auto found = kept_.find(text);
+    if (found != kept_.end())
+      return found->second;
+    std::string_view view = out_.spellings.emplace_back(std::move(text));
+    kept_.emplace(view, view);
+    return view;
+  }
+
+  clang::Preprocessor &pp_;
+  Preprocessed &out_;
+  Diagnostics &diagnostics_;
+  std::unordered_map<std::string_view, std::string_view> kept_;
+};
+
+// `#pragma tritonc clause(...) clause(...)`: writes the clauses' tokens where the pragma stands.
+class TritonCPragma : public clang::PragmaHandler {
+public:
+  TritonCPragma(TokenWriter &writer, Diagnostics &diagnostics)
+      : PragmaHandler("tritonc"), writer_(writer), diagnostics_(diagnostics) {}
+
+  /// From here on comes the text of the host, whose grid replaces those of the source.
+  void enter_host() { in_host_ = true; }
+
+  void HandlePragma(clang::Preprocessor &pp, clang::PragmaIntroducer,
+                    clang::Token &first) override {
+    clang::Token name;
+    pp.LexUnexpandedToken(name);
+    if (name.is(clang::tok::eod))
+      return unknown(location_of(first.getLocation()), "");
+    while (name.isNot(clang::tok::eod)) {
+      if (!clause(pp, name))
+        return;
+      pp.LexUnexpandedToken(name);
+    }
+  }
+
+private:
+  void unknown(Location at, const std::string &name) {
+    diagnostics_.report(Message::unknown_pragma, at, {name});
+    diagnostics_.report(Message::known_pragmas, at);
+  }
+
+  bool clause(clang::Preprocessor &pp, const clang::Token &name) {
+    std::string spelling = pp.getSpelling(name);
+    bool is_axis = spelling == "variant" || spelling == "tune";
+    Location at = location_of(name.getLocation());
+    if (!is_axis && spelling != "grid" && spelling != "require" && spelling != "precision") {
+      unknown(at, spelling);
+      return false;
+    }
+    clang::Token token;
+    pp.LexUnexpandedToken(token);
+    if (token.isNot(clang::tok::l_paren)) {
+      diagnostics_.report(Message::expected, at,
+                          {"`(` after `" + spelling + "`", "something else"});
+      return false;
+    }
+    size_t before = writer_.written();
+    writer_.write_pragma(location_of(name.getLocation()), in_host_ ? "host_grid" : spelling);
+    writer_.write(token);
+    for (int depth = 1; depth > 0;) {
+      is_axis ? pp.LexUnexpandedToken(token) : pp.Lex(token);
+      if (token.is(clang::tok::eod)) {
+        diagnostics_.report(Message::unclosed_pragma, at, {spelling});
+        writer_.take_back(before);
+        return false;
+      }
+      depth += token.is(clang::tok::l_paren) - token.is(clang::tok::r_paren);
+      writer_.write(token);
+    }
+    return true;
+  }
+
+  TokenWriter &writer_;
+  Diagnostics &diagnostics_;
+  bool in_host_ = false;
+};
+
+// Remembers which files were opened.
+class FileCollector : public clang::PPCallbacks {
+public:
+  FileCollector(clang::SourceManager &sources, std::vector<std::string> &files)
+      : sources_(sources), files_(files) {}
+
+  void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason,
+                        clang::SrcMgr::CharacteristicKind, clang::FileID,
+                        clang::SourceLocation) override {
+    if (reason != LexedFileChangeReason::EnterFile)
+      return;
+    if (clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file))
+      add(entry->getName().str());
+  }
+
+  void EmbedDirective(clang::SourceLocation, clang::StringRef, bool,
+                      clang::OptionalFileEntryRef file,
+                      const clang::LexEmbedParametersResult &) override {
+    if (file)
+      add(file->getName().str());
+  }
+
+private:
+  void add(std::string name) {
+    if (std::find(files_.begin(), files_.end(), name) == files_.end())
+      files_.push_back(std::move(name));
+  }
+
+  clang::SourceManager &sources_;
+  std::vector<std::string> &files_;
+};
+
+bool is_macro_name(const std::string &name) {
+  auto is_letter = [](char c) { return isalpha((unsigned char)c) || c == '_'; };
+  if (name.empty() || !is_letter(name[0]) || name == "defined")
+    return false;
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || isdigit((unsigned char)c); });
+}
+
+// The host's macros as a source text. A line end in a value would start a directive of its own.
+std::string predefines(const FrontEndInput &input, Diagnostics &diagnostics) {
+  std::string text = "#define __TRITONC__ 1\n"
+                     "#define __STDC__ 1\n"
+                     "#define __STDC_VERSION__ 202311L\n"
+                     "# 1 \"<command line>\" 1\n";
+  for (const Define &define : input.defines) {
+    if (!is_macro_name(define.name)) {
+      diagnostics.report(Message::bad_define, {}, {define.name});
+      continue;
+    }
+    std::string value = define.value;
+    std::replace(value.begin(), value.end(), '\n', ' ');
+    std::replace(value.begin(), value.end(), '\r', ' ');
+    text += "#define " + define.name + " " + value + "\n";
+  }
+  return text + "# 1 \"<built-in>\" 2\n";
+}
+
+void add_include_dirs(clang::HeaderSearch &search, clang::FileManager &files,
+                      const std::vector<std::string> &paths) {
+  std::vector<clang::DirectoryLookup> lookups;
+  for (const std::string &path : paths)
+    if (clang::OptionalDirectoryEntryRef dir = files.getOptionalDirectoryRef(path))
+      lookups.emplace_back(*dir, clang::SrcMgr::C_User, /*isFramework=*/false);
+  unsigned count = unsigned(lookups.size());
+  search.SetSearchPaths(std::move(lookups), /*angledDirIdx=*/0, /*systemDirIdx=*/count,
+                        llvm::DenseMap<unsigned, unsigned>());
+}
+
+// Opens the source as the main file; false and a message if it can't be read.
+bool open_main_file(const std::string &path, Diagnostics &diagnostics) {
+  FileProblem problem = problem_with(path);
+  if (!problem.kind.empty())
+    diagnostics.report(Message::not_a_regular_file, {}, {path, problem.kind});
+  else if (problem)
+    diagnostics.report(Message::cannot_read, {}, {path, problem.error});
+  if (problem)
+    return false;
+  clang::SourceManager &sources = diagnostics.sources();
+  clang::Expected<clang::FileEntryRef> file = diagnostics.files().getFileRef(path, true);
+  if (!file) {
+    std::error_code error = llvm::errorToErrorCode(file.takeError());
+    diagnostics.report(Message::cannot_read, {}, {path, error.message()});
+    return false;
+  }
+  sources.setMainFileID(sources.createFileID(*file, {}, clang::SrcMgr::C_User));
+  return true;
+}
+
+// The host's grid: a pragma that stands behind the source, so that it sees the source's macros.
+void enter_grid(clang::Preprocessor &pp, clang::SourceManager &sources, const std::string &grid) {
+  std::string text = "#pragma tritonc grid(" + grid + ")\n";
+  std::replace(text.begin(), text.end() - 1, '\n', ' ');
+  clang::FileID file = sources.createFileID(
+      llvm::MemoryBuffer::getMemBufferCopy(text, "<command line>"), clang::SrcMgr::C_User);
+  pp.EnterSourceFile(file, nullptr, {});
+}
+
+void lex_all(clang::Preprocessor &pp, TokenWriter &writer) {
+  clang::Token token;
+  for (pp.Lex(token); token.isNot(clang::tok::eof); pp.Lex(token))
+    writer.write(token);
+}
+
+} // namespace
+
+Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bool quiet) {
+  Preprocessed out;
+  clang::DiagnosticsEngine &engine = diagnostics.engine();
+  clang::SourceManager &sources = diagnostics.sources();
+  const clang::LangOptions &options = diagnostics.options();
+  if (!open_main_file(input.path, diagnostics)) {
+    out.tokens.push_back({});
+    return out;
+  }
+  diagnostics.set_silent(quiet);
+
+  clang::TargetOptions target_options;
+  target_options.Triple = "nvptx64-nvidia-cuda";
+  std::unique_ptr<clang::TargetInfo> target(
+      clang::TargetInfo::CreateTargetInfo(engine, target_options));
+  clang::HeaderSearchOptions search_options;
+  clang::HeaderSearch search(search_options, sources, engine, options, target.get());
+  add_include_dirs(search, diagnostics.files(), input.include_dirs);
+  clang::TrivialModuleLoader modules;
+  clang::PreprocessorOptions preprocessor_options;
+  clang::Preprocessor pp(preprocessor_options, engine, options, sources, search, modules);
+  pp.Initialize(*target);
+  pp.setPredefines(predefines(input, diagnostics));
+  pp.addPPCallbacks(std::make_unique<FileCollector>(sources, out.files));
+
+  TokenWriter writer(pp, out, diagnostics);
+  auto *pragmas = new TritonCPragma(writer, diagnostics); // the preprocessor frees it
+  pp.AddPragmaHandler(pragmas);
+  pp.EnterMainSourceFile();
+  pp.enableIncrementalProcessing(); // the main file's end is not yet the end
+  lex_all(pp, writer);
+  clang::SourceLocation end = sources.getLocForEndOfFile(sources.getMainFileID());
+  if (!input.grid.empty()) {
+    pragmas->enter_host();
+    enter_grid(pp, sources, input.grid);
+    lex_all(pp, writer);
+  }
+  out.tokens.push_back({TokenKind::end, true, location_of(end), {}});
+  diagnostics.set_silent(false);
+  return out;
+}
+
+} // namespace tritonc

@@ -1,0 +1,84 @@
+// Types of Triton-C: C's scalars with their signs, pointers to them, and tiles of both.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+using Extents = std::vector<int64_t>;
+
+inline constexpr int most_axes = 5;
+inline constexpr int64_t most_elements = int64_t(1) << 20;
+
+/// In the order of conversion: of two numbers, the later type is the common one (but see `common`).
+enum class Scalar : uint8_t {
+  error, // something was wrong and has been reported; silences what follows from it
+  void_,
+  bool_,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  half,
+  bfloat16,
+  float_,
+  double_,
+};
+
+struct Type {
+  Scalar scalar = Scalar::error;
+  bool pointer = false;  // each element is a pointer to `scalar`
+  bool to_const = false; // pointers only
+  Extents shape;         // empty: not a tile
+
+  bool operator==(const Type &) const = default;
+
+  bool is_error() const { return scalar == Scalar::error; }
+  bool is_void() const { return scalar == Scalar::void_ && !pointer; }
+  bool is_tile() const { return !shape.empty(); }
+  bool is_pointer() const { return pointer; }
+  bool is_bool() const { return !pointer && scalar == Scalar::bool_; }
+  bool is_integer() const; // bool too
+  bool is_float() const;
+  bool is_number() const { return is_integer() || is_float(); }
+
+  Type with_shape(Extents s) const { return {scalar, pointer, to_const, std::move(s)}; }
+  /// The same shape, of numbers.
+  Type with_scalar(Scalar s) const { return {s, false, false, shape}; }
+  /// What the pointers point to.
+  Type pointee() const { return {scalar, false, false, shape}; }
+
+  static Type of(Scalar scalar) { return {scalar, false, false, {}}; }
+};
+
+bool is_unsigned(Scalar scalar); // bool too
+bool is_integer(Scalar scalar);
+bool is_float(Scalar scalar);
+int bits_of(Scalar scalar); // bool: 8, as in memory
+std::string name_of(Scalar scalar);
+
+/// "float[128, 64]", "half*[64]", "const half *".
+std::string name_of(const Type &type);
+/// "[128, 64]"; "[]" for a scalar.
+std::string name_of(const Extents &shape);
+
+int64_t element_count(const Extents &shape);
+
+/// What C calls the usual arithmetic conversions. half with bfloat16 makes float.
+Scalar common(Scalar a, Scalar b);
+/// The type an operand has in arithmetic: small integers become int.
+Scalar promoted(Scalar a);
+
+/// The shape of an operation on two tiles: the shorter one gets axes of extent 1 in front, then
+/// extents are equal or one of them is 1. Nothing if that fails.
+std::optional<Extents> broadcast(const Extents &a, const Extents &b);
+
+} // namespace tritonc

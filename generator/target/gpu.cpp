@@ -1,0 +1,52 @@
+// The rows of gpus.def as structs. Tested by tests/target/gpu_test.cpp.
+
+#include "target/gpu.h"
+
+namespace tritonc {
+namespace {
+
+enum Generation { Turing, Ampere, Hopper };
+
+Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, int ptx_version,
+             Generation generation) {
+  return {.name = name,
+          .sm = sm,
+          .suffix = suffix,
+          .max_shared_bytes = max_shared_bytes,
+          .ptx_version = ptx_version,
+          .has_ldmatrix = generation >= Turing,
+          .has_mma_f16_k8 = generation >= Turing,
+          .has_mma_f16_k16 = generation >= Ampere,
+          .has_mma_bf16 = generation >= Ampere,
+          .has_mma_tf32 = generation >= Ampere,
+          .has_cp_async = generation >= Ampere,
+          .has_bf16_arithmetic = generation >= Hopper};
+}
+
+} // namespace
+
+const std::vector<Gpu> &all_gpus() {
+  static const std::vector<Gpu> gpus = {
+#define GPU(name, sm, suffix, shared, ptx, generation)                                             \
+  make_gpu("sm_" name, sm, suffix, shared, ptx, generation),
+#include "target/gpus.def"
+  };
+  return gpus;
+}
+
+const std::vector<std::string_view> &gpu_names() {
+  static const std::vector<std::string_view> names = {
+#define GPU(name, ...) name,
+#include "target/gpus.def"
+  };
+  return names;
+}
+
+const Gpu *find_gpu(std::string_view name) {
+  for (const Gpu &gpu : all_gpus())
+    if (name == gpu.name || name == gpu.name.substr(3))
+      return &gpu;
+  return nullptr;
+}
+
+} // namespace tritonc

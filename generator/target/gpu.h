@@ -1,0 +1,40 @@
+// What a GPU architecture can do, as a plain struct. Passes and lowering decide by its members
+// and never by its name, so that a new GPU is a row in gpus.def and nothing else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tritonc {
+
+struct Gpu {
+  std::string_view name; // "sm_90a", as LLVM and ptxas spell it
+  int sm;                // 90: the number alone, for `sm >= 80`
+  char suffix;           // 'a', 'f' or 0: see gpus.def
+
+  int max_shared_bytes; // one block's limit, after opting in
+  int max_registers_per_thread = 255;
+  int registers_per_block = 65536;
+  int max_threads_per_block = 1024;
+  int ptx_version; // 80 stands for `.version 8.0`
+
+  bool has_ldmatrix;        // ldmatrix, plain and transposing
+  bool has_mma_f16_k8;      // mma.m16n8k8, f16 in, f32 out
+  bool has_mma_f16_k16;     // mma.m16n8k16, the same
+  bool has_mma_bf16;        // mma.m16n8k8 and k16 on bfloat16
+  bool has_mma_tf32;        // mma.m16n8k4 and k8 on tf32
+  bool has_cp_async;        // cp.async from global to shared memory
+  bool has_bf16_arithmetic; // add, mul and fma on bfloat16 itself
+};
+
+/// The GPU that `name` means, written "90a" or "sm_90a"; null if there is none.
+const Gpu *find_gpu(std::string_view name);
+
+/// "75", "80", ...: every architecture, as it may be written after `--arch`.
+const std::vector<std::string_view> &gpu_names();
+
+/// Every architecture, in the order of gpus.def.
+const std::vector<Gpu> &all_gpus();
+
+} // namespace tritonc

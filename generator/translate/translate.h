@@ -1,0 +1,23 @@
+// From a source to tile IR: the whole front end in one call.
+
+#pragma once
+
+#include "ir/ir.h"
+#include "language/front_end.h"
+
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+struct FrontEndResult {
+  std::vector<ir::Function> kernels;     // none if there are errors
+  std::vector<std::string> dependencies; // every file opened
+  std::string diagnostics;               // as the user reads them
+  int errors = 0, warnings = 0;
+};
+
+/// Preprocesses, parses, checks and translates every kernel of a source.
+FrontEndResult translate_source(const FrontEndInput &input);
+
+} // namespace tritonc

@@ -1,0 +1,432 @@
+// The translator's expressions. See translator.h.
+
+#include "translate/translator.h"
+
+#include "language/constant.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using ast::Operator;
+using Kind = ast::Expr::Kind;
+
+namespace {
+
+// The condition before its shape was adapted: its loads' masks are made of that.
+const ast::Expr &without_repeat(const ast::Expr &condition) {
+  bool only_repeats = condition.is(Kind::convert) && condition.operands[0]->type.is_bool();
+  return only_repeats ? without_repeat(*condition.operands[0]) : condition;
+}
+
+// Whether the value of an assignment refers to what its target holds.
+bool has_current(const ast::Expr &expr) {
+  if (expr.is(Kind::current))
+    return true;
+  if (expr.is(Kind::assign)) // has a `current` of its own
+    return has_current(*expr.operands[0]);
+  return std::any_of(expr.operands.begin(), expr.operands.end(),
+                     [](const ast::ExprPtr &operand) { return has_current(*operand); });
+}
+
+ir::Opcode opcode_of(Operator op, bool is_unsigned) {
+  using ir::Opcode;
+  switch (op) {
+  case Operator::add:
+    return Opcode::add_;
+  case Operator::subtract:
+    return Opcode::sub_;
+  case Operator::multiply:
+    return Opcode::mul_;
+  case Operator::divide:
+    return is_unsigned ? Opcode::udiv_ : Opcode::div_;
+  case Operator::remainder:
+    return is_unsigned ? Opcode::urem_ : Opcode::rem_;
+  case Operator::shift_left:
+    return Opcode::shl_;
+  case Operator::shift_right:
+    return is_unsigned ? Opcode::ushr_ : Opcode::shr_;
+  case Operator::bit_and:
+  case Operator::logical_and:
+    return Opcode::and_;
+  case Operator::bit_xor:
+    return Opcode::xor_;
+  default:
+    return Opcode::or_;
+  }
+}
+
+std::string predicate_of(Operator op, bool is_unsigned) {
+  std::string prefix = is_unsigned ? "u" : "";
+  switch (op) {
+  case Operator::less:
+    return prefix + "lt";
+  case Operator::less_equal:
+    return prefix + "le";
+  case Operator::greater:
+    return prefix + "gt";
+  case Operator::greater_equal:
+    return prefix + "ge";
+  case Operator::equal:
+    return "eq";
+  default:
+    return "ne";
+  }
+}
+
+} // namespace
+
+ir::Value *Translator::value(const ast::Expr &expr) {
+  if (!expr.type.is_tile() && expr.type.is_number())
+    if (ir::Value *known = constant(expr, expr.type))
+      return known;
+  switch (expr.kind) {
+  case Kind::name:
+    return read(expr);
+  case Kind::current:
+    return current_.back();
+  case Kind::unary:
+    return unary(expr);
+  case Kind::transpose: {
+    std::vector<int64_t> axes;
+    for (size_t axis = 0; axis < expr.type.shape.size(); axis++)
+      axes.push_back(int64_t((axis + 1) % expr.type.shape.size()));
+    return build_->trans(value(*expr.operands[0]), axes);
+  }
+  case Kind::deref:
+    return load(expr);
+  case Kind::binary:
+    return binary(expr);
+  case Kind::matmul:
+    return product(expr, build_->filled(type_of(expr.type), 0));
+  case Kind::range:
+    return build_->range(int64_t(expr.integer), expr.type.shape[0]);
+  case Kind::conditional:
+    return conditional(expr);
+  case Kind::assign:
+    return assign(expr);
+  case Kind::convert:
+    return convert(expr);
+  case Kind::cast:
+  case Kind::bitcast:
+    return cast(expr);
+  case Kind::subscript:
+    return subscript(expr);
+  case Kind::comma:
+    value(*expr.operands[0]);
+    return value(*expr.operands[1]);
+  default:
+    return call(expr);
+  }
+}
+
+// The expression as a constant of another scalar type, if it is one; else null.
+ir::Value *Translator::constant(const ast::Expr &expr, const Type &type) {
+  ir::Type scalar = ir::Type::scalar(elem_of(type.scalar));
+  if (std::optional<int64_t> integer = ast::constant_integer(expr)) {
+    bool is_unsigned_64 = expr.type.scalar == Scalar::uint64 && *integer < 0;
+    if (type.is_float())
+      return is_unsigned_64 ? nullptr : build_->constant(scalar, *integer);
+    if (type.is_bool())
+      return build_->constant(scalar, *integer != 0);
+    int unused = 64 - bits_of(type.scalar); // keeps the bits that fit, as a signed number
+    return build_->constant(scalar, int64_t(uint64_t(*integer) << unused) >> unused);
+  }
+  std::optional<double> real = ast::constant_real(expr);
+  if (!real || !type.is_float())
+    return nullptr;
+  return build_->constant_number(scalar, type.scalar == Scalar::float_ ? float(*real) : *real);
+}
+
+ir::Value *Translator::read(const ast::Expr &expr) {
+  const ast::Variable &variable = *expr.variable;
+  ir::Value *value = values_.at(variable.index);
+  if (value)
+    return value;
+  if (warned_.insert(&variable).second)
+    diagnostics_.report(variable.type.is_pointer() ? Message::pointer_unassigned
+                                                   : Message::read_unassigned,
+                        expr.at, {variable.name});
+  return known(nullptr, type_of(variable.type));
+}
+
+// --- Operators. ----------------------------------------------------------------------------------
+
+ir::Value *Translator::negation(ir::Value *condition) {
+  return build_->binary(ir::Opcode::xor_, condition, build_->filled(condition->type, 1));
+}
+
+ir::Value *Translator::unary(const ast::Expr &expr) {
+  ir::Value *operand = value(*expr.operands[0]);
+  switch (expr.op) {
+  case Operator::minus:
+    return build_->unary(ir::Opcode::neg_, operand);
+  case Operator::bit_not:
+    return build_->binary(ir::Opcode::xor_, operand, build_->filled(operand->type, -1));
+  case Operator::logical_not:
+    return negation(operand);
+  default:
+    return operand;
+  }
+}
+
+ir::Value *Translator::binary(const ast::Expr &expr) {
+  if (expr.type.is_pointer())
+    return pointer_sum(expr);
+  if (expr.op == Operator::logical_and || expr.op == Operator::logical_or)
+    return logical(expr);
+  const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
+  // A product that is added to something is accumulated onto it.
+  if (expr.op == Operator::add && (a.is(Kind::matmul) || b.is(Kind::matmul))) {
+    bool b_is_product = b.is(Kind::matmul);
+    ir::Value *accumulator = value(b_is_product ? a : b);
+    return product(b_is_product ? b : a, accumulator);
+  }
+  ir::Value *left = value(a), *right = value(b);
+  bool without_sign = is_unsigned(a.type.scalar);
+  if (is_comparison(expr.op))
+    return build_->cmp(predicate_of(expr.op, without_sign), left, right);
+  return build_->binary(opcode_of(expr.op, without_sign), left, right);
+}
+
+ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
+  ir::Value *pointer = value(*expr.operands[0]), *offset = value(*expr.operands[1]);
+  if (expr.op == Operator::subtract)
+    offset = build_->unary(ir::Opcode::neg_, offset);
+  return build_->addptr(pointer, offset);
+}
+
+// The right operand is evaluated only where the left one leaves the answer open.
+ir::Value *Translator::logical(const ast::Expr &expr) {
+  const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
+  bool is_and = expr.op == Operator::logical_and;
+  ir::Value *left = value(without_repeat(a));
+  bool may_do_both = !has_effects(b) && !has_loads(b);
+  if (!expr.type.is_tile() && !may_do_both) {
+    auto right = [&] { return value(b); };
+    auto decided = [&] { return left; };
+    return is_and ? choose(left, right, decided) : choose(left, decided, right);
+  }
+  ir::Value *right =
+      may_do_both ? value(b) : masked(is_and ? left : negation(left), /*gives_zero=*/true, b);
+  return build_->binary(opcode_of(expr.op, true), repeat_to(left, expr.type.shape), right);
+}
+
+ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
+  ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
+  set_location(expr.at);
+  ir::Value *result = build_->dot(a, b, accumulator);
+  bool is_tf32 = source_.uses_tf32 && expr.operands[0]->type.scalar == Scalar::float_;
+  result->op->set("precision", std::string(is_tf32 ? "tf32" : "exact"));
+  return result;
+}
+
+ir::Value *Translator::conditional(const ast::Expr &expr) {
+  const ast::Expr &condition = *expr.operands[0], &yes = *expr.operands[1], &no = *expr.operands[2];
+  if (std::optional<int64_t> known = ast::constant_integer(condition))
+    return value(*known ? yes : no);
+  ir::Value *chooses = value(without_repeat(condition));
+  if (has_effects(yes) || has_effects(no))
+    return choose(chooses, [&] { return value(yes); }, [&] { return value(no); });
+  bool yes_loads = has_loads(yes), no_loads = has_loads(no);
+  ir::Value *opposite = no_loads ? negation(chooses) : nullptr;
+  auto arm = [&](const ast::Expr &arm, bool loads, ir::Value *mask) {
+    return loads ? masked(mask, /*gives_zero=*/false, arm) : value(arm);
+  };
+  // An arm that is nothing but a load gives the other arm's value where it does not load.
+  if (yes.is(Kind::deref)) {
+    ir::Value *other = arm(no, no_loads, opposite);
+    masks_.push_back({chooses, false});
+    ir::Value *result = load(yes, other);
+    masks_.pop_back();
+    return result;
+  }
+  ir::Value *first = arm(yes, yes_loads, chooses);
+  if (no.is(Kind::deref)) {
+    masks_.push_back({opposite, false});
+    ir::Value *result = load(no, first);
+    masks_.pop_back();
+    return result;
+  }
+  ir::Value *second = arm(no, no_loads, opposite);
+  if (condition.type.is_tile())
+    chooses = repeat_to(chooses, expr.type.shape);
+  return build_->select(chooses, first, second);
+}
+
+// --- Conversions. --------------------------------------------------------------------------------
+
+ir::Value *Translator::convert(const ast::Expr &expr) {
+  const ast::Expr &operand = *expr.operands[0];
+  ir::Value *converted =
+      operand.type.is_tile() || !expr.type.is_number() ? nullptr : constant(operand, expr.type);
+  if (!converted) {
+    converted = value(operand);
+    if (expr.type.is_number())
+      converted = convert_elements(converted, operand.type.scalar, expr.type.scalar);
+  }
+  return repeat_to(converted, expr.type.shape);
+}
+
+ir::Value *Translator::convert_elements(ir::Value *value, Scalar from, Scalar to) {
+  if (to == Scalar::bool_ && from != Scalar::bool_)
+    return build_->cmp("ne", value, build_->filled(value->type, 0));
+  if (elem_of(from) == elem_of(to)) // signed and unsigned integers are the same bits
+    return value;
+  bool reads_unsigned = is_integer(from) ? is_unsigned(from) : is_unsigned(to);
+  return build_->cast(value, elem_of(to), reads_unsigned);
+}
+
+ir::Value *Translator::repeat_to(ir::Value *value, const Extents &shape) {
+  if (value->type.shape == shape)
+    return value;
+  if (value->type.is_scalar())
+    return build_->splat(value, shape);
+  while (value->type.shape.size() < shape.size())
+    value = build_->expand(value, 0);
+  return value->type.shape == shape ? value : build_->broadcast(value, shape);
+}
+
+// A cast also makes a tile of one element a scalar, and re-arranges elements in row-major order.
+ir::Value *Translator::cast(const ast::Expr &expr) {
+  const ast::Expr &operand = *expr.operands[0];
+  ir::Value *made = value(operand);
+  if (expr.is(Kind::bitcast)) {
+    if (elem_of(operand.type.scalar) != elem_of(expr.type.scalar))
+      made = build_->bitcast(made, elem_of(expr.type.scalar));
+  } else if (expr.type.is_number()) {
+    made = convert_elements(made, operand.type.scalar, expr.type.scalar);
+  }
+  const Extents &from = operand.type.shape, &to = expr.type.shape;
+  if (broadcast(from, to) == to)
+    return repeat_to(made, to);
+  if (!to.empty())
+    return build_->reshape(made, to);
+  if (from.size() > 1)
+    made = build_->reshape(made, {1});
+  return build_->reduce(made, 0, "add");
+}
+
+// --- Assignments and memory. ---------------------------------------------------------------------
+
+ir::Value *Translator::assign(const ast::Expr &expr) {
+  const ast::Expr &target = *expr.operands[0], &source = *expr.operands[1];
+  bool is_store = target.is(Kind::deref);
+  Access place = is_store ? access(target) : Access();
+  ir::Value *old = nullptr;
+  if (expr.is_postfix || has_current(source))
+    old = is_store ? load(place, nullptr) : read(target);
+  current_.push_back(old);
+  ir::Value *made = value(source);
+  current_.pop_back();
+  if (is_store) {
+    set_location(expr.at);
+    build_->store(place.pointers, made, place.mask);
+  } else {
+    if (made->name.empty())
+      made->name = target.variable->name;
+    values_[target.variable->index] = made;
+  }
+  return expr.is_postfix ? old : made;
+}
+
+Translator::Access Translator::access(const ast::Expr &deref) {
+  Access access;
+  access.pointers = value(*deref.operands[0]);
+  if (deref.operands.size() == 2)
+    access.mask = value(*deref.operands[1]);
+  return access;
+}
+
+// A load under the masks of the arms around it.
+ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
+  Access access = this->access(deref);
+  bool gives_zero = false;
+  for (const Mask &mask : masks_) {
+    access.mask = both(access.mask, mask.value, deref.type.shape);
+    gives_zero |= mask.gives_zero;
+  }
+  set_location(deref.at);
+  if (!other && gives_zero)
+    other = build_->filled(type_of(deref.type), 0);
+  return load(access, other);
+}
+
+ir::Value *Translator::load(const Access &access, ir::Value *other) {
+  return build_->load(access.pointers, access.mask, access.mask ? other : nullptr);
+}
+
+// The conjunction of two masks of a load of that shape; a scalar mask stays one if it can.
+ir::Value *Translator::both(ir::Value *a, ir::Value *b, const Extents &shape) {
+  if (b->type.is_tile())
+    b = repeat_to(b, shape);
+  if (!a)
+    return b;
+  if (a->type.shape != b->type.shape) {
+    a = repeat_to(a, shape);
+    b = repeat_to(b, shape);
+  }
+  return build_->binary(ir::Opcode::and_, a, b);
+}
+
+ir::Value *Translator::masked(ir::Value *mask, bool gives_zero, const ast::Expr &arm) {
+  masks_.push_back({mask, gives_zero});
+  ir::Value *result = value(arm);
+  masks_.pop_back();
+  return result;
+}
+
+// --- Subscripts and calls. -----------------------------------------------------------------------
+
+ir::Value *Translator::subscript(const ast::Expr &expr) {
+  using Where = ast::Subscript::Kind;
+  ir::Value *made = value(*expr.operands[0]);
+  if (expr.subscripts[0].kind == Where::axis) {
+    std::vector<int64_t> axes;
+    for (const ast::Subscript &position : expr.subscripts)
+      axes.push_back(*ast::constant_integer(*position.axis));
+    return build_->trans(made, axes);
+  }
+  // First what removes axes, then what adds them: so there are never too many.
+  int axis = 0;
+  for (const ast::Subscript &position : expr.subscripts) {
+    if (position.kind == Where::keep)
+      axis++;
+    else if (position.kind != Where::newaxis)
+      made = build_->reduce(made, axis,
+                            position.kind == Where::sum   ? "add"
+                            : position.kind == Where::max ? "max"
+                                                          : "min");
+  }
+  axis = 0;
+  for (const ast::Subscript &position : expr.subscripts) {
+    if (position.kind == Where::newaxis)
+      made = made->type.is_scalar() ? build_->splat(made, {1}) : build_->expand(made, axis);
+    axis += position.kind == Where::keep || position.kind == Where::newaxis;
+  }
+  return made;
+}
+
+ir::Value *Translator::call(const ast::Expr &expr) {
+  const std::string &name = expr.text;
+  if (name == "get_program_id")
+    return build_->program_id(int(expr.integer));
+  if (name == "get_num_programs")
+    return build_->num_programs(int(expr.integer));
+  ir::Value *first = value(*expr.operands[0]);
+  if (name == "min" || name == "max") {
+    bool is_min = name == "min", without_sign = is_unsigned(expr.type.scalar);
+    ir::Opcode opcode = without_sign ? (is_min ? ir::Opcode::umin_ : ir::Opcode::umax_)
+                                     : (is_min ? ir::Opcode::min_ : ir::Opcode::max_);
+    return build_->binary(opcode, first, value(*expr.operands[1]));
+  }
+  bool without_sign = is_unsigned(expr.type.scalar);
+  if (name == "abs" || name == "fabs" || name == "fabsf")
+    return without_sign ? first : build_->unary(ir::Opcode::abs_, first);
+  return build_->unary(name.substr(0, 3) == "exp"   ? ir::Opcode::exp_
+                       : name.substr(0, 3) == "log" ? ir::Opcode::log_
+                                                    : ir::Opcode::sqrt_,
+                       first);
+}
+
+} // namespace tritonc

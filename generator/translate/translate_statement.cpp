@@ -1,0 +1,356 @@
+// The translator's statements: branches, loops and what jumps become. See translator.h.
+
+#include "translate/translator.h"
+
+#include "language/constant.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using ast::Stmt;
+using ast::StmtPtr;
+using Kind = ast::Stmt::Kind;
+
+// --- What a statement does to the flow of control. -----------------------------------------------
+
+void Translator::Jumps::add(const Jumps &other) {
+  breaks |= other.breaks;
+  continues |= other.continues;
+  returns |= other.returns;
+}
+
+Translator::Jumps Translator::jumps_of(const Stmt &stmt) {
+  Jumps jumps;
+  jumps.breaks = stmt.is(Kind::jump_break);
+  jumps.continues = stmt.is(Kind::jump_continue);
+  jumps.returns = stmt.is(Kind::jump_return);
+  for (const StmtPtr &inner : stmt.body)
+    jumps.add(jumps_of(*inner));
+  if (stmt.is(Kind::loop))
+    jumps.breaks = jumps.continues = false; // those are its own
+  return jumps;
+}
+
+bool Translator::always_jumps(const Stmt &stmt) {
+  auto jumps = [](const StmtPtr &inner) { return always_jumps(*inner); };
+  switch (stmt.kind) {
+  case Kind::jump_break:
+  case Kind::jump_continue:
+  case Kind::jump_return:
+    return true;
+  case Kind::block:
+    return std::any_of(stmt.body.begin(), stmt.body.end(), jumps);
+  case Kind::branch:
+    return stmt.body.size() == 2 && std::all_of(stmt.body.begin(), stmt.body.end(), jumps);
+  default:
+    return false;
+  }
+}
+
+// Whether one arm always jumps and the other never does, so that the rest belongs to the other.
+bool Translator::takes_rest(const Stmt &stmt) {
+  if (!stmt.is(Kind::branch))
+    return false;
+  bool yes_jumps = always_jumps(*stmt.body[0]);
+  bool no_jumps = stmt.body.size() == 2 && always_jumps(*stmt.body[1]);
+  if (yes_jumps == no_jumps)
+    return false;
+  const Stmt *other =
+      yes_jumps ? (stmt.body.size() == 2 ? stmt.body[1].get() : nullptr) : stmt.body[0].get();
+  if (!other)
+    return true;
+  Jumps jumps = jumps_of(*other);
+  return !jumps.breaks && !jumps.continues && !jumps.returns;
+}
+
+// Whether translating the list asks for the flag of a kind of jump.
+bool Translator::reads_flag(const std::vector<StmtPtr> &list, bool Jumps::*kind) {
+  for (size_t i = 0; i < list.size(); i++) {
+    const Stmt &stmt = *list[i];
+    bool has_rest = i + 1 < list.size();
+    if (has_rest && jumps_of(stmt).*kind && !always_jumps(stmt) && !takes_rest(stmt))
+      return true;
+    if (reads_flag(stmt, kind))
+      return true;
+    if (always_jumps(stmt))
+      return false;
+  }
+  return false;
+}
+
+bool Translator::reads_flag(const Stmt &stmt, bool Jumps::*kind) {
+  if (stmt.is(Kind::loop))
+    return false; // inside, its own flags are asked
+  if (stmt.is(Kind::block))
+    return reads_flag(stmt.body, kind);
+  return std::any_of(stmt.body.begin(), stmt.body.end(),
+                     [&](const StmtPtr &inner) { return reads_flag(*inner, kind); });
+}
+
+// --- Statements. ---------------------------------------------------------------------------------
+
+void Translator::list(const std::vector<StmtPtr> &list, size_t first) {
+  for (size_t i = first; i < list.size(); i++) {
+    const Stmt &stmt = *list[i];
+    bool has_rest = i + 1 < list.size();
+    if (has_rest && takes_rest(stmt))
+      return branch(stmt, [&, i] { this->list(list, i + 1); });
+    statement(stmt);
+    if (always_jumps(stmt))
+      return; // nothing behind it is ever reached
+    ir::Value *goes_on = has_rest ? flags_for(jumps_of(stmt)) : nullptr;
+    if (goes_on)
+      return if_else(goes_on, [&, i] { this->list(list, i + 1); }, [] {});
+  }
+}
+
+// What is declared inside is forgotten outside.
+void Translator::scope(const Fill &fill) {
+  Values outside = values_;
+  fill();
+  for (auto variable = values_.begin(); variable != values_.end();)
+    variable = outside.count(variable->first) ? std::next(variable) : values_.erase(variable);
+}
+
+void Translator::statement(const Stmt &stmt) {
+  set_location(stmt.at);
+  switch (stmt.kind) {
+  case Kind::empty:
+  case Kind::assertion:
+    return;
+  case Kind::expression:
+    value(*stmt.value);
+    return;
+  case Kind::declare:
+    return declaration(stmt);
+  case Kind::block:
+    return scope([&] { list(stmt.body); });
+  case Kind::branch:
+    return branch(stmt, [] {});
+  case Kind::loop:
+    return scope([&] { loop(stmt); });
+  default:
+    return jump(stmt.kind);
+  }
+}
+
+void Translator::declaration(const Stmt &stmt) {
+  for (const ast::Declarator &declarator : stmt.declarators) {
+    int variable = declarator.variable->index;
+    values_[variable] = nullptr; // also in its own initial value
+    if (!declarator.init)
+      continue;
+    ir::Value *init = value(*declarator.init);
+    if (init->name.empty())
+      init->name = declarator.name;
+    values_[variable] = init;
+  }
+}
+
+// An `if`, and `rest` in the arm that does not jump.
+void Translator::branch(const Stmt &stmt, const Fill &rest) {
+  bool yes_jumps = always_jumps(*stmt.body[0]);
+  auto yes = [&] {
+    scope([&] { statement(*stmt.body[0]); });
+    if (!yes_jumps)
+      rest();
+  };
+  auto no = [&] {
+    if (stmt.body.size() == 2)
+      scope([&] { statement(*stmt.body[1]); });
+    if (stmt.body.size() == 1 || !always_jumps(*stmt.body[1]))
+      rest();
+  };
+  if (!takes_rest(stmt)) {
+    auto only_yes = [&] { scope([&] { statement(*stmt.body[0]); }); };
+    auto only_no = [&] {
+      if (stmt.body.size() == 2)
+        scope([&] { statement(*stmt.body[1]); });
+    };
+    if (std::optional<int64_t> known = ast::constant_integer(*stmt.value))
+      return *known ? only_yes() : only_no();
+    return if_else(value(*stmt.value), only_yes, only_no);
+  }
+  // The rest may declare variables, which this list's end forgets.
+  if (std::optional<int64_t> known = ast::constant_integer(*stmt.value))
+    return *known ? yes() : no();
+  if_else(value(*stmt.value), yes, no);
+}
+
+void Translator::jump(Kind kind) {
+  auto clear = [&](int flag) {
+    if (flag >= 0)
+      values_[flag] = build_->constant(ir::Type::scalar(ir::Elem::i1), 0);
+  };
+  if (kind == Kind::jump_continue)
+    return clear(loops_.back().proceeding);
+  if (kind == Kind::jump_break)
+    return clear(loops_.back().running);
+  for (const Loop &loop : loops_)
+    clear(loop.running);
+  clear(alive_);
+}
+
+// True while none of the jumps has happened; null if there is nothing to ask.
+ir::Value *Translator::flags_for(const Jumps &jumps) {
+  ir::Value *all = nullptr;
+  auto add = [&](int flag) {
+    if (flag < 0)
+      return;
+    ir::Value *value = values_.at(flag);
+    all = all ? build_->binary(ir::Opcode::and_, all, value) : value;
+  };
+  if (loops_.empty()) {
+    if (jumps.returns)
+      add(alive_);
+    return all;
+  }
+  if (jumps.breaks || jumps.returns)
+    add(loops_.back().running);
+  if (jumps.continues)
+    add(loops_.back().proceeding);
+  return all;
+}
+
+// --- Loops. --------------------------------------------------------------------------------------
+
+namespace {
+
+void add_assigned(const ast::Expr &expr, std::set<int> &variables) {
+  for_each_expr(expr, [&](const ast::Expr &e) {
+    if (e.is(ast::Expr::Kind::assign) && e.operands[0]->is(ast::Expr::Kind::name))
+      variables.insert(e.operands[0]->variable->index);
+  });
+}
+
+void add_assigned(const Stmt &stmt, std::set<int> &variables) {
+  for (const ast::ExprPtr *expr : {&stmt.value, &stmt.step})
+    if (*expr)
+      add_assigned(**expr, variables);
+  for (const ast::Declarator &declarator : stmt.declarators)
+    if (declarator.init)
+      add_assigned(*declarator.init, variables);
+  if (stmt.init)
+    add_assigned(*stmt.init, variables);
+  for (const StmtPtr &inner : stmt.body)
+    add_assigned(*inner, variables);
+}
+
+} // namespace
+
+// The variables and flags from outside that the loop changes.
+std::set<int> Translator::assigned_in(const Stmt &stmt) const {
+  std::set<int> assigned;
+  add_assigned(stmt, assigned);
+  Jumps inside = jumps_of(*stmt.body[0]);
+  if (inside.returns) {
+    for (const Loop &loop : loops_)
+      assigned.insert(loop.running);
+    assigned.insert(alive_);
+  }
+  assigned.insert(loops_.back().running);
+  std::set<int> known;
+  for (int variable : assigned)
+    if (values_.count(variable))
+      known.insert(variable);
+  return known;
+}
+
+void Translator::loop(const Stmt &stmt) {
+  if (stmt.init)
+    statement(*stmt.init);
+  // A condition that assigns is evaluated in the body, because the loop's own condition can't.
+  bool tests_in_body = !stmt.tests_first || (stmt.value && has_effects(*stmt.value));
+  Jumps inside = jumps_of(*stmt.body[0]);
+  bool has_running = tests_in_body || inside.breaks || inside.returns;
+  loops_.emplace_back();
+  if (has_running)
+    loops_.back().running = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+  repeat(stmt, tests_in_body, has_running);
+  loops_.pop_back();
+}
+
+void Translator::repeat(const Stmt &stmt, bool tests_in_body, bool has_running) {
+  int running = loops_.back().running;
+  std::set<int> carried = assigned_in(stmt);
+  std::vector<ir::Value *> starts;
+  for (int variable : carried) {
+    ir::Value *start = values_[variable];
+    starts.push_back(start ? start : known(start, type_of(program_.variables[variable].type)));
+  }
+  ir::Op *op = build_->while_loop(starts);
+  auto bind = [&](const std::vector<ir::Value *> &values) {
+    size_t i = 0;
+    for (int variable : carried) {
+      values[i]->name = name_of(variable);
+      values_[variable] = values[i++];
+    }
+  };
+
+  bind(op->blocks[0]->arguments);
+  in_block(op->blocks[0], [&] {
+    ir::Value *goes_on = has_running ? values_[running] : nullptr;
+    if (!goes_on)
+      goes_on = test(stmt);
+    else if (!tests_in_body && stmt.value && has_loads(*stmt.value))
+      goes_on = choose(goes_on, [&] { return test(stmt); }, [=] { return goes_on; });
+    else if (!tests_in_body && stmt.value)
+      goes_on = build_->binary(ir::Opcode::and_, goes_on, test(stmt));
+    build_->condition(goes_on);
+  });
+
+  bind(op->blocks[1]->arguments);
+  in_block(op->blocks[1], [&] {
+    if (has_running)
+      values_[running] = build_->constant(ir::Type::scalar(ir::Elem::i1), 1);
+    if (stmt.tests_first && tests_in_body) {
+      values_[running] = test(stmt);
+      if_else(values_[running], [&] { body_and_step(stmt); }, [] {});
+    } else {
+      body_and_step(stmt);
+    }
+    if (!stmt.tests_first)
+      if_running(stmt, [&] { values_[running] = test(stmt); });
+    std::vector<ir::Value *> ends;
+    for (int variable : carried)
+      ends.push_back(values_[variable]);
+    build_->yield(ends);
+  });
+  bind(op->results);
+}
+
+ir::Value *Translator::test(const Stmt &stmt) {
+  if (!stmt.value)
+    return build_->constant(ir::Type::scalar(ir::Elem::i1), 1);
+  set_location(stmt.value->at);
+  return value(*stmt.value);
+}
+
+// What comes behind a loop's body, unless the body has left the loop.
+void Translator::if_running(const Stmt &stmt, const Fill &fill) {
+  Jumps jumps = jumps_of(*stmt.body[0]);
+  if (jumps.breaks || jumps.returns)
+    if_else(values_[loops_.back().running], fill, [] {});
+  else
+    fill();
+}
+
+void Translator::body_and_step(const Stmt &stmt) {
+  const Stmt &body = *stmt.body[0];
+  // `continue` goes to the end of the body, so its flag is asked only inside.
+  bool has_flag = reads_flag(body, &Jumps::continues);
+  if (has_flag)
+    loops_.back().proceeding = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+  scope([&] { statement(body); });
+  if (has_flag)
+    values_.erase(loops_.back().proceeding);
+  if (!stmt.step)
+    return;
+  if_running(stmt, [&] {
+    set_location(stmt.step->at);
+    value(*stmt.step);
+  });
+}
+
+} // namespace tritonc

@@ -1,0 +1,155 @@
+// The translator's frame: kernels, parameters, blocks. See translator.h.
+
+#include "translate/translator.h"
+
+#include "translate/launch_plan.h"
+
+namespace tritonc {
+
+ir::Elem elem_of(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::bool_:
+    return ir::Elem::i1;
+  case Scalar::int8:
+  case Scalar::uint8:
+    return ir::Elem::i8;
+  case Scalar::int16:
+  case Scalar::uint16:
+    return ir::Elem::i16;
+  case Scalar::int64:
+  case Scalar::uint64:
+    return ir::Elem::i64;
+  case Scalar::half:
+    return ir::Elem::f16;
+  case Scalar::bfloat16:
+    return ir::Elem::bf16;
+  case Scalar::float_:
+    return ir::Elem::f32;
+  case Scalar::double_:
+    return ir::Elem::f64;
+  default:
+    return ir::Elem::i32;
+  }
+}
+
+ir::Type type_of(const Type &type) {
+  ir::Elem elem = elem_of(type.scalar);
+  return type.is_pointer() ? ir::Type::pointer(elem, type.shape) : ir::Type::tile(elem, type.shape);
+}
+
+ir::Function translate(const ast::Function &function, const ast::Program &program,
+                       Diagnostics &diagnostics) {
+  return Translator(function, program, diagnostics).run();
+}
+
+ir::Function Translator::run() {
+  fn_.name = source_.name;
+  LineColumn at = diagnostics_.line_column(source_.at);
+  fn_.location = {at.line, at.column};
+  fn_.plan = launch_plan(source_);
+  for (const ast::Declarator &declarator : source_.parameters)
+    parameter(declarator);
+  ir::Builder builder(fn_, fn_.body);
+  build_ = &builder;
+  if (reads_flag(source_.body->body, &Jumps::returns))
+    alive_ = new_flag(builder.constant(ir::Type::scalar(ir::Elem::i1), 1));
+  list(source_.body->body);
+  builder.return_op();
+  return std::move(fn_);
+}
+
+void Translator::parameter(const ast::Declarator &declarator) {
+  const Type &type = declarator.variable->type;
+  values_[declarator.variable->index] = fn_.add_parameter(declarator.name, type_of(type));
+  ir::Parameter &made = fn_.parameters.back();
+  made.is_signed = !is_unsigned(type.scalar);
+  made.read_only = declarator.read_only;
+  made.write_only = declarator.write_only;
+  made.no_alias = declarator.no_alias;
+  made.multiple_of = declarator.multiple_of_value;
+  if (declarator.aligned_value > 0)
+    made.aligned_bytes = declarator.aligned_value;
+}
+
+void Translator::set_location(Location at) {
+  LineColumn place = diagnostics_.line_column(at);
+  build_->set_location({place.line, place.column});
+}
+
+// --- Blocks. -------------------------------------------------------------------------------------
+
+void Translator::in_block(ir::Block *block, const Fill &fill) {
+  ir::Builder *outer = build_;
+  ir::Builder inner(fn_, block);
+  build_ = &inner;
+  fill();
+  build_ = outer;
+}
+
+void Translator::if_else(ir::Value *condition, const Fill &yes, const Fill &no) {
+  ir::Op *op = build_->if_else(condition, {});
+  Values before = values_;
+  in_block(op->blocks[0], yes);
+  Values after_yes = std::move(values_);
+  values_ = before;
+  in_block(op->blocks[1], no);
+  Values after_no = std::move(values_);
+  merge(op, before, after_yes, after_no);
+}
+
+// The value of one of two blocks.
+ir::Value *Translator::choose(ir::Value *condition, const Make &yes, const Make &no) {
+  int result = new_flag(nullptr);
+  if_else(condition, [&] { values_[result] = yes(); }, [&] { values_[result] = no(); });
+  ir::Value *chosen = values_.at(result);
+  values_.erase(result);
+  return chosen;
+}
+
+// Variables that differ behind the two blocks become results. Those that a block declared are gone.
+void Translator::merge(ir::Op *op, const Values &before, const Values &yes, const Values &no) {
+  values_ = before;
+  std::vector<ir::Value *> yields[2];
+  for (auto &[variable, value] : values_) {
+    ir::Value *a = yes.at(variable), *b = no.at(variable);
+    if (a == b) {
+      value = a;
+      continue;
+    }
+    ir::Type type = a ? a->type : b->type;
+    in_block(op->blocks[0], [&] { yields[0].push_back(known(a, type)); });
+    in_block(op->blocks[1], [&] { yields[1].push_back(known(b, type)); });
+    ir::Value *result = fn_.new_value(type, name_of(variable));
+    result->op = op;
+    result->index = int(op->results.size());
+    op->results.push_back(result);
+    value = result;
+  }
+  for (int i = 0; i < 2; i++)
+    in_block(op->blocks[i], [&] { build_->yield(yields[i]); });
+}
+
+// The name of a variable; flags have none.
+std::string Translator::name_of(int variable) const {
+  return size_t(variable) < program_.variables.size() ? program_.variables[variable].name : "";
+}
+
+int Translator::new_flag(ir::Value *value) {
+  values_[next_flag_] = value;
+  return next_flag_++;
+}
+
+// The value, or zero for a variable that nothing was assigned to.
+ir::Value *Translator::known(ir::Value *value, const ir::Type &type) {
+  if (value)
+    return value;
+  if (!type.is_pointer())
+    return build_->filled(type, 0);
+  // There is no null in tile IR. Any pointer does: a source that uses it has been refused.
+  for (const ir::Parameter &parameter : fn_.parameters)
+    if (parameter.value->type == type.with_shape({}))
+      return repeat_to(parameter.value, type.shape);
+  return fn_.new_value(type);
+}
+
+} // namespace tritonc

@@ -1,0 +1,140 @@
+// The translator: a checked kernel in, tile IR out.
+//
+// Variables become values. `values_` says which value each variable has at the place where we are;
+// after a branch or a loop it has the results of that operation. Nothing is kept in memory.
+//
+// break, continue and return become flags: bools that are true while nothing has jumped. What
+// stands behind a statement that may jump goes into an `if_else` on its flag,
+//
+//     while (c) {                     while (running && c) {
+//       if (x) break;         =>        if (x) running = false;
+//       rest;                           if (running) rest;
+//     }                               }
+//
+// or, where one arm of an `if` always jumps and the other never does, into that other arm, which
+// needs no flag. A function's flag is only kept if something reads it.
+//
+// Loads in an arm of `?:`, `&&` and `||` are masked by the conditions around them. If the condition
+// is a scalar and the arm assigns, the arm becomes a block of an `if_else`.
+
+#pragma once
+
+#include "ir/builder.h"
+#include "language/ast.h"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace tritonc {
+
+ir::Function translate(const ast::Function &function, const ast::Program &program,
+                       Diagnostics &diagnostics);
+
+ir::Elem elem_of(Scalar scalar);
+ir::Type type_of(const Type &type);
+
+class Translator {
+public:
+  Translator(const ast::Function &function, const ast::Program &program, Diagnostics &diagnostics)
+      : source_(function), program_(program), diagnostics_(diagnostics),
+        next_flag_(int(program.variables.size())) {}
+
+  ir::Function run();
+
+private:
+  using Values = std::map<int, ir::Value *>; // by index of the variable or number of the flag
+  using Fill = std::function<void()>;
+  using Make = std::function<ir::Value *()>;
+
+  void parameter(const ast::Declarator &declarator);
+
+  // Statements: translate_statement.cpp.
+  struct Jumps { // where a statement may jump to outside of itself
+    bool breaks = false, continues = false, returns = false;
+    void add(const Jumps &other);
+  };
+  static Jumps jumps_of(const ast::Stmt &stmt);
+  static bool always_jumps(const ast::Stmt &stmt);
+  static bool takes_rest(const ast::Stmt &stmt);
+  static bool reads_flag(const std::vector<ast::StmtPtr> &list, bool Jumps::*kind);
+  static bool reads_flag(const ast::Stmt &stmt, bool Jumps::*kind);
+  void list(const std::vector<ast::StmtPtr> &list, size_t first = 0);
+  void scope(const Fill &fill);
+  void statement(const ast::Stmt &stmt);
+  void declaration(const ast::Stmt &stmt);
+  void branch(const ast::Stmt &stmt, const Fill &rest);
+  void loop(const ast::Stmt &stmt);
+  void repeat(const ast::Stmt &stmt, bool tests_in_body, bool has_running);
+  ir::Value *test(const ast::Stmt &stmt);
+  void if_running(const ast::Stmt &stmt, const Fill &fill);
+  void body_and_step(const ast::Stmt &stmt);
+  std::set<int> assigned_in(const ast::Stmt &stmt) const;
+  void jump(ast::Stmt::Kind kind);
+  ir::Value *flags_for(const Jumps &jumps);
+
+  // Blocks.
+  void in_block(ir::Block *block, const Fill &fill);
+  void if_else(ir::Value *condition, const Fill &yes, const Fill &no);
+  ir::Value *choose(ir::Value *condition, const Make &yes, const Make &no);
+  void merge(ir::Op *op, const Values &before, const Values &yes, const Values &no);
+  std::string name_of(int variable) const;
+  int new_flag(ir::Value *value);
+  ir::Value *known(ir::Value *value, const ir::Type &type);
+
+  // Expressions: translate_expression.cpp.
+  ir::Value *value(const ast::Expr &expr);
+  ir::Value *constant(const ast::Expr &expr, const Type &type);
+  ir::Value *read(const ast::Expr &expr);
+  ir::Value *unary(const ast::Expr &expr);
+  ir::Value *binary(const ast::Expr &expr);
+  ir::Value *pointer_sum(const ast::Expr &expr);
+  ir::Value *logical(const ast::Expr &expr);
+  ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);
+  ir::Value *conditional(const ast::Expr &expr);
+  ir::Value *assign(const ast::Expr &expr);
+  ir::Value *convert(const ast::Expr &expr);
+  ir::Value *cast(const ast::Expr &expr);
+  ir::Value *subscript(const ast::Expr &expr);
+  ir::Value *call(const ast::Expr &expr);
+  ir::Value *convert_elements(ir::Value *value, Scalar from, Scalar to);
+  ir::Value *repeat_to(ir::Value *value, const Extents &shape);
+  ir::Value *negation(ir::Value *condition);
+
+  // Memory.
+  struct Access {
+    ir::Value *pointers = nullptr, *mask = nullptr;
+  };
+  Access access(const ast::Expr &deref);
+  ir::Value *load(const ast::Expr &deref, ir::Value *other = nullptr);
+  ir::Value *load(const Access &access, ir::Value *other);
+  ir::Value *both(ir::Value *a, ir::Value *b, const Extents &shape);
+  ir::Value *masked(ir::Value *mask, bool gives_zero, const ast::Expr &arm);
+
+  void set_location(Location at);
+
+  const ast::Function &source_;
+  const ast::Program &program_;
+  Diagnostics &diagnostics_;
+  ir::Function fn_;
+  ir::Builder *build_ = nullptr; // where we are
+  Values values_;
+  int next_flag_;
+  std::set<const ast::Variable *> warned_; // about reading them unassigned
+
+  // The flags that jumps clear; -1: nobody reads that one.
+  struct Loop {
+    int running = -1, proceeding = -1;
+  };
+  std::vector<Loop> loops_;
+  int alive_ = -1;
+
+  struct Mask {
+    ir::Value *value;
+    bool gives_zero; // lanes that are off read zero
+  };
+  std::vector<Mask> masks_;          // of the arms we are in
+  std::vector<ir::Value *> current_; // what `current` nodes stand for
+};
+
+} // namespace tritonc
