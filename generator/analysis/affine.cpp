@@ -1,0 +1,251 @@
+// Affine forms of index and pointer tiles. See affine.h.
+//
+// Tested by tests/analysis/affine_test.cpp.
+
+#include "analysis/affine.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+bool by_number(const Value *a, const Value *b) { return a->number < b->number; }
+
+} // namespace
+
+bool Poly::ByNumbers::operator()(const Monomial &a, const Monomial &b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), by_number);
+}
+
+Poly Poly::constant(int64_t value) {
+  Poly poly;
+  if (value)
+    poly.terms[{}] = value;
+  return poly;
+}
+
+Poly Poly::symbol(const Value *value) {
+  Poly poly;
+  poly.terms[{value}] = 1;
+  return poly;
+}
+
+std::optional<int64_t> Poly::as_constant() const {
+  if (terms.empty())
+    return 0;
+  if (terms.size() == 1 && terms.begin()->first.empty())
+    return terms.begin()->second;
+  return std::nullopt;
+}
+
+Poly Poly::operator+(const Poly &other) const {
+  Poly sum = *this;
+  for (const auto &[monomial, coefficient] : other.terms)
+    if ((sum.terms[monomial] += coefficient) == 0)
+      sum.terms.erase(monomial);
+  return sum;
+}
+
+Poly Poly::operator*(const Poly &other) const {
+  Poly product;
+  for (const auto &[a, ca] : terms)
+    for (const auto &[b, cb] : other.terms) {
+      Monomial both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      std::sort(both.begin(), both.end(), by_number);
+      Poly term;
+      term.terms[both] = ca * cb;
+      product = product + term;
+    }
+  return product;
+}
+
+Poly Poly::operator-(const Poly &other) const { return *this + other * constant(-1); }
+
+Poly Poly::substitute(const Value *symbol, const Poly &by) const {
+  Poly result;
+  for (const auto &[monomial, coefficient] : terms) {
+    Poly term = constant(coefficient);
+    for (const Value *factor : monomial)
+      term = term * (factor == symbol ? by : Poly::symbol(factor));
+    result = result + term;
+  }
+  return result;
+}
+
+bool Affine::uniform() const {
+  return std::all_of(strides.begin(), strides.end(), [](const Poly &p) { return p.is_zero(); });
+}
+
+namespace {
+
+// Whether a conversion keeps the value, given that signed arithmetic doesn't overflow.
+bool keeps_value(const Op &cast) {
+  Elem from = cast.operand(0)->type.elem, to = cast.result()->type.elem;
+  return is_integer(from) && is_integer(to) && from != Elem::i1 && bits_of(to) >= bits_of(from) &&
+         !cast.has("unsigned");
+}
+
+} // namespace
+
+Poly poly_of(const Value *scalar) {
+  const Op *op = scalar->op;
+  if (!op)
+    return Poly::symbol(scalar);
+  switch (op->code) {
+  case Opcode::constant_:
+    return Poly::constant(op->integer("value"));
+  case Opcode::add_:
+    return poly_of(op->operand(0)) + poly_of(op->operand(1));
+  case Opcode::sub_:
+    return poly_of(op->operand(0)) - poly_of(op->operand(1));
+  case Opcode::mul_:
+    return poly_of(op->operand(0)) * poly_of(op->operand(1));
+  case Opcode::neg_:
+    return Poly() - poly_of(op->operand(0));
+  case Opcode::cast_:
+    return keeps_value(*op) ? poly_of(op->operand(0)) : Poly::symbol(scalar);
+  default:
+    return Poly::symbol(scalar);
+  }
+}
+
+namespace {
+
+Affine uniform(Poly offset, int rank) { return {nullptr, std::move(offset), std::vector<Poly>(rank)}; }
+
+std::optional<Affine> combine(const Value *result, const std::optional<Affine> &a,
+                              const std::optional<Affine> &b, bool subtract) {
+  if (!a || !b || (a->base && b->base) || (subtract && b->base))
+    return std::nullopt;
+  Affine sum;
+  sum.base = a->base ? a->base : b->base;
+  sum.offset = subtract ? a->offset - b->offset : a->offset + b->offset;
+  for (int d = 0; d < result->type.rank(); d++)
+    sum.strides.push_back(subtract ? a->strides[d] - b->strides[d] : a->strides[d] + b->strides[d]);
+  return sum;
+}
+
+std::optional<Affine> product(const std::optional<Affine> &a, const std::optional<Affine> &b) {
+  if (!a || !b || a->base || b->base)
+    return std::nullopt;
+  if (!a->uniform() && !b->uniform())
+    return std::nullopt;
+  const Affine &tile = b->uniform() ? *a : *b;
+  const Poly &factor = b->uniform() ? b->offset : a->offset;
+  Affine result = uniform(tile.offset * factor, 0);
+  for (const Poly &stride : tile.strides)
+    result.strides.push_back(stride * factor);
+  return result;
+}
+
+std::optional<Affine> reshaped(const Op &op) {
+  std::optional<Affine> from = affine_of(op.operand(0));
+  if (!from)
+    return std::nullopt;
+  switch (op.code) {
+  case Opcode::expand_:
+    from->strides.insert(from->strides.begin() + op.integer("axis"), Poly());
+    return from;
+  case Opcode::broadcast_:
+    // An axis that was of extent 1 is repeated, whatever its stride was said to be.
+    for (size_t d = 0; d < from->strides.size(); d++)
+      if (op.operand(0)->type.shape[d] == 1)
+        from->strides[d] = Poly();
+    return from;
+  case Opcode::trans_: {
+    std::vector<Poly> strides;
+    for (int64_t axis : op.list("perm"))
+      strides.push_back(from->strides[axis]);
+    from->strides = std::move(strides);
+    return from;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+std::optional<Affine> affine_of(const Value *value) {
+  const Op *op = value->op;
+  if (value->type.is_number() && is_float(value->type.elem))
+    return std::nullopt;
+  if (value->type.is_scalar() && value->type.is_number())
+    return uniform(poly_of(value), 0);
+  if (value->type.is_scalar()) {
+    if (op && op->is(Opcode::addptr_))
+      return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), false);
+    return Affine{value, Poly(), {}};
+  }
+  if (!op)
+    return std::nullopt;
+  switch (op->code) {
+  case Opcode::range_: {
+    Affine range = uniform(Poly::constant(op->integer("start")), 1);
+    range.strides[0] = Poly::constant(1);
+    return range;
+  }
+  case Opcode::splat_: {
+    std::optional<Affine> scalar = affine_of(op->operand(0));
+    if (scalar)
+      scalar->strides.resize(value->type.rank());
+    return scalar;
+  }
+  case Opcode::expand_:
+  case Opcode::broadcast_:
+  case Opcode::trans_:
+    return reshaped(*op);
+  case Opcode::add_:
+  case Opcode::addptr_:
+    return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), false);
+  case Opcode::sub_:
+    return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), true);
+  case Opcode::mul_:
+    return product(affine_of(op->operand(0)), affine_of(op->operand(1)));
+  case Opcode::cast_:
+    return keeps_value(*op) ? affine_of(op->operand(0)) : std::nullopt;
+  case Opcode::view_: {
+    Affine view{op->operand(0), poly_of(op->operand(1)), {}};
+    for (size_t i = 2; i < op->operands.size(); i++)
+      view.strides.push_back(poly_of(op->operand(i)));
+    return view;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+int64_t divisor_of(const Poly &poly, const Function &fn) {
+  int64_t divisor = 0;
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    int64_t term = coefficient;
+    for (const Value *symbol : monomial)
+      for (const Parameter &parameter : fn.parameters)
+        if (parameter.value == symbol)
+          term *= parameter.multiple_of;
+    divisor = std::gcd(divisor, term);
+  }
+  return divisor;
+}
+
+Value *emit(Builder &builder, const Poly &poly) {
+  Value *sum = nullptr;
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    Value *term = monomial.empty() || coefficient != 1 ? builder.i64(coefficient) : nullptr;
+    for (const Value *symbol : monomial) {
+      Value *factor = const_cast<Value *>(symbol);
+      if (factor->type.elem != Elem::i64)
+        factor = builder.cast(factor, Elem::i64);
+      term = term ? builder.mul(term, factor) : factor;
+    }
+    sum = sum ? builder.add(sum, term) : term;
+  }
+  return sum ? sum : builder.i64(0);
+}
+
+} // namespace tritonc

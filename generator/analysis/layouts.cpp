@@ -1,0 +1,241 @@
+// The layouts that operations want. See layouts.h.
+//
+// Tested by tests/analysis/layouts_test.cpp.
+
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// The index bits of one axis, handed out from the low end or from the high end.
+class AxisBits {
+public:
+  AxisBits(const Shape &shape, int axis)
+      : low_(axis_shift(shape, axis)), high_(low_ + log2_exact(shape[axis])) {}
+
+  int left() const { return high_ - low_; }
+  /// The next `count` bits (fewer if there are no more) go to `to`.
+  void low(std::vector<FlatIndex> &to, int count) {
+    for (; count > 0 && left() > 0; count--)
+      to.push_back(1u << low_++);
+  }
+  /// The topmost `count` bits go to `to`, in ascending order; zeros stand for those missing.
+  void high(std::vector<FlatIndex> &to, int count) {
+    int take = std::min(count, left());
+    high_ -= take;
+    for (int i = 0; i < take; i++)
+      to.push_back(1u << (high_ + i));
+    to.insert(to.end(), count - take, 0);
+  }
+
+private:
+  int low_, high_;
+};
+
+constexpr int lane_bits = 5;
+
+void pad_lanes(LinearLayout &layout) { layout.lane.resize(lane_bits, 0); }
+
+} // namespace
+
+LinearLayout blocked_layout(const Shape &shape, const std::vector<int> &order, int vector,
+                            int warps) {
+  LinearLayout layout;
+  layout.shape = shape;
+  std::vector<AxisBits> axes;
+  for (int axis : order)
+    axes.emplace_back(shape, axis);
+  if (!axes.empty())
+    axes[0].low(layout.reg, log2_exact(vector));
+  for (AxisBits &axis : axes)
+    axis.low(layout.lane, lane_bits - int(layout.lane.size()));
+  pad_lanes(layout);
+  int warp_bits = log2_exact(warps);
+  for (AxisBits &axis : axes)
+    axis.low(layout.warp, warp_bits - int(layout.warp.size()));
+  layout.warp.resize(warp_bits, 0);
+  for (AxisBits &axis : axes)
+    axis.low(layout.reg, axis.left());
+  return layout;
+}
+
+LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn) {
+  const Shape &shape = pointers->type.shape;
+  std::vector<int> order(shape.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  if (std::optional<int> axis = contiguous_axis(pointers)) {
+    order.erase(std::find(order.begin(), order.end(), *axis));
+    order.insert(order.begin(), *axis);
+  }
+  // Wider accesses must not leave threads without work.
+  int64_t per_thread = std::max<int64_t>(1, pointers->type.elements() / (32 * fn.warps));
+  int vector = int(std::min<int64_t>(vector_elements(pointers, mask, fn), per_thread));
+  return blocked_layout(shape, order, vector, fn.warps);
+}
+
+int access_width(const LinearLayout &layout, const Value *pointers, const Value *mask,
+                 const Function &fn) {
+  std::optional<int> axis = contiguous_axis(pointers);
+  if (!axis)
+    return 1;
+  int limit = vector_elements(pointers, mask, fn), width = 1;
+  int shift = axis_shift(layout.shape, *axis);
+  while (width < limit && std::count(layout.reg.begin(), layout.reg.end(),
+                                     FlatIndex(width) << shift))
+    width *= 2;
+  return width;
+}
+
+bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Function &fn) {
+  std::optional<int> axis = contiguous_axis(pointers);
+  if (!axis)
+    return true; // no layout does
+  constexpr int sector_bytes = 32;
+  int shift = axis_shift(layout.shape, *axis);
+  int64_t run = access_width(layout, pointers, nullptr, fn);
+  while (run < layout.shape[*axis] &&
+         std::count(layout.lane.begin(), layout.lane.end(), FlatIndex(run) << shift))
+    run *= 2;
+  return run == layout.shape[*axis] || run * bytes_of(pointers->type.elem) >= sector_bytes;
+}
+
+LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes) {
+  LinearLayout layout;
+  layout.shape = shape;
+  AxisBits(shape, contiguous).low(layout.offset, 32);
+  int inner = int(layout.offset.size());
+  std::vector<FlatIndex> columns = layout.offset, rows;
+  for (int axis = int(shape.size()); axis-- > 0;)
+    if (axis != contiguous)
+      AxisBits(shape, axis).low(rows, 32);
+
+  // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
+  // that starts at bank 0 again do chunks have to move.
+  int row_bytes = log2_exact((int64_t(1) << inner) * element_bytes);
+  int first_row_bit = std::max(0, 7 - row_bytes);
+  int first_chunk_bit = log2_exact(16 / element_bytes);
+  int chunk_bits = std::clamp(inner - first_chunk_bit, 0, 3);
+  for (int bit = 0; bit < int(rows.size()); bit++) {
+    int chunk = bit - first_row_bit;
+    FlatIndex moved = chunk >= 0 && chunk < chunk_bits ? columns[first_chunk_bit + chunk] : 0;
+    layout.offset.push_back(rows[bit] | moved);
+  }
+  return layout;
+}
+
+DotInstruction dot_instruction(const Op &dot) {
+  std::string_view name = dot.text("instruction");
+  if (name == "m16n8k4")
+    return {16, 8, 4, true};
+  if (name == "m16n8k8")
+    return {16, 8, 8, true};
+  if (name == "m16n8k16")
+    return {16, 8, 16, true};
+  return {1, 1, 1, false};
+}
+
+namespace {
+
+struct WarpBits {
+  int m, n;
+};
+
+WarpBits warp_bits(const Op &dot) {
+  std::vector<int64_t> warps = dot.list("warps");
+  return {log2_exact(warps[0]), log2_exact(warps[1])};
+}
+
+LinearLayout mma_accumulator(const Op &dot) {
+  LinearLayout layout;
+  layout.shape = dot.result()->type.shape;
+  AxisBits m(layout.shape, 0), n(layout.shape, 1);
+  auto [warps_m, warps_n] = warp_bits(dot);
+  n.low(layout.reg, 1);
+  n.low(layout.lane, 2);
+  m.low(layout.lane, 3);
+  m.low(layout.reg, 1);
+  m.high(layout.warp, warps_m);
+  n.high(layout.warp, warps_n);
+  n.low(layout.reg, n.left());
+  m.low(layout.reg, m.left());
+  return layout;
+}
+
+// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k.
+LinearLayout mma_operand(const Op &dot, int operand) {
+  LinearLayout layout;
+  layout.shape = dot.operand(operand)->type.shape;
+  AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
+  auto [warps_m, warps_n] = warp_bits(dot);
+  int per_word = 32 / bits_of(dot.operand(operand)->type.elem);
+  k.low(layout.reg, log2_exact(per_word));
+  k.low(layout.lane, 2);
+  own.low(layout.lane, 3);
+  if (operand == 0)
+    own.low(layout.reg, 1);
+  k.low(layout.reg, k.left());
+  if (operand == 0) {
+    own.high(layout.warp, warps_m);
+    layout.warp.resize(warps_m + warps_n, 0);
+  } else {
+    layout.warp.resize(warps_m, 0);
+    own.high(layout.warp, warps_n);
+  }
+  own.low(layout.reg, own.left());
+  return layout;
+}
+
+LinearLayout fma_accumulator(const Op &dot) {
+  LinearLayout layout;
+  layout.shape = dot.result()->type.shape;
+  AxisBits m(layout.shape, 0), n(layout.shape, 1);
+  auto [warps_m, warps_n] = warp_bits(dot);
+  std::vector<int64_t> vector = dot.list("vector");
+  n.low(layout.reg, log2_exact(vector[1]));
+  m.low(layout.reg, log2_exact(vector[0]));
+  n.low(layout.lane, 3);
+  m.low(layout.lane, lane_bits - int(layout.lane.size()));
+  n.low(layout.lane, lane_bits - int(layout.lane.size()));
+  pad_lanes(layout);
+  m.high(layout.warp, warps_m);
+  n.high(layout.warp, warps_n);
+  n.low(layout.reg, n.left());
+  m.low(layout.reg, m.left());
+  return layout;
+}
+
+// The accumulator's map to the operand's own axis, and all of k in registers.
+LinearLayout fma_operand(const Op &dot, int operand) {
+  LinearLayout layout;
+  LinearLayout own = fma_accumulator(dot).slice(1 - operand, true);
+  layout.shape = dot.operand(operand)->type.shape;
+  int own_shift = axis_shift(layout.shape, operand);
+  auto place = [&](const std::vector<FlatIndex> &from, std::vector<FlatIndex> &to) {
+    for (FlatIndex basis : from)
+      to.push_back(basis << own_shift);
+  };
+  AxisBits(layout.shape, 1 - operand).low(layout.reg, 32);
+  place(own.reg, layout.reg);
+  place(own.lane, layout.lane);
+  place(own.warp, layout.warp);
+  return layout;
+}
+
+} // namespace
+
+LinearLayout accumulator_layout(const Op &dot) {
+  return dot_instruction(dot).tensor_core ? mma_accumulator(dot) : fma_accumulator(dot);
+}
+
+LinearLayout operand_layout(const Op &dot, int operand) {
+  return dot_instruction(dot).tensor_core ? mma_operand(dot, operand) : fma_operand(dot, operand);
+}
+
+} // namespace tritonc

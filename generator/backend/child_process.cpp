@@ -1,0 +1,192 @@
+// Child processes: posix_spawn, one pipe for both outputs, a deadline, and the whole process group
+// killed at the end whatever the end was, so that what a child has started does not outlive it.
+//
+// The pipe may stay open longer than the child lives (a grandchild holds it), and the child may
+// live longer than the pipe is open. So neither says when to stop: the child's own death does, seen
+// through a pidfd, or by asking every few milliseconds where the kernel has none.
+//
+// Tested by tests/backend/child_process_test.cpp.
+
+#include "backend/child_process.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <mutex>
+#include <poll.h>
+#include <set>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tritonc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Children that run now, for kill_children.
+std::mutex running_mutex;
+std::set<pid_t> running;
+
+class FileDescriptor {
+public:
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor &) = delete;
+  ~FileDescriptor() { close(); }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  void close() {
+    if (fd_ >= 0)
+      ::close(fd_);
+    fd_ = -1;
+  }
+
+private:
+  int fd_;
+};
+
+std::vector<char *> pointers(const std::vector<std::string> &strings) {
+  std::vector<char *> result;
+  for (const std::string &string : strings)
+    result.push_back(const_cast<char *>(string.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+// The same for every user and machine, as far as a child can do with it.
+std::vector<std::string> environment(const std::string &directory) {
+  std::vector<std::string> result = {"LC_ALL=C", "TMPDIR=" + directory};
+  for (const char *name : {"PATH", "LD_LIBRARY_PATH"})
+    if (const char *value = std::getenv(name))
+      result.push_back(std::string(name) + "=" + value);
+  return result;
+}
+
+// Starts the child with both outputs on `output`; 0 or an errno.
+int spawn(const std::vector<std::string> &arguments, const std::string &directory, int output,
+          pid_t &pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, 1);
+  posix_spawn_file_actions_adddup2(&actions, output, 2);
+
+  // A group of its own, and no signal blocked or ignored because we do so.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigfillset(&signals);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+
+  std::vector<std::string> variables = environment(directory);
+  int error = posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes,
+                          pointers(arguments).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+// Takes what is in the pipe now. False once nothing more can come.
+bool drain(int fd, std::string &output, size_t limit) {
+  std::array<char, 16384> buffer;
+  for (;;) {
+    ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return errno == EAGAIN;
+    if (count == 0)
+      return false;
+    size_t room = limit - std::min(limit, output.size());
+    output.append(buffer.data(), std::min(room, size_t(count)));
+  }
+}
+
+// Waits until the child ends, reading its output meanwhile. False: the time is over.
+// Leaves the child uncollected, so that its number still names its group and nobody else's.
+bool wait_for_end(pid_t pid, int pipe, const ChildLimits &limits, std::string &output) {
+  FileDescriptor death(int(syscall(SYS_pidfd_open, pid, 0)));
+  Clock::time_point deadline = Clock::now() + limits.time;
+  bool open = true;
+  for (;;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0)
+      return false;
+    if (!death.valid())
+      left = std::min(left, std::chrono::milliseconds(5));
+
+    pollfd events[] = {{death.get(), POLLIN, 0}, {open ? pipe : -1, POLLIN, 0}};
+    poll(events, 2, int(std::min<long long>(left.count() + 1, 60'000)));
+    if (open)
+      open = drain(pipe, output, limits.output_bytes);
+
+    siginfo_t ended = {};
+    waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == pid) {
+      if (open)
+        drain(pipe, output, limits.output_bytes);
+      return true;
+    }
+  }
+}
+
+// Kills what is left of the group and collects its leader; the leader's status.
+int end_group(pid_t pid) {
+  kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+} // namespace
+
+ChildResult run_child(const std::vector<std::string> &arguments, const std::string &directory,
+                      const ChildLimits &limits) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return {ChildResult::End::not_started, errno, ""};
+  FileDescriptor reading(ends[0]), writing(ends[1]);
+  fcntl(reading.get(), F_SETFL, O_NONBLOCK);
+
+  pid_t pid = 0;
+  {
+    std::lock_guard lock(running_mutex);
+    if (int error = spawn(arguments, directory, writing.get(), pid))
+      return {ChildResult::End::not_started, error, ""};
+    running.insert(pid);
+  }
+  writing.close();
+
+  ChildResult result = {ChildResult::End::timed_out, 0, ""};
+  int status = 0;
+  bool ended = wait_for_end(pid, reading.get(), limits, result.output);
+  {
+    std::lock_guard lock(running_mutex);
+    status = end_group(pid);
+    running.erase(pid);
+  }
+  if (ended && WIFEXITED(status))
+    result = {ChildResult::End::exited, WEXITSTATUS(status), std::move(result.output)};
+  else if (ended)
+    result = {ChildResult::End::signalled, WTERMSIG(status), std::move(result.output)};
+  return result;
+}
+
+void kill_children() {
+  std::lock_guard lock(running_mutex);
+  for (pid_t pid : running)
+    kill(-pid, SIGKILL);
+}
+
+} // namespace tritonc

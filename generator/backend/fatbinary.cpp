@@ -1,0 +1,70 @@
+// Running fatbinary, and checking what it wrote.
+//
+// The file, all little endian: a header (u32 magic, u16 version, u16 header size, u64 size of what
+// follows), then one image (u16 kind, 2 for code; u16; u32 header size; u64 size; u32 compressed
+// size; ...; at 56 the u64 size once unpacked, where it is compressed). fatbinary pads the image,
+// so the compressed size may be less than the size by up to 7 bytes.
+//
+// Tested by tests/backend/fatbinary_test.cpp.
+
+#include "backend/fatbinary.h"
+
+#include "backend/temporary_directory.h"
+
+#include "llvm/Support/Endian.h"
+
+namespace tritonc {
+namespace {
+
+constexpr uint32_t magic = 0xBA55ED50;
+constexpr size_t file_header = 16, image_header = 64;
+constexpr uint16_t kind_code = 2;
+
+} // namespace
+
+std::string check_image(const std::string &bytes, size_t cubin_bytes) {
+  using namespace llvm::support::endian;
+  const char *data = bytes.data();
+  if (bytes.size() < file_header + image_header)
+    return "it is only " + std::to_string(bytes.size()) + " bytes long";
+  if (read32le(data) != magic || read16le(data + 6) != file_header)
+    return "it does not begin like an image";
+  if (read64le(data + 8) != bytes.size() - file_header)
+    return "its header says " + std::to_string(read64le(data + 8)) + " bytes, it has " +
+           std::to_string(bytes.size() - file_header);
+  const char *image = data + file_header;
+  if (read16le(image) != kind_code || read32le(image + 4) != image_header)
+    return "what it holds is not code";
+  if (read64le(image + 8) != bytes.size() - file_header - image_header)
+    return "it holds more or less than one piece of code";
+  if (read64le(image + 56) != cubin_bytes)
+    return "what it holds has another size than the code";
+  return "";
+}
+
+Result<std::string> compress(const Toolchain &tools, const std::string &cubin, const Gpu &gpu) {
+  std::string subject = "code for " + std::string(gpu.name);
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  if (!directory)
+    return directory.failure();
+  std::string input = directory->file("kernel.cubin"), output = directory->file("kernel.fatbin");
+  if (auto written = write_tool_input(input, cubin); !written)
+    return written.failure();
+
+  std::string sm(gpu.name.substr(3));
+  Result<std::string> report =
+      run_tool({tools.fatbinary, "-64", "--compress-all", "--compress-mode=size",
+                "--create=" + output, "--image3=kind=elf,sm=" + sm + ",file=" + input},
+               directory->path(), tools.time_limit, subject);
+  if (!report)
+    return report.failure();
+
+  Result<std::string> bytes = read_tool_output("fatbinary", output, subject);
+  if (!bytes)
+    return bytes.failure();
+  if (std::string problem = check_image(*bytes, cubin.size()); !problem.empty())
+    return bad_output("fatbinary", subject, "the image is damaged: " + problem);
+  return bytes;
+}
+
+} // namespace tritonc

@@ -1,0 +1,17 @@
+// Machine code to the compressed image that is embedded, by fatbinary.
+#pragma once
+
+#include "backend/toolchain.h"
+#include "target/gpu.h"
+
+#include <string>
+
+namespace tritonc {
+
+/// Wraps one cubin for `gpu` into the driver's own compressed format, which it unpacks by itself.
+Result<std::string> compress(const Toolchain &tools, const std::string &cubin, const Gpu &gpu);
+
+/// What is wrong with `bytes` as an image of one cubin of `cubin_bytes`; empty if nothing is.
+std::string check_image(const std::string &bytes, size_t cubin_bytes);
+
+} // namespace tritonc

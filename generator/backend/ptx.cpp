@@ -1,0 +1,197 @@
+// LLVM IR to PTX, with LLVM's NVPTX back end.
+//
+// Decisions:
+// - O2 without vectorisers, and loops are unrolled only where metadata asks for it: how wide an
+//   access is and how far a loop is unrolled was decided by our own passes, which know more.
+// - Pointers to shared memory are 32 bits wide (`nvptx-short-ptr`), so that an address takes one
+//   register and `inttoptr` of what a target op takes is free.
+// - Multiplications and additions are fused where an instruction's `contract` flag allows it, not
+//   everywhere.
+// - Before lower_target_ops there is no inline assembly and no intrinsic that only NVPTX has: what
+//   lower/ builds could be executed by an emulator. The check is here, since here it ends.
+//
+// Tested by tests/backend/ptx_test.cpp.
+
+#include "backend/ptx.h"
+
+#include "backend/lower_target_ops.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+
+#include <cassert>
+#include <memory>
+#include <mutex>
+
+namespace tritonc {
+namespace {
+
+constexpr const char *triple = "nvptx64-nvidia-cuda";
+
+// LLVM keeps targets and options in globals.
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    auto option = llvm::cl::getRegisteredOptions().find("nvptx-short-ptr");
+    assert(option != llvm::cl::getRegisteredOptions().end() && "LLVM has the option");
+    static_cast<llvm::cl::opt<bool> *>(option->second)->setValue(true);
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(llvm::StringRef cpu,
+                                                         const std::string &features) {
+  initialize_llvm();
+  llvm::Triple nvptx(triple);
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(nvptx, error);
+  assert(target && "LLVM was built with NVPTX");
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(nvptx, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Gpu &gpu) {
+  return make_target_machine(llvm::StringRef(gpu.name), "+ptx" + std::to_string(gpu.ptx_version));
+}
+
+// What LLVM reports while it works on a module, which it does through the context.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(llvm::LLVMContext &context) : context_(context) {
+    context_.setDiagnosticHandler(std::make_unique<Handler>(errors_));
+  }
+  ~ErrorCollector() { context_.setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>()); }
+  const std::string &errors() const { return errors_; }
+
+private:
+  struct Handler : llvm::DiagnosticHandler {
+    explicit Handler(std::string &errors) : errors(errors) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+      if (info.getSeverity() != llvm::DS_Error)
+        return true;
+      llvm::raw_string_ostream out(errors);
+      llvm::DiagnosticPrinterRawOStream printer(out);
+      out << (errors.empty() ? "" : "; ");
+      info.print(printer);
+      return true;
+    }
+    std::string &errors;
+  };
+
+  llvm::LLVMContext &context_;
+  std::string errors_;
+};
+
+Failure llvm_failed(const Gpu &gpu, const std::string &why) {
+  return {Message::llvm_failed, {std::string(gpu.name), why}};
+}
+
+// What lower/ must not have built; empty if all is well.
+std::string find_foreign_instruction(const llvm::Module &module) {
+  for (const llvm::Function &function : module) {
+    if (function.getName().starts_with("llvm.nvvm."))
+      return "`" + function.getName().str() + "` before lower_target_ops";
+    for (const llvm::Instruction &instruction : llvm::instructions(function)) {
+      const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call && call->isInlineAsm())
+        return "inline assembly before lower_target_ops";
+    }
+  }
+  return "";
+}
+
+// Why the module is not valid IR; empty if it is.
+std::string verify(const llvm::Module &module) {
+  std::string problem;
+  llvm::raw_string_ostream out(problem);
+  if (!llvm::verifyModule(module, &out))
+    return "";
+  return problem.substr(0, problem.find('\n'));
+}
+
+void run_o2(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopUnrolling = false; // but where metadata asks for it
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+} // namespace
+
+void prepare_module(llvm::Module &module) {
+  // The layout is the same for every GPU.
+  static const llvm::DataLayout layout = make_target_machine("sm_80", "+ptx70")->createDataLayout();
+  module.setTargetTriple(llvm::Triple(triple));
+  module.setDataLayout(layout);
+}
+
+Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
+  for (const std::string &problem : {verify(module), find_foreign_instruction(module)})
+    if (!problem.empty())
+      return Failure{Message::internal_error, {"lower", problem}};
+
+  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(gpu);
+  assert(module.getDataLayout() == machine->createDataLayout() && "made by prepare_module");
+  ErrorCollector collector(module.getContext());
+  run_o2(module, *machine);
+  if (!collector.errors().empty())
+    return llvm_failed(gpu, collector.errors());
+  return std::monostate();
+}
+
+Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
+  lower_target_ops(module);
+  if (std::string problem = verify(module); !problem.empty())
+    return Failure{Message::internal_error, {"lower_target_ops", problem}};
+
+  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(gpu);
+  ErrorCollector collector(module.getContext());
+  llvm::SmallString<0> ptx;
+  llvm::raw_svector_ostream out(ptx);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return llvm_failed(gpu, "it cannot write PTX");
+  passes.run(module);
+  if (!collector.errors().empty())
+    return llvm_failed(gpu, collector.errors());
+  return ptx.str().str();
+}
+
+Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu) {
+  if (Result<std::monostate> optimized = optimize(module, gpu); !optimized)
+    return optimized.failure();
+  return generate_ptx(module, gpu);
+}
+
+} // namespace tritonc

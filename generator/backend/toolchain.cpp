@@ -1,0 +1,187 @@
+// Finding and running ptxas and fatbinary.
+//
+// Nothing that they say is taken on trust: a run that ends well may still have written half a
+// file (ptxas 13.0 exits 0 on a full disk), which is for the caller to check in the file itself.
+//
+// Tested by tests/backend/toolchain_test.cpp.
+
+#include "backend/toolchain.h"
+
+#include "backend/child_process.h"
+#include "backend/temporary_directory.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace tritonc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The oldest toolkit whose fatbinary compresses as we ask it to.
+constexpr int oldest_major = 12, oldest_minor = 4;
+
+std::string variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool is_program(const std::string &path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string file_name(const std::string &path) { return fs::path(path).filename().string(); }
+
+// `named` and the variable are a person's word: if the file is not there, we don't look elsewhere.
+Result<std::string> find_tool(const std::string &tool, const std::string &named,
+                              const char *variable_name, std::vector<std::string> folders) {
+  for (const std::string &path : {named, variable(variable_name)}) {
+    if (path.empty())
+      continue;
+    if (!is_program(path))
+      return Failure{Message::tool_not_a_program, {tool, path}};
+    return fs::absolute(path).string();
+  }
+  for (const std::string &folder : folders)
+    if (is_program(folder + "/" + tool))
+      return folder + "/" + tool;
+  return Failure{Message::tool_missing, {tool, variable_name}};
+}
+
+// The line that a person wants to read first: the first that speaks of an error, else the first.
+std::string telling_line(const std::string &output) {
+  std::istringstream lines(output);
+  std::string first, line;
+  while (std::getline(lines, line)) {
+    if (line.find("error") != std::string::npos || line.find("fatal") != std::string::npos)
+      return line;
+    if (first.empty())
+      first = line;
+  }
+  return first.empty() ? "it printed nothing" : first;
+}
+
+// "Cuda compilation tools, release 13.0, V13.0.88" -> "13.0.88".
+std::string parse_version(const std::string &output) {
+  size_t at = output.find(", V");
+  if (at == std::string::npos)
+    return "";
+  size_t end = output.find_first_not_of("0123456789.", at + 3);
+  return output.substr(at + 3, end == std::string::npos ? end : end - at - 3);
+}
+
+bool is_new_enough(const std::string &version) {
+  int major = 0, minor = 0;
+  if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2)
+    return false;
+  return major > oldest_major || (major == oldest_major && minor >= oldest_minor);
+}
+
+Result<std::string> ask_version(const std::string &ptxas, std::chrono::seconds time_limit) {
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  if (!directory)
+    return directory.failure();
+  Result<std::string> output =
+      run_tool({ptxas, "--version"}, directory->path(), time_limit, "the question for its version");
+  if (!output)
+    return output.failure();
+  std::string version = parse_version(*output);
+  if (version.empty())
+    return Failure{Message::tool_unusable, {ptxas, telling_line(*output)}};
+  if (!is_new_enough(version))
+    return Failure{Message::tool_too_old, {ptxas, version}};
+  return version;
+}
+
+} // namespace
+
+std::vector<std::string> tool_folders() {
+  std::vector<std::string> folders;
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (std::string root = variable(name); !root.empty())
+      folders.push_back(root + "/bin");
+  std::istringstream path(variable("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');)
+    if (!folder.empty())
+      folders.push_back(folder);
+  folders.push_back("/usr/local/cuda/bin");
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    fs::path folder = self.parent_path();
+    folders.push_back(folder.string());
+    folders.push_back((folder / "../../cuda/bin").lexically_normal().string()); // cmake/setup.sh
+  }
+  return folders;
+}
+
+Result<Toolchain> find_toolchain(const ToolchainOptions &options) {
+  std::vector<std::string> folders = tool_folders();
+  Result<std::string> ptxas = find_tool("ptxas", options.ptxas, "TRITONC_PTXAS", folders);
+  if (!ptxas)
+    return ptxas.failure();
+
+  folders.insert(folders.begin(), fs::path(*ptxas).parent_path().string());
+  Result<std::string> fatbinary =
+      find_tool("fatbinary", options.fatbinary, "TRITONC_FATBINARY", folders);
+  if (!fatbinary)
+    return fatbinary.failure();
+
+  Result<std::string> version = ask_version(*ptxas, options.time_limit);
+  if (!version)
+    return version.failure();
+  return Toolchain{*ptxas, *fatbinary, *version, options.time_limit};
+}
+
+Result<std::string> run_tool(const std::vector<std::string> &command, const std::string &directory,
+                             std::chrono::seconds time_limit, const std::string &subject) {
+  ChildResult child = run_child(command, directory, {.time = time_limit});
+  std::string tool = file_name(command[0]);
+  switch (child.end) {
+  case ChildResult::End::not_started:
+    return Failure{Message::tool_not_started, {command[0], std::strerror(child.code)}};
+  case ChildResult::End::timed_out:
+    return Failure{Message::tool_timed_out, {tool, subject, std::to_string(time_limit.count())}};
+  case ChildResult::End::signalled:
+    return Failure{Message::tool_crashed, {tool, subject, strsignal(child.code)}};
+  case ChildResult::End::exited:
+    break;
+  }
+  if (child.code != 0)
+    return Failure{Message::tool_failed, {tool, subject, telling_line(child.output)}};
+  return std::move(child.output);
+}
+
+Result<std::string> read_tool_output(const std::string &tool, const std::string &path,
+                                     const std::string &subject) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return bad_output(tool, subject, "it wrote nothing");
+  std::string contents((std::istreambuf_iterator<char>(file)), {});
+  if (file.bad())
+    return bad_output(tool, subject, "what it wrote cannot be read");
+  return contents;
+}
+
+Result<std::monostate> write_tool_input(const std::string &path, const std::string &text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    return Failure{Message::cannot_write, {path, std::strerror(errno)}};
+  return std::monostate();
+}
+
+Failure bad_output(const std::string &tool, const std::string &subject,
+                   const std::string &problem) {
+  return {Message::tool_bad_output, {tool, subject, problem + " (is the disk full?)"}};
+}
+
+} // namespace tritonc

@@ -1,0 +1,792 @@
+// All stages of a compilation, in order.
+//
+// A source is read once for its axes. From then on every variant is on its own: front end and
+// translation once per variant; passes, lowering and the tool-chain once per variant and GPU, from
+// a copy of the tile IR. Jobs run side by side, but nothing that comes out depends on their order:
+// each has its own place for its result, and results are looked at when all are there.
+//
+// Tested by tests/compile/compile_test.cpp.
+
+#include "compile.h"
+
+#include "backend/fatbinary.h"
+#include "backend/ptx.h"
+#include "backend/ptxas.h"
+#include "backend/sass_stats.h"
+#include "emit/interface.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "lower/lower.h"
+#include "passes/pipeline.h"
+#include "source/source_file.h"
+#include "translate/translate.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <thread>
+
+namespace tritonc {
+namespace {
+
+constexpr size_t most_variants = 4096;
+
+template <typename Range> std::string join(const Range &range, const char *separator = ", ") {
+  std::string result;
+  for (const auto &item : range) {
+    if (!result.empty())
+      result += separator;
+    result += std::string(item);
+  }
+  return result;
+}
+
+// --- Variants ------------------------------------------------------------------------------------
+
+// NAME=VALUE,VALUE as --variants has it.
+struct AxisOverride {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+Result<std::vector<AxisOverride>> parse_overrides(const std::string &text) {
+  std::vector<AxisOverride> overrides;
+  llvm::SmallVector<llvm::StringRef> clauses, values;
+  llvm::StringRef(text).split(clauses, ';', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef clause : clauses) {
+    auto [name, list] = clause.trim().split('=');
+    values.clear();
+    list.split(values, ',');
+    AxisOverride axis = {name.trim().str(), {}};
+    for (llvm::StringRef value : values)
+      axis.values.push_back(value.trim().str());
+    if (axis.name.empty() || llvm::is_contained(axis.values, ""))
+      return Failure{Message::bad_variants, {clause.trim().str()}};
+    overrides.push_back(std::move(axis));
+  }
+  return overrides;
+}
+
+bool is_integer(llvm::StringRef text) {
+  long long ignored;
+  return !text.getAsInteger(0, ignored);
+}
+
+AxisValue plain_value(const std::string &axis, const std::string &value) {
+  return {value, {{axis, value}}};
+}
+
+// Whether a value of this axis is nothing but a value of the macro of its name.
+bool is_plain(const Axis &axis) {
+  return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue &value) {
+    return value.defines.size() == 1 && value.defines[0].name == axis.name;
+  });
+}
+
+std::optional<Failure> restrict_axis(Axis &axis, const AxisOverride &chosen) {
+  std::vector<AxisValue> values;
+  for (const std::string &name : chosen.values) {
+    auto known = std::find_if(axis.values.begin(), axis.values.end(),
+                              [&](const AxisValue &value) { return value.name == name; });
+    if (known == axis.values.end() && !is_plain(axis)) {
+      std::vector<std::string> names;
+      for (const AxisValue &value : axis.values)
+        names.push_back(value.name);
+      return Failure{Message::unknown_variant, {axis.name, name, join(names)}};
+    }
+    if (llvm::any_of(values, [&](const AxisValue &value) { return value.name == name; }))
+      return Failure{Message::axis_value_twice, {axis.name, name}};
+    values.push_back(known != axis.values.end() ? *known : plain_value(axis.name, name));
+  }
+  axis.values = std::move(values);
+  return std::nullopt;
+}
+
+Axis *find_axis(std::vector<Axis> &axes, const std::string &name) {
+  auto found =
+      std::find_if(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+std::optional<Failure> apply_overrides(std::vector<SourcePlan> &sources,
+                                       const std::vector<AxisOverride> &overrides) {
+  for (const AxisOverride &chosen : overrides) {
+    bool declared = false;
+    for (SourcePlan &source : sources)
+      if (Axis *axis = find_axis(source.axes, chosen.name)) {
+        declared = true;
+        if (std::optional<Failure> failure = restrict_axis(*axis, chosen))
+          return failure;
+      }
+    // What no source declares is tuned if it counts something, else part of the API.
+    bool counts = std::all_of(chosen.values.begin(), chosen.values.end(), is_integer);
+    for (SourcePlan &source : sources) {
+      if (declared)
+        continue;
+      source.axes.push_back({chosen.name, counts, {}});
+      if (std::optional<Failure> failure = restrict_axis(source.axes.back(), chosen))
+        return failure;
+    }
+  }
+  return std::nullopt;
+}
+
+// A macro of the command line that has the name of an axis chooses from that axis.
+std::vector<Define> take_axes(const std::vector<Define> &defines, std::vector<SourcePlan> &sources,
+                              std::vector<AxisOverride> &overrides) {
+  std::vector<Define> others;
+  for (const Define &define : defines) {
+    bool is_axis = llvm::any_of(
+        sources, [&](SourcePlan &source) { return find_axis(source.axes, define.name); });
+    if (is_axis)
+      overrides.push_back({define.name, {define.value}});
+    else
+      others.push_back(define);
+  }
+  return others;
+}
+
+size_t count_choices(const std::vector<Axis> &axes) {
+  size_t count = 1;
+  for (const Axis &axis : axes)
+    count = std::min(count * axis.values.size(), most_variants + 1);
+  return count;
+}
+
+// The cross product; the last axis runs fastest.
+std::vector<VariantChoice> choices_of(const std::vector<Axis> &axes,
+                                      const std::vector<Define> &defines) {
+  std::vector<VariantChoice> choices;
+  std::vector<int> values(axes.size(), 0);
+  for (size_t left = count_choices(axes); left; left--) {
+    VariantChoice choice = {values, defines, ""};
+    for (size_t i = 0; i < axes.size(); i++) {
+      const AxisValue &value = axes[i].values[values[i]];
+      choice.defines.insert(choice.defines.end(), value.defines.begin(), value.defines.end());
+      choice.text += (i ? " " : "") + axes[i].name + "=" + value.name;
+    }
+    choices.push_back(std::move(choice));
+    for (size_t i = axes.size(); i-- && ++values[i] == int(axes[i].values.size());)
+      values[i] = 0;
+  }
+  return choices;
+}
+
+// --- Messages ------------------------------------------------------------------------------------
+
+// Collects what variants have to say, and says what several have in common once.
+class MergedMessages {
+public:
+  explicit MergedMessages(size_t variants) : variants_(variants) {}
+
+  // One message with its notes, of the variant of that number.
+  void add(const std::string &message, size_t variant, const std::string &variant_text) {
+    auto [at, is_new] = index_.try_emplace(message, messages_.size());
+    if (is_new)
+      messages_.push_back({message, variant_text, {}});
+    messages_[at->second].variants.insert(variant);
+  }
+
+  // Rendered diagnostics of a front end: message after message.
+  void add_all(const std::string &text, size_t variant, const std::string &variant_text) {
+    for (const std::string &one : split(text))
+      add(one, variant, variant_text);
+  }
+
+  std::string text() const {
+    std::string result;
+    for (const Entry &entry : messages_) {
+      result += entry.message;
+      if (entry.variants.size() < variants_)
+        result += message(Message::in_variants, {std::to_string(entry.variants.size()),
+                                                 std::to_string(variants_), entry.first}) +
+                  "\n";
+    }
+    return result;
+  }
+
+private:
+  struct Entry {
+    std::string message, first;
+    std::set<size_t> variants;
+  };
+
+  // A message begins at the line that says error or warning, or at what leads to the place.
+  static bool begins_message(llvm::StringRef line, llvm::StringRef previous) {
+    auto leads = [](llvm::StringRef text) { return text.starts_with("In file included from"); };
+    if (leads(previous))
+      return false;
+    return leads(line) || line.contains(": error: ") || line.contains(": warning: ") ||
+           line.contains(": fatal error: ") || line.starts_with("error: ") ||
+           line.starts_with("warning: ");
+  }
+
+  static std::vector<std::string> split(llvm::StringRef text) {
+    std::vector<std::string> messages;
+    llvm::StringRef previous;
+    while (!text.empty()) {
+      auto [line, rest] = text.split('\n');
+      if (messages.empty() || begins_message(line, previous))
+        messages.emplace_back();
+      messages.back() += line.str() + "\n";
+      previous = line;
+      text = rest;
+    }
+    return messages;
+  }
+
+  size_t variants_;
+  std::map<std::string, size_t> index_;
+  std::vector<Entry> messages_;
+};
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+// Calls job(0) to job(count - 1), several at a time, in no order.
+template <typename Job> void run_jobs(size_t count, int threads, const Job &job) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;)
+      job(i);
+  };
+  size_t cores = threads > 0 ? size_t(threads) : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(cores, count); i++)
+    others.emplace_back(work);
+  work();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+// A variant after the front end.
+struct TranslatedVariant {
+  const SourcePlan *source;
+  const VariantChoice *choice;
+  FrontEndResult front_end;
+};
+
+// One kernel of one variant for one GPU.
+struct KernelJob {
+  size_t variant; // index of its TranslatedVariant
+  const ir::Function *function;
+  const Gpu *gpu;
+
+  std::optional<Failure> failure;
+  std::vector<Failure> warnings;
+  std::string printed, stage_output;
+  Image image;
+};
+
+// The rule of the tile IR that a pass broke.
+struct BrokenRule : std::exception {
+  explicit BrokenRule(Failure failure) : failure(std::move(failure)) {}
+  Failure failure;
+};
+
+// Looks at the function after each pass, for the verifier and for --print-after.
+PassObserver observer(const CompileOptions &options, KernelJob &job, const std::string &heading) {
+#ifdef NDEBUG
+  bool verify = options.verify_each;
+#else
+  bool verify = true;
+#endif
+  return [&options, &job, heading, verify](std::string_view pass, ir::Function &function) {
+    if (options.print_after == pass || options.print_after == "all")
+      job.printed += "// after " + std::string(pass) + heading + "\n" + ir::print(function) + "\n";
+    if (!verify)
+      return;
+    if (std::string problems = ir::verify(function); !problems.empty())
+      throw BrokenRule(
+          {Message::internal_error, {std::string(pass), problems.substr(0, problems.find('\n'))}});
+  };
+}
+
+std::string text_of(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
+}
+
+std::optional<Failure> check_shared(const ir::Function &function, int static_bytes,
+                                    const Gpu &gpu) {
+  int bytes = function.shared_bytes + static_bytes;
+  if (bytes <= gpu.max_shared_bytes)
+    return std::nullopt;
+  return Failure{Message::shared_too_large,
+                 {function.name, std::string(gpu.name), std::to_string(bytes),
+                  std::to_string(gpu.max_shared_bytes)}};
+}
+
+std::vector<Failure> warnings_about(const ir::Function &function, const Resources &resources,
+                                    const Gpu &gpu) {
+  std::vector<Failure> warnings;
+  std::string name(gpu.name);
+  if (resources.spill_stores || resources.spill_loads)
+    warnings.push_back({Message::spills, {function.name, name}});
+  for (const std::string &advice : resources.advice)
+    warnings.push_back({Message::slow_code, {function.name, name, advice}});
+  return warnings;
+}
+
+Image make_image(const ir::Function &function, const Gpu &gpu, const Cubin &cubin,
+                 std::string bytes) {
+  const Resources &resources = cubin.resources;
+  return {.gpu = std::string(gpu.name),
+          .sm = gpu.sm,
+          .suffix = gpu.suffix,
+          .bytes = std::move(bytes),
+          .threads = function.warps * 32,
+          .shared_bytes = function.shared_bytes,
+          .static_shared = resources.static_shared,
+          .registers = resources.registers,
+          .spill_stores = resources.spill_stores,
+          .spill_loads = resources.spill_loads,
+          .stack_bytes = resources.stack_bytes,
+          .cubin_bytes = int(cubin.bytes.size())};
+}
+
+// The LLVM IR of a function that went through the pipeline.
+Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &function, const Gpu &gpu,
+                                                       llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> module = lower(function, gpu, context);
+  if (auto optimized = optimize(*module, gpu); !optimized)
+    return optimized.failure();
+  return module;
+}
+
+// From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers a
+// thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one program
+// less is tried, until nothing spills or there is only one.
+Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const Toolchain &tools) {
+  for (;; function.residency--) {
+    llvm::LLVMContext context;
+    auto module = optimized_module(function, gpu, context);
+    if (!module)
+      return module.failure();
+    Result<std::string> ptx = generate_ptx(**module, gpu);
+    if (!ptx)
+      return ptx.failure();
+    Result<Cubin> cubin = assemble(tools, *ptx, function.name, gpu);
+    if (!cubin || !cubin->resources.spill_stores || function.residency <= 1)
+      return cubin;
+  }
+}
+
+// The stages from tile IR to LLVM IR or PTX, as first tried.
+std::optional<Failure> build_text(const CompileOptions &options, const ir::Function &function,
+                                  KernelJob &job) {
+  llvm::LLVMContext context;
+  auto module = optimized_module(function, *job.gpu, context);
+  if (!module)
+    return module.failure();
+  if (options.stage == Stage::llvm) {
+    job.stage_output = text_of(**module);
+    return std::nullopt;
+  }
+  Result<std::string> ptx = generate_ptx(**module, *job.gpu);
+  if (!ptx)
+    return ptx.failure();
+  job.stage_output = *ptx;
+  return std::nullopt;
+}
+
+// The stages from tile IR to an image, or to the stage that was asked for.
+std::optional<Failure> build_kernel(const CompileOptions &options, const Toolchain *tools,
+                                    const std::string &heading, KernelJob &job) {
+  const Gpu &gpu = *job.gpu;
+  ir::Function function = ir::clone(*job.function);
+  run_pipeline(function, gpu, observer(options, job, heading));
+  if (std::optional<Failure> failure = check_shared(function, 0, gpu))
+    return failure;
+  if (options.stage == Stage::llvm || options.stage == Stage::ptx)
+    return build_text(options, function, job);
+
+  Result<Cubin> cubin = assemble_function(function, gpu, *tools);
+  if (!cubin)
+    return cubin.failure();
+  if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
+    return failure;
+  job.warnings = warnings_about(function, cubin->resources, gpu);
+  if (options.stage == Stage::cubin)
+    job.stage_output = cubin->bytes;
+  if (options.stage == Stage::sass_stats)
+    job.stage_output = sass_stats(*cubin, function.name, gpu);
+  if (options.stage != Stage::library)
+    return std::nullopt;
+
+  Result<std::string> image = compress(*tools, cubin->bytes, gpu);
+  if (!image)
+    return image.failure();
+  job.image = make_image(function, gpu, *cubin, std::move(*image));
+  return std::nullopt;
+}
+
+void run_kernel_job(const CompileOptions &options, const Toolchain *tools,
+                    const std::string &heading, KernelJob &job) {
+  try {
+    job.failure = build_kernel(options, tools, heading, job);
+  } catch (const BrokenRule &rule) {
+    job.failure = rule.failure;
+  } catch (const std::bad_alloc &) {
+    job.failure = Failure{Message::out_of_memory, {}};
+  } catch (const std::exception &exception) {
+    job.failure = Failure{Message::internal_error, {"the back end", exception.what()}};
+  }
+}
+
+// --- The library ---------------------------------------------------------------------------------
+
+std::vector<Parameter> parameters_of(const ir::Function &function) {
+  std::vector<Parameter> parameters;
+  for (const ir::Parameter &parameter : function.parameters) {
+    const ir::Type &type = parameter.value->type;
+    parameters.push_back({.name = parameter.name,
+                          .element = ir::name_of(type.elem),
+                          .is_pointer = type.is_pointer(),
+                          .is_signed = parameter.is_signed,
+                          .read_only = parameter.read_only,
+                          .write_only = parameter.write_only,
+                          .multiple_of = parameter.multiple_of,
+                          .aligned_bytes = parameter.aligned_bytes});
+  }
+  return parameters;
+}
+
+// Where the source is does not matter to anyone who reads the output, and must not change it.
+std::string shown_path(const std::string &path) {
+  std::filesystem::path shown(path);
+  return (shown.is_absolute() ? shown.filename() : shown).generic_string();
+}
+
+KernelEntry &kernel_named(Library &library, const std::string &name,
+                          const std::vector<Axis> &axes) {
+  for (KernelEntry &kernel : library.kernels)
+    if (kernel.name == name)
+      return kernel;
+  library.kernels.push_back({name, axes, {}});
+  return library.kernels.back();
+}
+
+// All that is known before the back end runs: everything but images and preferences.
+Library describe_library(const CompileOptions &options,
+                         const std::vector<TranslatedVariant> &variants) {
+  Library library = {.name = options.name, .tool = tool_name};
+  if (library.name.empty())
+    library.name = std::filesystem::path(options.sources[0]).stem().string();
+  std::vector<std::string> paths;
+  for (const std::string &source : options.sources)
+    paths.push_back(shown_path(source));
+  library.source_file = join(paths);
+  for (const TranslatedVariant &variant : variants)
+    for (const ir::Function &function : variant.front_end.kernels)
+      kernel_named(library, function.name, variant.source->axes)
+          .variants.push_back({.values = variant.choice->values,
+                               .entry = function.name,
+                               .defines = variant.choice->defines,
+                               .plan = function.plan,
+                               .parameters = parameters_of(function)});
+  return library;
+}
+
+// Jobs run through variants and their kernels in the order of describe_library.
+void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
+                Library &library) {
+  for (KernelJob &job : jobs) {
+    const TranslatedVariant &variant = variants[job.variant];
+    for (Variant &entry : kernel_named(library, job.function->name, variant.source->axes).variants)
+      if (entry.values == variant.choice->values)
+        entry.images.push_back(std::move(job.image));
+  }
+  for (KernelEntry &kernel : library.kernels) {
+    std::vector<int> order = preferences(kernel.axes, kernel.variants);
+    for (size_t i = 0; i < order.size(); i++)
+      kernel.variants[i].preference = order[i];
+  }
+}
+
+// Two files of one library must not have a kernel of one name.
+std::optional<Failure> find_kernel_twice(const std::vector<TranslatedVariant> &variants) {
+  std::map<std::string, const SourcePlan *> owners;
+  for (const TranslatedVariant &variant : variants)
+    for (const ir::Function &kernel : variant.front_end.kernels) {
+      const SourcePlan *owner = owners.try_emplace(kernel.name, variant.source).first->second;
+      if (owner != variant.source)
+        return Failure{Message::kernel_twice,
+                       {kernel.name, shown_path(owner->path), shown_path(variant.source->path)}};
+    }
+  return std::nullopt;
+}
+
+// --- The stages ----------------------------------------------------------------------------------
+
+std::optional<Failure> check_options(const CompileOptions &options) {
+  std::vector<std::string_view> passes = pass_names();
+  if (!options.print_after.empty() && options.print_after != "all" &&
+      !llvm::is_contained(passes, options.print_after))
+    return Failure{Message::unknown_pass, {options.print_after, join(passes)}};
+  return std::nullopt;
+}
+
+std::vector<TranslatedVariant> translate_variants(const CompileOptions &options, const Plan &plan) {
+  std::vector<TranslatedVariant> variants;
+  for (const SourcePlan &source : plan.sources)
+    for (const VariantChoice &choice : source.choices)
+      variants.push_back({&source, &choice, {}});
+  run_jobs(variants.size(), options.jobs, [&](size_t i) {
+    TranslatedVariant &variant = variants[i];
+    variant.front_end = translate_source({.path = variant.source->path,
+                                          .defines = variant.choice->defines,
+                                          .include_dirs = options.include_dirs,
+                                          .grid = options.grid});
+  });
+  return variants;
+}
+
+std::vector<KernelJob> make_jobs(const std::vector<TranslatedVariant> &variants,
+                                 const std::vector<const Gpu *> &gpus) {
+  std::vector<KernelJob> jobs;
+  for (size_t i = 0; i < variants.size(); i++)
+    for (const ir::Function &kernel : variants[i].front_end.kernels)
+      for (const Gpu *gpu : gpus)
+        jobs.push_back({.variant = i, .function = &kernel, .gpu = gpu});
+  return jobs;
+}
+
+bool needs_tools(Stage stage) {
+  return stage == Stage::cubin || stage == Stage::sass_stats || stage == Stage::library;
+}
+
+CompileResult failed(CompileResult result, const Failure &failure) {
+  result.code = exit_code_of(failure.id);
+  result.diagnostics += text(failure) + "\n";
+  return result;
+}
+
+// What the jobs have to say, in their order, and the code of the first that failed.
+void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
+                 CompileResult &result) {
+  MergedMessages messages(variants.size());
+  for (const KernelJob &job : jobs) {
+    const std::string &variant_text = variants[job.variant].choice->text;
+    for (const Failure &warning : job.warnings)
+      messages.add(text(warning) + "\n", job.variant, variant_text);
+    if (!job.failure)
+      continue;
+    messages.add(text(*job.failure) + "\n", job.variant, variant_text);
+    if (result.code == ExitCode::ok)
+      result.code = exit_code_of(job.failure->id);
+  }
+  result.diagnostics += messages.text();
+}
+
+void collect_dependencies(const std::vector<TranslatedVariant> &variants, CompileResult &result) {
+  std::set<std::string> seen;
+  for (const TranslatedVariant &variant : variants)
+    for (const std::string &file : variant.front_end.dependencies)
+      if (seen.insert(file).second)
+        result.dependencies.push_back(file);
+}
+
+} // namespace
+
+Plan plan(const CompileOptions &options) {
+  Plan result;
+  auto fail = [&](const Failure &failure) {
+    result.code = exit_code_of(failure.id);
+    result.diagnostics += text(failure) + "\n";
+    return std::move(result);
+  };
+
+  for (const std::string &path : options.sources) {
+    FileProblem problem = problem_with(path);
+    if (!problem.error.empty())
+      return fail({Message::cannot_read, {path, problem.error}});
+    if (!problem.kind.empty())
+      return fail({Message::not_a_regular_file, {path, problem.kind}});
+    Declarations declarations = read_declarations({.path = path,
+                                                   .defines = options.defines,
+                                                   .include_dirs = options.include_dirs,
+                                                   .grid = options.grid});
+    result.diagnostics += declarations.diagnostics;
+    if (declarations.failed)
+      result.code = ExitCode::source_error;
+    result.sources.push_back({path, std::move(declarations.axes), {}});
+  }
+  if (result.code != ExitCode::ok)
+    return result;
+
+  Result<std::vector<AxisOverride>> overrides = parse_overrides(options.variants);
+  if (!overrides)
+    return fail(overrides.failure());
+  std::vector<Define> defines = take_axes(options.defines, result.sources, *overrides);
+  if (std::optional<Failure> failure = apply_overrides(result.sources, *overrides))
+    return fail(*failure);
+
+  size_t count = 0;
+  for (const SourcePlan &source : result.sources)
+    count += count_choices(source.axes);
+  if (count > most_variants)
+    return fail(
+        {Message::too_many_variants, {std::to_string(count), std::to_string(most_variants)}});
+  for (SourcePlan &source : result.sources)
+    source.choices = choices_of(source.axes, defines);
+  return result;
+}
+
+CompileResult compile(const CompileOptions &options) {
+  CompileResult result;
+  if (std::optional<Failure> failure = check_options(options))
+    return failed(std::move(result), *failure);
+
+  // Without its tools a compilation cannot succeed, so their absence is said at once.
+  std::optional<Toolchain> tools;
+  if (needs_tools(options.stage)) {
+    Result<Toolchain> found = find_toolchain(options.tools);
+    if (!found)
+      return failed(std::move(result), found.failure());
+    tools = *found;
+  }
+
+  Plan plan = tritonc::plan(options);
+  result.diagnostics = plan.diagnostics;
+  result.code = plan.code;
+  if (result.code != ExitCode::ok)
+    return result;
+
+  // From here on: every variant is known.
+
+  std::vector<TranslatedVariant> variants = translate_variants(options, plan);
+  collect_dependencies(variants, result);
+  MergedMessages messages(variants.size());
+  for (size_t i = 0; i < variants.size(); i++) {
+    messages.add_all(variants[i].front_end.diagnostics, i, variants[i].choice->text);
+    if (variants[i].front_end.errors)
+      result.code = ExitCode::source_error;
+  }
+  result.diagnostics += messages.text();
+  if (result.code != ExitCode::ok)
+    return result;
+  if (std::optional<Failure> failure = find_kernel_twice(variants))
+    return failed(std::move(result), *failure);
+
+  // What C++ cannot express is said now, not after minutes of code generation.
+  if (options.stage == Stage::library) {
+    result.library = describe_library(options, variants);
+    if (Result<Interface> interface = make_interface(result.library); !interface)
+      return failed(std::move(result), interface.failure());
+  }
+
+  // From here on: every variant is valid tile IR. What goes wrong now is the GPU's limits, the
+  // machine, or us.
+
+  bool for_any_gpu = options.stage == Stage::tile_ir;
+  std::vector<KernelJob> jobs =
+      make_jobs(variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
+  if (options.stage != Stage::library && jobs.size() != 1)
+    return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
+  if (for_any_gpu) {
+    result.stage_output = ir::print(*jobs[0].function);
+    return result;
+  }
+
+  run_jobs(jobs.size(), options.jobs, [&](size_t i) {
+    const std::string &variant = variants[jobs[i].variant].choice->text;
+    std::string heading = " for " + std::string(jobs[i].gpu->name);
+    if (!variant.empty())
+      heading += ", " + variant;
+    run_kernel_job(options, tools ? &*tools : nullptr, heading, jobs[i]);
+  });
+  for (const KernelJob &job : jobs)
+    result.printed += job.printed;
+  report_jobs(jobs, variants, result);
+  if (result.code != ExitCode::ok)
+    return result;
+
+  // From here on: everything has succeeded.
+
+  if (options.stage != Stage::library) {
+    result.stage_output = std::move(jobs[0].stage_output);
+    return result;
+  }
+  add_images(jobs, variants, result.library);
+  return result;
+}
+
+std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants) {
+  auto spills = [&](int i) {
+    return llvm::any_of(variants[i].images, [](const Image &image) {
+      return image.spill_stores != 0 || image.spill_loads != 0;
+    });
+  };
+  auto tile = [&](int i) {
+    double product = 1;
+    for (size_t axis = 0; axis < axes.size(); axis++) {
+      long long extent;
+      llvm::StringRef value = axes[axis].values[variants[i].values[axis]].name;
+      if (axes[axis].tuned && !value.getAsInteger(0, extent))
+        product *= double(extent);
+    }
+    return product;
+  };
+
+  std::vector<int> order(variants.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
+  });
+  std::vector<int> preferences(variants.size());
+  for (size_t i = 0; i < order.size(); i++)
+    preferences[order[i]] = int(i);
+  return preferences;
+}
+
+ExitCode exit_code_of(Message id) {
+  switch (id) {
+  case Message::cannot_read:
+  case Message::not_a_regular_file:
+  case Message::unknown_gpu:
+  case Message::unknown_variant:
+  case Message::unknown_pass:
+  case Message::no_output:
+  case Message::usage:
+  case Message::bad_variants:
+  case Message::bad_name:
+  case Message::line_break_in_path:
+  case Message::axis_value_twice:
+  case Message::too_many_variants:
+  case Message::one_variant_wanted:
+    return ExitCode::usage;
+  case Message::cannot_write:
+  case Message::tool_missing:
+  case Message::tool_not_a_program:
+  case Message::tool_not_started:
+  case Message::tool_unusable:
+  case Message::tool_too_old:
+  case Message::tool_bad_output:
+  case Message::no_temporary_directory:
+  case Message::no_host_object:
+  case Message::out_of_memory:
+    return ExitCode::environment;
+  case Message::tool_failed:
+  case Message::tool_timed_out:
+  case Message::tool_crashed:
+  case Message::llvm_failed:
+    return ExitCode::backend_failed;
+  case Message::internal_error:
+    return ExitCode::internal;
+  default:
+    return ExitCode::source_error;
+  }
+}
+
+} // namespace tritonc

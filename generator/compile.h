@@ -1,0 +1,79 @@
+// Compiles sources into a library: all stages, in memory. What the command line, tests and other
+// tools call. The files are written by the caller, once everything has succeeded.
+#pragma once
+
+#include "backend/toolchain.h"
+#include "emit/library.h"
+#include "language/front_end.h"
+#include "source/exit_code.h"
+#include "target/gpu.h"
+
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+inline constexpr const char *tool_name = "tritonc 0.1.0";
+
+/// A form that a kernel passes through and that can be looked at.
+enum class Stage { tile_ir, llvm, ptx, cubin, sass_stats, library };
+
+struct CompileOptions {
+  std::vector<std::string> sources;
+  std::vector<Define> defines; // one that names an axis restricts it to that value
+  std::vector<std::string> include_dirs;
+  std::string grid;     // replaces the source's: "M / TM, N / TN"
+  std::string variants; // restricts or adds axes: "TM=32,64;TYPE=half"
+  std::vector<const Gpu *> gpus;
+  ToolchainOptions tools;
+  std::string name;             // of the library: a C++ namespace; empty: as the first source
+  Stage stage = Stage::library; // anything else: that form of the one kernel there must be
+  std::string print_after;      // a pass, or "all"
+  bool verify_each = false;     // the IR after each pass; always done in debug builds
+  int jobs = 0;                 // 0: one per core
+};
+
+struct CompileResult {
+  ExitCode code = ExitCode::ok;
+  std::string diagnostics;               // for people: errors and warnings, merged over variants
+  std::string printed;                   // what --print-after asked for
+  Library library;                       // complete where the stage is library and the code is ok
+  std::string stage_output;              // of another stage
+  std::vector<std::string> dependencies; // every file that the result depends on
+};
+
+CompileResult compile(const CompileOptions &options);
+
+/// One choice of a value from each axis of a source.
+struct VariantChoice {
+  std::vector<int> values;     // one per axis: an index into its values
+  std::vector<Define> defines; // the options' and the values'
+  std::string text;            // "TYPE=half TM=64"; empty where there are no axes
+};
+
+/// A source and what of it is to be compiled.
+struct SourcePlan {
+  std::string path;
+  std::vector<Axis> axes;
+  std::vector<VariantChoice> choices;
+};
+
+struct Plan {
+  ExitCode code = ExitCode::ok;
+  std::string diagnostics;
+  std::vector<SourcePlan> sources;
+};
+
+/// The variants that `compile` would compile.
+Plan plan(const CompileOptions &options);
+
+/// The order in which the runtime tries variants of a kernel, as numbers: lower is tried first.
+/// Those without spills come before those with; then those with larger tiles (the product of the
+/// tuned integers), since every element that is loaded is then used more often; then in the order
+/// of the source. The runtime goes on to smaller tiles by itself where the grid would be too small.
+std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants);
+
+/// Which exit code the failure means.
+ExitCode exit_code_of(Message id);
+
+} // namespace tritonc

@@ -1,0 +1,95 @@
+// The expressions of a launch plan, as words and as text. See expression.h.
+
+#include "emit/expression.h"
+
+#include <tritonc/descriptor.hpp>
+
+#include <algorithm>
+
+namespace tritonc {
+
+namespace {
+
+using Kind = Expr::Kind;
+
+// What each kind is to the runtime, and to people: an operator, or a function's name.
+struct Spelling {
+  Kind kind;
+  abi::op op;
+  const char *text;
+  int precedence; // as in C, higher binds tighter; 0: written as a call
+};
+
+constexpr Spelling spellings[] = {
+    {Kind::constant, abi::op::constant, "", 10},
+    {Kind::parameter, abi::op::parameter, "", 10},
+    {Kind::neg, abi::op::neg, "-", 9},
+    {Kind::logical_not, abi::op::logical_not, "!", 9},
+    {Kind::mul, abi::op::mul, "*", 8},
+    {Kind::div, abi::op::div, "/", 8},
+    {Kind::rem, abi::op::rem, "%", 8},
+    {Kind::add, abi::op::add, "+", 7},
+    {Kind::sub, abi::op::sub, "-", 7},
+    {Kind::lt, abi::op::lt, "<", 6},
+    {Kind::le, abi::op::le, "<=", 6},
+    {Kind::gt, abi::op::gt, ">", 6},
+    {Kind::ge, abi::op::ge, ">=", 6},
+    {Kind::eq, abi::op::eq, "==", 5},
+    {Kind::ne, abi::op::ne, "!=", 5},
+    {Kind::logical_and, abi::op::logical_and, "&&", 4},
+    {Kind::logical_or, abi::op::logical_or, "||", 3},
+    {Kind::ceil_div, abi::op::ceil_div, "cdiv", 0},
+    {Kind::min, abi::op::min, "min", 0},
+    {Kind::max, abi::op::max, "max", 0},
+};
+
+const Spelling &spelling_of(Kind kind) {
+  return *std::find_if(std::begin(spellings), std::end(spellings),
+                       [&](const Spelling &s) { return s.kind == kind; });
+}
+
+bool append_postfix(const Expr &expression, int depth, std::vector<int64_t> &words) {
+  if (depth >= abi::max_stack)
+    return false;
+  for (size_t i = 0; i < expression.operands.size(); i++)
+    if (!append_postfix(expression.operands[i], depth + int(i), words))
+      return false;
+  words.push_back(int64_t(spelling_of(expression.kind).op));
+  if (expression.operands.empty())
+    words.push_back(expression.value);
+  return true;
+}
+
+std::string text_within(const Expr &expression, const std::vector<Parameter> &parameters,
+                        int surrounding) {
+  if (expression.kind == Kind::constant)
+    return std::to_string(expression.value);
+  if (expression.kind == Kind::parameter)
+    return parameters[size_t(expression.value)].name;
+  const Spelling &own = spelling_of(expression.kind);
+  auto operand = [&](size_t i, int precedence) {
+    return text_within(expression.operands[i], parameters, precedence);
+  };
+  if (own.precedence == 0)
+    return std::string(own.text) + "(" + operand(0, 0) + ", " + operand(1, 0) + ")";
+  std::string text = expression.operands.size() == 1 ? own.text + operand(0, own.precedence)
+                                                     : operand(0, own.precedence) + " " + own.text +
+                                                           " " + operand(1, own.precedence + 1);
+  return own.precedence < surrounding ? "(" + text + ")" : text;
+}
+
+} // namespace
+
+std::optional<std::vector<int64_t>> postfix(const Expr &expression) {
+  std::vector<int64_t> words;
+  if (!append_postfix(expression, 0, words))
+    return std::nullopt;
+  words.push_back(int64_t(abi::op::end));
+  return words;
+}
+
+std::string text_of(const Expr &expression, const std::vector<Parameter> &parameters) {
+  return text_within(expression, parameters, 0);
+}
+
+} // namespace tritonc

@@ -1,0 +1,410 @@
+// What a C++ caller sees of a library. See interface.h.
+
+#include "emit/interface.h"
+
+#include "emit/cpp_text.h"
+
+#include <tritonc/descriptor.hpp>
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace tritonc {
+
+namespace {
+
+struct ElementRow {
+  std::string_view element;
+  ElementType if_signed, if_unsigned;
+};
+
+constexpr ElementRow element_rows[] = {
+    {"i1", {"bool", 1}, {"bool", 1}},
+    {"i8", {"std::int8_t", 1}, {"std::uint8_t", 1}},
+    {"i16", {"std::int16_t", 2}, {"std::uint16_t", 2}},
+    {"i32", {"std::int32_t", 4}, {"std::uint32_t", 4}},
+    {"i64", {"std::int64_t", 8}, {"std::uint64_t", 8}},
+    {"f16", {"tritonc::half", 2}, {"tritonc::half", 2}},
+    {"bf16", {"tritonc::bfloat16", 2}, {"tritonc::bfloat16", 2}},
+    {"f32", {"float", 4}, {"float", 4}},
+    {"f64", {"double", 8}, {"double", 8}},
+    {"e4m3", {"tritonc::float8_e4m3", 1}, {"tritonc::float8_e4m3", 1}},
+    {"e5m2", {"tritonc::float8_e5m2", 1}, {"tritonc::float8_e5m2", 1}},
+};
+
+struct TypeWord {
+  std::string_view word; // of Triton-C
+  std::string_view name; // of C++
+};
+
+constexpr TypeWord type_words[] = {
+    {"half", "tritonc::half"},
+    {"bfloat16", "tritonc::bfloat16"},
+    {"float", "float"},
+    {"double", "double"},
+    {"bool", "bool"},
+    {"char", "std::int8_t"},
+    {"short", "std::int16_t"},
+    {"int", "std::int32_t"},
+    {"long", "std::int64_t"},
+    {"unsigned", "std::uint32_t"},
+    {"int8", "std::int8_t"},
+    {"uint8", "std::uint8_t"},
+    {"int16", "std::int16_t"},
+    {"uint16", "std::uint16_t"},
+    {"int32", "std::int32_t"},
+    {"uint32", "std::uint32_t"},
+    {"int64", "std::int64_t"},
+    {"uint64", "std::uint64_t"},
+    {"int8_t", "std::int8_t"},
+    {"uint8_t", "std::uint8_t"},
+    {"int16_t", "std::int16_t"},
+    {"uint16_t", "std::uint16_t"},
+    {"int32_t", "std::int32_t"},
+    {"uint32_t", "std::uint32_t"},
+    {"int64_t", "std::int64_t"},
+    {"uint64_t", "std::uint64_t"},
+    {"e4m3", "tritonc::float8_e4m3"},
+    {"e5m2", "tritonc::float8_e5m2"},
+};
+
+std::string_view type_named(const std::string &word) {
+  for (const TypeWord &row : type_words)
+    if (row.word == word)
+      return row.name;
+  return {};
+}
+
+std::optional<int32_t> integer_named(const std::string &text) {
+  int32_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+template <typename Predicate> bool all_values(const Axis &axis, Predicate predicate) {
+  return std::all_of(axis.values.begin(), axis.values.end(),
+                     [&](const AxisValue &value) { return predicate(value.name); });
+}
+
+bool is_integer_axis(const Axis &axis) {
+  return all_values(axis, [](const std::string &name) { return integer_named(name).has_value(); });
+}
+
+bool is_type_axis(const Axis &axis) {
+  std::set<std::string_view> types; // two words for one type cannot be told apart in C++
+  return all_values(axis, [&](const std::string &name) {
+    return !type_named(name).empty() && types.insert(type_named(name)).second;
+  });
+}
+
+/// Names given so far in one scope.
+class Scope {
+public:
+  /// `name`, or what C++ makes necessary, with `_` behind it until it is new.
+  std::string add(std::string_view name, std::string_view taken = "") {
+    std::string out = cpp_identifier(name, taken);
+    while (!names_.insert(out).second)
+      out += '_';
+    return out;
+  }
+  bool contains(const std::string &name) const { return names_.count(name) != 0; }
+
+private:
+  std::set<std::string> names_;
+};
+
+constexpr std::string_view names_in_namespace =
+    "args params launch preload variants info detail code";
+
+std::optional<Failure> check_namespace(const std::string &name) {
+  for (size_t begin = 0; begin <= name.size();) {
+    size_t end = std::min(name.find("::", begin), name.size());
+    std::string part = name.substr(begin, end - begin);
+    if (!is_identifier(part) || cpp_identifier(part) != part)
+      return Failure{Message::bad_name, {comment_text(name)}};
+    begin = end + 2;
+  }
+  return std::nullopt;
+}
+
+bool same_for_callers(const std::vector<Parameter> &a, const std::vector<Parameter> &b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const Parameter &x, const Parameter &y) {
+        return x.name == y.name && x.element == y.element && x.is_pointer == y.is_pointer &&
+               x.is_signed == y.is_signed && x.read_only == y.read_only;
+      });
+}
+
+/// Builds the interface, kernel by kernel.
+class Builder {
+public:
+  explicit Builder(const Library &library) : library_(library) {}
+
+  Result<Interface> build() {
+    interface_.name_space = library_.name;
+    if (std::optional<Failure> failure = check_namespace(library_.name))
+      return *failure;
+    if (library_.kernels.empty())
+      return Failure{Message::no_kernels_to_emit, {library_.name}};
+    for (const KernelEntry &entry : library_.kernels)
+      if (std::optional<Failure> failure = add_kernel(entry))
+        return *failure;
+    if (std::optional<Failure> failure = check_names())
+      return *failure;
+    add_hashes();
+    return std::move(interface_);
+  }
+
+private:
+  std::optional<Failure> add_kernel(const KernelEntry &entry) {
+    KernelInterface kernel;
+    kernel.entry = &entry;
+    kernel.name = cpp_identifier(entry.name, names_in_namespace);
+    if (entry.variants.empty())
+      return Failure{Message::no_kernels_to_emit, {library_.name}};
+    kernel.declares_grid = !entry.variants.front().plan.grid.empty();
+    Scope inside = names_inside(kernel);
+    add_axes(kernel, inside);
+    collect_combinations(kernel);
+    for (Combination &combination : kernel.combinations)
+      if (std::optional<Failure> failure = lay_out(kernel, combination))
+        return failure;
+    interface_.kernels.push_back(std::move(kernel));
+    return std::nullopt;
+  }
+
+  /// What a template parameter must not be called: it would hide, or be hidden.
+  static Scope names_inside(const KernelInterface &kernel) {
+    Scope scope;
+    scope.add(kernel.name);
+    for (std::string_view word :
+         {"args", "params", "launch", "preload", "variants", "info", "code"})
+      scope.add(word);
+    for (const Variant &variant : kernel.entry->variants)
+      for (const Parameter &parameter : variant.parameters)
+        if (!scope.contains(parameter.name))
+          scope.add(parameter.name);
+    for (const Axis &axis : kernel.entry->axes)
+      if (axis.tuned && !scope.contains(axis.name))
+        scope.add(axis.name);
+    return scope;
+  }
+
+  void add_axes(KernelInterface &kernel, Scope &inside) {
+    Scope members;
+    for (size_t i = 0; i < kernel.entry->axes.size(); i++) {
+      const Axis &axis = kernel.entry->axes[i];
+      if (axis.tuned)
+        kernel.tuned.push_back(tuned_axis(axis, i, members));
+      else
+        kernel.api.push_back(api_axis(axis, i, inside));
+    }
+  }
+
+  TunedAxis tuned_axis(const Axis &axis, size_t index, Scope &members) {
+    TunedAxis tuned{index, "std::int32_t", members.add(axis.name, "params"), {}};
+    if (is_integer_axis(axis)) {
+      for (const AxisValue &value : axis.values)
+        tuned.values.push_back(*integer_named(value.name));
+      return tuned;
+    }
+    Enumeration &enumeration = enumeration_of(axis);
+    // Qualified, since the member may have the enumeration's name.
+    tuned.type = "::" + library_.name + "::" + enumeration.name;
+    for (const AxisValue &value : axis.values)
+      tuned.values.push_back(int32_t(enumerator_of(enumeration, value)));
+    return tuned;
+  }
+
+  ApiAxis api_axis(const Axis &axis, size_t index, Scope &inside) {
+    ApiAxis api;
+    api.index = index;
+    if (is_type_axis(axis)) {
+      api.kind = ApiAxis::Kind::type;
+      api.type = "typename";
+      for (const AxisValue &value : axis.values)
+        api.values.emplace_back(type_named(value.name));
+    } else if (is_integer_axis(axis)) {
+      api.kind = ApiAxis::Kind::integer;
+      api.type = "std::int32_t";
+      for (const AxisValue &value : axis.values)
+        api.values.push_back(std::to_string(*integer_named(value.name)));
+    } else {
+      Enumeration &enumeration = enumeration_of(axis);
+      api.type = enumeration.name;
+      if (!inside.contains(enumeration.name))
+        inside.add(enumeration.name);
+      for (const AxisValue &value : axis.values)
+        api.values.push_back(enumeration.name +
+                             "::" + enumeration.enumerators[enumerator_of(enumeration, value)]);
+    }
+    api.parameter = inside.add(axis.name);
+    return api;
+  }
+
+  Enumeration &enumeration_of(const Axis &axis) {
+    std::string name = cpp_identifier(axis.name, names_in_namespace);
+    for (Enumeration &enumeration : interface_.enumerations)
+      if (enumeration.name == name)
+        return enumeration;
+    return interface_.enumerations.emplace_back(Enumeration{name, {}});
+  }
+
+  /// Equal names of values mean equal enumerators, in all kernels; new ones are added.
+  size_t enumerator_of(Enumeration &enumeration, const AxisValue &value) {
+    std::string name = cpp_identifier(value.name);
+    auto [original, is_new] = value_behind_.try_emplace(enumeration.name + "::" + name, value.name);
+    if (!is_new && original->second != value.name && !clash_)
+      clash_ = Failure{Message::same_host_name,
+                       {"the values `" + comment_text(original->second) + "`",
+                        "`" + comment_text(value.name) + "`", original->first}};
+    std::vector<std::string> &all = enumeration.enumerators;
+    auto found = std::find(all.begin(), all.end(), name);
+    if (found == all.end())
+      found = all.insert(all.end(), name);
+    return size_t(found - all.begin());
+  }
+
+  static void collect_combinations(KernelInterface &kernel) {
+    std::map<std::vector<int>, size_t> index_of;
+    for (const Variant &variant : kernel.entry->variants) {
+      std::vector<int> api;
+      for (const ApiAxis &axis : kernel.api)
+        api.push_back(variant.values[axis.index]);
+      auto [place, is_new] = index_of.try_emplace(api, kernel.combinations.size());
+      if (is_new)
+        kernel.combinations.emplace_back().api = api;
+      kernel.combinations[place->second].variants.push_back(&variant);
+    }
+    for (Combination &combination : kernel.combinations)
+      std::stable_sort(
+          combination.variants.begin(), combination.variants.end(),
+          [](const Variant *a, const Variant *b) { return a->preference < b->preference; });
+  }
+
+  std::optional<Failure> lay_out(const KernelInterface &kernel, Combination &combination) {
+    const std::vector<Parameter> &parameters = combination.parameters();
+    for (const Variant *variant : combination.variants)
+      if (!same_for_callers(parameters, variant->parameters))
+        return Failure{Message::parameters_vary, {kernel.entry->name}};
+    if (parameters.size() > size_t(abi::max_parameters))
+      return Failure{Message::too_many_parameters,
+                     {kernel.entry->name, std::to_string(parameters.size()),
+                      std::to_string(abi::max_parameters)}};
+    Scope names;
+    int offset = 0, alignment = 1;
+    for (const Parameter &parameter : parameters) {
+      ElementType type = element_type(parameter);
+      int bytes = parameter.is_pointer ? 8 : type.bytes;
+      offset = (offset + bytes - 1) / bytes * bytes;
+      combination.members.push_back(
+          {names.add(parameter.name, "args"), std::string(type.name), offset});
+      offset += bytes;
+      alignment = std::max(alignment, bytes);
+    }
+    combination.args_size = std::max(1, (offset + alignment - 1) / alignment * alignment);
+    combination.display = display_name(kernel, combination);
+    return std::nullopt;
+  }
+
+  std::string display_name(const KernelInterface &kernel, const Combination &combination) const {
+    std::string out = library_.name + "::" + kernel.name;
+    for (size_t i = 0; i < kernel.api.size(); i++) {
+      const Axis &axis = kernel.entry->axes[kernel.api[i].index];
+      out += (i ? ", " : "<") + comment_text(axis.values[size_t(combination.api[i])].name);
+    }
+    return kernel.api.empty() ? out : out + ">";
+  }
+
+  std::optional<Failure> check_names() {
+    if (clash_)
+      return clash_;
+    std::map<std::string, std::string> owners;
+    auto claim = [&](const std::string &name, const std::string &owner) -> std::optional<Failure> {
+      auto [place, is_new] = owners.try_emplace(name, owner);
+      if (is_new)
+        return std::nullopt;
+      return Failure{Message::same_host_name, {place->second, owner, library_.name + "::" + name}};
+    };
+    for (const KernelInterface &kernel : interface_.kernels)
+      if (auto failure = claim(kernel.name, "kernel `" + kernel.entry->name + "`"))
+        return failure;
+    for (const Enumeration &enumeration : interface_.enumerations)
+      if (auto failure = claim(enumeration.name, "axis `" + enumeration.name + "`"))
+        return failure;
+    return std::nullopt;
+  }
+
+  void add_hashes() {
+    std::string shared = "abi " + std::to_string(abi::abi_version) + "\n";
+    for (const Enumeration &enumeration : interface_.enumerations) {
+      shared += "enum " + enumeration.name;
+      for (const std::string &enumerator : enumeration.enumerators)
+        shared += " " + enumerator;
+      shared += "\n";
+    }
+    std::string prefix = "tritonc_";
+    for (char c : library_.name)
+      prefix += c == ':' ? '_' : c;
+    std::string all = shared;
+    for (KernelInterface &kernel : interface_.kernels) {
+      for (Combination &combination : kernel.combinations) {
+        std::string agreed = agreement(kernel, combination);
+        combination.symbol = prefix + "_" + kernel.name + "_" + short_hash(shared + agreed);
+        all += agreed;
+      }
+    }
+    interface_.hash = short_hash(all);
+  }
+
+  /// All that a caller compiled against one combination relies on.
+  static std::string agreement(const KernelInterface &kernel, const Combination &combination) {
+    std::string out = combination.display + (kernel.declares_grid ? " with its grid\n" : "\n");
+    for (size_t i = 0; i < combination.members.size(); i++) {
+      const Member &member = combination.members[i];
+      const Parameter &parameter = combination.parameters()[i];
+      out += "  " + member.element + (parameter.is_pointer ? " *" : " ") +
+             (parameter.read_only ? "const " : "") + member.name + " at " +
+             std::to_string(member.offset) + "\n";
+    }
+    for (const TunedAxis &axis : kernel.tuned) {
+      out += "  " + axis.type + " " + axis.member + ":";
+      for (int32_t value : axis.values)
+        out += " " + std::to_string(value);
+      out += "\n";
+    }
+    return out;
+  }
+
+  const Library &library_;
+  Interface interface_;
+  std::map<std::string, std::string> value_behind_; // an enumerator: the value it was made from
+  std::optional<Failure> clash_;
+};
+
+} // namespace
+
+Result<Interface> make_interface(const Library &library) { return Builder(library).build(); }
+
+ElementType element_type(const Parameter &parameter) {
+  for (const ElementRow &row : element_rows)
+    if (row.element == parameter.element)
+      return parameter.is_signed ? row.if_signed : row.if_unsigned;
+  return {"void", 8}; // only pointers to what C++ has no name for
+}
+
+std::string short_hash(std::string_view text) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(text.data(), text.size()));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true).substr(0, 12);
+}
+
+} // namespace tritonc

@@ -1,0 +1,72 @@
+// What `emit/` writes down: one library, the result of one call of the tool, as plain data.
+//
+// `compile.cpp` fills it and the files of this folder turn it into a header, an object, a manifest
+// and a report. Nothing here knows how a kernel was compiled. The header in object mode reads only
+// what the front end knew (everything but `Variant::images`), so that a change of code generation
+// never changes the header.
+
+#pragma once
+
+#include "ir/launch_plan.h"
+#include "language/front_end.h" // Axis, AxisValue, Define
+
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+/// A parameter of a kernel, in the order of its declaration.
+struct Parameter {
+  std::string name;
+  std::string element; // as ir::name_of says it: "i1", "i32", "f16", "bf16", "f32", "e4m3", ...
+  bool is_pointer = false;
+  bool is_signed = true;   // of integers
+  bool read_only = false;  // pointers: becomes a pointer to const
+  bool write_only = false; // pointers
+  bool nullable = false;   // pointers: null is refused unless set
+  int multiple_of = 1;     // integers: the stub refuses other values
+  int aligned_bytes = 16;  // pointers: the stub refuses other addresses
+};
+
+/// One variant compiled for one GPU.
+struct Image {
+  std::string gpu;      // "sm_90a"
+  int sm = 0;           // 90
+  char suffix = 0;      // 'a', 'f' or 0
+  std::string bytes;    // a fatbinary that holds one kernel
+  int threads = 0;      // per block
+  int shared_bytes = 0; // dynamic: said at the launch
+  int static_shared = 0;
+  int registers = 0;    // per thread
+  int spill_stores = 0; // bytes
+  int spill_loads = 0;  // bytes
+  int stack_bytes = 0;
+  int cubin_bytes = 0; // before compression
+};
+
+/// One choice of a value for every axis.
+struct Variant {
+  std::vector<int> values;     // index into axes[i].values, one per axis
+  std::string entry;           // the kernel's symbol in its images
+  std::vector<Define> defines; // the macros that made it, for the manifest
+  LaunchPlan plan;
+  std::vector<Parameter> parameters;
+  std::vector<Image> images; // one per GPU, all variants in the same order
+  int preference = 0;        // lower is tried first when the library chooses
+};
+
+struct KernelEntry {
+  std::string name;
+  std::vector<Axis>
+      axes; // `tuned` ones are chosen at the launch, the others are part of the C++ type
+  std::vector<Variant> variants;
+};
+
+struct Library {
+  std::string name;        // the C++ namespace: "gemm", also "my::gemm"
+  std::string source_file; // as given, relative; for comments and the manifest
+  std::string tool;        // "tritonc 0.1.0"; for comments and the manifest
+  std::vector<KernelEntry> kernels;
+};
+
+} // namespace tritonc

@@ -1,0 +1,127 @@
+// The manifest as JSON. See manifest.h.
+
+#include "emit/manifest.h"
+
+#include "emit/expression.h"
+#include "emit/report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// JSON is UTF-8; a source need not be.
+std::string text(const std::string &any) { return llvm::json::fixUTF8(any); }
+
+std::string sha256(const std::string &bytes) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(bytes));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+Object image_object(const Image &image) {
+  return Object{
+      {"gpu", image.gpu},
+      {"threads", image.threads},
+      {"registers", image.registers},
+      {"shared_bytes", image.shared_bytes},
+      {"static_shared_bytes", image.static_shared},
+      {"spill_stores", image.spill_stores},
+      {"spill_loads", image.spill_loads},
+      {"stack_bytes", image.stack_bytes},
+      {"cubin_bytes", image.cubin_bytes},
+      {"image_bytes", int64_t(image.bytes.size())},
+      {"image_sha256", sha256(image.bytes)},
+  };
+}
+
+Object parameter_object(const Parameter &parameter) {
+  Object out{{"name", text(parameter.name)}, {"element", parameter.element}};
+  if (!parameter.is_pointer) {
+    out["signed"] = parameter.is_signed;
+    out["multiple_of"] = parameter.multiple_of;
+    return out;
+  }
+  out["aligned"] = parameter.aligned_bytes;
+  out["nullable"] = parameter.nullable;
+  out["access"] = parameter.read_only ? "read" : parameter.write_only ? "write" : "read_write";
+  return out;
+}
+
+Object variant_object(const KernelEntry &kernel, const Variant &variant) {
+  Object defines, values;
+  for (const Define &define : variant.defines)
+    defines[text(define.name)] = text(define.value);
+  for (size_t i = 0; i < kernel.axes.size(); i++)
+    values[text(kernel.axes[i].name)] = text(kernel.axes[i].values[size_t(variant.values[i])].name);
+  Array parameters, grid, requirements, images;
+  for (const Parameter &parameter : variant.parameters)
+    parameters.push_back(parameter_object(parameter));
+  for (const Expr &axis : variant.plan.grid)
+    grid.push_back(text(text_of(axis, variant.parameters)));
+  for (const Requirement &requirement : variant.plan.requirements)
+    requirements.push_back(text(requirement.text));
+  for (const Image &image : variant.images)
+    images.push_back(image_object(image));
+  return Object{
+      {"values", std::move(values)},
+      {"defines", std::move(defines)},
+      {"entry", text(variant.entry)},
+      {"preference", variant.preference},
+      {"parameters", std::move(parameters)},
+      {"grid", std::move(grid)},
+      {"requirements", std::move(requirements)},
+      {"images", std::move(images)},
+  };
+}
+
+Object kernel_object(const KernelEntry &kernel) {
+  Array axes, variants;
+  for (const Axis &axis : kernel.axes) {
+    Array values;
+    for (const AxisValue &value : axis.values)
+      values.push_back(text(value.name));
+    axes.push_back(Object{{"name", text(axis.name)},
+                          {"kind", axis.tuned ? "tune" : "variant"},
+                          {"values", std::move(values)}});
+  }
+  // By their values, not by how they are preferred: a new preference should be a small change here.
+  std::vector<const Variant *> sorted;
+  for (const Variant &variant : kernel.variants)
+    sorted.push_back(&variant);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Variant *a, const Variant *b) { return a->values < b->values; });
+  for (const Variant *variant : sorted)
+    variants.push_back(variant_object(kernel, *variant));
+  return Object{
+      {"name", text(kernel.name)}, {"axes", std::move(axes)}, {"variants", std::move(variants)}};
+}
+
+} // namespace
+
+std::string manifest(const Library &library) {
+  Array kernels;
+  for (const KernelEntry &kernel : library.kernels)
+    kernels.push_back(kernel_object(kernel));
+  llvm::json::Value value = Object{
+      {"schema", 1},
+      {"tool", text(library.tool)},
+      {"library", text(library.name)},
+      {"source", text(library.source_file)},
+      {"kernels", std::move(kernels)},
+  };
+  std::string out;
+  llvm::raw_string_ostream(out) << llvm::formatv("{0:2}", value) << "\n";
+  return out;
+}
+
+} // namespace tritonc

@@ -1,0 +1,15 @@
+// The manifest: what was compiled and what came out, as JSON (schema 1).
+//
+// Sorted, without times and absolute paths, so that it can be committed and its changes read.
+
+#pragma once
+
+#include "emit/library.h"
+
+#include <string>
+
+namespace tritonc {
+
+std::string manifest(const Library &library);
+
+} // namespace tritonc

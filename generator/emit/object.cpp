@@ -1,0 +1,366 @@
+// The object file. See object.h.
+
+#include "emit/object.h"
+
+#include <tritonc/descriptor.hpp>
+
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/MC/MCAsmBackend.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCCodeEmitter.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCExpr.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCObjectFileInfo.h"
+#include "llvm/MC/MCObjectWriter.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSectionELF.h"
+#include "llvm/MC/MCStreamer.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCSymbolELF.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tritonc {
+
+namespace {
+
+void register_targets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+  });
+}
+
+/// LLVM's object streamer with everything that it refers to, in the order of construction.
+class ObjectStream {
+public:
+  /// The reason if this triple cannot be had.
+  std::string open(const llvm::Triple &triple) {
+    register_targets();
+    std::string error;
+    const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (!target)
+      return error;
+    bool is_supported = triple.isOSBinFormatELF() && triple.isLittleEndian() &&
+                        triple.isArch64Bit() && (triple.isX86() || triple.isAArch64());
+    if (!is_supported)
+      return "only ELF for x86-64 and aarch64 is supported";
+    registers_.reset(target->createMCRegInfo(triple));
+    assembler_.reset(target->createMCAsmInfo(*registers_, triple, options_));
+    subtarget_.reset(target->createMCSubtargetInfo(triple, "", ""));
+    instructions_.reset(target->createMCInstrInfo());
+    context_ = std::make_unique<llvm::MCContext>(triple, assembler_.get(), registers_.get(),
+                                                 subtarget_.get(), nullptr, &options_);
+    sections_.reset(target->createMCObjectFileInfo(*context_, /*PIC=*/true));
+    context_->setObjectFileInfo(sections_.get());
+    std::unique_ptr<llvm::MCAsmBackend> backend(
+        target->createMCAsmBackend(*subtarget_, *registers_, options_));
+    std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(out_);
+    std::unique_ptr<llvm::MCCodeEmitter> emitter(
+        target->createMCCodeEmitter(*instructions_, *context_));
+    streamer_.reset(target->createMCObjectStreamer(
+        triple, *context_, std::move(backend), std::move(writer), std::move(emitter), *subtarget_));
+    return "";
+  }
+
+  llvm::MCContext &context() { return *context_; }
+  llvm::MCStreamer &streamer() { return *streamer_; }
+
+  std::string finish() {
+    streamer_->finish();
+    return std::string(bytes_);
+  }
+
+private:
+  llvm::MCTargetOptions options_;
+  llvm::SmallString<0> bytes_;
+  llvm::raw_svector_ostream out_{bytes_};
+  std::unique_ptr<llvm::MCRegisterInfo> registers_;
+  std::unique_ptr<llvm::MCAsmInfo> assembler_;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget_;
+  std::unique_ptr<llvm::MCInstrInfo> instructions_;
+  std::unique_ptr<llvm::MCContext> context_;
+  std::unique_ptr<llvm::MCObjectFileInfo> sections_;
+  std::unique_ptr<llvm::MCStreamer> streamer_;
+};
+
+using Label = llvm::MCSymbol *;
+
+/// A struct of the runtime while it is written, member by member in their order. Gaps are filled
+/// with zeros; writing past a member's place would be our bug.
+class Record {
+public:
+  Record(llvm::MCContext &context, llvm::MCStreamer &streamer)
+      : context_(context), streamer_(streamer) {}
+
+  void number(size_t offset, int64_t value, unsigned size) {
+    pad_to(offset);
+    streamer_.emitIntValue(uint64_t(value), size);
+    at_ += size;
+  }
+  void pointer(size_t offset, Label to) {
+    pad_to(offset);
+    if (to)
+      streamer_.emitValue(llvm::MCSymbolRefExpr::create(to, context_), 8);
+    else
+      streamer_.emitIntValue(0, 8);
+    at_ += 8;
+  }
+  void pointer_into(size_t offset, Label to, size_t displacement) {
+    pad_to(offset);
+    streamer_.emitValue(
+        llvm::MCBinaryExpr::createAdd(llvm::MCSymbolRefExpr::create(to, context_),
+                                      llvm::MCConstantExpr::create(int64_t(displacement), context_),
+                                      context_),
+        8);
+    at_ += 8;
+  }
+  void end(size_t size) {
+    pad_to(size);
+    at_ = 0;
+  }
+
+private:
+  void pad_to(size_t offset) {
+    assert(offset >= at_ && "members are written in their order");
+    for (; at_ < offset; at_++)
+      streamer_.emitIntValue(0, 1);
+  }
+
+  llvm::MCContext &context_;
+  llvm::MCStreamer &streamer_;
+  size_t at_ = 0;
+};
+
+class ObjectWriter {
+public:
+  ObjectWriter(const Tables &tables, ObjectStream &stream)
+      : tables_(tables), context_(stream.context()), streamer_(stream.streamer()),
+        record_(context_, streamer_) {}
+
+  void write() {
+    // Without this section linkers make the program's stack executable.
+    open(".note.GNU-stack", llvm::ELF::SHT_PROGBITS, 0);
+    constants();
+    states();
+    descriptors();
+  }
+
+private:
+  // ---- what has no pointers ----
+
+  void constants() {
+    open(".rodata.tritonc", llvm::ELF::SHT_PROGBITS, llvm::ELF::SHF_ALLOC);
+    for (const std::string &image : tables_.images) {
+      images_.push_back(begin(64));
+      streamer_.emitBytes(image);
+    }
+    for (const std::vector<int64_t> &words : tables_.code) {
+      code_.push_back(begin(8));
+      for (int64_t word : words)
+        streamer_.emitIntValue(uint64_t(word), 8);
+    }
+    for (const KernelTable &kernel : tables_.kernels) {
+      choices_.push_back(kernel.choices.empty() ? nullptr : begin(4));
+      for (int32_t choice : kernel.choices)
+        streamer_.emitIntValue(uint64_t(choice), 4);
+    }
+    collect_strings();
+    for (auto &[text, label] : strings_) {
+      label = begin(1);
+      streamer_.emitBytes(text + '\0');
+    }
+  }
+
+  void collect_strings() {
+    for (const auto &rows : tables_.parameters)
+      for (const ParameterRow &row : rows)
+        strings_[row.name] = nullptr;
+    for (const auto &rows : tables_.requirements)
+      for (const RequirementRow &row : rows)
+        strings_[row.text] = nullptr;
+    for (const KernelTable &kernel : tables_.kernels) {
+      strings_[kernel.combination->display] = nullptr;
+      strings_[kernel.gpus] = nullptr;
+      for (const VariantRow &row : kernel.variants) {
+        strings_[row.variant->entry] = nullptr;
+        for (const ImageRow &image : row.images)
+          strings_[image.image->gpu] = nullptr;
+      }
+    }
+  }
+
+  void states() {
+    if (tables_.state_count == 0)
+      return;
+    open(".bss.tritonc", llvm::ELF::SHT_NOBITS, llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_WRITE);
+    states_ = begin(alignof(abi::image_state));
+    streamer_.emitZeros(tables_.state_count * sizeof(abi::image_state));
+  }
+
+  // ---- descriptors ----
+
+  void descriptors() {
+    // Not for the program to change, but the loader writes addresses into it.
+    open(".data.rel.ro.tritonc", llvm::ELF::SHT_PROGBITS,
+         llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_WRITE);
+    for (const auto &rows : tables_.parameters) {
+      parameters_.push_back(rows.empty() ? nullptr : begin(8));
+      for (const ParameterRow &row : rows)
+        parameter(row);
+    }
+    for (const auto &rows : tables_.requirements) {
+      requirements_.push_back(rows.empty() ? nullptr : begin(8));
+      for (const RequirementRow &row : rows)
+        requirement(row);
+    }
+    for (size_t i = 0; i < tables_.kernels.size(); i++)
+      kernel(tables_.kernels[i], choices_[i]);
+  }
+
+  void parameter(const ParameterRow &row) {
+    using S = abi::parameter;
+    record_.pointer(offsetof(S, name), strings_[row.name]);
+    record_.number(offsetof(S, offset), row.offset, sizeof(S::offset));
+    record_.number(offsetof(S, aligned), row.aligned, sizeof(S::aligned));
+    record_.number(offsetof(S, kind), int64_t(row.kind), sizeof(S::kind));
+    record_.number(offsetof(S, nullable), row.nullable, sizeof(S::nullable));
+    record_.end(sizeof(S));
+  }
+
+  void requirement(const RequirementRow &row) {
+    using S = abi::requirement;
+    record_.pointer(offsetof(S, condition), code_[row.code]);
+    record_.pointer(offsetof(S, text), strings_[row.text]);
+    record_.end(sizeof(S));
+  }
+
+  void image(const ImageRow &row) {
+    using S = abi::image;
+    record_.pointer(offsetof(S, bytes), images_[row.bytes]);
+    record_.number(offsetof(S, size), int64_t(tables_.images[row.bytes].size()), sizeof(S::size));
+    record_.pointer_into(offsetof(S, state), states_, row.state * sizeof(abi::image_state));
+    record_.number(offsetof(S, sm), row.image->sm, sizeof(S::sm));
+    record_.number(offsetof(S, suffix), row.image->suffix, sizeof(S::suffix));
+    record_.end(sizeof(S));
+  }
+
+  void info(const Image &from) {
+    using S = image_info;
+    record_.pointer(offsetof(S, gpu), strings_[from.gpu]);
+    record_.number(offsetof(S, threads), from.threads, 4);
+    record_.number(offsetof(S, registers), from.registers, 4);
+    record_.number(offsetof(S, shared_bytes), from.shared_bytes, 4);
+    record_.number(offsetof(S, static_shared_bytes), from.static_shared, 4);
+    record_.number(offsetof(S, spill_stores), from.spill_stores, 4);
+    record_.number(offsetof(S, spill_loads), from.spill_loads, 4);
+    record_.number(offsetof(S, stack_bytes), from.stack_bytes, 4);
+    record_.number(offsetof(S, cubin_bytes), from.cubin_bytes, 4);
+    record_.end(sizeof(S));
+  }
+
+  void variant(const VariantRow &row, Label images, Label infos) {
+    using S = abi::variant;
+    record_.pointer(offsetof(S, entry), strings_[row.variant->entry]);
+    for (size_t axis = 0; axis < 3; axis++)
+      record_.pointer(offsetof(S, grid) + axis * 8,
+                      axis < row.grid.size() ? code_[row.grid[axis]] : nullptr);
+    record_.pointer(offsetof(S, requirements), requirements_[row.requirements]);
+    record_.pointer(offsetof(S, parameters), parameters_[row.parameters]);
+    record_.pointer(offsetof(S, images), images);
+    record_.pointer(offsetof(S, infos), infos);
+    record_.number(offsetof(S, requirement_count),
+                   int64_t(tables_.requirements[row.requirements].size()), 4);
+    record_.number(offsetof(S, image_count), int64_t(row.images.size()), 4);
+    record_.end(sizeof(S));
+  }
+
+  void kernel(const KernelTable &table, Label choices) {
+    std::vector<std::pair<Label, Label>> images_and_infos;
+    for (const VariantRow &row : table.variants) {
+      Label images = row.images.empty() ? nullptr : begin(8);
+      for (const ImageRow &image_row : row.images)
+        image(image_row);
+      Label infos = row.images.empty() ? nullptr : begin(8);
+      for (const ImageRow &image_row : row.images)
+        info(*image_row.image);
+      images_and_infos.emplace_back(images, infos);
+    }
+    Label variants = begin(8);
+    for (size_t i = 0; i < table.variants.size(); i++)
+      variant(table.variants[i], images_and_infos[i].first, images_and_infos[i].second);
+
+    using S = abi::kernel;
+    visible_symbol(table.combination->symbol, sizeof(S));
+    record_.number(offsetof(S, version), abi::abi_version, 4);
+    record_.number(offsetof(S, parameter_count), int64_t(table.combination->members.size()), 4);
+    record_.pointer(offsetof(S, name), strings_[table.combination->display]);
+    record_.pointer(offsetof(S, gpus), strings_[table.gpus]);
+    record_.pointer(offsetof(S, variants), variants);
+    record_.pointer(offsetof(S, choices), choices);
+    record_.number(offsetof(S, variant_count), int64_t(table.variants.size()), 4);
+    record_.number(offsetof(S, axis_count), int64_t(table.axis_count), 4);
+    record_.end(sizeof(S));
+  }
+
+  // ---- sections and symbols ----
+
+  void open(const char *name, unsigned type, unsigned flags) {
+    streamer_.switchSection(context_.getELFSection(name, type, flags));
+  }
+
+  Label begin(unsigned alignment) {
+    streamer_.emitValueToAlignment(llvm::Align(alignment));
+    Label label = context_.createTempSymbol();
+    streamer_.emitLabel(label);
+    return label;
+  }
+
+  void visible_symbol(const std::string &name, size_t size) {
+    streamer_.emitValueToAlignment(llvm::Align(8));
+    Label symbol = context_.getOrCreateSymbol(name);
+    streamer_.emitSymbolAttribute(symbol, llvm::MCSA_Global);
+    streamer_.emitSymbolAttribute(symbol, llvm::MCSA_Hidden);
+    streamer_.emitSymbolAttribute(symbol, llvm::MCSA_ELF_TypeObject);
+    streamer_.emitELFSize(symbol, llvm::MCConstantExpr::create(int64_t(size), context_));
+    streamer_.emitLabel(symbol);
+  }
+
+  const Tables &tables_;
+  llvm::MCContext &context_;
+  llvm::MCStreamer &streamer_;
+  Record record_;
+
+  std::vector<Label> images_, code_, choices_, parameters_, requirements_;
+  std::map<std::string, Label> strings_; // ordered: equal inputs give equal bytes
+  Label states_ = nullptr;
+};
+
+} // namespace
+
+Result<std::string> object_file(const Tables &tables, const std::string &triple) {
+  llvm::Triple target(
+      llvm::Triple::normalize(triple.empty() ? llvm::sys::getDefaultTargetTriple() : triple));
+  ObjectStream stream;
+  if (std::string reason = stream.open(target); !reason.empty())
+    return Failure{Message::no_host_object, {target.str(), reason}};
+  ObjectWriter(tables, stream).write();
+  return stream.finish();
+}
+
+} // namespace tritonc

@@ -1,0 +1,17 @@
+// The table of variants: what the GPU's assembler made of each, for people.
+
+#pragma once
+
+#include "emit/library.h"
+
+#include <string>
+
+namespace tritonc {
+
+/// One line per variant and GPU, under a line of titles; every line ends in a line break.
+std::string report(const Library &library);
+
+/// "half N T 128 64 32": the variant's values in the order of the axes.
+std::string variant_name(const KernelEntry &kernel, const Variant &variant, const char *separator);
+
+} // namespace tritonc

@@ -1,0 +1,67 @@
+// The descriptors of a library as tables, each distinct entry once, before they become an object's
+// sections or a header's initialisers.
+
+#pragma once
+
+#include "emit/interface.h"
+
+#include <tritonc/descriptor.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+struct ParameterRow {
+  std::string name;
+  uint32_t offset = 0, aligned = 0;
+  abi::parameter_kind kind = abi::parameter_kind::other;
+  bool nullable = false;
+  auto operator<=>(const ParameterRow &) const = default;
+};
+
+struct RequirementRow {
+  size_t code = 0; // index into Tables::code
+  std::string text;
+  auto operator<=>(const RequirementRow &) const = default;
+};
+
+struct ImageRow {
+  size_t bytes = 0; // index into Tables::images
+  size_t state = 0; // which of Tables::state_count
+  const Image *image = nullptr;
+};
+
+struct VariantRow {
+  const Variant *variant = nullptr;
+  std::vector<size_t> grid; // indices into Tables::code
+  size_t requirements = 0;  // index into Tables::requirements
+  size_t parameters = 0;    // index into Tables::parameters
+  std::vector<ImageRow> images;
+};
+
+struct KernelTable {
+  const Combination *combination = nullptr;
+  std::string gpus; // "sm_80, sm_90a"
+  std::vector<VariantRow> variants;
+  std::vector<int32_t> choices; // the tuned values of each variant, one after the other
+  size_t axis_count = 0;
+};
+
+struct Tables {
+  std::vector<std::string> images; // each behind its abi::image_header
+  std::vector<std::vector<int64_t>> code;
+  std::vector<std::vector<ParameterRow>> parameters;
+  std::vector<std::vector<RequirementRow>> requirements;
+  std::vector<KernelTable> kernels; // one per combination, in the interface's order
+  size_t state_count = 0;
+};
+
+Result<Tables> make_tables(const Interface &interface);
+
+/// The image as the runtime wants it: behind a header with length and checksum.
+std::string sealed(std::string_view image);
+
+} // namespace tritonc

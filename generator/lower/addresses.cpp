@@ -1,0 +1,149 @@
+// Addresses of the registers of a tile. See addresses.h.
+
+#include "lower/addresses.h"
+
+#include <numeric>
+
+namespace tritonc {
+
+using namespace ir;
+
+Lowering::GlobalAddresses::GlobalAddresses(Lowering &lowering, const Value *pointers,
+                                           const LinearLayout &layout)
+    : lowering_(lowering), pointers_(pointers), layout_(layout) {
+  if (!pointers->type.is_view())
+    return;
+  llvm::IRBuilder<> &b = lowering.builder_;
+  const Op &view = *pointers->op;
+  std::vector<llvm::Value *> coordinates = lowering.thread_coordinates(layout);
+  llvm::Value *offset = lowering.scalar(view.operand(1));
+  for (size_t d = 0; d < coordinates.size(); d++) {
+    llvm::Value *coordinate = b.CreateZExt(coordinates[d], b.getInt64Ty());
+    llvm::Value *part = b.CreateMul(coordinate, lowering.scalar(view.operand(d + 2)), "", false, true);
+    offset = b.CreateAdd(offset, part, "", false, true);
+  }
+  start_ = b.CreateGEP(lowering.type_of(pointers->type.elem), lowering.scalar(view.operand(0)), offset);
+}
+
+llvm::Value *Lowering::GlobalAddresses::operator[](int r) {
+  if (!start_)
+    return lowering_.registers(pointers_)[size_t(r)];
+  llvm::IRBuilder<> &b = lowering_.builder_;
+  std::vector<int64_t> coordinates = unflatten(layout_.shape, layout_.index(uint32_t(r), 0, 0));
+  llvm::Value *address = start_;
+  for (size_t d = 0; d < coordinates.size(); d++) {
+    if (!coordinates[d])
+      continue;
+    llvm::Value *stride = lowering_.scalar(pointers_->op->operand(d + 2));
+    llvm::Value *part = b.CreateMul(b.getInt64(uint64_t(coordinates[d])), stride, "", false, true);
+    address = b.CreateGEP(lowering_.type_of(pointers_->type.elem), address, part);
+  }
+  return address;
+}
+
+Lowering::SharedAddresses::SharedAddresses(Lowering &lowering, const Value *buffer,
+                                           const Value *slot, const LinearLayout &layout,
+                                           std::vector<int64_t> perm, std::vector<int64_t> origin)
+    : lowering_(lowering), layout_(layout), perm_(std::move(perm)) {
+  const Type &type = buffer->type;
+  buffer_shape_ = type.layout->shape;
+  offset_bases_ = type.layout->offset_bases();
+  element_bytes_ = bytes_of(type.elem);
+  if (perm_.empty()) {
+    perm_.resize(buffer_shape_.size());
+    std::iota(perm_.begin(), perm_.end(), 0);
+  }
+  for (FlatIndex basis : layout.reg)
+    registers_.push_back(image(basis));
+  for (FlatIndex basis : layout.warp)
+    warps_.push_back(image(basis));
+  if (!origin.empty()) {
+    std::vector<int64_t> coordinates(origin.size());
+    for (size_t d = 0; d < origin.size(); d++)
+      coordinates[size_t(perm_[d])] = origin[d];
+    FlatIndex first = flatten(buffer_shape_, coordinates);
+    for (size_t bit = 0; bit < offset_bases_.size(); bit++)
+      if (first >> bit & 1)
+        origin_ ^= offset_bases_[bit] * uint32_t(element_bytes_);
+  }
+
+  llvm::IRBuilder<> &b = lowering.builder_;
+  llvm::Value *array = lowering.module_.getGlobalVariable("tritonc_shared");
+  base_ = b.CreatePtrToInt(array, b.getInt32Ty());
+  base_ = b.CreateAdd(base_, b.getInt32(uint32_t(buffer->op->integer("address"))));
+  uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0]) * uint32_t(element_bytes_);
+  base_ = b.CreateAdd(base_, b.CreateMul(lowering.scalar(slot), b.getInt32(slot_bytes)));
+  std::vector<uint32_t> own;
+  for (FlatIndex basis : layout.lane)
+    own.push_back(image(basis));
+  set_lane_images(std::move(own));
+}
+
+uint32_t Lowering::SharedAddresses::image(FlatIndex index) const {
+  std::vector<int64_t> coordinates = unflatten(layout_.shape, index), moved(coordinates.size());
+  for (size_t d = 0; d < coordinates.size(); d++)
+    moved[size_t(perm_[d])] = coordinates[d];
+  FlatIndex in_buffer = flatten(buffer_shape_, moved);
+  uint32_t offset = 0;
+  for (size_t bit = 0; bit < offset_bases_.size(); bit++)
+    if (in_buffer >> bit & 1)
+      offset ^= offset_bases_[bit];
+  return offset * uint32_t(element_bytes_);
+}
+
+void Lowering::SharedAddresses::set_lane_images(std::vector<uint32_t> images) {
+  lanes_ = std::move(images);
+  thread_ = nullptr;
+  starts_.clear();
+  thread_bits_ = 0;
+  for (uint32_t part : lanes_)
+    thread_bits_ |= part;
+  for (uint32_t part : warps_)
+    thread_bits_ |= part;
+}
+
+uint32_t Lowering::SharedAddresses::constant(uint32_t r) const {
+  uint32_t sum = origin_;
+  for (size_t bit = 0; bit < registers_.size(); bit++)
+    if (r >> bit & 1)
+      sum ^= registers_[bit];
+  return sum;
+}
+
+llvm::Value *Lowering::SharedAddresses::at(uint32_t constant) {
+  llvm::IRBuilder<> &b = lowering_.builder_;
+  if (!thread_)
+    thread_ = b.CreateXor(lowering_.move_bits(lowering_.lane(), lanes_),
+                          lowering_.move_bits(lowering_.warp(), warps_));
+  uint32_t mixed = constant & thread_bits_, added = constant & ~thread_bits_;
+  llvm::Value *&start = starts_[mixed];
+  if (!start)
+    start = b.CreateAdd(base_, b.CreateXor(thread_, b.getInt32(mixed)));
+  return added ? b.CreateAdd(start, b.getInt32(added)) : start;
+}
+
+std::vector<std::vector<int>> register_groups(const LinearLayout &layout, int width, int axis) {
+  std::map<FlatIndex, int> places = registers_by_index(layout);
+  int shift = axis_shift(layout.shape, axis);
+  std::vector<std::vector<int>> groups;
+  for (auto [index, r] : places) {
+    if (index >> shift & FlatIndex(width - 1))
+      continue;
+    std::vector<int> group;
+    for (int i = 0; i < width; i++)
+      group.push_back(places.at(index | FlatIndex(i) << shift));
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+int vector_axis(const Value *pointers) {
+  if (pointers->type.is_view())
+    for (int d = pointers->type.rank(); d-- > 0;)
+      if (pointers->type.shape[size_t(d)] > 1 &&
+          constant_of(pointers->op->operand(size_t(d) + 2)) == 1)
+        return d;
+  return pointers->type.rank() - 1;
+}
+
+} // namespace tritonc

@@ -1,0 +1,155 @@
+// Lowering: arithmetic, element by element.
+//
+// Signed integer arithmetic is marked as not overflowing: overflow is undefined in the language for
+// indices, and the address arithmetic of loops simplifies only under that assumption.
+
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+void Lowering::lower_constant(const Op &op) {
+  llvm::Type *type = type_of(op.result()->type.elem);
+  llvm::Value *value = is_float(op.result()->type.elem)
+                           ? (llvm::Value *)llvm::ConstantFP::get(type, op.number("number"))
+                           : llvm::ConstantInt::get(type, uint64_t(op.integer("value")), true, true);
+  define(op.result(), {value});
+}
+
+llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
+  using Predicate = llvm::CmpInst::Predicate;
+  struct Row {
+    std::string_view name;
+    Predicate on_integers, on_floats;
+  };
+  static constexpr Row rows[] = {
+      {"eq", Predicate::ICMP_EQ, Predicate::FCMP_OEQ},  {"ne", Predicate::ICMP_NE, Predicate::FCMP_UNE},
+      {"lt", Predicate::ICMP_SLT, Predicate::FCMP_OLT}, {"le", Predicate::ICMP_SLE, Predicate::FCMP_OLE},
+      {"gt", Predicate::ICMP_SGT, Predicate::FCMP_OGT}, {"ge", Predicate::ICMP_SGE, Predicate::FCMP_OGE},
+      {"ult", Predicate::ICMP_ULT, Predicate::FCMP_OLT}, {"ule", Predicate::ICMP_ULE, Predicate::FCMP_OLE},
+      {"ugt", Predicate::ICMP_UGT, Predicate::FCMP_OGT}, {"uge", Predicate::ICMP_UGE, Predicate::FCMP_OGE},
+  };
+  for (const Row &row : rows)
+    if (row.name == op.text("pred"))
+      return a->getType()->isFloatingPointTy() ? builder_.CreateFCmp(row.on_floats, a, b)
+                                               : builder_.CreateICmp(row.on_integers, a, b);
+  llvm_unreachable("predicate");
+}
+
+llvm::Value *Lowering::convert(const Op &op, llvm::Value *value) {
+  Elem from = op.operand(0)->type.elem, to = op.result()->type.elem;
+  llvm::Type *type = type_of(to);
+  bool is_unsigned = op.has("unsigned") || from == Elem::i1;
+  if (to == Elem::i1) {
+    llvm::Constant *zero = llvm::Constant::getNullValue(value->getType());
+    return is_float(from) ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+  }
+  if (is_integer(from) && is_integer(to))
+    return builder_.CreateIntCast(value, type, !is_unsigned);
+  if (is_integer(from))
+    return is_unsigned ? builder_.CreateUIToFP(value, type) : builder_.CreateSIToFP(value, type);
+  if (is_integer(to))
+    return op.has("unsigned") ? builder_.CreateFPToUI(value, type) : builder_.CreateFPToSI(value, type);
+  // f16 and bf16 have the same size but not the same range.
+  if (bits_of(from) == bits_of(to) && from != to)
+    return builder_.CreateFPTrunc(builder_.CreateFPExt(value, builder_.getFloatTy()), type);
+  return builder_.CreateFPCast(value, type);
+}
+
+namespace {
+
+// exp and log by the base-2 instructions of the hardware, accurate to 2 ulp over most of the range
+// (PTX ISA, ex2.approx and lg2.approx).
+llvm::Value *approximate(llvm::IRBuilder<> &builder, llvm::Intrinsic::ID id, llvm::Value *value) {
+  llvm::CallInst *call = builder.CreateUnaryIntrinsic(id, value);
+  call->setHasApproxFunc(true);
+  return call;
+}
+
+constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
+
+} // namespace
+
+llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> operands) {
+  llvm::IRBuilder<> &b = builder_;
+  llvm::Value *x = operands[0], *y = operands.size() > 1 ? operands[1] : nullptr;
+  bool fp = x->getType()->isFloatingPointTy();
+  switch (op.code) {
+  case Opcode::add_:
+    return fp ? b.CreateFAdd(x, y) : b.CreateAdd(x, y, "", false, true);
+  case Opcode::sub_:
+    return fp ? b.CreateFSub(x, y) : b.CreateSub(x, y, "", false, true);
+  case Opcode::mul_:
+    return fp ? b.CreateFMul(x, y) : b.CreateMul(x, y, "", false, true);
+  case Opcode::div_:
+    return fp ? b.CreateFDiv(x, y) : b.CreateSDiv(x, y);
+  case Opcode::udiv_:
+    return b.CreateUDiv(x, y);
+  case Opcode::rem_:
+    return fp ? b.CreateFRem(x, y) : b.CreateSRem(x, y);
+  case Opcode::urem_:
+    return b.CreateURem(x, y);
+  case Opcode::min_:
+    return fp ? b.CreateMinNum(x, y) : b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+  case Opcode::max_:
+    return fp ? b.CreateMaxNum(x, y) : b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+  case Opcode::umin_:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, x, y);
+  case Opcode::umax_:
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, x, y);
+  case Opcode::and_:
+    return b.CreateAnd(x, y);
+  case Opcode::or_:
+    return b.CreateOr(x, y);
+  case Opcode::xor_:
+    return b.CreateXor(x, y);
+  case Opcode::shl_:
+    return b.CreateShl(x, y);
+  case Opcode::shr_:
+    return b.CreateAShr(x, y);
+  case Opcode::ushr_:
+    return b.CreateLShr(x, y);
+  case Opcode::neg_:
+    return fp ? b.CreateFNeg(x) : b.CreateNSWNeg(x);
+  case Opcode::abs_:
+    return fp ? (llvm::Value *)b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x)
+              : b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse());
+  case Opcode::exp_:
+    return approximate(b, llvm::Intrinsic::exp2,
+                       b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2_of_e)));
+  case Opcode::log_:
+    return b.CreateFMul(approximate(b, llvm::Intrinsic::log2, x),
+                        llvm::ConstantFP::get(x->getType(), ln_of_2));
+  case Opcode::sqrt_:
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  case Opcode::cmp_:
+    return compare(op, x, y);
+  case Opcode::select_:
+    return b.CreateSelect(x, y, operands[2]);
+  case Opcode::cast_:
+    return convert(op, x);
+  case Opcode::bitcast_:
+    return b.CreateBitCast(x, type_of(op.result()->type.elem));
+  case Opcode::addptr_: {
+    llvm::Value *offset = b.CreateSExtOrTrunc(y, b.getInt64Ty());
+    return b.CreateGEP(type_of(op.result()->type.elem), x, offset);
+  }
+  default:
+    llvm_unreachable("not an element-wise operation");
+  }
+}
+
+void Lowering::lower_elementwise(const Op &op) {
+  size_t count = op.result()->type.layout ? size_t(op.result()->type.layout->registers()) : 1;
+  Registers result;
+  for (size_t r = 0; r < count; r++) {
+    llvm::SmallVector<llvm::Value *, 3> operands;
+    for (const Value *operand : op.operands)
+      operands.push_back(operand->type.is_tile() ? registers(operand)[r] : scalar(operand));
+    result.push_back(element(op, operands));
+  }
+  define(op.result(), std::move(result));
+}
+
+} // namespace tritonc

@@ -1,0 +1,300 @@
+// Tile IR to LLVM IR: functions, blocks and control flow, and the dispatch to the families of
+// operations in the other files.
+//
+// Tested by tests/lower/lower_test.cpp.
+
+#include "lower/lower.h"
+#include "backend/ptx.h"
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+Lowering::Lowering(const Function &fn, const Gpu &gpu, llvm::Module &module)
+    : fn_(fn), gpu_(gpu), module_(module), context_(module.getContext()), builder_(context_) {}
+
+llvm::Type *Lowering::type_of(Elem elem) {
+  switch (elem) {
+  case Elem::i1:
+    return builder_.getInt1Ty();
+  case Elem::i8:
+  case Elem::e4m3: // only moved, never computed with
+  case Elem::e5m2:
+    return builder_.getInt8Ty();
+  case Elem::i16:
+    return builder_.getInt16Ty();
+  case Elem::i32:
+    return builder_.getInt32Ty();
+  case Elem::i64:
+    return builder_.getInt64Ty();
+  case Elem::f16:
+    return builder_.getHalfTy();
+  case Elem::bf16:
+    return builder_.getBFloatTy();
+  case Elem::f32:
+    return builder_.getFloatTy();
+  case Elem::f64:
+    return builder_.getDoubleTy();
+  }
+  llvm_unreachable("element type");
+}
+
+llvm::Type *Lowering::element_type(const Type &type) {
+  return type.is_pointer() ? builder_.getPtrTy(1) : type_of(type.elem);
+}
+
+void Lowering::define(const Value *value, Registers registers) {
+  if (!value->name.empty() && registers.size() == 1 && !registers[0]->hasName() &&
+      llvm::isa<llvm::Instruction>(registers[0]))
+    registers[0]->setName(value->name);
+  values_[value] = std::move(registers);
+}
+
+void Lowering::start_function() {
+  std::vector<llvm::Type *> types;
+  for (const Parameter &parameter : fn_.parameters) {
+    const Type &type = parameter.value->type;
+    // A bool is a byte for whoever passes it.
+    types.push_back(type.elem == Elem::i1 && type.is_number() ? builder_.getInt8Ty()
+                                                              : element_type(type));
+  }
+  function_ = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), types, false),
+                                     llvm::GlobalValue::ExternalLinkage, fn_.name, module_);
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr("nvvm.maxntid", std::to_string(32 * fn_.warps));
+  if (fn_.residency)
+    function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+
+  for (const Parameter &parameter : fn_.parameters) {
+    llvm::Argument *argument = function_->getArg(unsigned(parameter.value->index));
+    argument->setName(parameter.name);
+    if (parameter.value->type.is_pointer()) {
+      argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(parameter.aligned_bytes)));
+      if (parameter.no_alias)
+        argument->addAttr(llvm::Attribute::NoAlias);
+      if (parameter.read_only)
+        argument->addAttr(llvm::Attribute::ReadOnly);
+      else if (parameter.write_only)
+        argument->addAttr(llvm::Attribute::WriteOnly);
+    }
+    bool is_bool = parameter.value->type == Type::scalar(Elem::i1);
+    values_[parameter.value] = {
+        is_bool ? builder_.CreateICmpNE(argument, builder_.getInt8(0)) : (llvm::Value *)argument};
+  }
+
+  llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
+  lane_ = builder_.CreateAnd(thread, 31, "lane");
+  warp_ = fn_.warps > 1 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
+  if (fn_.shared_bytes) {
+    auto *array = new llvm::GlobalVariable(
+        module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
+        llvm::GlobalValue::ExternalLinkage, nullptr, "tritonc_shared", nullptr,
+        llvm::GlobalValue::NotThreadLocal, 3);
+    array->setAlignment(llvm::Align(1024));
+  }
+}
+
+void Lowering::lower_block(const Block &block) {
+  for (const Op *op : block.ops)
+    lower_op(*op);
+}
+
+namespace {
+
+TargetOp program_id_op(const Op &op) {
+  constexpr TargetOp ops[] = {TargetOp::ctaid_x, TargetOp::ctaid_y, TargetOp::ctaid_z};
+  return ops[op.integer("axis")];
+}
+
+TargetOp num_programs_op(const Op &op) {
+  constexpr TargetOp ops[] = {TargetOp::nctaid_x, TargetOp::nctaid_y, TargetOp::nctaid_z};
+  return ops[op.integer("axis")];
+}
+
+} // namespace
+
+void Lowering::lower_op(const Op &op) {
+  switch (op.code) {
+  case Opcode::constant_:
+    return lower_constant(op);
+  case Opcode::program_id_:
+    return define(op.result(), {call_target_op(builder_, program_id_op(op))});
+  case Opcode::num_programs_:
+    return define(op.result(), {call_target_op(builder_, num_programs_op(op))});
+  case Opcode::range_:
+    return lower_range(op);
+  case Opcode::splat_:
+  case Opcode::expand_:
+  case Opcode::broadcast_:
+  case Opcode::trans_:
+  case Opcode::reshape_:
+    return lower_shape(op);
+  case Opcode::view_:
+    return; // its users read its operands
+  case Opcode::load_:
+    return lower_load(op);
+  case Opcode::store_:
+    return lower_store(op);
+  case Opcode::dot_:
+    return lower_dot(op);
+  case Opcode::reduce_:
+    return lower_reduce(op);
+  case Opcode::while_loop_:
+    return lower_while(op);
+  case Opcode::for_loop_:
+    return lower_for(op);
+  case Opcode::if_else_:
+    return lower_if(op);
+  case Opcode::condition_:
+  case Opcode::yield_:
+    return; // read by the operation around the block
+  case Opcode::return_:
+    builder_.CreateRetVoid();
+    return;
+  case Opcode::shared_alloc_:
+    return;
+  case Opcode::ring_slot_:
+    return lower_ring_slot(op);
+  case Opcode::shared_store_:
+    return lower_shared_store(op);
+  case Opcode::shared_load_:
+    return lower_shared_load(op);
+  case Opcode::async_copy_:
+    return lower_async_copy(op);
+  case Opcode::async_commit_:
+    call_target_op(builder_, TargetOp::cp_async_commit);
+    return;
+  case Opcode::async_wait_:
+    call_target_op(builder_, TargetOp::cp_async_wait,
+                   {builder_.getInt32(uint32_t(op.integer("pending")))});
+    return;
+  case Opcode::barrier_:
+    call_target_op(builder_, TargetOp::barrier);
+    return;
+  default:
+    return lower_elementwise(op);
+  }
+}
+
+namespace {
+
+// Phis for the registers of `value`, in the builder's block.
+Registers make_phis(llvm::IRBuilder<> &builder, const Registers &start, llvm::BasicBlock *from) {
+  Registers phis;
+  for (llvm::Value *value : start) {
+    llvm::PHINode *phi = builder.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, from);
+    phis.push_back(phi);
+  }
+  return phis;
+}
+
+void add_incoming(const Registers &phis, const Registers &values, llvm::BasicBlock *from) {
+  for (size_t i = 0; i < phis.size(); i++)
+    llvm::cast<llvm::PHINode>(phis[i])->addIncoming(values[i], from);
+}
+
+// How often a loop is worth repeating in the text was decided by the passes.
+void keep_rolled(llvm::BranchInst *back_edge) {
+  llvm::LLVMContext &context = back_edge->getContext();
+  llvm::Metadata *disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode *loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  back_edge->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+} // namespace
+
+void Lowering::lower_for(const Op &op) {
+  const Block &body = *op.blocks[0];
+  llvm::BasicBlock *before = builder_.GetInsertBlock();
+  auto *head = llvm::BasicBlock::Create(context_, "for", function_);
+  auto *inside = llvm::BasicBlock::Create(context_, "for.body", function_);
+  auto *after = llvm::BasicBlock::Create(context_, "for.end", function_);
+  builder_.CreateBr(head);
+
+  builder_.SetInsertPoint(head);
+  define(body.arguments[0], make_phis(builder_, {builder_.getInt32(0)}, before));
+  for (size_t i = 0; i < op.results.size(); i++)
+    define(body.arguments[i + 1], make_phis(builder_, registers(op.operand(i + 1)), before));
+  llvm::Value *counter = scalar(body.arguments[0]);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(counter, scalar(op.operand(0))), inside, after);
+
+  builder_.SetInsertPoint(inside);
+  lower_block(body);
+  llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt32(1));
+  llvm::BasicBlock *end = builder_.GetInsertBlock();
+  keep_rolled(builder_.CreateBr(head));
+  add_incoming(registers(body.arguments[0]), {next}, end);
+  for (size_t i = 0; i < op.results.size(); i++) {
+    add_incoming(registers(body.arguments[i + 1]), registers(body.terminator()->operand(i)), end);
+    define(op.results[i], registers(body.arguments[i + 1]));
+  }
+  builder_.SetInsertPoint(after);
+}
+
+void Lowering::lower_while(const Op &op) {
+  const Block &condition = *op.blocks[0], &body = *op.blocks[1];
+  llvm::BasicBlock *before = builder_.GetInsertBlock();
+  auto *head = llvm::BasicBlock::Create(context_, "while", function_);
+  auto *inside = llvm::BasicBlock::Create(context_, "while.body", function_);
+  auto *after = llvm::BasicBlock::Create(context_, "while.end", function_);
+  builder_.CreateBr(head);
+
+  builder_.SetInsertPoint(head);
+  for (size_t i = 0; i < op.results.size(); i++) {
+    define(condition.arguments[i], make_phis(builder_, registers(op.operand(i)), before));
+    define(body.arguments[i], registers(condition.arguments[i]));
+  }
+  lower_block(condition);
+  builder_.CreateCondBr(scalar(condition.terminator()->operand(0)), inside, after);
+
+  builder_.SetInsertPoint(inside);
+  lower_block(body);
+  llvm::BasicBlock *end = builder_.GetInsertBlock();
+  keep_rolled(builder_.CreateBr(head));
+  for (size_t i = 0; i < op.results.size(); i++) {
+    add_incoming(registers(condition.arguments[i]), registers(body.terminator()->operand(i)), end);
+    define(op.results[i], registers(condition.arguments[i]));
+  }
+  builder_.SetInsertPoint(after);
+}
+
+void Lowering::lower_if(const Op &op) {
+  llvm::BasicBlock *sides[2], *ends[2];
+  for (int side : {0, 1})
+    sides[side] = llvm::BasicBlock::Create(context_, side ? "else" : "then", function_);
+  auto *after = llvm::BasicBlock::Create(context_, "if.end", function_);
+  builder_.CreateCondBr(scalar(op.operand(0)), sides[0], sides[1]);
+  for (int side : {0, 1}) {
+    builder_.SetInsertPoint(sides[side]);
+    lower_block(*op.blocks[side]);
+    ends[side] = builder_.GetInsertBlock();
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  for (size_t i = 0; i < op.results.size(); i++) {
+    Registers phis =
+        make_phis(builder_, registers(op.blocks[0]->terminator()->operand(i)), ends[0]);
+    add_incoming(phis, registers(op.blocks[1]->terminator()->operand(i)), ends[1]);
+    define(op.results[i], std::move(phis));
+  }
+}
+
+void Lowering::run() {
+  start_function();
+  lower_block(*fn_.body);
+}
+
+std::unique_ptr<llvm::Module> lower(const Function &fn, const Gpu &gpu, llvm::LLVMContext &context) {
+  auto module = std::make_unique<llvm::Module>(fn.name, context);
+  prepare_module(*module);
+  Lowering(fn, gpu, *module).run();
+  return module;
+}
+
+} // namespace tritonc

@@ -1,0 +1,101 @@
+// What the files of this folder share: where the registers of each tile are, and how a layout becomes
+// arithmetic on the thread's number.
+//
+// A tile with a layout of 2^n registers is 2^n LLVM values, register r of the layout at place r. A
+// scalar is one. Lowering makes no decisions: which thread holds what, how wide an access is and which
+// instruction multiplies were decided by passes and are read from the tile IR.
+
+#pragma once
+
+#include "backend/target_ops.h"
+#include "ir/ir.h"
+#include "target/gpu.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+#include <functional>
+#include <map>
+
+namespace tritonc {
+
+/// The LLVM values of one tile or scalar.
+using Registers = std::vector<llvm::Value *>;
+
+class Lowering {
+public:
+  Lowering(const ir::Function &fn, const Gpu &gpu, llvm::Module &module);
+
+  void run();
+
+private:
+  // lower.cpp: functions, blocks and control flow.
+  void start_function();
+  void lower_block(const ir::Block &block);
+  void lower_op(const ir::Op &op);
+  void lower_for(const ir::Op &op);
+  void lower_while(const ir::Op &op);
+  void lower_if(const ir::Op &op);
+
+  // arithmetic.cpp: element by element.
+  void lower_constant(const ir::Op &op);
+  void lower_elementwise(const ir::Op &op);
+  llvm::Value *element(const ir::Op &op, llvm::ArrayRef<llvm::Value *> operands);
+  llvm::Value *compare(const ir::Op &op, llvm::Value *a, llvm::Value *b);
+  llvm::Value *convert(const ir::Op &op, llvm::Value *value);
+
+  // shape.cpp: which register of the operand a register of the result is.
+  void lower_range(const ir::Op &op);
+  void lower_shape(const ir::Op &op);
+
+  // memory.cpp: global memory.
+  void lower_load(const ir::Op &op);
+  void lower_store(const ir::Op &op);
+
+  // shared_memory.cpp
+  void lower_shared_store(const ir::Op &op);
+  void lower_shared_load(const ir::Op &op);
+  void lower_ring_slot(const ir::Op &op);
+  void lower_async_copy(const ir::Op &op);
+
+  // dot.cpp and reduce.cpp
+  void lower_dot(const ir::Op &op);
+  void lower_mma(const ir::Op &op);
+  void lower_fma(const ir::Op &op);
+  void lower_reduce(const ir::Op &op);
+
+  // Values.
+  const Registers &registers(const ir::Value *value) const { return values_.at(value); }
+  llvm::Value *scalar(const ir::Value *value) const { return values_.at(value).at(0); }
+  void define(const ir::Value *value, Registers registers);
+  llvm::Type *type_of(ir::Elem elem);
+  llvm::Type *element_type(const ir::Type &type); // a pointer for pointers
+
+  // threads.cpp: layouts as arithmetic on the number of the thread.
+  llvm::Value *lane() { return lane_; }
+  llvm::Value *warp() { return warp_; }
+  /// The xor of the `images[i]` of the bits i of `bits` that are set.
+  llvm::Value *move_bits(llvm::Value *bits, const std::vector<uint32_t> &images);
+  /// The thread's part of the coordinate along each axis.
+  std::vector<llvm::Value *> thread_coordinates(const ir::LinearLayout &layout);
+  /// True in one of the threads that hold the same elements; null if no two threads do.
+  llvm::Value *holds_first_copy(const ir::LinearLayout &layout);
+  /// Runs `body` where `condition` holds (always, if null).
+  void guarded(llvm::Value *condition, const std::function<void()> &body);
+
+  class GlobalAddresses; // addresses.h
+  class SharedAddresses;
+
+  const ir::Function &fn_;
+  const Gpu &gpu_;
+  llvm::Module &module_;
+  llvm::LLVMContext &context_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function *function_ = nullptr;
+  llvm::Value *lane_ = nullptr, *warp_ = nullptr;
+  std::map<const ir::Value *, Registers> values_;
+};
+
+/// The register of a layout by the part of the flat index that it contributes.
+std::map<ir::FlatIndex, int> registers_by_index(const ir::LinearLayout &layout);
+
+} // namespace tritonc

@@ -1,0 +1,102 @@
+// Lowering: loads from and stores to global memory.
+
+#include "lower/addresses.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+llvm::Type *vector_type(llvm::Type *element, int width) {
+  return width == 1 ? element : llvm::FixedVectorType::get(element, unsigned(width));
+}
+
+// In memory a bool is a byte.
+llvm::Type *memory_type(llvm::IRBuilder<> &builder, llvm::Type *type) {
+  return type->isIntegerTy(1) ? builder.getInt8Ty() : type;
+}
+
+} // namespace
+
+void Lowering::lower_load(const Op &op) {
+  const Value *pointers = op.operand(0), *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
+  llvm::Type *value_type = type_of(op.result()->type.elem);
+  llvm::Type *stored = memory_type(builder_, value_type);
+  bool tile = op.result()->type.is_tile();
+  static const LinearLayout scalar_layout;
+  const LinearLayout &layout = tile ? *op.result()->type.layout : scalar_layout;
+  int width = int(op.integer("vector", 1));
+  GlobalAddresses addresses(*this, pointers, layout);
+  Registers result(size_t(layout.registers()));
+
+  auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
+                         : std::vector<std::vector<int>>{{0}};
+  for (const std::vector<int> &group : groups) {
+    llvm::Type *type = vector_type(stored, width);
+    llvm::Value *address = addresses[group[0]];
+    llvm::Align align{uint64_t(width) * bytes_of(op.result()->type.elem)};
+    llvm::Value *loaded;
+    if (!mask) {
+      loaded = builder_.CreateAlignedLoad(type, address, align);
+    } else {
+      llvm::Value *on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
+      llvm::BasicBlock *before = builder_.GetInsertBlock();
+      llvm::BasicBlock *inside = nullptr;
+      guarded(on, [&] {
+        loaded = builder_.CreateAlignedLoad(type, address, align);
+        inside = builder_.GetInsertBlock();
+      });
+      llvm::PHINode *phi = builder_.CreatePHI(type, 2);
+      phi->addIncoming(loaded, inside);
+      phi->addIncoming(llvm::Constant::getNullValue(type), before);
+      loaded = phi;
+    }
+    for (int i = 0; i < width; i++) {
+      llvm::Value *value = width == 1 ? loaded : builder_.CreateExtractElement(loaded, uint64_t(i));
+      if (stored != value_type)
+        value = builder_.CreateICmpNE(value, llvm::Constant::getNullValue(stored));
+      if (other) {
+        size_t r = size_t(group[size_t(i)]);
+        llvm::Value *on = mask->type.is_tile() ? registers(mask)[r] : scalar(mask);
+        value = builder_.CreateSelect(on, value, tile ? registers(other)[r] : scalar(other));
+      }
+      result[size_t(group[size_t(i)])] = value;
+    }
+  }
+  define(op.result(), std::move(result));
+}
+
+void Lowering::lower_store(const Op &op) {
+  const Value *pointers = op.operand(0), *value = op.operand(1), *mask = op.operand_or_null(2);
+  llvm::Type *stored = memory_type(builder_, type_of(value->type.elem));
+  bool tile = value->type.is_tile();
+  static const LinearLayout scalar_layout{{}, {}, {0, 0, 0, 0, 0}, {}, {}};
+  LinearLayout one_thread = scalar_layout;
+  for (int warps = 1; warps < fn_.warps; warps *= 2)
+    one_thread.warp.push_back(0);
+  const LinearLayout &layout = tile ? *value->type.layout : one_thread;
+  int width = int(op.integer("vector", 1));
+
+  guarded(holds_first_copy(layout), [&] {
+    GlobalAddresses addresses(*this, pointers, layout);
+    auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
+                           : std::vector<std::vector<int>>{{0}};
+    for (const std::vector<int> &group : groups) {
+      llvm::Value *packed = llvm::PoisonValue::get(vector_type(stored, width));
+      for (int i = 0; i < width; i++) {
+        llvm::Value *element = registers(value)[size_t(group[size_t(i)])];
+        element = stored == element->getType() ? element : builder_.CreateZExt(element, stored);
+        packed = width == 1 ? element : builder_.CreateInsertElement(packed, element, uint64_t(i));
+      }
+      llvm::Value *on = nullptr;
+      if (mask)
+        on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
+      llvm::Value *address = addresses[group[0]];
+      llvm::Align align{uint64_t(width) * bytes_of(value->type.elem)};
+      guarded(on, [&] { builder_.CreateAlignedStore(packed, address, align); });
+    }
+  });
+}
+
+} // namespace tritonc

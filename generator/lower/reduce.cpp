@@ -1,0 +1,76 @@
+// Lowering: reductions. The layout of the operand keeps the reduced axis within a warp
+// (assign_layouts), so a thread combines its own registers and then lanes exchange theirs.
+
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Value *a, llvm::Value *b) {
+  bool fp = a->getType()->isFloatingPointTy();
+  if (op == "add")
+    return fp ? builder.CreateFAdd(a, b) : builder.CreateAdd(a, b);
+  if (op == "min")
+    return fp ? builder.CreateMinNum(a, b)
+              : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  return fp ? builder.CreateMaxNum(a, b)
+            : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+}
+
+// `value` of the lane whose number differs by `mask`; 32 bits at a time.
+llvm::Value *from_lane(llvm::IRBuilder<> &builder, llvm::Value *value, uint32_t mask) {
+  llvm::Type *type = value->getType();
+  unsigned bits = type->getScalarSizeInBits();
+  llvm::Value *word = builder.CreateBitCast(value, builder.getIntNTy(bits));
+  auto exchange = [&](llvm::Value *w) {
+    return call_target_op(builder, TargetOp::shfl_bfly, {w, builder.getInt32(mask)});
+  };
+  if (bits == 64) {
+    llvm::Value *low = exchange(builder.CreateTrunc(word, builder.getInt32Ty()));
+    llvm::Value *high = exchange(builder.CreateTrunc(builder.CreateLShr(word, 32), builder.getInt32Ty()));
+    high = builder.CreateShl(builder.CreateZExt(high, builder.getInt64Ty()), 32);
+    word = builder.CreateOr(builder.CreateZExt(low, builder.getInt64Ty()), high);
+  } else {
+    word = exchange(builder.CreateZExt(word, builder.getInt32Ty()));
+    word = builder.CreateTrunc(word, builder.getIntNTy(bits));
+  }
+  return builder.CreateBitCast(word, type);
+}
+
+} // namespace
+
+void Lowering::lower_reduce(const Op &op) {
+  const Value *operand = op.operand(0);
+  const LinearLayout &layout = *operand->type.layout;
+  size_t axis = size_t(op.integer("axis"));
+  std::string_view kind = op.text("op");
+  auto without_axis = [&](FlatIndex index) {
+    std::vector<int64_t> coordinates = unflatten(layout.shape, index);
+    coordinates.erase(coordinates.begin() + axis);
+    return flatten(op.result()->type.shape, coordinates);
+  };
+
+  std::map<FlatIndex, llvm::Value *> sums;
+  for (int r = 0; r < layout.registers(); r++) {
+    llvm::Value *&sum = sums[without_axis(layout.index(uint32_t(r), 0, 0))];
+    llvm::Value *value = registers(operand)[size_t(r)];
+    sum = sum ? combine(builder_, kind, sum, value) : value;
+  }
+  for (size_t bit = 0; bit < layout.lane.size(); bit++)
+    if (unflatten(layout.shape, layout.lane[bit])[axis])
+      for (auto &[index, sum] : sums)
+        sum = combine(builder_, kind, sum, from_lane(builder_, sum, 1u << bit));
+
+  if (!op.result()->type.is_tile())
+    return define(op.result(), {sums.begin()->second});
+  Registers result;
+  const LinearLayout &kept = *op.result()->type.layout;
+  for (int r = 0; r < kept.registers(); r++)
+    result.push_back(sums.at(kept.index(uint32_t(r), 0, 0)));
+  define(op.result(), std::move(result));
+}
+
+} // namespace tritonc

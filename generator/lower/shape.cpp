@@ -1,0 +1,62 @@
+// Lowering: operations that only reorder or repeat elements. No instruction comes out of them: a
+// register of the result is a register of the operand.
+
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+void Lowering::lower_range(const Op &op) {
+  const LinearLayout &layout = *op.result()->type.layout;
+  llvm::Value *start = thread_coordinates(layout)[0];
+  start = builder_.CreateAdd(start, builder_.getInt32(uint32_t(op.integer("start"))), "", true, true);
+  Registers result;
+  for (int r = 0; r < layout.registers(); r++)
+    result.push_back(builder_.CreateAdd(start, builder_.getInt32(layout.index(uint32_t(r), 0, 0)), "",
+                                        false, true));
+  define(op.result(), std::move(result));
+}
+
+namespace {
+
+// The element of the operand that element `index` of the result is.
+FlatIndex source_index(const Op &op, FlatIndex index) {
+  const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
+  switch (op.code) {
+  case Opcode::broadcast_: {
+    std::vector<int64_t> coordinates = unflatten(to, index);
+    for (size_t d = 0; d < from.size(); d++)
+      if (from[d] == 1)
+        coordinates[d] = 0;
+    return flatten(from, coordinates);
+  }
+  case Opcode::trans_: {
+    std::vector<int64_t> coordinates = unflatten(to, index), moved(from.size());
+    std::vector<int64_t> perm = op.list("perm");
+    for (size_t d = 0; d < perm.size(); d++)
+      moved[perm[d]] = coordinates[d];
+    return flatten(from, moved);
+  }
+  default: // expand and reshape keep the row-major order
+    return index;
+  }
+}
+
+} // namespace
+
+void Lowering::lower_shape(const Op &op) {
+  const LinearLayout &layout = *op.result()->type.layout;
+  Registers result;
+  if (op.is(Opcode::splat_)) {
+    result.assign(size_t(layout.registers()), scalar(op.operand(0)));
+    return define(op.result(), std::move(result));
+  }
+  const Registers &from = registers(op.operand(0));
+  std::map<FlatIndex, int> places = registers_by_index(*op.operand(0)->type.layout);
+  for (int r = 0; r < layout.registers(); r++)
+    result.push_back(from[size_t(places.at(source_index(op, layout.index(uint32_t(r), 0, 0))))]);
+  define(op.result(), std::move(result));
+}
+
+} // namespace tritonc

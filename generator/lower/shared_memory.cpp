@@ -1,0 +1,209 @@
+// Lowering: accesses to shared memory.
+//
+// How wide a load or store is follows from the layouts: the register bits whose contribution to the
+// address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is that of
+// its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8 columns).
+
+#include "lower/addresses.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr uint32_t row_bytes = 16; // of a matrix of ldmatrix, and the widest vector
+
+bool whole_rows(uint32_t image) { return image % row_bytes == 0; }
+bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
+  return std::all_of(images.begin() + from, images.end(), [](uint32_t i) { return whole_rows(i); });
+}
+
+// How ldmatrix fetches a tile: what lanes 0 to 7 address (the rows of a matrix), and which register
+// bits choose between matrices.
+struct MatrixLoad {
+  bool trans;
+  std::vector<uint32_t> rows;       // images of the lowest three bits of the lane
+  std::vector<size_t> matrix_bits;  // register bits
+};
+
+std::optional<MatrixLoad> matrix_load(const std::vector<uint32_t> &reg,
+                                      const std::vector<uint32_t> &lane,
+                                      const std::vector<uint32_t> &warp, int element_bytes) {
+  size_t packed = element_bytes == 2 ? 1 : 0; // register bits inside a 32-bit word
+  if (element_bytes > 4 || element_bytes < 2 || reg.size() < packed || !whole_rows(warp) ||
+      !whole_rows(reg, packed))
+    return std::nullopt;
+  MatrixLoad load;
+  for (size_t bit = packed; bit < reg.size(); bit++)
+    load.matrix_bits.push_back(bit);
+  bool plain = (!packed || reg[0] == 2) && lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
+  if (plain) {
+    load.trans = false;
+    load.rows = {lane[2], lane[3], lane[4]};
+    return load;
+  }
+  bool trans = packed && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 && whole_rows(reg[0]) &&
+               whole_rows(lane[0]) && whole_rows(lane[1]);
+  if (!trans)
+    return std::nullopt;
+  load.trans = true;
+  load.rows = {reg[0], lane[0], lane[1]};
+  return load;
+}
+
+TargetOp ldmatrix(size_t matrix_bits, bool trans) {
+  constexpr TargetOp ops[2][3] = {
+      {TargetOp::ldmatrix_x1, TargetOp::ldmatrix_x2, TargetOp::ldmatrix_x4},
+      {TargetOp::ldmatrix_x1_trans, TargetOp::ldmatrix_x2_trans, TargetOp::ldmatrix_x4_trans}};
+  return ops[trans][matrix_bits];
+}
+
+// The register bits that one vector spans, in the order of the addresses.
+std::vector<size_t> vector_bits(const std::vector<uint32_t> &reg, const std::vector<uint32_t> &lane,
+                                const std::vector<uint32_t> &warp, uint32_t element_bytes) {
+  std::vector<size_t> bits;
+  for (uint32_t width = element_bytes; width < row_bytes; width *= 2) {
+    auto found = std::find(reg.begin(), reg.end(), width);
+    auto interferes = [&](uint32_t image) { return image & width; };
+    bool others = std::any_of(lane.begin(), lane.end(), interferes) ||
+                  std::any_of(warp.begin(), warp.end(), interferes) ||
+                  std::count_if(reg.begin(), reg.end(), interferes) > 1;
+    if (found == reg.end() || others)
+      break;
+    bits.push_back(size_t(found - reg.begin()));
+  }
+  return bits;
+}
+
+// The register number whose bits `bits[i]` are those of `number`.
+uint32_t spread(const std::vector<size_t> &bits, uint32_t number) {
+  uint32_t result = 0;
+  for (size_t i = 0; i < bits.size(); i++)
+    result |= (number >> i & 1) << bits[i];
+  return result;
+}
+
+// Calls `visit` with every register number that has none of `bits` set.
+template <typename Visit> void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit) {
+  uint32_t inside = spread(bits, ~0u);
+  for (uint32_t r = 0; r < uint32_t(registers); r++)
+    if (!(r & inside))
+      visit(r);
+}
+
+} // namespace
+
+void Lowering::lower_ring_slot(const Op &op) {
+  llvm::Value *counter = builder_.CreateAdd(
+      scalar(op.operand(0)), builder_.getInt32(uint32_t(op.integer("ahead"))), "", true, true);
+  define(op.result(),
+         {builder_.CreateURem(counter, builder_.getInt32(uint32_t(op.integer("slots"))))});
+}
+
+void Lowering::lower_shared_store(const Op &op) {
+  const Value *value = op.operand(0);
+  const LinearLayout &layout = *value->type.layout;
+  llvm::Type *element = type_of(value->type.elem);
+  guarded(holds_first_copy(layout), [&] {
+    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout);
+    uint32_t bytes = uint32_t(bytes_of(value->type.elem));
+    std::vector<size_t> bits = vector_bits(addresses.register_images(), addresses.lane_images(),
+                                           addresses.warp_images(), bytes);
+    uint32_t width = 1u << bits.size();
+    for_each_vector(layout.registers(), bits, [&](uint32_t first) {
+      llvm::Value *packed = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, width));
+      for (uint32_t i = 0; i < width; i++)
+        packed = builder_.CreateInsertElement(packed, registers(value)[first | spread(bits, i)],
+                                              uint64_t(i));
+      llvm::Value *address =
+          builder_.CreateIntToPtr(addresses.at(addresses.constant(first)), builder_.getPtrTy(3));
+      builder_.CreateAlignedStore(packed, address, llvm::Align(width * bytes));
+    });
+  });
+}
+
+void Lowering::lower_shared_load(const Op &op) {
+  const Type &type = op.result()->type;
+  const LinearLayout &layout = *type.layout;
+  llvm::Type *element = type_of(type.elem);
+  uint32_t bytes = uint32_t(bytes_of(type.elem));
+  SharedAddresses addresses(*this, op.operand(0), op.operand(1), layout, op.list("perm"),
+                            op.list("origin"));
+  Registers result(size_t(layout.registers()));
+
+  std::optional<MatrixLoad> matrices;
+  if (gpu_.has_ldmatrix)
+    matrices = matrix_load(addresses.register_images(), addresses.lane_images(),
+                           addresses.warp_images(), int(bytes));
+  if (matrices) {
+    std::vector<size_t> packed;
+    if (bytes == 2)
+      packed.push_back(0);
+    std::vector<size_t> chosen(matrices->matrix_bits.begin(),
+                               matrices->matrix_bits.begin() +
+                                   std::min<size_t>(2, matrices->matrix_bits.size()));
+    std::vector<uint32_t> images = matrices->rows;
+    for (size_t bit : chosen)
+      images.push_back(addresses.register_images()[bit]);
+    addresses.set_lane_images(images);
+    std::vector<size_t> inside = packed;
+    inside.insert(inside.end(), chosen.begin(), chosen.end());
+    TargetOp load = ldmatrix(chosen.size(), matrices->trans);
+    for_each_vector(layout.registers(), inside, [&](uint32_t first) {
+      llvm::Value *words = call_target_op(builder_, load, {addresses.at(addresses.constant(first))});
+      for (uint32_t matrix = 0; matrix < 1u << chosen.size(); matrix++) {
+        llvm::Value *word =
+            chosen.empty() ? words : builder_.CreateExtractElement(words, uint64_t(matrix));
+        uint32_t r = first | spread(chosen, matrix);
+        if (packed.empty()) {
+          result[r] = builder_.CreateBitCast(word, element);
+          continue;
+        }
+        llvm::Value *pair = builder_.CreateBitCast(word, llvm::FixedVectorType::get(element, 2));
+        result[r] = builder_.CreateExtractElement(pair, uint64_t(0));
+        result[r | 1] = builder_.CreateExtractElement(pair, uint64_t(1));
+      }
+    });
+    return define(op.result(), std::move(result));
+  }
+
+  std::vector<size_t> bits = vector_bits(addresses.register_images(), addresses.lane_images(),
+                                         addresses.warp_images(), bytes);
+  uint32_t width = 1u << bits.size();
+  for_each_vector(layout.registers(), bits, [&](uint32_t first) {
+    llvm::Value *address =
+        builder_.CreateIntToPtr(addresses.at(addresses.constant(first)), builder_.getPtrTy(3));
+    llvm::Value *loaded = builder_.CreateAlignedLoad(llvm::FixedVectorType::get(element, width),
+                                                     address, llvm::Align(width * bytes));
+    for (uint32_t i = 0; i < width; i++)
+      result[first | spread(bits, i)] = builder_.CreateExtractElement(loaded, uint64_t(i));
+  });
+  define(op.result(), std::move(result));
+}
+
+void Lowering::lower_async_copy(const Op &op) {
+  const Value *view = op.operand(0), *mask = op.operand_or_null(4);
+  const LinearLayout &layout = *view->type.layout;
+  uint32_t width = uint32_t(op.integer("vector"));
+  uint32_t bytes = width * uint32_t(bytes_of(view->type.elem));
+  TargetOp copy = bytes == 16  ? TargetOp::cp_async_16
+                  : bytes == 8 ? TargetOp::cp_async_8
+                               : TargetOp::cp_async_4;
+  guarded(holds_first_copy(layout), [&] {
+    GlobalAddresses from(*this, view, layout);
+    SharedAddresses to(*this, op.operand(1), op.operand(2), layout);
+    for (const std::vector<int> &group : register_groups(layout, int(width), vector_axis(view))) {
+      llvm::Value *on = scalar(op.operand(3));
+      if (mask)
+        on = builder_.CreateAnd(on, registers(mask)[size_t(group[0])]);
+      // A copy of 0 bytes reads nothing and fills with zeros.
+      llvm::Value *size = builder_.CreateSelect(on, builder_.getInt32(bytes), builder_.getInt32(0));
+      call_target_op(builder_, copy, {to.at(to.constant(uint32_t(group[0]))), from[group[0]], size});
+    }
+  });
+}
+
+} // namespace tritonc

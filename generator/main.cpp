@@ -1,0 +1,452 @@
+// The command line: options in, files and an exit code out.
+//
+// Promises kept here: whatever cannot work is said before the work begins; outputs are written
+// after everything has succeeded, all or none, the stamp last; an interrupted run leaves no child,
+// no temporary directory and no half of a file.
+//
+// Tested by tests/compile/command_line_test.cpp.
+
+#include "backend/child_process.h"
+#include "backend/temporary_directory.h"
+#include "compile.h"
+#include "emit/depfile.h"
+#include "emit/files.h"
+#include "emit/header.h"
+#include "emit/manifest.h"
+#include "emit/object.h"
+#include "emit/report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <dlfcn.h>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <set>
+#include <thread>
+#include <unistd.h>
+
+namespace tritonc {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CommandLine {
+  CompileOptions compile;
+  std::vector<std::string> defines; // as given: NAME or NAME=VALUE
+  std::vector<std::string> architectures;
+  std::string name_space;
+  std::string embed;
+  std::string header, object, manifest, report, depfile, stamp;
+  std::string emit, output;
+  int timeout_seconds = 120;
+};
+
+const std::vector<std::pair<std::string, Stage>> stages = {
+    {"tile-ir", Stage::tile_ir},
+    {"llvm", Stage::llvm},
+    {"ptx", Stage::ptx},
+    {"cubin", Stage::cubin},
+    {"sass-stats", Stage::sass_stats},
+};
+
+ExitCode fail(const Failure &failure) {
+  std::cerr << text(failure) << "\n";
+  return exit_code_of(failure.id);
+}
+
+// --- Interrupts and crashes ----------------------------------------------------------------------
+
+// Held while outputs are written: an interrupt waits until they belong together.
+std::mutex writing;
+
+// SIGINT, SIGTERM and SIGHUP are taken by a thread of their own, where everything may be called.
+void handle_interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    std::lock_guard lock(writing);
+    kill_children();
+    remove_temporary_directories();
+    llvm::sys::RunInterruptHandlers(); // files that are not yet renamed
+    // End as whoever sent the signal expects.
+    std::signal(signal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    raise(signal);
+  }).detach();
+}
+
+[[noreturn]] void end_at_once(ExitCode code) {
+  kill_children();
+  remove_temporary_directories();
+  _exit(int(code));
+}
+
+void on_llvm_error(void *, const char *reason, bool) {
+  fail({Message::internal_error, {"LLVM", reason}});
+  end_at_once(ExitCode::internal);
+}
+
+void on_out_of_memory() {
+  fail({Message::out_of_memory, {}});
+  end_at_once(ExitCode::environment);
+}
+
+// Only what is allowed in a signal handler: no clean-up.
+void on_crash(int signal) {
+  const char text[] = "error: internal error: tritonc crashed; please report it with the command\n";
+  [[maybe_unused]] ssize_t ignored = write(2, text, sizeof text - 1);
+  _exit(signal == SIGXFSZ ? int(ExitCode::environment) : int(ExitCode::internal));
+}
+
+void handle_crashes() {
+  llvm::install_fatal_error_handler(on_llvm_error);
+  std::set_new_handler(on_out_of_memory);
+  // A stack of its own, for the case that the stack is what ran out.
+  static char stack[65536];
+  stack_t alternative = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK;
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
+    sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN); // write says EFBIG then
+}
+
+// "-" is standard output; anything else is a file.
+bool write_to_stdout(const std::string &path, const std::string &contents) {
+  if (path != "-")
+    return false;
+  std::cout << contents << std::flush;
+  return true;
+}
+
+// --- From the command line to options ------------------------------------------------------------
+
+std::vector<Define> parse_defines(const std::vector<std::string> &texts) {
+  std::vector<Define> defines;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    bool has_value = equals != std::string::npos;
+    defines.push_back({text.substr(0, equals), has_value ? text.substr(equals + 1) : "1"});
+  }
+  return defines;
+}
+
+std::optional<Failure> parse_architectures(const std::vector<std::string> &texts,
+                                           std::vector<const Gpu *> &gpus) {
+  for (llvm::StringRef list : texts)
+    for (llvm::StringRef rest = list; !rest.empty();) {
+      size_t end = rest.find_first_of(",;");
+      llvm::StringRef name = rest.take_front(end).trim();
+      rest = end == llvm::StringRef::npos ? "" : rest.drop_front(end + 1);
+      const Gpu *gpu = find_gpu(name);
+      if (!gpu)
+        return Failure{Message::unknown_gpu, {name.str(), llvm::join(gpu_names(), ", ")}};
+      if (!llvm::is_contained(gpus, gpu))
+        gpus.push_back(gpu);
+    }
+  return std::nullopt;
+}
+
+// The first of: what was asked for, and the name of the header.
+std::string library_name(const CommandLine &line) {
+  if (!line.name_space.empty())
+    return line.name_space;
+  return line.compile.name.empty() ? fs::path(line.header).stem().string() : line.compile.name;
+}
+
+std::vector<std::string> output_paths(const CommandLine &line) {
+  std::vector<std::string> paths;
+  for (const std::string &path : {line.header, line.object, line.manifest, line.report,
+                                  line.depfile, line.output, line.stamp})
+    if (!path.empty() && path != "-")
+      paths.push_back(path);
+  return paths;
+}
+
+std::optional<Failure> usage(const std::string &text) { return Failure{Message::usage, {text}}; }
+
+// Whether the options make sense together.
+std::optional<Failure> check_combination(const CommandLine &line) {
+  bool one_stage = line.compile.stage != Stage::library;
+  if (!one_stage && line.header.empty() && line.object.empty())
+    return Failure{Message::no_output, {}};
+  if (one_stage && !(line.header + line.object + line.manifest + line.report).empty())
+    return usage("--emit shows one stage of one variant; it does not go with --header, --object, "
+                 "--manifest or --report");
+  if (one_stage && line.output.empty())
+    return usage("--emit needs -o FILE, or -o - for standard output");
+  if (!one_stage && !line.output.empty())
+    return usage("-o goes with --emit; a library is written with --header and --object");
+  if (line.embed == "object" && !line.header.empty() && line.object.empty())
+    return usage("--embed object needs --object FILE beside --header");
+  if (line.embed == "header" && !line.object.empty())
+    return usage("--embed header puts the code into the header; leave out --object");
+  if (line.compile.gpus.empty() && line.compile.stage != Stage::tile_ir)
+    return usage("--arch is missing, as in --arch 80,90a");
+  return std::nullopt;
+}
+
+// Whether all outputs can be written, and none of them twice or over an input.
+std::optional<Failure> check_outputs(const CommandLine &line) {
+  std::set<fs::path> taken;
+  for (const std::string &source : line.compile.sources)
+    taken.insert(fs::weakly_canonical(source));
+  for (const std::string &path : output_paths(line))
+    if (!taken.insert(fs::weakly_canonical(path)).second)
+      return usage("`" + path + "` is given twice, or is also a source");
+  return check_writable(output_paths(line));
+}
+
+std::optional<Failure> complete(CommandLine &line) {
+  CompileOptions &options = line.compile;
+  options.defines = parse_defines(line.defines);
+  if (std::optional<Failure> failure = parse_architectures(line.architectures, options.gpus))
+    return failure;
+  for (const auto &[name, stage] : stages)
+    if (name == line.emit)
+      options.stage = stage;
+  options.name = library_name(line);
+  options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
+  return std::nullopt;
+}
+
+// --- Commands ------------------------------------------------------------------------------------
+
+Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Library &library) {
+  Result<Interface> interface = make_interface(library);
+  if (!interface)
+    return interface.failure();
+  Result<Tables> tables = make_tables(*interface);
+  if (!tables)
+    return tables.failure();
+
+  std::vector<OutputFile> files;
+  if (!line.object.empty()) {
+    Result<std::string> object = object_file(*tables, /*triple=*/"");
+    if (!object)
+      return object.failure();
+    files.push_back({line.object, std::move(*object)});
+  }
+  if (!line.header.empty())
+    files.push_back({line.header, line.object.empty()
+                                      ? self_contained_header(library, *interface, *tables)
+                                      : object_mode_header(library, *interface)});
+  if (!line.manifest.empty())
+    files.push_back({line.manifest, manifest(library)});
+  if (!line.report.empty() && !write_to_stdout(line.report, report(library)))
+    files.push_back({line.report, report(library)});
+  return files;
+}
+
+// What a build system takes as the product: the stamp if there is one.
+std::string main_output(const CommandLine &line) {
+  for (const std::string &path : {line.stamp, line.object, line.header})
+    if (!path.empty())
+      return path;
+  return line.output;
+}
+
+// All files, in the order in which they are written: the stamp says that the others are there.
+Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileResult &result) {
+  std::vector<OutputFile> files;
+  if (line.compile.stage == Stage::library) {
+    Result<std::vector<OutputFile>> library = library_files(line, result.library);
+    if (!library)
+      return library;
+    files = std::move(*library);
+  } else if (!write_to_stdout(line.output, result.stage_output)) {
+    files.push_back({line.output, std::move(result.stage_output)});
+  }
+  if (!line.depfile.empty()) {
+    Result<std::string> text = depfile({main_output(line)}, result.dependencies);
+    if (!text)
+      return text.failure();
+    files.push_back({line.depfile, std::move(*text)});
+  }
+  if (!line.stamp.empty())
+    files.push_back({line.stamp, "", /*even_if_unchanged=*/true});
+  return files;
+}
+
+ExitCode run_compile(CommandLine &line) {
+  for (auto check : {complete})
+    if (std::optional<Failure> failure = check(line))
+      return fail(*failure);
+  for (auto check : {check_combination, check_outputs})
+    if (std::optional<Failure> failure = check(line))
+      return fail(*failure);
+
+  CompileResult result = compile(line.compile);
+  std::cerr << result.printed << result.diagnostics;
+  if (result.code != ExitCode::ok)
+    return result.code;
+
+  Result<std::vector<OutputFile>> files = output_files(line, result);
+  if (!files)
+    return fail(files.failure());
+  std::lock_guard lock(writing);
+  if (std::optional<Failure> failure = write_files(*files))
+    return fail(*failure);
+  return std::cout.good() ? ExitCode::ok
+                          : fail({Message::cannot_write, {"standard output", "it is closed"}});
+}
+
+ExitCode run_plan(CommandLine &line) {
+  if (std::optional<Failure> failure = complete(line))
+    return fail(*failure);
+  Plan plan = tritonc::plan(line.compile);
+  std::cerr << plan.diagnostics;
+  if (plan.code != ExitCode::ok)
+    return plan.code;
+  size_t count = 0;
+  for (const SourcePlan &source : plan.sources) {
+    for (const VariantChoice &choice : source.choices)
+      std::cout << source.path << (choice.text.empty() ? "" : " ") << choice.text << "\n";
+    count += source.choices.size();
+  }
+  std::cout << count << " variants";
+  if (!line.compile.gpus.empty())
+    std::cout << " for " << line.compile.gpus.size() << " architectures";
+  std::cout << "\n";
+  return ExitCode::ok;
+}
+
+// What is here and what is missing, for someone whose build does not work.
+ExitCode run_doctor(CommandLine &line) {
+  ExitCode code = ExitCode::ok;
+  auto say = [](const std::string &what, const std::string &found) {
+    std::cout << what << std::string(22 - what.size(), ' ') << found << "\n";
+  };
+  say("tool", tool_name);
+  say("LLVM", LLVM_VERSION_STRING);
+
+  line.compile.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
+  Result<Toolchain> tools = find_toolchain(line.compile.tools);
+  if (tools) {
+    say("ptxas", tools->ptxas + " (" + tools->version + ")");
+    say("fatbinary", tools->fatbinary);
+  } else {
+    say("ptxas, fatbinary", text(tools.failure()));
+    say("searched", llvm::join(tool_folders(), ":"));
+    code = ExitCode::environment;
+  }
+
+  if (Result<TemporaryDirectory> directory = TemporaryDirectory::make()) {
+    say("temporary directories", fs::path(directory->path()).parent_path().string());
+  } else {
+    say("temporary directories", text(directory.failure()));
+    code = ExitCode::environment;
+  }
+  bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+  say("driver", has_driver ? "libcuda.so.1" : "none here (needed to run kernels, not to compile)");
+  say("architectures", llvm::join(gpu_names(), " "));
+  return code;
+}
+
+// --- Options -------------------------------------------------------------------------------------
+
+void add_source_options(CLI::App &command, CommandLine &line) {
+  auto list = [&](const char *name, std::vector<std::string> &values, const char *text) {
+    command.add_option(name, values, text)->allow_extra_args(false);
+  };
+  command.add_option("SOURCES", line.compile.sources, "Triton-C files")->required();
+  list("-D", line.defines, "defines a macro: NAME or NAME=TOKENS");
+  list("-I", line.compile.include_dirs, "a folder to look for included files in");
+  list("--arch", line.architectures, "GPU architectures, as 80,90a");
+  command.add_option("--grid", line.compile.grid, "replaces the source's grid: \"M / TM, N / TN\"");
+  command.add_option("--variants", line.compile.variants,
+                     "restricts or adds axes: \"TM=32,64;TYPE=half\"");
+}
+
+void add_tool_options(CLI::App &command, CommandLine &line) {
+  command.add_option("--ptxas", line.compile.tools.ptxas, "the ptxas to use");
+  command.add_option("--fatbinary", line.compile.tools.fatbinary, "the fatbinary to use");
+  command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_output_options(CLI::App &command, CommandLine &line) {
+  command.add_option("--header", line.header, "writes the C++ header");
+  command.add_option("--object", line.object, "writes the object with the compiled kernels");
+  command.add_option("--embed", line.embed, "where the compiled kernels go: object or header")
+      ->check(CLI::IsMember({"object", "header"}));
+  command.add_option("--name", line.compile.name, "name of the library, a C++ namespace");
+  command.add_option("--namespace", line.name_space, "the namespace, if it is not the name");
+  command.add_option("--manifest", line.manifest, "writes what was compiled, as JSON");
+  command.add_option("--report", line.report, "writes a table of registers, shared memory, spills");
+  command.add_option("--depfile", line.depfile, "writes which files were read, for the build");
+  command.add_option("--stamp", line.stamp, "a file that is touched after all others");
+
+  std::vector<std::string> names;
+  for (const auto &[name, stage] : stages)
+    names.push_back(name);
+  command
+      .add_option("--emit", line.emit, "shows one stage of one variant: " + llvm::join(names, ", "))
+      ->check(CLI::IsMember(names));
+  command.add_option("-o", line.output, "where --emit writes; - is standard output");
+  command.add_option("--print-after", line.compile.print_after,
+                     "prints the tile IR after this pass, or after all");
+  command.add_flag("--verify-each", line.compile.verify_each, "checks the tile IR after each pass");
+  command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
+}
+
+ExitCode run(int count, char **arguments) {
+  CommandLine line;
+  CLI::App app("Compiles Triton-C kernels for NVIDIA GPUs, ahead of time.", "tritonc");
+  app.set_version_flag("--version", std::string(tool_name) + " (LLVM " LLVM_VERSION_STRING ")");
+  app.require_subcommand(1);
+
+  CLI::App *compile = app.add_subcommand("compile", "compiles kernels into a C++ library");
+  add_source_options(*compile, line);
+  add_output_options(*compile, line);
+  add_tool_options(*compile, line);
+  CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
+  add_source_options(*plan, line);
+  CLI::App *doctor = app.add_subcommand("doctor", "says what is found on this machine");
+  add_tool_options(*doctor, line);
+
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::Success &success) { // --help, --version
+    app.exit(success);
+    return ExitCode::ok;
+  } catch (const CLI::ParseError &error) {
+    return fail({Message::usage, {std::string(error.what()) + "; see tritonc --help"}});
+  }
+  if (compile->parsed())
+    return run_compile(line);
+  return plan->parsed() ? run_plan(line) : run_doctor(line);
+}
+
+} // namespace
+} // namespace tritonc
+
+int main(int count, char **arguments) {
+  using namespace tritonc;
+  handle_crashes();
+  handle_interrupts();
+  try {
+    return int(run(count, arguments));
+  } catch (const std::bad_alloc &) {
+    return int(fail({Message::out_of_memory, {}}));
+  } catch (const std::exception &exception) {
+    return int(fail({Message::internal_error, {"the command line", exception.what()}}));
+  }
+}

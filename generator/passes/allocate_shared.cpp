@@ -1,0 +1,112 @@
+// allocate_shared: give every buffer in shared memory an address.
+//
+//     %s = shared_alloc : shared<f16>[3,128,64]   =>   %s = shared_alloc {address = 16384} : ...
+//
+// A buffer is live from its first to its last access. Operations are numbered in the order of the
+// text; an access inside a loop that does not contain the shared_alloc lasts for the whole loop,
+// since the next iteration may read what this one wrote. Buffers that are not live together may
+// overlap: the epilogue's scratch takes the place of the main loop's ring.
+//
+// Method. First fit, in the order in which buffers become live. That is not optimal, but kernels have
+// few buffers, and nearly all of them are live in the same loop or one after another.
+//
+// Needs:   all shared-memory accesses to be there.
+// Ensures: {address} on every shared_alloc, a multiple of 1024 (the swizzled rows start at bank 0, and
+//          TMA will want it); fn.shared_bytes is the end of the last buffer.
+//
+// Tested by tests/passes/allocate_shared_test.cpp.
+
+#include "passes/allocate_shared.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t alignment = 1024;
+
+struct Buffer {
+  Op *alloc;
+  int64_t bytes;
+  int begin = 0, end = 0; // operations between which it is live, inclusive
+  int64_t address = 0;
+
+  bool live_with(const Buffer &other) const { return begin <= other.end && other.begin <= end; }
+};
+
+struct State {
+  Function &fn;
+  std::map<const Op *, std::pair<int, int>> extents; // numbers of an operation and what is in it
+  std::vector<Buffer> buffers;
+  int next = 0;
+
+  void number(Block &block) {
+    for (Op *op : block.ops) {
+      int begin = next++;
+      for (Block *inner : op->blocks)
+        number(*inner);
+      extents[op] = {begin, next - 1};
+    }
+  }
+
+  // The operation in the block of `alloc` that contains `user`: a loop around the access counts
+  // whole.
+  static const Op *ancestor_beside(const Op *alloc, const Op *user) {
+    while (user->parent != alloc->parent)
+      user = user->parent->parent;
+    return user;
+  }
+
+  void collect() {
+    for_each_op(*fn.body, [&](Op &op) {
+      if (!op.is(Opcode::shared_alloc_))
+        return;
+      const Type &type = op.result()->type;
+      Buffer buffer{&op, type.elements() * bytes_of(type.elem)};
+      bool used = false;
+      for (Op *user : users_of(*op.parent, op.result())) {
+        auto [begin, end] = extents[ancestor_beside(&op, user)];
+        buffer.begin = used ? std::min(buffer.begin, begin) : begin;
+        buffer.end = used ? std::max(buffer.end, end) : end;
+        used = true;
+      }
+      buffers.push_back(buffer);
+    });
+    std::stable_sort(buffers.begin(), buffers.end(),
+                     [](const Buffer &a, const Buffer &b) { return a.begin < b.begin; });
+  }
+
+  // The lowest place where `buffer` meets none of those placed before it.
+  void place(size_t index) {
+    Buffer &buffer = buffers[index];
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t i = 0; i < index; i++) {
+        const Buffer &other = buffers[i];
+        bool overlap = buffer.address < other.address + other.bytes &&
+                       other.address < buffer.address + buffer.bytes;
+        if (!overlap || !buffer.live_with(other))
+          continue;
+        buffer.address = (other.address + other.bytes + alignment - 1) / alignment * alignment;
+        moved = true;
+      }
+    }
+    buffer.alloc->set("address", buffer.address);
+    fn.shared_bytes = std::max(fn.shared_bytes, int(buffer.address + buffer.bytes));
+  }
+};
+
+} // namespace
+
+void allocate_shared(Function &fn) {
+  State state{fn, {}, {}};
+  state.number(*fn.body);
+  state.collect();
+  for (size_t i = 0; i < state.buffers.size(); i++)
+    state.place(i);
+}
+
+} // namespace tritonc

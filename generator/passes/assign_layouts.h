@@ -1,0 +1,10 @@
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+/// Gives every tile a layout, and puts conversions where layouts differ.
+void assign_layouts(ir::Function &fn);
+
+} // namespace tritonc

@@ -1,0 +1,122 @@
+// choose_dots: choose the instruction of every dot, how warps share it, and the number of warps.
+//
+//     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
+//
+// Tensor cores are used where the GPU has an instruction for the element type and the tile is a
+// multiple of its shape: f16 and bf16 into f32, and f32 if the kernel asked for tf32. Everything else
+// is multiplied and added thread by thread ("fma"), exactly.
+//
+// Warps. A program gets enough warps that a thread holds at most 64 accumulators (more only where
+// even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of a
+// thread, and two programs of 128 x 128 fit one multiprocessor. The warps divide the tile so that
+// each one's part is as square as possible, because a warp reads m + n columns of the operands for
+// m * n results. {vector} says how many neighbours along m and n an fma thread owns: 4 where the
+// operand lies in that direction in memory, so that shared memory is read in 16 bytes.
+//
+// Needs:   form_views, to see how operands lie in memory.
+// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}; fn.warps is set.
+//
+// Tested by tests/passes/choose_dots_test.cpp.
+
+#include "passes/choose_dots.h"
+
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int max_warps = 16;
+
+// The instruction for `dot`, "fma" if no tensor core fits.
+std::string instruction_for(const Op &dot, const Gpu &gpu) {
+  const Shape &a = dot.operand(0)->type.shape, &c = dot.result()->type.shape;
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  bool fits = a.size() == 2 && c[0] % 16 == 0 && c[1] % 8 == 0 && to == Elem::f32;
+  if (!fits)
+    return "fma";
+  bool half = from == Elem::f16, brain = from == Elem::bf16;
+  bool k16 = (half && gpu.has_mma_f16_k16) || (brain && gpu.has_mma_bf16);
+  bool k8 = (half && gpu.has_mma_f16_k8) || (brain && gpu.has_mma_bf16);
+  if (k16 && a[1] % 16 == 0)
+    return "m16n8k16";
+  if (k8 && a[1] % 8 == 0)
+    return "m16n8k8";
+  if (from == Elem::f32 && dot.text("precision") == "tf32" && gpu.has_mma_tf32 && a[1] % 4 == 0)
+    return a[1] % 8 == 0 ? "m16n8k8" : "m16n8k4";
+  return "fma";
+}
+
+int warps_for_dot(const Op &dot) {
+  int64_t results = dot.result()->type.elements();
+  if (results <= 1024)
+    return 2;
+  int warps = 4;
+  while (warps < max_warps && results / (32 * warps) > 64 && results > 8192)
+    warps *= 2;
+  return warps;
+}
+
+int warps_for_tile(int64_t elements) {
+  int warps = 1;
+  while (warps < 4 && elements / (32 * warps) > 4)
+    warps *= 2;
+  return warps;
+}
+
+// The number of warps that the largest tile asks for; dots count before everything else.
+int warps_for(Function &fn) {
+  int for_dots = 0, for_tiles = 1;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::dot_))
+      for_dots = std::max(for_dots, warps_for_dot(op));
+    bool memory = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (memory && op.operand(0)->type.is_tile())
+      for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
+  });
+  return for_dots ? for_dots : for_tiles;
+}
+
+// Divides the tile between `warps`, the longer side first, until a part is one instruction.
+std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &instruction) {
+  int64_t least_m = instruction.tensor_core ? instruction.m : 4;
+  int64_t least_n = instruction.tensor_core ? instruction.n : 8;
+  int64_t m = 1, n = 1;
+  while (m * n < warps) {
+    bool can_m = tile[0] / m >= 2 * least_m, can_n = tile[1] / n >= 2 * least_n;
+    bool prefer_m = tile[0] / m >= tile[1] / n;
+    if ((can_m && prefer_m) || !can_n)
+      m *= 2;
+    else
+      n *= 2;
+  }
+  return {m, n};
+}
+
+int64_t neighbours(const Op &dot, int operand) {
+  std::optional<int> axis = contiguous_axis(dot.operand(operand));
+  int64_t extent = dot.operand(operand)->type.shape[operand];
+  return axis == operand ? std::min<int64_t>(4, extent) : 1;
+}
+
+} // namespace
+
+void choose_dots(Function &fn, const Gpu &gpu) {
+  fn.warps = warps_for(fn);
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    op.set("instruction", instruction_for(op, gpu));
+    DotInstruction instruction = dot_instruction(op);
+    op.set("warps", divide(op.result()->type.shape, fn.warps, instruction));
+    if (!instruction.tensor_core)
+      op.set("vector", std::vector<int64_t>{neighbours(op, 0), neighbours(op, 1)});
+  });
+}
+
+} // namespace tritonc

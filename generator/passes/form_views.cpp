@@ -1,0 +1,44 @@
+// form_views: access memory through views wherever the pointers are affine.
+//
+//     %p = addptr ... : ptr<f16>[128,64]           %v = view %A, %offset, %lda, %one
+//     %a = load %p                           =>    %a = load %v
+//
+// A view is one scalar pointer, an offset and one stride per axis. It takes no registers per element,
+// and later passes read off it which axis is contiguous and how wide an access may be.
+//
+// Needs:   close_inductions, so that pointers that move through a loop are formulas.
+// Ensures: loads and stores of pointer tiles that are left are not affine (gathers, scatters).
+//
+// Tested by tests/passes/form_views_test.cpp.
+
+#include "passes/form_views.h"
+
+#include "analysis/affine.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+void form_views(Function &fn) {
+  std::vector<Op *> accesses;
+  for_each_op(*fn.body, [&](Op &op) {
+    bool access = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (access && op.operand(0)->type.is_tile() && op.operand(0)->type.is_pointer())
+      accesses.push_back(&op);
+  });
+  for (Op *access : accesses) {
+    std::optional<Affine> affine = affine_of(access->operand(0));
+    if (!affine || !affine->base)
+      continue;
+    const Type &pointers = access->operand(0)->type;
+    Builder builder = Builder::before(fn, access);
+    builder.set_location(access->location);
+    std::vector<Value *> operands = {const_cast<Value *>(affine->base), emit(builder, affine->offset)};
+    for (int d = 0; d < pointers.rank(); d++)
+      operands.push_back(pointers.shape[d] == 1 ? builder.i64(0) : emit(builder, affine->strides[d]));
+    Type type = Type::view(pointers.elem, pointers.shape);
+    access->operands[0] = builder.create(Opcode::view_, operands, {type})->result();
+  }
+}
+
+} // namespace tritonc

@@ -1,0 +1,262 @@
+// insert_barriers: make threads wait where they could see stale shared memory.
+//
+// A tile operation is one line of IR but many threads, and they do not finish together. An access
+// that conflicts with an earlier one needs a barrier in between:
+//
+//     shared_store %x, %s, %z                 shared_store %x, %s, %z
+//     %y = shared_load %s, %z           =>    barrier
+//                                             %y = shared_load %s, %z
+//
+// Two accesses conflict if one of them writes and their bytes overlap. Slots of a ring are told
+// apart: iteration t accesses slot (t + d) mod n, so two accesses in one iteration with different d
+// do not meet, and d becomes d - 1 when the loop goes round.
+//
+// Copies in the background (async_copy) are visible to nobody until the thread that started them has
+// waited for them, and to the others only after a barrier behind that wait. So such a write is kept
+// apart, with the number of groups committed after it; a wait turns those it covers into ordinary
+// writes of this thread, which the next barrier settles like any other.
+//
+// Method. Walk in program order with the set of accesses that no barrier has settled; before an
+// operation that conflicts with one of them, insert a barrier, which empties the set. Loops are walked
+// until what is pending at their end adds nothing to what was assumed at their start; that set only
+// grows and is finite, so this ends. Both ways through a branch are walked from the same start, and
+// what either leaves is pending after it. A barrier that went in before all of the loop was known may
+// have become superfluous: in the end each one is taken out again if no conflict appears without it.
+//
+// Needs:   allocate_shared.
+// Ensures: no two conflicting accesses are without a barrier between them; no barrier could go.
+// Limits:  compares whole slots, not elements: a thread that reads back only what it wrote itself
+//          still waits.
+//
+// Tested by tests/passes/insert_barriers_test.cpp.
+
+#include "passes/insert_barriers.h"
+
+#include "ir/builder.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// A slot of a ring: (counter + ahead) mod slots. Without a counter, `ahead` is the slot itself, as it
+// is before a loop starts counting from 0.
+struct Slot {
+  bool known = false;
+  const Value *counter = nullptr;
+  int64_t ahead = 0;
+
+  auto operator<=>(const Slot &) const = default;
+};
+
+struct Access {
+  const Op *buffer = nullptr; // its shared_alloc
+  Slot slot;
+  bool writes = false;
+  int groups_since = -1; // an async_copy not yet waited for: commits after it. Else -1.
+
+  auto operator<=>(const Access &) const = default;
+  bool in_background() const { return groups_since >= 0; }
+};
+
+constexpr int many_groups = 16; // no wait distinguishes more
+
+int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
+
+int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
+
+bool overlap(const Access &a, const Access &b) {
+  if (a.buffer == b.buffer) {
+    bool comparable = a.slot.known && b.slot.known && a.slot.counter == b.slot.counter;
+    return !comparable || modulo(a.slot.ahead - b.slot.ahead, slots_of(a.buffer)) == 0;
+  }
+  auto range = [](const Op *buffer) {
+    const Type &type = buffer->result()->type;
+    int64_t begin = buffer->integer("address");
+    return std::pair(begin, begin + type.elements() * bytes_of(type.elem));
+  };
+  auto [a_begin, a_end] = range(a.buffer);
+  auto [b_begin, b_end] = range(b.buffer);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+using Pending = std::set<Access>;
+
+Slot slot_of(const Value *value) {
+  int64_t ahead = 0;
+  if (value->op && value->op->is(Opcode::ring_slot_)) {
+    ahead = value->op->integer("ahead");
+    value = value->op->operand(0);
+  }
+  if (std::optional<int64_t> constant = constant_of(value))
+    return {true, nullptr, *constant + ahead};
+  return {true, value, ahead};
+}
+
+// The access that `op` makes, if it makes one.
+std::optional<Access> access_of(const Op &op) {
+  switch (op.code) {
+  case Opcode::shared_load_:
+    return Access{op.operand(0)->op, slot_of(op.operand(1)), false};
+  case Opcode::shared_store_:
+    return Access{op.operand(1)->op, slot_of(op.operand(2)), true};
+  case Opcode::async_copy_:
+    return Access{op.operand(1)->op, slot_of(op.operand(2)), true, 0};
+  default:
+    return std::nullopt;
+  }
+}
+
+struct State {
+  Function &fn;
+  bool inserting = true;          // else conflicts are only found
+  bool conflict_found = false;
+  std::vector<Op *> inserted = {};
+
+  // Calls `change` on every access; the results are the new set.
+  template <typename Change> static Pending map(const Pending &pending, Change change) {
+    Pending result;
+    for (Access access : pending) {
+      change(access);
+      result.insert(access);
+    }
+    return result;
+  }
+
+  static void barrier(Pending &pending) {
+    std::erase_if(pending, [](const Access &access) { return !access.in_background(); });
+  }
+
+  static Pending commit(const Pending &pending) {
+    return map(pending, [](Access &access) {
+      if (access.in_background())
+        access.groups_since = std::min(access.groups_since + 1, many_groups);
+    });
+  }
+
+  // Of the groups committed, all but the last `still_pending` have landed.
+  static Pending wait(const Pending &pending, int64_t still_pending) {
+    return map(pending, [&](Access &access) {
+      if (access.groups_since > still_pending)
+        access.groups_since = -1;
+    });
+  }
+
+  // Slots before the loop, seen from its first iteration (counter 0).
+  static Pending enter(const Pending &pending, const Value *counter) {
+    return map(pending, [&](Access &access) {
+      if (access.slot.known && !access.slot.counter)
+        access.slot = {true, counter, modulo(access.slot.ahead, slots_of(access.buffer))};
+    });
+  }
+
+  // Slots of this iteration, seen from the next.
+  static Pending go_round(const Pending &pending, const Value *counter) {
+    return map(pending, [&](Access &access) {
+      if (access.slot.known && access.slot.counter == counter)
+        access.slot.ahead = modulo(access.slot.ahead - 1, slots_of(access.buffer));
+    });
+  }
+
+  static Pending leave(const Pending &pending, const Value *counter) {
+    return map(pending, [&](Access &access) {
+      if (access.slot.known && access.slot.counter == counter)
+        access.slot = {};
+    });
+  }
+
+  static bool merge(Pending &into, const Pending &from) {
+    size_t before = into.size();
+    into.insert(from.begin(), from.end());
+    return into.size() != before;
+  }
+
+  Pending walk_for(Op &op, const Pending &before) {
+    const Value *counter = op.blocks[0]->arguments[0];
+    Pending start = enter(before, counter), end;
+    do {
+      end = walk(*op.blocks[0], start);
+    } while (merge(start, go_round(end, counter)));
+    // No iteration at all is possible too.
+    Pending after = leave(end, counter);
+    merge(after, before);
+    return after;
+  }
+
+  Pending walk_while(Op &op, const Pending &before) {
+    Pending start = before, tested;
+    do {
+      tested = walk(*op.blocks[0], start);
+    } while (merge(start, walk(*op.blocks[1], tested)));
+    return tested;
+  }
+
+  Pending walk_if(Op &op, const Pending &before) {
+    Pending after = walk(*op.blocks[0], before);
+    merge(after, walk(*op.blocks[1], before));
+    return after;
+  }
+
+  // Inserts the barriers that `block` needs when it starts with `pending`, and returns what is
+  // pending at its end.
+  Pending walk(Block &block, Pending pending) {
+    for (size_t i = 0; i < block.ops.size(); i++) {
+      Op &op = *block.ops[i];
+      if (op.is(Opcode::for_loop_)) {
+        pending = walk_for(op, pending);
+      } else if (op.is(Opcode::while_loop_)) {
+        pending = walk_while(op, pending);
+      } else if (op.is(Opcode::if_else_)) {
+        pending = walk_if(op, pending);
+      } else if (op.is(Opcode::barrier_)) {
+        barrier(pending);
+      } else if (op.is(Opcode::async_commit_)) {
+        pending = commit(pending);
+      } else if (op.is(Opcode::async_wait_)) {
+        pending = wait(pending, op.integer("pending"));
+      } else if (std::optional<Access> access = access_of(op)) {
+        bool conflict = std::any_of(pending.begin(), pending.end(), [&](const Access &earlier) {
+          return (earlier.writes || access->writes) && !earlier.in_background() &&
+                 overlap(earlier, *access);
+        });
+        conflict_found |= conflict;
+        if (conflict && inserting) {
+          inserted.push_back(Builder(fn, &block, i).create(Opcode::barrier_, {}));
+          barrier(pending);
+          i++;
+        }
+        pending.insert(*access);
+      }
+    }
+    return pending;
+  }
+
+  bool has_conflict() {
+    inserting = conflict_found = false;
+    walk(*fn.body, {});
+    return conflict_found;
+  }
+
+  void remove_superfluous() {
+    for (Op *barrier : inserted) {
+      Block *block = barrier->parent;
+      size_t at = block->position_of(barrier);
+      erase(barrier);
+      if (has_conflict())
+        block->ops.insert(block->ops.begin() + at, barrier);
+    }
+  }
+};
+
+} // namespace
+
+void insert_barriers(Function &fn) {
+  State state{fn, true, false, {}};
+  state.walk(*fn.body, {});
+  state.remove_superfluous();
+}
+
+} // namespace tritonc

@@ -1,0 +1,81 @@
+// lower_conversions: turn convert_layout into a store to and a load from shared memory.
+//
+//     %y = convert_layout %x : f16[64,64] #1     =>    %s = shared_alloc : shared<f16>[1,64,64]
+//                                                      shared_store %x, %s, %zero
+//                                                      %y = shared_load %s, %zero : f16[64,64] #1
+//
+// The buffer is swizzled like an operand of a dot, with the axis side by side along which the reader
+// wants vectors. i1 travels as i8.
+//
+// Needs:   assign_layouts.
+// Ensures: no convert_layout is left.
+// Limits:  conversions that could be done by shuffles within a warp take this way too.
+//
+// Tested by tests/passes/lower_conversions_test.cpp.
+
+#include "passes/lower_conversions.h"
+
+#include "analysis/layouts.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// The axis along which neighbouring registers of a thread are neighbours.
+int register_axis(const LinearLayout &layout) {
+  for (int axis = int(layout.shape.size()); axis-- > 0;)
+    if (std::count(layout.reg.begin(), layout.reg.end(), 1u << axis_shift(layout.shape, axis)) &&
+        layout.shape[axis] > 1)
+      return axis;
+  return int(layout.shape.size()) - 1;
+}
+
+void lower(Function &fn, Op *op) {
+  Builder builder = Builder::before(fn, op);
+  builder.set_location(op->location);
+  Value *value = op->operand(0);
+  Type result = op->result()->type;
+  bool is_bool = result.elem == Elem::i1;
+  if (is_bool)
+    value = builder.cast(value, Elem::i8, true);
+  Type moved = result.with_elem(value->type.elem);
+
+  Shape shape = result.shape;
+  LinearLayout layout =
+      swizzled_layout(shape, register_axis(*result.layout), bytes_of(moved.elem));
+  std::vector<int64_t> identity(shape.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  shape.insert(shape.begin(), 1);
+  Type type = Type::shared(moved.elem, shape).with_layout(std::move(layout));
+  Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
+  builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
+  Op *load = builder.create(Opcode::shared_load_, {buffer, builder.i32(0)}, {moved});
+  load->set("origin", std::vector<int64_t>(identity.size(), 0));
+  load->set("perm", std::move(identity));
+
+  Value *loaded = load->result();
+  if (is_bool)
+    loaded = builder.cast(loaded, Elem::i1, true);
+  replace_uses(*fn.body, op->result(), loaded);
+  erase(op);
+}
+
+} // namespace
+
+void lower_conversions(Function &fn) {
+  std::vector<Op *> conversions;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::convert_layout_))
+      conversions.push_back(&op);
+  });
+  for (Op *op : conversions)
+    lower(fn, op);
+}
+
+} // namespace tritonc

@@ -1,0 +1,77 @@
+// The pipeline: tile IR as translated from the source in, tile IR that `lower/` can translate
+// operation by operation out.
+//
+// This is the only place that knows the order of the passes, and the order is the order of the
+// lines. Each paragraph says what it is for; the lines between them say what holds from there on.
+
+#include "passes/pipeline.h"
+
+#include "passes/allocate_shared.h"
+#include "passes/assign_layouts.h"
+#include "passes/choose_dots.h"
+#include "passes/choose_residency.h"
+#include "passes/close_inductions.h"
+#include "passes/count_loops.h"
+#include "passes/form_views.h"
+#include "passes/fuse_dots.h"
+#include "passes/insert_barriers.h"
+#include "passes/lower_conversions.h"
+#include "passes/pipeline_loops.h"
+#include "passes/remove_dead_code.h"
+#include "passes/slice_dots.h"
+#include "passes/stage_operands.h"
+#include "passes/unrotate_loops.h"
+
+namespace tritonc {
+
+void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe) {
+  PassRunner run(fn, observe);
+
+  // Bring loops to one form: counted, no hand-made prefetching, nothing carried around that is a
+  // formula of the counter. unrotate_loops compares conditions, so it comes before count_loops,
+  // which replaces them by a number of trips.
+  run("unrotate_loops", unrotate_loops);
+  run("count_loops", count_loops);
+  run("close_inductions", close_inductions);
+  run("fuse_dots", fuse_dots);
+  run("form_views", form_views);
+  run("remove_dead_code", remove_dead_code);
+
+  // From here on: every access that has an affine form goes through a view, and loops carry only
+  // what really depends on the iteration before.
+
+  // Choose the instruction for every contraction and with it the number of warps; then bring the
+  // operands through shared memory, copied ahead of their use where the GPU can. pipeline_loops moves
+  // loads that have no other use, so the transpositions that stage_operands has folded away must go
+  // before it.
+  run("choose_dots", choose_dots, gpu);
+  run("stage_operands", stage_operands);
+  run("remove_dead_code", remove_dead_code);
+  run("pipeline_loops", pipeline_loops, gpu);
+  run("slice_dots", slice_dots);
+  run("remove_dead_code", remove_dead_code);
+
+  // Decide which thread holds which element. lower_conversions turns the places where producer and
+  // consumer disagree into trips through shared memory, so it must come before allocate_shared.
+  run("assign_layouts", assign_layouts);
+  run("remove_dead_code", remove_dead_code);
+  run("lower_conversions", lower_conversions);
+
+  // From here on: every tile has a layout, and no pass adds an access to shared memory.
+
+  // Give shared memory addresses, then make using it safe.
+  run("allocate_shared", allocate_shared);
+  run("insert_barriers", insert_barriers);
+
+  // Divide the registers of a multiprocessor, now that it is known what else limits its programs.
+  run("choose_residency", choose_residency, gpu);
+}
+
+std::vector<std::string_view> pass_names() {
+  return {"unrotate_loops", "count_loops",    "close_inductions", "fuse_dots",
+          "form_views",     "remove_dead_code", "choose_dots",    "stage_operands",
+          "pipeline_loops", "slice_dots",     "assign_layouts",   "lower_conversions",
+          "allocate_shared", "insert_barriers", "choose_residency"};
+}
+
+} // namespace tritonc

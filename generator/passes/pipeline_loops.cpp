@@ -1,0 +1,189 @@
+// pipeline_loops: copy what a loop needs from global memory several iterations ahead.
+//
+//     for_loop %n, %c {                             async_copy view(0), %s, slot 0, if 0 < n
+//       (%t, %acc)                                  async_commit
+//       %v = view %A, formula of %t                 for_loop %n, %c {
+//       %a = load %v                                  (%t, %acc)
+//       shared_store %a, %s, slot 0                   async_wait {pending = 0}
+//       %f = shared_load %s, slot 0             =>    async_copy view(t+1), %s, slot (t+1) mod 2, if t+1 < n
+//       %d = dot %f, ...                              async_commit
+//       yield %d                                      %f = shared_load %s, slot t mod 2
+//     }                                               %d = dot %f, ...
+//                                                     yield %d
+//                                                   }
+//                                                   async_wait {pending = 0}
+//
+// (two slots here). The copies go to shared memory without passing through registers, and the loop
+// waits only for those that it started slots - 1 iterations ago.
+//
+// Slots. As many as fit half of the GPU's shared memory, so that two programs can share a
+// multiprocessor, but at least 2 and at most 4; where even 2 don't fit, the loop stays as it is.
+//
+// Needs:   stage_operands; loops whose addresses are formulas of the counter (close_inductions).
+// Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
+//          to it), and read only after the wait that covers its copy.
+// Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; the load may
+//          be masked, with zero where the mask is off; loads that feed anything but the dot stay.
+//
+// Tested by tests/passes/pipeline_loops_test.cpp.
+
+#include "passes/pipeline_loops.h"
+
+#include "analysis/memory_access.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int max_slots = 4;
+constexpr int least_copy_bytes = 4;
+constexpr int widest_copy_bytes = 16;
+
+// A load whose tile goes to shared memory and nowhere else.
+struct Candidate {
+  Op *load, *store;
+  Value *buffer;
+  int vector;
+
+  int64_t bytes() const {
+    const Type &type = buffer->type;
+    return type.elements() / type.shape[0] * bytes_of(type.elem);
+  }
+};
+
+struct State {
+  Function &fn;
+  Op &loop;
+  const Gpu &gpu;
+  Block &body() { return *loop.blocks[0]; }
+  Value *counter() { return body().arguments[0]; }
+
+  std::optional<Candidate> candidate(Op *store) {
+    if (!store->is(Opcode::shared_store_))
+      return std::nullopt;
+    Op *load = store->operand(0)->op;
+    if (!load || !load->is(Opcode::load_) || load->parent != &body() ||
+        count_uses(*fn.body, load->result()) != 1)
+      return std::nullopt;
+    Value *mask = load->operand_or_null(1), *other = load->operand_or_null(2);
+    std::set<const Value *> given = {counter()};
+    bool movable = load->operand(0)->type.is_view() &&
+                   can_clone(load->operand(0), &body(), given) &&
+                   (!mask || can_clone(mask, &body(), given)) && (!other || is_zero(other));
+    if (!movable)
+      return std::nullopt;
+    int bytes = bytes_of(load->result()->type.elem);
+    int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);
+    // Elements that are side by side in global memory must be so in the buffer, in whole chunks.
+    if (vector * bytes < least_copy_bytes)
+      return std::nullopt;
+    return Candidate{load, store, store->operand(1), vector};
+  }
+
+  // The counter of the iteration `ahead` of the present one, and whether there is one.
+  struct Iteration {
+    Value *counter, *exists;
+  };
+  Iteration iteration(Builder &builder, Value *from, int64_t ahead) {
+    Value *counter = builder.i32(ahead);
+    if (from)
+      counter = builder.add(from, counter);
+    return {counter, builder.cmp("lt", counter, loop.operand(0))};
+  }
+
+  Value *slot(Builder &builder, Value *counter, int64_t ahead, int64_t slots) {
+    Op *op = builder.create(Opcode::ring_slot_, {counter}, {Type::scalar(Elem::i32)});
+    op->set("ahead", ahead);
+    op->set("slots", slots);
+    return op->result();
+  }
+
+  // Starts the copies for iteration `ahead` after `from` (null: after the loop's start).
+  void start_copies(Builder &builder, const std::vector<Candidate> &candidates, Value *from,
+                    int64_t ahead, int64_t slots) {
+    Iteration then = iteration(builder, from, ahead);
+    Value *into = from ? slot(builder, from, ahead, slots) : slot(builder, then.counter, 0, slots);
+    for (const Candidate &candidate : candidates) {
+      builder.set_location(candidate.load->location);
+      Copies copies = {{counter(), then.counter}};
+      Value *view = clone_computation(builder, candidate.load->operand(0), &body(), copies);
+      std::vector<Value *> operands = {view, candidate.buffer, into, then.exists};
+      if (Value *mask = candidate.load->operand_or_null(1))
+        operands.push_back(clone_computation(builder, mask, &body(), copies));
+      Op *copy = builder.create(Opcode::async_copy_, operands);
+      copy->set("vector", int64_t(candidate.vector));
+    }
+    builder.create(Opcode::async_commit_, {});
+  }
+
+  void wait(Builder &builder, int64_t pending) {
+    builder.create(Opcode::async_wait_, {})->set("pending", pending);
+  }
+
+  // The buffer gets `slots` slots and lives outside of the loop.
+  void widen(const Candidate &candidate, int64_t slots) {
+    Op *alloc = candidate.buffer->op;
+    alloc->result()->type.shape[0] = slots;
+    erase(alloc);
+    alloc->parent = loop.parent;
+    loop.parent->ops.insert(loop.parent->ops.begin() + loop.parent->position_of(&loop), alloc);
+  }
+
+  // Readers use the slot of the iteration; the load through registers goes.
+  void read_from(const Candidate &candidate, Value *now) {
+    for (Op *user : users_of(body(), candidate.buffer))
+      if (user->is(Opcode::shared_load_))
+        user->operands[1] = now;
+    erase(candidate.store);
+    erase(candidate.load);
+  }
+
+  void run() {
+    std::vector<Candidate> candidates;
+    int64_t bytes = 0;
+    for (Op *op : body().ops)
+      if (std::optional<Candidate> found = candidate(op)) {
+        candidates.push_back(*found);
+        bytes += found->bytes();
+      }
+    if (candidates.empty() || 2 * bytes > gpu.max_shared_bytes)
+      return;
+    int64_t slots = std::clamp<int64_t>(gpu.max_shared_bytes / 2 / bytes, 2, max_slots);
+
+    for (const Candidate &candidate : candidates)
+      widen(candidate, slots);
+    Builder before = Builder::before(fn, &loop);
+    for (int64_t ahead = 0; ahead < slots - 1; ahead++)
+      start_copies(before, candidates, nullptr, ahead, slots);
+    Builder top(fn, &body(), 0);
+    wait(top, slots - 2);
+    start_copies(top, candidates, counter(), slots - 1, slots);
+    Value *now = slot(top, counter(), 0, slots);
+    for (const Candidate &candidate : candidates)
+      read_from(candidate, now);
+    // The copies of iterations that don't exist write zeros; nobody may reuse their slots before.
+    Builder behind = Builder::after(fn, &loop);
+    wait(behind, 0);
+  }
+};
+
+} // namespace
+
+void pipeline_loops(Function &fn, const Gpu &gpu) {
+  if (!gpu.has_cp_async)
+    return;
+  std::vector<Op *> loops;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::for_loop_))
+      loops.push_back(&op);
+  });
+  for (Op *loop : loops)
+    State{fn, *loop, gpu}.run();
+}
+
+} // namespace tritonc

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ir/ir.h"
+#include "target/gpu.h"
+
+namespace tritonc {
+
+/// Copies what a loop iteration needs from memory several iterations ahead.
+void pipeline_loops(ir::Function &fn, const Gpu &gpu);
+
+} // namespace tritonc
