@@ -1,0 +1,175 @@
+// How compiled kernels are described to the runtime: plain constant data.
+//
+// The generator writes these structs, into an object file or as initialisers in a header, and the
+// runtime reads them. They hold everything that a launch needs beyond its arguments: the code for
+// each GPU, what the arguments must satisfy, and how the grid follows from them. Changing any of
+// this changes `abi_version`, which is part of every link symbol, so that parts of different age
+// don't link.
+
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tritonc {
+inline namespace v1 {
+
+/// What the GPU's assembler reported of one variant on one GPU.
+struct image_info {
+  const char *gpu;                  // "sm_90a"
+  std::int32_t threads;             // per block
+  std::int32_t registers;           // per thread
+  std::int32_t shared_bytes;        // per block, said at the launch
+  std::int32_t static_shared_bytes; // per block, built in
+  std::int32_t spill_stores;        // bytes; 0 unless registers ran out
+  std::int32_t spill_loads;
+  std::int32_t stack_bytes;
+  std::int32_t cubin_bytes; // of the code before compression
+};
+
+namespace abi {
+
+inline constexpr std::uint32_t abi_version = 1;
+
+// ---- images ----
+
+/// What precedes the bytes of an image, so that damage is found before the driver, which crashes or
+/// hangs on some of it, sees them. 64 bytes: the image itself stays aligned.
+struct image_header {
+  char magic[8]; // "TritonC\n"
+  std::uint32_t version;
+  std::uint32_t reserved;
+  std::uint64_t length;   // of the bytes that follow
+  std::uint64_t checksum; // of the bytes that follow
+  char padding[32];       // zero
+};
+static_assert(sizeof(image_header) == 64, "the image behind it is aligned to 64");
+
+inline constexpr char image_magic[8] = {'T', 'r', 'i', 't', 'o', 'n', 'C', '\n'};
+inline constexpr std::uint32_t image_version = 1;
+
+/// Finds accidental damage (not malice), eight bytes at a time: some 10 microseconds for 40 KB.
+/// Each step is a bijection of the state, so no single damaged word goes unseen.
+inline std::uint64_t checksum(const char *bytes, std::size_t length) noexcept {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u; // 2^64 divided by the golden ratio
+  std::uint64_t state = length * odd;
+  auto step = [&](std::uint64_t word) {
+    state = (state ^ word) * odd;
+    state ^= state >> 29;
+  };
+  for (; length >= 8; bytes += 8, length -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    step(word);
+  }
+  std::uint64_t rest = 0;
+  std::memcpy(&rest, bytes, length);
+  step(rest);
+  step(0);
+  return state;
+}
+
+/// What changes when an image is first used. Zero before that.
+struct image_state {
+  std::atomic<void *> kernel;         // the driver's handle, good on all devices
+  std::atomic<std::uint64_t> devices; // bit i: device i allows this much shared memory
+};
+
+/// The code of one variant for one GPU.
+struct image {
+  const char *bytes; // an image_header and what it announces
+  std::uint64_t size;
+  image_state *state;
+  std::int32_t sm;     // 90
+  std::int32_t suffix; // 'a', 'f' or 0
+};
+
+// ---- launch plans ----
+
+/// An expression over the arguments in postfix form, as a sequence of words. Each result and each
+/// intermediate is a 64-bit integer; `/` and `%` round towards zero, as in C.
+enum class op : std::int64_t {
+  end,       // the one value left is the result
+  constant,  // pushes the next word
+  parameter, // pushes the argument whose index is the next word
+  neg,
+  logical_not,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  ceil_div, // rounds up
+  min,
+  max,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logical_and, // 0 and an operand that cannot be computed is 0
+  logical_or,  // 1 or an operand that cannot be computed is 1
+};
+
+/// The most values that an expression may hold at once; the generator refuses deeper ones.
+inline constexpr int max_stack = 32;
+
+struct requirement {
+  const std::int64_t *condition;
+  const char *text; // as a person would write it: "M % 128 == 0"
+};
+
+enum class parameter_kind : std::uint8_t { pointer, u8, i8, u16, i16, u32, i32, u64, i64, other };
+
+struct parameter {
+  const char *name;
+  std::uint32_t offset;  // in the struct of arguments
+  std::uint32_t aligned; // of pointers: what the code relies on
+  parameter_kind kind;
+  bool nullable;
+  char padding[6];
+};
+
+/// The most parameters that a kernel may have; the generator refuses more.
+inline constexpr int max_parameters = 256;
+
+// ---- kernels ----
+
+struct variant {
+  const char *entry;           // the kernel's symbol in its images
+  const std::int64_t *grid[3]; // all null: the caller says the grid; null after the first: 1
+  const requirement *requirements;
+  const parameter *parameters;
+  const image *images;
+  const image_info *infos; // as many as images, in the same order
+  std::uint32_t requirement_count;
+  std::uint32_t image_count;
+};
+
+/// The variants behind one C++ type, in their order of preference.
+struct kernel {
+  std::uint32_t version; // abi_version
+  std::uint32_t parameter_count;
+  const char *name; // "gemm::dot<half, N, T>"
+  const char *gpus; // "sm_80, sm_90a"
+  const variant *variants;
+  const std::int32_t *choices; // variant i has choices[i * axis_count ...]
+  std::uint32_t variant_count;
+  std::uint32_t axis_count;
+};
+
+/// In a generated header: whether a combination of template arguments was compiled.
+struct not_compiled {
+  static constexpr bool is_compiled = false;
+  static const kernel &get() noexcept; // never defined: the header's static_assert speaks first
+};
+struct compiled {
+  static constexpr bool is_compiled = true;
+};
+
+} // namespace abi
+} // namespace v1
+} // namespace tritonc

@@ -1,0 +1,126 @@
+// half, bfloat16, float8_e4m3, float8_e5m2: how a kernel's narrow numbers look in the host's
+// memory.
+//
+// Storage, not arithmetic: sixteen or eight bits with explicit conversions from and to float.
+// Widening is exact. Narrowing rounds to nearest, ties to even, as the GPU does; what is too large
+// becomes infinity, in float8_e4m3, which has none, the largest number (448).
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace tritonc {
+inline namespace v1 {
+
+namespace detail {
+
+template <typename To, typename From> To bits_as(From from) noexcept {
+  static_assert(sizeof(To) == sizeof(From), "same size");
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+/// A binary format by the widths of its fields. Without infinity the top exponent holds numbers
+/// too, and all ones is the only NaN.
+template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct format {
+  static constexpr int bias = (1 << (ExponentBits - 1)) - 1;
+  static constexpr int sign_shift = ExponentBits + MantissaBits;
+  static constexpr std::uint32_t top_exponent = ((1u << ExponentBits) - 1) << MantissaBits;
+  static constexpr std::uint32_t all_ones = (1u << sign_shift) - 1;
+  static constexpr std::uint32_t nan =
+      HasInfinity ? top_exponent | 1u << (MantissaBits - 1) : all_ones;
+  static constexpr std::uint32_t largest = (HasInfinity ? top_exponent : all_ones) - 1;
+  static constexpr std::uint32_t overflow = HasInfinity ? top_exponent : largest;
+
+  /// `value` divided by 2^shift, rounded to the nearest, ties to even.
+  static std::uint32_t rounded(std::uint32_t value, int shift) noexcept {
+    if (shift > 25)
+      return 0; // less than half of the last place
+    std::uint32_t odd = (value >> shift) & 1;
+    return (value + (1u << (shift - 1)) - 1 + odd) >> shift;
+  }
+
+  static std::uint32_t narrowed(float number) noexcept {
+    std::uint32_t bits = bits_as<std::uint32_t>(number);
+    std::uint32_t sign = bits >> 31 << sign_shift;
+    std::uint32_t magnitude = bits & 0x7fffffff;
+    if (magnitude > 0x7f800000)
+      return sign | nan;
+    if (magnitude == 0x7f800000)
+      return sign | overflow;
+    int exponent = int(magnitude >> 23) - 127 + bias;
+    std::uint32_t result;
+    if (exponent >= 1)
+      result = rounded((std::uint32_t(exponent) << 23) | (magnitude & 0x7fffff), 23 - MantissaBits);
+    else if (magnitude < 0x00800000 && bias != 127)
+      result = 0; // float's own subnormals lie far below the other formats
+    else if (magnitude < 0x00800000)
+      result = rounded(magnitude, 23 - MantissaBits);
+    else
+      result = rounded((magnitude & 0x7fffff) | 0x800000, 24 - MantissaBits - exponent);
+    return sign | (result > largest ? overflow : result);
+  }
+
+  static float widened(std::uint32_t bits) noexcept {
+    std::uint32_t sign = bits >> sign_shift << 31;
+    std::uint32_t magnitude = bits & all_ones;
+    if (HasInfinity ? magnitude > top_exponent : magnitude == all_ones)
+      return bits_as<float>(sign | 0x7fc00000 | (magnitude << (23 - MantissaBits) & 0x3fffff));
+    if (HasInfinity && magnitude == top_exponent)
+      return bits_as<float>(sign | 0x7f800000);
+    if (magnitude >> MantissaBits != 0) // move the fields to where float has them
+      return bits_as<float>(
+          sign | ((magnitude << (23 - MantissaBits)) + (std::uint32_t(127 - bias) << 23)));
+    float last_place = bits_as<float>(std::uint32_t(128 - bias - MantissaBits) << 23);
+    return bits_as<float>(sign | bits_as<std::uint32_t>(float(magnitude) * last_place));
+  }
+};
+
+} // namespace detail
+
+/// IEEE binary16; bit for bit CUDA's __half.
+struct half {
+  std::uint16_t bits;
+
+  half() = default;
+  explicit half(float number) noexcept
+      : bits(std::uint16_t(detail::format<5, 10>::narrowed(number))) {}
+  explicit operator float() const noexcept { return detail::format<5, 10>::widened(bits); }
+};
+
+/// The upper half of a float; bit for bit CUDA's __nv_bfloat16.
+struct bfloat16 {
+  std::uint16_t bits;
+
+  bfloat16() = default;
+  explicit bfloat16(float number) noexcept
+      : bits(std::uint16_t(detail::format<8, 7>::narrowed(number))) {}
+  explicit operator float() const noexcept {
+    return detail::bits_as<float>(std::uint32_t(bits) << 16);
+  }
+};
+
+/// Four bits of exponent, three of mantissa, no infinity; bit for bit CUDA's __nv_fp8_e4m3.
+struct float8_e4m3 {
+  std::uint8_t bits;
+
+  float8_e4m3() = default;
+  explicit float8_e4m3(float number) noexcept
+      : bits(std::uint8_t(detail::format<4, 3, false>::narrowed(number))) {}
+  explicit operator float() const noexcept { return detail::format<4, 3, false>::widened(bits); }
+};
+
+/// The upper half of a half; bit for bit CUDA's __nv_fp8_e5m2.
+struct float8_e5m2 {
+  std::uint8_t bits;
+
+  float8_e5m2() = default;
+  explicit float8_e5m2(float number) noexcept
+      : bits(std::uint8_t(detail::format<5, 2>::narrowed(number))) {}
+  explicit operator float() const noexcept { return detail::format<5, 2>::widened(bits); }
+};
+
+} // namespace v1
+} // namespace tritonc

@@ -1,0 +1,106 @@
+// On which device a launch will run, and what we need to know of it.
+
+#include "context.h"
+
+#include <atomic>
+
+namespace tritonc::v1::cuda {
+
+namespace {
+
+/// Facts never change, so each device is asked once; two threads that ask at the same time store
+/// the same. Zero: not asked yet. Devices beyond the table are asked every time.
+constexpr int remembered_devices = 64;
+std::atomic<std::uint64_t> remembered[remembered_devices];
+
+Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
+  facts.device = device;
+  bool has_place = device >= 0 && device < remembered_devices;
+  if (has_place) {
+    if (std::uint64_t packed = remembered[device].load(std::memory_order_relaxed)) {
+      facts.sm = int(packed >> 32);
+      facts.multiprocessors = int(packed & 0xffffffff);
+      return success;
+    }
+  }
+  int major = 0, minor = 0, multiprocessors = 0;
+  if (Result result = driver.cuDeviceGetAttribute(&major, capability_major, device))
+    return result;
+  if (Result result = driver.cuDeviceGetAttribute(&minor, capability_minor, device))
+    return result;
+  if (Result result = driver.cuDeviceGetAttribute(&multiprocessors, multiprocessor_count, device))
+    return result;
+  facts.sm = major * 10 + minor;
+  facts.multiprocessors = multiprocessors;
+  if (has_place)
+    remembered[device].store(std::uint64_t(facts.sm) << 32 | std::uint32_t(multiprocessors),
+                             std::memory_order_relaxed);
+  return success;
+}
+
+/// Retained once for the life of the process: releasing it would destroy what was allocated in it.
+std::atomic<Context> primary{nullptr};
+
+Result primary_context(const Driver &driver, Context &context) {
+  context = primary.load(std::memory_order_acquire);
+  if (context)
+    return success;
+  if (Result result = driver.cuDevicePrimaryCtxRetain(&context, 0))
+    return result;
+  primary.store(context, std::memory_order_release);
+  return success;
+}
+
+/// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and
+/// CU_STREAM_PER_THREAD.
+bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+
+} // namespace
+
+CurrentContext::~CurrentContext() {
+  Context popped;
+  if (pushed_)
+    driver_->cuCtxPopCurrent(&popped);
+}
+
+Result CurrentContext::push(Context context) {
+  Result result = driver_->cuCtxPushCurrent(context);
+  pushed_ = result == success;
+  return result;
+}
+
+Result CurrentContext::find_device(Stream stream, Device &device) {
+  Context current = nullptr;
+  if (Result result = driver_->cuCtxGetCurrent(&current))
+    return result;
+  Context wanted = current;
+  if (!is_default(stream) && driver_->cuStreamGetCtx(stream, &wanted) != success) {
+    // A stream of a green context has no plain context; but it has a device, and can be launched
+    // on.
+    wanted = current;
+    if (driver_->cuStreamGetDevice && driver_->cuStreamGetDevice(stream, &device) == success)
+      return success;
+  }
+  if (!wanted) {
+    if (Result result = primary_context(*driver_, wanted))
+      return result;
+  }
+  if (wanted != current) {
+    if (Result result = push(wanted))
+      return result;
+  }
+  return driver_->cuCtxGetDevice(&device);
+}
+
+status CurrentContext::enter(const Driver &driver, Stream stream,
+                             const abi::kernel *kernel) noexcept {
+  driver_ = &driver;
+  Device device = 0;
+  if (Result result = find_device(stream, device))
+    return failure(driver, result, kernel, "context");
+  if (Result result = read_facts(driver, device, facts_))
+    return failure(driver, result, kernel, "cuDeviceGetAttribute");
+  return {};
+}
+
+} // namespace tritonc::v1::cuda

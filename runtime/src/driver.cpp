@@ -1,0 +1,185 @@
+// Opens the driver at run time.
+//
+// A program must start and run on machines without a GPU, so nothing here is linked. The library is
+// never closed: it has threads and exit handlers of its own.
+
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace tritonc::v1::cuda {
+
+namespace {
+
+constexpr int oldest_version = 12000; // cuLibrary*, and the cubins of any toolkit that we accept
+
+using GetProcAddress = Result (*)(const char *, void **, int, std::uint64_t, int *);
+
+pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<const Driver *> opened{nullptr};
+std::atomic<Result> first_cause{success};
+
+// Under `opening`.
+Driver table;
+bool table_is_complete = false;
+status_code lasting_failure = status_code::ok;
+std::int32_t lasting_detail = 0;
+const char *lasting_subject = nullptr;
+
+class Lock {
+public:
+  Lock() { pthread_mutex_lock(&opening); }
+  ~Lock() { pthread_mutex_unlock(&opening); }
+  Lock(const Lock &) = delete;
+};
+
+void *open_library() {
+  // Not for programs with more rights than their user: they must not load what the user names.
+  if (const char *named = secure_getenv("TRITONC_DRIVER"); named && *named)
+    return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+  // One that is there already may be a profiler's or a debugger's stand-in: keep it.
+  if (void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
+    return library;
+  if (void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL))
+    return library;
+  return dlopen("libcuda.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+status lasting(status_code code, const char *subject, int detail) {
+  lasting_failure = code;
+  lasting_subject = subject;
+  lasting_detail = detail;
+  return {code, nullptr, subject, detail};
+}
+
+int version_of(void *library) {
+  auto get_version = reinterpret_cast<Result (*)(int *)>(dlsym(library, "cuDriverGetVersion"));
+  int version = 0;
+  if (!get_version || get_version(&version) != success)
+    return 0;
+  return version;
+}
+
+template <typename Function>
+bool resolve(GetProcAddress get, const char *name, int version, Function &function) {
+  void *address = nullptr;
+  int found = 0;
+  if (get(name, &address, version, 0, &found) != success || found != 0 || !address)
+    return false;
+  function = reinterpret_cast<Function>(address);
+  return true;
+}
+
+status fill_table() {
+  void *library = open_library();
+  if (!library)
+    return lasting(status_code::no_driver, nullptr, 0);
+  auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  int version = version_of(library);
+  if (!get || version < oldest_version)
+    return lasting(status_code::driver_too_old, nullptr, version);
+#define TRITONC_RESOLVE(name, since, parameters)                                                   \
+  if (!resolve(get, #name, since, table.name))                                                     \
+    return lasting(status_code::driver_too_old, #name, version);
+  TRITONC_REQUIRED_FUNCTIONS(TRITONC_RESOLVE)
+#undef TRITONC_RESOLVE
+#define TRITONC_RESOLVE(name, since, parameters) resolve(get, #name, since, table.name);
+  TRITONC_OPTIONAL_FUNCTIONS(TRITONC_RESOLVE)
+#undef TRITONC_RESOLVE
+  table.version = version;
+  table_is_complete = true;
+  return {};
+}
+
+/// Errors after which the context, and with it each later call, fails for good.
+bool is_sticky(Result result) {
+  switch (result) {
+  case 46:  // device unavailable
+  case 214: // uncorrectable ECC error
+  case 220: // uncorrectable NVLink error
+  case 226: // contained
+  case 700: // illegal address
+  case 702: // time limit
+  case 709: // context is destroyed
+  case 710: // assert
+  case 714: // hardware stack
+  case 715: // illegal instruction
+  case 716: // misaligned address
+  case 717: // invalid address space
+  case 718: // invalid program counter
+  case 719: // launch failed
+  case 721: // tensor memory leak
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+const Driver *open_driver(status &why) noexcept {
+  if (const Driver *driver = opened.load(std::memory_order_acquire))
+    return driver;
+  Lock lock;
+  if (const Driver *driver = opened.load(std::memory_order_acquire))
+    return driver;
+  if (lasting_failure != status_code::ok) {
+    why = {lasting_failure, nullptr, lasting_subject, lasting_detail};
+    return nullptr;
+  }
+  if (!table_is_complete) {
+    why = fill_table();
+    if (!why.ok())
+      return nullptr;
+  }
+  // A machine that is still starting may refuse now and agree later, so this isn't remembered.
+  if (Result result = table.cuInit(0)) {
+    why = failure(table, result, nullptr, "cuInit");
+    return nullptr;
+  }
+  int devices = 0;
+  if (Result result = table.cuDeviceGetCount(&devices); result != success || devices == 0) {
+    why =
+        failure(table, result == success ? Result(no_device) : result, nullptr, "cuDeviceGetCount");
+    return nullptr;
+  }
+  table.process = getpid();
+  opened.store(&table, std::memory_order_release);
+  return &table;
+}
+
+const Driver *opened_driver() noexcept { return opened.load(std::memory_order_acquire); }
+
+status failure(const Driver &driver, Result result, const abi::kernel *kernel,
+               const char *subject) noexcept {
+  if (is_sticky(result)) {
+    Result none = success;
+    if (!first_cause.compare_exchange_strong(none, result))
+      result = none;
+    return {status_code::device_lost, kernel, subject, result};
+  }
+  switch (result) {
+  case out_of_memory:
+    return {status_code::out_of_memory, kernel, subject, result};
+  case no_device:
+    return {status_code::no_device, kernel, subject, 0};
+  case no_binary_for_gpu:
+    return {status_code::no_image_for_device, kernel, subject, 0};
+  case unsupported_ptx_version:
+    return {status_code::driver_too_old, kernel, subject, driver.version};
+  case not_initialized:
+    if (driver.process != 0 && driver.process != getpid())
+      return {status_code::forked_child, kernel, subject, 0};
+    break;
+  default:
+    break;
+  }
+  return {status_code::cuda, kernel, subject, result};
+}
+
+} // namespace tritonc::v1::cuda

@@ -1,0 +1,112 @@
+// The CUDA driver's interface, as far as we use it, and how to reach it.
+//
+// The types are ours, with the driver's layout, so that building needs no cuda.h. Every function is
+// asked for by the version of its own interface, never by the toolkit's: a version above the
+// driver's is refused, and a struct must not change its layout under us.
+
+#pragma once
+
+#include <tritonc/runtime.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tritonc::v1::cuda {
+
+using Result = int;
+using Device = int;
+using Context = struct CUctx_st *;
+using Stream = ::CUstream_st *;
+using Library = struct CUlib_st *;
+using Kernel = struct CUkern_st *;
+using Function = struct CUfunc_st *;
+using Event = struct CUevent_st *;
+using Pointer = unsigned long long; // device memory
+
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  Stream stream;
+  const void *attributes;
+  unsigned attribute_count;
+};
+
+enum : Result {
+  success = 0,
+  out_of_memory = 2,
+  not_initialized = 3,
+  no_device = 100,
+  invalid_context = 201,
+  no_binary_for_gpu = 209,
+  unsupported_ptx_version = 222,
+  not_found = 500,
+};
+
+enum DeviceAttribute { multiprocessor_count = 16, capability_major = 75, capability_minor = 76 };
+enum FunctionAttribute { max_dynamic_shared_size = 8 };
+enum CaptureMode { capture_relaxed = 2 };
+
+/// Every function: name, version of its interface, parameters. The driver must have all of these.
+#define TRITONC_REQUIRED_FUNCTIONS(F)                                                              \
+  F(cuInit, 2000, (unsigned))                                                                      \
+  F(cuDriverGetVersion, 2020, (int *))                                                             \
+  F(cuGetErrorName, 6000, (Result, const char **))                                                 \
+  F(cuGetErrorString, 6000, (Result, const char **))                                               \
+  F(cuDeviceGetCount, 2000, (int *))                                                               \
+  F(cuDeviceGetAttribute, 2000, (int *, int, Device))                                              \
+  F(cuDevicePrimaryCtxRetain, 7000, (Context *, Device))                                           \
+  F(cuCtxGetCurrent, 4000, (Context *))                                                            \
+  F(cuCtxPushCurrent, 4000, (Context))                                                             \
+  F(cuCtxPopCurrent, 4000, (Context *))                                                            \
+  F(cuCtxGetDevice, 2000, (Device *))                                                              \
+  F(cuStreamGetCtx, 9020, (Stream, Context *))                                                     \
+  F(cuLibraryLoadData, 12000,                                                                      \
+    (Library *, const void *, int *, void **, unsigned, int *, void **, unsigned))                 \
+  F(cuLibraryUnload, 12000, (Library))                                                             \
+  F(cuLibraryGetKernel, 12000, (Kernel *, Library, const char *))                                  \
+  F(cuKernelGetFunction, 12000, (Function *, Kernel))                                              \
+  F(cuKernelSetAttribute, 12000, (int, int, Kernel, Device))                                       \
+  F(cuLaunchKernelEx, 11060, (const LaunchConfig *, Function, void **, void **))
+
+/// These may be missing: each use asks first.
+#define TRITONC_OPTIONAL_FUNCTIONS(F)                                                              \
+  F(cuStreamIsCapturing, 10000, (Stream, int *))                                                   \
+  F(cuThreadExchangeStreamCaptureMode, 10010, (int *))                                             \
+  F(cuStreamGetDevice, 12080, (Stream, Device *))                                                  \
+  F(cuFuncLoad, 12040, (Function))                                                                 \
+  F(cuDeviceGetName, 2000, (char *, int, Device))                                                  \
+  F(cuMemAlloc, 3020, (Pointer *, std::size_t))                                                    \
+  F(cuMemFree, 3020, (Pointer))                                                                    \
+  F(cuMemcpyHtoD, 3020, (Pointer, const void *, std::size_t))                                      \
+  F(cuMemcpyDtoH, 3020, (void *, Pointer, std::size_t))                                            \
+  F(cuMemsetD8, 3020, (Pointer, unsigned char, std::size_t))                                       \
+  F(cuStreamSynchronize, 2000, (Stream))                                                           \
+  F(cuEventCreate, 2000, (Event *, unsigned))                                                      \
+  F(cuEventDestroy, 4000, (Event))                                                                 \
+  F(cuEventRecord, 2000, (Event, Stream))                                                          \
+  F(cuEventSynchronize, 2000, (Event))                                                             \
+  F(cuEventElapsedTime, 2000, (float *, Event, Event))
+
+struct Driver {
+#define TRITONC_MEMBER(name, version, parameters) Result(*name) parameters = nullptr;
+  TRITONC_REQUIRED_FUNCTIONS(TRITONC_MEMBER)
+  TRITONC_OPTIONAL_FUNCTIONS(TRITONC_MEMBER)
+#undef TRITONC_MEMBER
+  int version = 0; // 12040 for CUDA 12.4
+  int process = 0; // the process that initialised it: a forked child cannot use it
+};
+
+/// The driver, opened and initialised; on failure null, and `why` says it. Cheap after the first
+/// success. That the library is missing or too old is remembered; other failures are tried again.
+const Driver *open_driver(status &why) noexcept;
+
+/// The driver if some thread has opened it already; else null.
+const Driver *opened_driver() noexcept;
+
+/// A failed call as a status. The first error that no context survives is kept, and reported for
+/// all that follow.
+status failure(const Driver &driver, Result result, const abi::kernel *kernel,
+               const char *subject) noexcept;
+
+} // namespace tritonc::v1::cuda

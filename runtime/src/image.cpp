@@ -1,0 +1,150 @@
+// The code of a variant: which image fits a device, whether it is whole, and loading it.
+
+#include "image.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace tritonc::v1::cuda {
+
+namespace {
+
+/// More than this, built in and dynamic together, must be asked for.
+constexpr int shared_bytes_for_all = 48 * 1024;
+
+/// Higher is better; 0: cannot run.
+int fitness(const abi::image &image, int device_sm) {
+  if (image.suffix == 'a')
+    return image.sm == device_sm ? 1000 : 0;
+  bool same_major = image.sm / 10 == device_sm / 10;
+  if (!same_major || image.sm > device_sm)
+    return 0;
+  return 10 + 2 * (image.sm % 10) + (image.suffix == 'f');
+}
+
+bool is_whole(const abi::image &image) {
+  abi::image_header header;
+  if (image.size < sizeof header)
+    return false;
+  std::memcpy(&header, image.bytes, sizeof header);
+  return std::memcmp(header.magic, abi::image_magic, sizeof header.magic) == 0 &&
+         header.version == abi::image_version && header.length == image.size - sizeof header &&
+         header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
+}
+
+/// Loading is forbidden while a graph is captured, on this thread or, in the strictest mode, on
+/// any, unless the thread says that it knows. Drivers from 12.3 allow it then.
+class CaptureAllowed {
+public:
+  explicit CaptureAllowed(const Driver &driver) : driver_(driver) {
+    usable_ = driver.version >= 12030 && driver.cuThreadExchangeStreamCaptureMode &&
+              driver.cuThreadExchangeStreamCaptureMode(&mode_) == success;
+  }
+  ~CaptureAllowed() {
+    if (usable_)
+      driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  CaptureAllowed(const CaptureAllowed &) = delete;
+
+  bool usable() const { return usable_; }
+
+private:
+  const Driver &driver_;
+  int mode_ = capture_relaxed;
+  bool usable_ = false;
+};
+
+bool is_capturing(const Driver &driver, Stream stream) {
+  int capturing = 0;
+  // An error means: another stream of the context captures, and the default stream would break it.
+  return driver.cuStreamIsCapturing &&
+         (driver.cuStreamIsCapturing(stream, &capturing) != success || capturing != 0);
+}
+
+// Unloading is for failed loads only. Libraries live as long as the process: other threads may be
+// launching when it ends.
+Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {
+  const char *code = image.bytes + sizeof(abi::image_header);
+  int stays_in_place = 1; // CU_LIBRARY_BINARY_IS_PRESERVED: the driver need not copy it
+  void *yes = reinterpret_cast<void *>(1);
+  Library library = nullptr;
+  if (Result result =
+          driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place, &yes, 1))
+    return result;
+  Result result = driver.cuLibraryGetKernel(&handle, library, entry);
+  if (result != success)
+    driver.cuLibraryUnload(library);
+  return result;
+}
+
+const image_info &info_of(const abi::variant &variant, const abi::image &image) {
+  return variant.infos[&image - variant.images];
+}
+
+status raise_shared_limit(const Driver &driver, const abi::kernel &kernel, int bytes,
+                          const abi::image &image, Device device, Kernel handle) {
+  if (Result result = driver.cuKernelSetAttribute(max_dynamic_shared_size, bytes, handle, device))
+    return failure(driver, result, &kernel, "cuKernelSetAttribute");
+  if (device < 64)
+    image.state->devices.fetch_or(std::uint64_t(1) << device, std::memory_order_release);
+  return {};
+}
+
+pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+class Lock {
+public:
+  Lock() { pthread_mutex_lock(&loading); }
+  ~Lock() { pthread_mutex_unlock(&loading); }
+  Lock(const Lock &) = delete;
+};
+
+} // namespace
+
+const abi::image *choose_image(const abi::variant &variant, int device_sm) noexcept {
+  const abi::image *best = nullptr;
+  int best_fitness = 0;
+  for (std::uint32_t i = 0; i < variant.image_count; i++) {
+    int fit = fitness(variant.images[i], device_sm);
+    if (fit <= best_fitness)
+      continue;
+    best = &variant.images[i];
+    best_fitness = fit;
+  }
+  return best;
+}
+
+status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::variant &variant,
+                  const abi::image &image, Device device, Stream stream, Kernel &handle) noexcept {
+  const image_info &info = info_of(variant, image);
+  bool raises_limit = info.shared_bytes + info.static_shared_bytes > shared_bytes_for_all;
+  auto is_raised = [&] {
+    return device < 64 && (image.state->devices.load(std::memory_order_acquire) >> device & 1) != 0;
+  };
+  handle = static_cast<Kernel>(image.state->kernel.load(std::memory_order_acquire));
+  if (handle && (!raises_limit || is_raised()))
+    return {};
+
+  // The child of a fork has the parent's lock, perhaps held, and a driver that no longer answers.
+  if (driver.process != getpid())
+    return {status_code::forked_child, &kernel};
+  CaptureAllowed allowed(driver);
+  if (!allowed.usable() && is_capturing(driver, stream))
+    return {status_code::not_preloaded_in_capture, &kernel};
+  Lock lock;
+  handle = static_cast<Kernel>(image.state->kernel.load(std::memory_order_acquire));
+  if (!handle) {
+    if (!is_whole(image))
+      return {status_code::corrupt_image, &kernel, info.gpu};
+    if (Result result = load(driver, variant.entry, image, handle))
+      return failure(driver, result, &kernel, "cuLibraryLoadData");
+    image.state->kernel.store(handle, std::memory_order_release);
+  }
+  if (raises_limit && !is_raised())
+    return raise_shared_limit(driver, kernel, info.shared_bytes, image, device, handle);
+  return {};
+}
+
+} // namespace tritonc::v1::cuda

@@ -1,0 +1,20 @@
+// The code of a variant: which image fits a device, whether it is whole, and loading it.
+
+#pragma once
+
+#include "context.h"
+#include "driver.h"
+
+namespace tritonc::v1::cuda {
+
+/// The best image for the device, or null. Code for exactly this GPU ("sm_90a") comes first, then
+/// that of the same major number and the highest minor number up to the device's.
+const abi::image *choose_image(const abi::variant &variant, int device_sm) noexcept;
+
+/// Makes the image ready for a launch on the device: verified and loaded by whichever thread comes
+/// first, once per process; the limit of shared memory raised once per device. Cheap when it is.
+/// `stream`: where it will be launched, to find out whether a graph is being captured there.
+status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::variant &variant,
+                  const abi::image &image, Device device, Stream stream, Kernel &handle) noexcept;
+
+} // namespace tritonc::v1::cuda
