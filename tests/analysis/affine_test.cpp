@@ -1,0 +1,221 @@
+// Tests analysis/affine.cpp.
+
+#include "analysis/affine.h"
+#include "ir/printer.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+// "128*pm*lda + 3"; what the host calls x is called x.
+std::string text_of(const Poly &poly) {
+  std::string out;
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    std::string term;
+    for (const Value *factor : monomial)
+      term += (term.empty() ? "" : "*") + factor->name;
+    if (term.empty() || coefficient != 1)
+      term = std::to_string(coefficient) + (term.empty() ? "" : "*" + term);
+    out += (out.empty() ? "" : " + ") + term;
+  }
+  return out.empty() ? "0" : out;
+}
+
+// "A: 16*lda [lda, 1]": base (if there is one), offset, strides.
+std::string text_of(const std::optional<Affine> &affine) {
+  if (!affine)
+    return "not affine";
+  std::string out = affine->base ? affine->base->name + ": " : "";
+  out += text_of(affine->offset) + " [";
+  for (size_t d = 0; d < affine->strides.size(); d++)
+    out += (d ? ", " : "") + text_of(affine->strides[d]);
+  return out + "]";
+}
+
+Function function(const std::string &operations) {
+  return parsed(R"(
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %m: i32, %n: i32, %lda: i32 multiple_of 8,
+            %k: i32 multiple_of 16, %u: i32 unsigned, %x: f32, %wide: i64, %idx: ptr<i32>) {
+      %pm = program_id {axis = 0} : i32
+      %one = constant {value = 1} : i32
+      %c128 = constant {value = 128} : i32
+      %i = range {start = 0} : i32[128]
+      %j = range {start = 4} : i32[64]
+      %row = expand %j {axis = 0} : i32[1,64]
+      %column = expand %i {axis = 1} : i32[128,1]
+      %rows = broadcast %row : i32[128,64]
+      %columns = broadcast %column : i32[128,64]
+      )" + operations + "\n return\n}");
+}
+
+// The affine form of %r.
+std::string affine(const std::string &operations) {
+  Function fn = function(operations);
+  return text_of(affine_of(value_named(fn, "r")));
+}
+
+} // namespace
+
+TEST_CASE("scalars are polynomials") {
+  struct {
+    std::string operations, form;
+  } cases[] = {
+      {"%r = add %m, %n : i32", "m + n []"},
+      {"%r = sub %m, %m : i32", "0 []"},
+      {"%a = add %m, %one : i32\n %b = sub %n, %c128 : i32\n %r = mul %a, %b : i32",
+       "-128 + -128*m + m*n + n []"},
+      {"%r = neg %m : i32", "-1*m []"},
+      {"%a = mul %n, %m : i32\n %b = mul %m, %n : i32\n %r = sub %a, %b : i32", "0 []"},
+      {"%a = cast %m : i64\n %r = add %a, %wide : i64", "m + wide []"},
+      {"%r = div %m, %n : i32", "r []"},                     // opaque: a symbol of its own
+      {"%r = cast %u {unsigned = 1} : i64", "r []"},         // not the value of a signed symbol
+      {"%r = cast %wide : i32", "r []"},                     // may lose bits
+      {"%r = load %idx : i32", "r []"},
+  };
+  for (const auto &[operations, form] : cases) {
+    CAPTURE(operations);
+    Function fn = function(operations);
+    CHECK(text_of(affine_of(value_named(fn, "r"))) == form);
+  }
+}
+
+TEST_CASE("index tiles have one stride per axis") {
+  struct {
+    std::string operations, form;
+  } cases[] = {
+      {"%r = range {start = -3} : i32[8]", "-3 [1]"},
+      {"%r = splat %m : i32[8,4]", "m [0, 0]"},
+      {"%a = splat %m : i32[128]\n %r = add %a, %i : i32[128]", "m [1]"},
+      {"%a = splat %m : i32[128]\n %r = sub %a, %i : i32[128]", "m [-1]"},
+      {"%a = splat %c128 : i32[128]\n %b = splat %pm : i32[128]\n %c = mul %a, %b : i32[128]\n"
+       " %r = add %c, %i : i32[128]",
+       "128*pm [1]"},
+      {"%r = add %rows, %columns : i32[128,64]", "4 [1, 1]"},
+      {"%a = splat %lda : i32[128,64]\n %b = mul %columns, %a : i32[128,64]\n"
+       " %r = add %rows, %b : i32[128,64]",
+       "4 [lda, 1]"},
+      {"%a = splat %lda : i32[128,64]\n %b = mul %a, %rows : i32[128,64]\n"
+       " %r = trans %b {perm = [1,0]} : i32[64,128]",
+       "4*lda [lda, 0]"},
+      {"%r = cast %i : i64[128]", "0 [1]"},
+      {"%a = expand %i {axis = 0} : i32[1,128]\n %r = broadcast %a : i32[2,128]", "0 [0, 1]"},
+      {"%a = range {start = 7} : i32[1]\n %r = broadcast %a : i32[4]", "7 [0]"},
+  };
+  for (const auto &[operations, form] : cases) {
+    CAPTURE(operations);
+    CHECK(affine(operations) == form);
+  }
+}
+
+TEST_CASE("pointer tiles have a base") {
+  struct {
+    std::string operations, form;
+  } cases[] = {
+      {"%r = addptr %A, %m : ptr<f16>", "A: m []"},
+      {"%a = addptr %A, %m : ptr<f16>\n %b = splat %a : ptr<f16>[128]\n"
+       " %r = addptr %b, %i : ptr<f16>[128]",
+       "A: m [1]"},
+      {"%a = splat %A : ptr<f16>[128,64]\n %b = addptr %a, %rows : ptr<f16>[128,64]\n"
+       " %l = splat %lda : i32[128,64]\n %c = mul %columns, %l : i32[128,64]\n"
+       " %r = addptr %b, %c : ptr<f16>[128,64]",
+       "A: 4 [lda, 1]"},
+      {"%s = cast %lda : i64\n %r = view %A, %wide, %s, %wide : view<f16>[4,8]",
+       "A: wide [lda, wide]"},
+      {"%p = select %less, %A, %B : ptr<f16>\n %a = splat %p : ptr<f16>[128]\n"
+       " %r = addptr %a, %i : ptr<f16>[128]",
+       "p: 0 [1]"},
+  };
+  for (auto &[operations, form] : cases) {
+    CAPTURE(operations);
+    CHECK(affine("%less = cmp %m, %n {pred = \"lt\"} : i1\n" + operations) == form);
+  }
+}
+
+TEST_CASE("what is not affine is not said to be") {
+  for (const std::string operations : {
+           "%r = mul %i, %i : i32[128]",
+           "%r = div %i, %i : i32[128]",
+           "%a = splat %m : i32[128]\n %r = rem %i, %a : i32[128]",
+           "%a = splat %u : i32[128]\n %b = add %a, %i : i32[128]\n"
+           " %r = cast %b {unsigned = 1} : i64[128]",
+           "%a = cast %i : i64[128]\n %r = cast %a : i32[128]",
+           "%a = splat %A : ptr<f16>[128]\n %b = splat %B : ptr<f16>[128]\n"
+           " %c = cmp %i, %i {pred = \"lt\"} : i1[128]\n %r = select %c, %a, %b : ptr<f16>[128]",
+           "%a = splat %idx : ptr<i32>[128]\n %b = addptr %a, %i : ptr<i32>[128]\n"
+           " %c = load %b : i32[128]\n %d = splat %A : ptr<f16>[128]\n"
+           " %r = addptr %d, %c : ptr<f16>[128]",
+           "%r = reshape %i : i32[16,8]",
+           "%a = splat %x : f32[128]\n %r = add %a, %a : f32[128]",
+           "%r = splat %x : f32[128]",
+       }) {
+    CAPTURE(operations);
+    CHECK(affine(operations) == "not affine");
+  }
+}
+
+TEST_CASE("a value that a loop carries is a symbol as a scalar and nothing as a tile") {
+  Function fn = parsed(R"(
+    func @f(%n: i32, %p: ptr<f16>) {
+      %i = range {start = 0} : i32[8]
+      %s, %v = for_loop %n, %n, %i : i32, i32[8] {
+        (%t: i32, %a: i32, %b: i32[8])
+        %c = add %a, %t : i32
+        yield %c, %b
+      }
+      return
+    })");
+  CHECK(text_of(affine_of(value_named(fn, "c"))) == "t + a []");
+  CHECK(text_of(affine_of(value_named(fn, "b"))) == "not affine");
+}
+
+TEST_CASE("a symbol is replaced wherever it occurs") {
+  Function fn = function("%r = add %m, %n : i32");
+  Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));
+  Poly poly = m * m * Poly::constant(3) + m * n + n;
+  CHECK(text_of(poly.substitute(value_named(fn, "m"), n + Poly::constant(1))) ==
+        "3 + 8*n + 4*n*n");
+  CHECK(poly.substitute(value_named(fn, "lda"), m) == poly);
+  CHECK(text_of(poly.substitute(value_named(fn, "n"), Poly())) == "3*m*m");
+}
+
+TEST_CASE("constants are told from symbols") {
+  Function fn = function("%r = add %m, %n : i32");
+  CHECK(Poly().as_constant() == 0);
+  CHECK(Poly::constant(5).as_constant() == 5);
+  CHECK(Poly::constant(0).is_zero());
+  CHECK_FALSE(Poly::symbol(value_named(fn, "m")).as_constant());
+  CHECK_FALSE((Poly::symbol(value_named(fn, "m")) + Poly::constant(1)).as_constant());
+}
+
+TEST_CASE("what divides a polynomial whatever its symbols are") {
+  Function fn = function("%r = add %m, %n : i32");
+  auto symbol = [&](const char *name) { return Poly::symbol(value_named(fn, name)); };
+  Poly m = symbol("m"), lda = symbol("lda"), k = symbol("k"), pm = symbol("pm");
+  CHECK(divisor_of(Poly(), fn) == 0);
+  CHECK(divisor_of(Poly::constant(-12), fn) == 12);
+  CHECK(divisor_of(m, fn) == 1);
+  CHECK(divisor_of(lda, fn) == 8);
+  CHECK(divisor_of(lda * k, fn) == 128);
+  CHECK(divisor_of(lda + k, fn) == 8);
+  CHECK(divisor_of(lda * m + Poly::constant(4), fn) == 4);
+  CHECK(divisor_of(pm * Poly::constant(128), fn) == 128);
+  CHECK(divisor_of(lda + m, fn) == 1);
+}
+
+TEST_CASE("a polynomial is emitted as what it is") {
+  Function fn = function("%r = add %m, %n : i32");
+  auto symbol = [&](const char *name) { return Poly::symbol(value_named(fn, name)); };
+  Builder builder = Builder::before(fn, fn.body->terminator());
+  for (const Poly &poly : {Poly(), Poly::constant(-7), symbol("m"), symbol("wide"),
+                           symbol("m") * symbol("lda") * Poly::constant(128) - symbol("wide")}) {
+    Value *value = emit(builder, poly);
+    CHECK(value->type == Type::scalar(Elem::i64));
+    CHECK(poly_of(value) == poly);
+  }
+  check_rules(fn);
+}

@@ -1,0 +1,229 @@
+// Tests the fragments of analysis/layouts.cpp against the PTX ISA, section "Matrix
+// multiply-accumulate operation using mma instruction": row and column of element i of a fragment in
+// a lane, written down as the manual does and not as the layouts are made.
+
+#include "analysis/layouts.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+struct Place {
+  int row, column;
+  bool operator==(const Place &) const = default;
+  auto operator<=>(const Place &) const = default;
+};
+
+using Formula = Place (*)(int i, int lane);
+
+int group(int lane) { return lane >> 2; }
+int in_group(int lane) { return lane % 4; }
+
+// The same for all shapes: four f32.
+Place accumulator(int i, int lane) {
+  return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
+}
+
+// .f16 and .bf16
+Place k16_a(int i, int lane) {
+  bool upper = i < 2 || (i >= 4 && i < 6);
+  return {upper ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+}
+Place k16_b(int i, int lane) {
+  return {in_group(lane) * 2 + (i & 1) + (i >= 2 ? 8 : 0), group(lane)};
+}
+Place k8_a(int i, int lane) {
+  return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
+}
+Place k8_b(int i, int lane) { return {in_group(lane) * 2 + i, group(lane)}; }
+
+// .tf32
+Place tf32_k8_a(int i, int lane) {
+  return {i == 0 || i == 2 ? group(lane) : group(lane) + 8,
+          i < 2 ? in_group(lane) : in_group(lane) + 4};
+}
+Place tf32_k8_b(int i, int lane) { return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)}; }
+Place tf32_k4_a(int i, int lane) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
+Place tf32_k4_b(int, int lane) { return {in_group(lane), group(lane)}; }
+
+struct Instruction {
+  const char *name, *elem;
+  int k;
+  int a_elements, b_elements;
+  Formula a, b;
+};
+
+const Instruction instructions[] = {
+    {"m16n8k16", "f16", 16, 8, 4, k16_a, k16_b},
+    {"m16n8k16", "bf16", 16, 8, 4, k16_a, k16_b},
+    {"m16n8k8", "f16", 8, 4, 2, k8_a, k8_b},
+    {"m16n8k8", "bf16", 8, 4, 2, k8_a, k8_b},
+    {"m16n8k8", "f32", 8, 4, 2, tf32_k8_a, tf32_k8_b},
+    {"m16n8k4", "f32", 4, 2, 1, tf32_k4_a, tf32_k4_b},
+};
+
+// An m x n x k product with this instruction, shared by `warps` = {along m, along n}.
+Function product(const Instruction &instruction, int m, int n, int k, std::vector<int> warps) {
+  auto shape = [](int rows, int columns) {
+    return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  };
+  std::string elem = instruction.elem;
+  return parsed("func @f(%a: " + elem + shape(m, k) + ", %b: " + elem + shape(k, n) +
+                ", %c: f32" + shape(m, n) + ") {\n%d = dot %a, %b, %c {instruction = \"" +
+                instruction.name + "\", warps = " + shape(warps[0], warps[1]) + "} : f32" +
+                shape(m, n) + "\nreturn\n}");
+}
+
+Place place(const LinearLayout &layout, int r, int lane, int warp) {
+  std::vector<int64_t> at =
+      unflatten(layout.shape, layout.index(uint32_t(r), uint32_t(lane), uint32_t(warp)));
+  return {int(at[0]), int(at[1])};
+}
+
+// Every register of `layout` is, in every lane, an element of the instruction's fragment: which one
+// follows from where it is in lane 0; and the instruction's tile is the same in all lanes.
+void check_fragments(const LinearLayout &layout, int rows, int columns, int elements,
+                     Formula formula) {
+  std::map<Place, int> element_at;
+  for (int i = 0; i < elements; i++)
+    element_at[formula(i, 0)] = i;
+  for (int w = 0; w < layout.warps(); w++)
+    for (int r = 0; r < layout.registers(); r++) {
+      Place first = place(layout, r, 0, w);
+      auto found = element_at.find({first.row % rows, first.column % columns});
+      REQUIRE(found != element_at.end());
+      for (int lane = 0; lane < 32; lane++) {
+        Place expected = formula(found->second, lane), here = place(layout, r, lane, w);
+        CHECK(here.row == first.row / rows * rows + expected.row);
+        CHECK(here.column == first.column / columns * columns + expected.column);
+      }
+    }
+}
+
+} // namespace
+
+TEST_CASE("the registers of one instruction are the elements of its fragments, in order") {
+  for (const Instruction &instruction : instructions) {
+    CAPTURE(std::string(instruction.name));
+    CAPTURE(std::string(instruction.elem));
+    Function fn = product(instruction, 16, 8, instruction.k, {1, 1});
+    const Op &dot = *value_named(fn, "d")->op;
+    struct {
+      LinearLayout layout;
+      int elements;
+      Formula formula;
+    } fragments[] = {{operand_layout(dot, 0), instruction.a_elements, instruction.a},
+                     {operand_layout(dot, 1), instruction.b_elements, instruction.b},
+                     {accumulator_layout(dot), 4, accumulator}};
+    for (const auto &[layout, elements, formula] : fragments) {
+      REQUIRE(layout.registers() == elements);
+      REQUIRE(layout.lane.size() == 5);
+      for (int i = 0; i < elements; i++)
+        for (int lane = 0; lane < 32; lane++)
+          CHECK(place(layout, i, lane, 0) == formula(i, lane));
+    }
+  }
+}
+
+TEST_CASE("larger tiles are made of whole instructions") {
+  for (const Instruction &instruction : instructions)
+    for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 1}, {1, 4}}) {
+      CAPTURE(std::string(instruction.name));
+      Function fn = product(instruction, 64, 32, 2 * instruction.k, warps);
+      const Op &dot = *value_named(fn, "d")->op;
+      check_fragments(operand_layout(dot, 0), 16, instruction.k, instruction.a_elements,
+                      instruction.a);
+      check_fragments(operand_layout(dot, 1), instruction.k, 8, instruction.b_elements,
+                      instruction.b);
+      check_fragments(accumulator_layout(dot), 16, 8, 4, accumulator);
+    }
+}
+
+TEST_CASE("every warp has the rows of A and the columns of B that its results need") {
+  for (const Instruction &instruction : instructions)
+    for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 2}, {1, 8}, {8, 1}}) {
+      CAPTURE(std::string(instruction.name));
+      // Some of these have more warps than the tile has instructions: copies.
+      Function fn = product(instruction, 32, 16, instruction.k, warps);
+      const Op &dot = *value_named(fn, "d")->op;
+      LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
+      LinearLayout c = accumulator_layout(dot);
+      REQUIRE(c.warps() == warps[0] * warps[1]);
+      REQUIRE(a.warps() == c.warps());
+      REQUIRE(b.warps() == c.warps());
+      for (int w = 0; w < c.warps(); w++) {
+        std::set<int> rows, columns, rows_of_a, columns_of_b;
+        std::set<Place> all_a, all_b;
+        for (int lane = 0; lane < 32; lane++) {
+          for (int r = 0; r < c.registers(); r++) {
+            rows.insert(place(c, r, lane, w).row);
+            columns.insert(place(c, r, lane, w).column);
+          }
+          for (int r = 0; r < a.registers(); r++)
+            all_a.insert(place(a, r, lane, w));
+          for (int r = 0; r < b.registers(); r++)
+            all_b.insert(place(b, r, lane, w));
+        }
+        for (Place at : all_a)
+          rows_of_a.insert(at.row);
+        for (Place at : all_b)
+          columns_of_b.insert(at.column);
+        CHECK(rows == rows_of_a);
+        CHECK(columns == columns_of_b);
+        CHECK(all_a.size() == rows.size() * size_t(instruction.k));
+        CHECK(all_b.size() == columns.size() * size_t(instruction.k));
+      }
+    }
+}
+
+TEST_CASE("without tensor cores a thread has all of K for the results it owns") {
+  for (std::string elem : {"f32", "f16"})
+    for (std::string vector : {"[1,1]", "[4,4]", "[4,1]", "[1,4]", "[2,2]"})
+      for (std::string warps : {"[1,1]", "[2,2]", "[4,1]"}) {
+        CAPTURE(vector);
+        CAPTURE(warps);
+        Function fn = parsed("func @f(%a: " + elem + "[32,4], %b: " + elem + "[4,64], %c: f32[32,64]) {"
+                             "%d = dot %a, %b, %c {instruction = \"fma\", vector = " + vector +
+                             ", warps = " + warps + "} : f32[32,64]\n return\n}");
+        const Op &dot = *value_named(fn, "d")->op;
+        LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
+        LinearLayout c = accumulator_layout(dot);
+        for (int w = 0; w < c.warps(); w++)
+          for (int lane = 0; lane < 32; lane++) {
+            std::set<Place> needed_a, needed_b, have_a, have_b;
+            for (int r = 0; r < c.registers(); r++)
+              for (int k = 0; k < 4; k++) {
+                needed_a.insert({place(c, r, lane, w).row, k});
+                needed_b.insert({k, place(c, r, lane, w).column});
+              }
+            for (int r = 0; r < a.registers(); r++)
+              have_a.insert(place(a, r, lane, w));
+            for (int r = 0; r < b.registers(); r++)
+              have_b.insert(place(b, r, lane, w));
+            CHECK(needed_a == have_a);
+            CHECK(needed_b == have_b);
+          }
+      }
+}
+
+TEST_CASE("instructions are known by name; anything else multiplies thread by thread") {
+  Function fn = parsed("func @f(%a: f16[16,16], %b: f16[16,8], %c: f32[16,8]) {\n"
+                       "%d = dot %a, %b, %c : f32[16,8]\nreturn\n}");
+  Op *dot = value_named(fn, "d")->op;
+  CHECK_FALSE(dot_instruction(*dot).tensor_core);
+  for (const Instruction &instruction : instructions) {
+    dot->set("instruction", std::string(instruction.name));
+    DotInstruction found = dot_instruction(*dot);
+    CHECK(found.tensor_core);
+    CHECK(found.m == 16);
+    CHECK(found.n == 8);
+    CHECK(found.k == instruction.k);
+  }
+}

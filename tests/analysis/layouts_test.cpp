@@ -1,0 +1,237 @@
+// Tests the layouts of analysis/layouts.cpp for global and shared memory. (Fragments have a test of
+// their own.)
+
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+Function function(const std::string &operations, int warps) {
+  Function fn = parsed(R"(
+    func @f(%h: ptr<f16>, %p: i64, %x8: i64 multiple_of 8) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      )" + operations + "\n return\n}");
+  fn.warps = warps;
+  return fn;
+}
+
+// How many extra times shared memory must be accessed because lanes want different words of a bank,
+// for one access of `bytes` bytes per lane at `addresses`. A warp accesses 128 bytes at a time: 16
+// bytes each by 8 lanes, 8 by 16, 4 or fewer by all.
+int bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes) {
+  size_t lanes_at_once = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
+  int conflicts = 0;
+  for (size_t first = 0; first < addresses.size(); first += lanes_at_once) {
+    std::map<uint32_t, std::set<uint32_t>> words_of_bank;
+    for (size_t lane = first; lane < std::min(first + lanes_at_once, addresses.size()); lane++)
+      for (uint32_t byte = 0; byte < bytes; byte++) {
+        uint32_t word = (addresses[lane] + byte) / 4;
+        words_of_bank[word % 32].insert(word);
+      }
+    size_t most = 0;
+    for (const auto &[bank, words] : words_of_bank)
+      most = std::max(most, words.size());
+    conflicts += int(most) - 1;
+  }
+  return conflicts;
+}
+
+struct Buffer {
+  LinearLayout layout;
+  int contiguous, element_bytes;
+
+  // Of element `along` of row `row`, where a row runs along the contiguous axis.
+  uint32_t address(int64_t row, int64_t along) const {
+    std::vector<int64_t> at = contiguous == 1 ? std::vector{row, along} : std::vector{along, row};
+    return layout.offset_of(flatten(layout.shape, at)) * uint32_t(element_bytes);
+  }
+};
+
+Buffer buffer(int64_t rows, int64_t length, int contiguous, int element_bytes) {
+  Shape shape = contiguous == 1 ? Shape{rows, length} : Shape{length, rows};
+  return {swizzled_layout(shape, contiguous, element_bytes), contiguous, element_bytes};
+}
+
+// Calls `body` with buffers of many shapes.
+template <typename Body> void for_each_buffer(Body body) {
+  for (int element_bytes : {2, 4})
+    for (int64_t length = 8; length <= 128; length *= 2)
+      for (int64_t rows : {8, 16, 64})
+        for (int contiguous : {0, 1}) {
+          CAPTURE(element_bytes);
+          CAPTURE(length);
+          CAPTURE(rows);
+          CAPTURE(contiguous);
+          body(buffer(rows, length, contiguous, element_bytes), rows, length, 16 / element_bytes);
+        }
+}
+
+} // namespace
+
+TEST_CASE("the conflict counter counts") {
+  std::vector<uint32_t> together, apart, same;
+  for (uint32_t lane = 0; lane < 32; lane++) {
+    together.push_back(lane * 4);
+    apart.push_back(lane * 128);
+    same.push_back(64);
+  }
+  CHECK(bank_conflicts(together, 4) == 0);
+  CHECK(bank_conflicts(apart, 4) == 31);
+  CHECK(bank_conflicts(same, 4) == 0);
+  CHECK(bank_conflicts(apart, 16) == 4 * 7);
+}
+
+TEST_CASE("a blocked layout goes along the first axis, then the next: registers, lanes, warps") {
+  struct {
+    Shape shape;
+    std::vector<int> order;
+    int vector, warps;
+    std::string text;
+  } cases[] = {
+      {{64, 64}, {1, 0}, 8, 4,
+       "reg (0,1) (0,2) (0,4) (16,0) (32,0) lane (0,8) (0,16) (0,32) (1,0) (2,0) warp (4,0) (8,0)"},
+      {{64}, {0}, 1, 1, "reg (32) lane (1) (2) (4) (8) (16) warp"},
+      {{4, 4}, {0, 1}, 2, 1, "reg (1,0) lane (2,0) (0,1) (0,2) (0,0) (0,0) warp"},
+      {{2}, {0}, 1, 2, "reg lane (1) (0) (0) (0) (0) warp (0)"},
+      {{1, 1}, {1, 0}, 1, 1, "reg lane (0,0) (0,0) (0,0) (0,0) (0,0) warp"},
+  };
+  for (const auto &[shape, order, vector, warps, text] : cases)
+    CHECK(blocked_layout(shape, order, vector, warps).text() == text);
+}
+
+TEST_CASE("the layout for memory starts along the contiguous axis") {
+  Function rows = function("%v = view %h, %zero, %x8, %one : view<f16>[32,64]", 4);
+  CHECK(memory_layout(value_named(rows, "v"), nullptr, rows).text() ==
+        "reg (0,1) (0,2) (0,4) (16,0) lane (0,8) (0,16) (0,32) (1,0) (2,0) warp (4,0) (8,0)");
+  Function columns = function("%v = view %h, %zero, %one, %x8 : view<f16>[32,64]", 4);
+  CHECK(memory_layout(value_named(columns, "v"), nullptr, columns).text() ==
+        "reg (1,0) (2,0) (4,0) (0,32) lane (8,0) (16,0) (0,1) (0,2) (0,4) warp (0,8) (0,16)");
+}
+
+TEST_CASE("wide accesses leave no thread without work") {
+  Function fn = function("%v = view %h, %zero, %one : view<f16>[128]", 1);
+  CHECK(memory_layout(value_named(fn, "v"), nullptr, fn).registers() == 4);
+  fn.warps = 4;
+  LinearLayout layout = memory_layout(value_named(fn, "v"), nullptr, fn);
+  CHECK(layout.registers() == 1);
+  CHECK(access_width(layout, value_named(fn, "v"), nullptr, fn) == 1);
+}
+
+TEST_CASE("the width of an access is that of the layout and of the memory") {
+  Function fn = function(R"(
+    %v = view %h, %zero, %x8, %one : view<f16>[32,64]
+    %u = view %h, %p, %x8, %one : view<f16>[32,64]
+    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])", 1);
+  const Value *aligned = value_named(fn, "v"), *unaligned = value_named(fn, "u");
+  for (int vector : {1, 2, 4, 8, 16}) {
+    LinearLayout layout = blocked_layout({32, 64}, {1, 0}, vector, 1);
+    CHECK(access_width(layout, aligned, nullptr, fn) == (vector == 16 ? 8 : vector));
+    CHECK(access_width(layout, unaligned, nullptr, fn) == 1);
+    CHECK(access_width(layout, value_named(fn, "w"), nullptr, fn) == 1);
+  }
+  // Registers along the other axis.
+  CHECK(access_width(blocked_layout({32, 64}, {0, 1}, 8, 1), aligned, nullptr, fn) == 1);
+}
+
+TEST_CASE("a store fills 32-byte sectors or does not") {
+  Function fn = function(R"(
+    %v = view %h, %zero, %x8, %one : view<f16>[32,64]
+    %narrow = view %h, %zero, %x8, %one : view<f16>[32,4]
+    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])", 1);
+  auto fills = [&](const char *view, const LinearLayout &layout) {
+    return fills_sectors(layout, value_named(fn, view), fn);
+  };
+  CHECK(fills("v", blocked_layout({32, 64}, {1, 0}, 8, 1)));
+  CHECK(fills("v", blocked_layout({32, 64}, {1, 0}, 1, 1)));
+  CHECK_FALSE(fills("v", blocked_layout({32, 64}, {0, 1}, 1, 1)));
+  CHECK_FALSE(fills("v", blocked_layout({32, 64}, {0, 1}, 8, 1)));
+  // Two neighbours in each of four lanes are 16 bytes of f16.
+  LinearLayout fragment{{32, 64}, {1, 512, 8, 16, 32, 1024}, {2, 4, 64, 128, 256}, {}, {}};
+  CHECK_FALSE(fills("v", fragment));
+  CHECK(fills("narrow", blocked_layout({32, 4}, {1, 0}, 1, 1))); // whole rows, if short
+  CHECK(fills("w", blocked_layout({32, 64}, {0, 1}, 1, 1)));     // nothing can
+}
+
+TEST_CASE("a swizzled buffer holds every element once") {
+  for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int) {
+    std::set<uint32_t> seen;
+    for (int64_t row = 0; row < rows; row++)
+      for (int64_t i = 0; i < length; i++)
+        seen.insert(buffer.address(row, i));
+    CHECK(seen.size() == size_t(rows * length));
+    CHECK(*seen.rbegin() == uint32_t((rows * length - 1) * buffer.element_bytes));
+  });
+}
+
+TEST_CASE("swizzling keeps 16-byte chunks together and aligned") {
+  for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
+    for (int64_t row = 0; row < rows; row++)
+      for (int64_t i = 0; i < length; i += chunk) {
+        CHECK(buffer.address(row, i) % 16 == 0);
+        for (int j = 1; j < chunk; j++)
+          CHECK(buffer.address(row, i + j) == buffer.address(row, i) + uint32_t(j * buffer.element_bytes));
+      }
+  });
+}
+
+TEST_CASE("ldmatrix reads without bank conflicts: one chunk of 8 rows") {
+  for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
+    for (int64_t first = 0; first < rows; first += 8)
+      for (int64_t i = 0; i < length; i += chunk) {
+        std::vector<uint32_t> addresses;
+        for (int64_t row = first; row < first + 8; row++)
+          addresses.push_back(buffer.address(row, i));
+        CHECK(bank_conflicts(addresses, 16) == 0);
+      }
+  });
+}
+
+TEST_CASE("tiles are written from memory's layout without bank conflicts") {
+  for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
+    if (rows * length < 32 * chunk)
+      return; // not even one chunk for each lane
+    int other = 1 - buffer.contiguous;
+    LinearLayout from = blocked_layout(buffer.layout.shape, {buffer.contiguous, other}, chunk, 1);
+    for (int r = 0; r < from.registers(); r += chunk) {
+      std::vector<uint32_t> addresses;
+      for (uint32_t lane = 0; lane < 32; lane++)
+        addresses.push_back(buffer.layout.offset_of(from.index(uint32_t(r), lane, 0)) *
+                            uint32_t(buffer.element_bytes));
+      CHECK(bank_conflicts(addresses, 16) == 0);
+    }
+  });
+}
+
+TEST_CASE("without the swizzle there would be conflicts") {
+  std::vector<uint32_t> plain, swizzled;
+  Buffer rows = buffer(64, 64, 1, 2);
+  for (uint32_t row = 0; row < 8; row++) {
+    plain.push_back(row * 128);
+    swizzled.push_back(rows.address(row, 0));
+  }
+  CHECK(bank_conflicts(plain, 16) == 7);
+  CHECK(bank_conflicts(swizzled, 16) == 0);
+}
+
+TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled wrongly") {
+  for (Shape shape : {Shape{8}, {1}, {16, 4}, {4, 8, 16}, {2, 2, 2, 2}, {64, 1}})
+    for (int contiguous = 0; contiguous < int(shape.size()); contiguous++)
+      for (int bytes : {1, 2, 4, 8}) {
+        LinearLayout layout = swizzled_layout(shape, contiguous, bytes);
+        std::set<uint32_t> offsets;
+        for (FlatIndex i = 0; i < element_count(shape); i++)
+          offsets.insert(layout.offset_of(i));
+        CHECK(offsets.size() == size_t(element_count(shape)));
+      }
+}

@@ -1,0 +1,181 @@
+// Tests analysis/memory_access.cpp.
+
+#include "analysis/memory_access.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+// Some scalars to make offsets and strides of, all i64.
+Function function(const std::string &operations) {
+  return parsed(R"(
+    func @f(%h: ptr<f16>, %f: ptr<f32>, %d: ptr<f64>, %bytes: ptr<i8>, %h4: ptr<f16> aligned 4,
+            %f24: ptr<f32> aligned 24, %p: i64, %n: i32, %n8: i32 multiple_of 8,
+            %x2: i64 multiple_of 2, %x8: i64 multiple_of 8, %x24: i64 multiple_of 24) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %two = constant {value = 2} : i64
+      )" + operations + "\n return\n}");
+}
+
+struct Access {
+  std::optional<int> axis;
+  int width;
+  bool operator==(const Access &) const = default;
+};
+
+// Contiguous axis and width of %v, masked by %m if there is one.
+Access access(const std::string &operations) {
+  Function fn = function(operations);
+  const Value *mask = operations.find("%m =") == std::string::npos ? nullptr : value_named(fn, "m");
+  const Value *view = value_named(fn, "v");
+  return {contiguous_axis(view), vector_elements(view, mask, fn)};
+}
+
+} // namespace
+
+TEST_CASE("the width is limited by everything that could misalign an access") {
+  struct {
+    std::string operations;
+    std::optional<int> axis;
+    int width;
+  } cases[] = {
+      // 16 bytes at most.
+      {"%v = view %h, %zero, %one : view<f16>[64]", 0, 8},
+      {"%v = view %f, %zero, %one : view<f32>[64]", 0, 4},
+      {"%v = view %d, %zero, %one : view<f64>[64]", 0, 2},
+      {"%v = view %bytes, %zero, %one : view<i8>[64]", 0, 16},
+      // The tile.
+      {"%v = view %h, %zero, %one : view<f16>[4]", 0, 4},
+      {"%v = view %h, %zero, %x8, %one : view<f16>[64,2]", 1, 2},
+      // The offset.
+      {"%v = view %h, %p, %one : view<f16>[64]", 0, 1},
+      {"%v = view %h, %x2, %one : view<f16>[64]", 0, 2},
+      {"%v = view %h, %x8, %one : view<f16>[64]", 0, 8},
+      {"%v = view %h, %x24, %one : view<f16>[64]", 0, 8},
+      {"%v = view %h, %two, %one : view<f16>[64]", 0, 2},
+      {"%v = view %h, %one, %one : view<f16>[64]", 0, 1},
+      // The base.
+      {"%v = view %h4, %zero, %one : view<f16>[64]", 0, 2},
+      {"%v = view %f24, %zero, %one : view<f32>[64]", 0, 2},
+      {"%q = addptr %h, %n : ptr<f16>\n %v = view %q, %zero, %one : view<f16>[64]", 0, 1},
+      // The strides of the other axes.
+      {"%v = view %h, %zero, %x8, %one : view<f16>[64,64]", 1, 8},
+      {"%v = view %h, %zero, %one, %x8 : view<f16>[64,64]", 0, 8},
+      {"%v = view %h, %zero, %x2, %one : view<f16>[64,64]", 1, 2},
+      {"%v = view %h, %zero, %p, %one : view<f16>[64,64]", 1, 1},
+      {"%v = view %h, %zero, %p, %one : view<f16>[1,64]", 1, 8}, // an axis of one element
+      {"%v = view %h, %zero, %zero, %one : view<f16>[64,64]", 1, 8},
+      {"%v = view %h, %zero, %one, %one : view<f16>[64,64]", 1, 1},
+      // No neighbours at all.
+      {"%v = view %h, %zero, %two : view<f16>[64]", std::nullopt, 1},
+      {"%v = view %h, %zero, %p, %x8 : view<f16>[64,64]", std::nullopt, 1},
+      {"%v = view %h, %zero, %zero : view<f16>[64]", std::nullopt, 1},
+      {"%v = view %h, %zero, %p, %one : view<f16>[64,1]", std::nullopt, 1},
+  };
+  for (const auto &[operations, axis, width] : cases) {
+    CAPTURE(operations);
+    Access found = access(operations);
+    CHECK(found.axis == axis);
+    CHECK(found.width == width);
+  }
+}
+
+TEST_CASE("pointers without a view are accessed one by one") {
+  CHECK(access("%i = range {start = 0} : i32[64]\n %s = splat %h : ptr<f16>[64]\n"
+               " %v = addptr %s, %i : ptr<f16>[64]") == Access{std::nullopt, 1});
+}
+
+TEST_CASE("a mask limits the width to groups that are masked as a whole") {
+  // Rows and columns of a 16 x 64 tile.
+  const std::string tile = R"(
+    %v = view %h, %zero, %x8, %one : view<f16>[16,64]
+    %i = range {start = 0} : i32[64]
+    %r = range {start = 0} : i32[16]
+    %ix = expand %i {axis = 0} : i32[1,64]
+    %columns = broadcast %ix : i32[16,64]
+    %rx = expand %r {axis = 1} : i32[16,1]
+    %rows = broadcast %rx : i32[16,64]
+    %N = splat %n : i32[16,64]
+    %N8 = splat %n8 : i32[16,64]
+    %c4 = constant {value = 4} : i32
+    %C4 = splat %c4 : i32[16,64]
+    )";
+  struct {
+    std::string mask;
+    int width;
+  } cases[] = {
+      {"%m = cmp %columns, %N8 {pred = \"lt\"} : i1[16,64]", 8},
+      {"%m = cmp %columns, %N8 {pred = \"ge\"} : i1[16,64]", 8},
+      {"%m = cmp %N8, %columns {pred = \"gt\"} : i1[16,64]", 8},
+      {"%m = cmp %N8, %columns {pred = \"le\"} : i1[16,64]", 8},
+      {"%m = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]", 4},
+      {"%m = cmp %columns, %N {pred = \"lt\"} : i1[16,64]", 1},
+      // The step lies behind a multiple.
+      {"%m = cmp %columns, %N8 {pred = \"le\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"gt\"} : i1[16,64]", 1},
+      {"%m = cmp %N8, %columns {pred = \"lt\"} : i1[16,64]", 1},
+      {"%m = cmp %N8, %columns {pred = \"ge\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"eq\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"ne\"} : i1[16,64]", 1},
+      {"%m = cmp %columns, %N8 {pred = \"ult\"} : i1[16,64]", 1},
+      // Rows: the same all along an axis.
+      {"%m = cmp %rows, %N {pred = \"eq\"} : i1[16,64]", 8},
+      {"%s = add %rows, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]", 1},
+      {"%t = mul %rows, %C4 : i32[16,64]\n %s = add %t, %columns : i32[16,64]\n"
+       " %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
+       4},
+      // Twice as fast: the step is not at a multiple.
+      {"%s = add %columns, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]", 1},
+      // Both at once, and either.
+      {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
+       " %b = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]\n %m = and %a, %b : i1[16,64]",
+       4},
+      {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
+       " %b = cmp %columns, %N {pred = \"lt\"} : i1[16,64]\n %m = or %a, %b : i1[16,64]",
+       1},
+      // Made of fewer axes.
+      {"%a = cmp %rx, %rx {pred = \"ne\"} : i1[16,1]\n %m = broadcast %a : i1[16,64]", 8},
+      {"%c = constant {value = 2} : i32\n %C = splat %c : i32[64]\n"
+       " %a = cmp %i, %C {pred = \"lt\"} : i1[64]\n %e = expand %a {axis = 0} : i1[1,64]\n"
+       " %m = broadcast %e : i1[16,64]",
+       2},
+      {"%a = cmp %r, %r {pred = \"ne\"} : i1[16]\n %e = expand %a {axis = 1} : i1[16,1]\n"
+       " %m = broadcast %e : i1[16,64]",
+       8},
+      // One answer for the whole tile.
+      {"%m = cmp %n, %n {pred = \"lt\"} : i1", 8},
+      {"%a = cmp %n, %n {pred = \"lt\"} : i1\n %m = splat %a : i1[16,64]", 8},
+      // Unknown.
+      {"%l = load %v : f16[16,64]\n %m = cmp %l, %l {pred = \"eq\"} : i1[16,64]", 1},
+  };
+  for (const auto &[mask, width] : cases) {
+    CAPTURE(mask);
+    CHECK(access(tile + mask).width == width);
+  }
+}
+
+TEST_CASE("the axis is followed through element-wise operations and transpositions") {
+  Function fn = function(R"(
+    %v = view %h, %zero, %x8, %one : view<f16>[16,64]
+    %l = load %v : f16[16,64]
+    %w = cast %l : f32[16,64]
+    %t = trans %w {perm = [1,0]} : f32[64,16]
+    %s = add %t, %t : f32[64,16]
+    %u = trans %s {perm = [1,0]} : f32[16,64]
+    %r = reduce %s {axis = 0, op = "add"} : f32[16]
+    %e = expand %l {axis = 0} : f16[1,16,64])");
+  CHECK(contiguous_axis(value_named(fn, "l")) == 1);
+  CHECK(contiguous_axis(value_named(fn, "w")) == 1);
+  CHECK(contiguous_axis(value_named(fn, "t")) == 0);
+  CHECK(contiguous_axis(value_named(fn, "s")) == 0);
+  CHECK(contiguous_axis(value_named(fn, "u")) == 1);
+  CHECK_FALSE(contiguous_axis(value_named(fn, "r")));
+  CHECK_FALSE(contiguous_axis(value_named(fn, "e")));
+  CHECK_FALSE(contiguous_axis(value_named(fn, "n")));
+}

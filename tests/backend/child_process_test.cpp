@@ -1,0 +1,102 @@
+// Tests backend/child_process.cpp.
+
+#include "backend/child_process.h"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+using namespace tritonc;
+using namespace std::chrono_literals;
+using End = ChildResult::End;
+
+namespace {
+
+ChildResult shell(const std::string &script, const ChildLimits &limits = {}) {
+  return run_child({"/bin/sh", "-c", script}, "/tmp", limits);
+}
+
+// Whether a process of this number lives; a zombie that nobody collects does not count.
+bool is_alive(const std::string &number) {
+  std::ifstream file("/proc/" + number + "/stat");
+  std::string id, name, state;
+  return bool(file >> id >> name >> state) && state != "Z";
+}
+
+} // namespace
+
+TEST_CASE("status and both outputs of a child") {
+  ChildResult child = shell("echo out; echo err >&2; exit 7");
+  CHECK(child.end == End::exited);
+  CHECK(child.code == 7);
+  CHECK(child.output == "out\nerr\n");
+}
+
+TEST_CASE("a child that is killed") {
+  ChildResult child = shell("kill -SEGV $$");
+  CHECK(child.end == End::signalled);
+  CHECK(child.code == SIGSEGV);
+}
+
+TEST_CASE("a program that is not there") {
+  ChildResult child = run_child({"/nowhere/ptxas"}, "/tmp");
+  CHECK(child.end == End::not_started);
+  CHECK(child.code == ENOENT);
+}
+
+TEST_CASE("a child that does not end is stopped, and what it started too") {
+  auto begin = std::chrono::steady_clock::now();
+  ChildResult child = shell("sleep 100 & echo $!; wait", {.time = 200ms});
+  CHECK(child.end == End::timed_out);
+  CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  REQUIRE(!child.output.empty());
+  std::this_thread::sleep_for(50ms);
+  CHECK_FALSE(is_alive(child.output.substr(0, child.output.find('\n'))));
+}
+
+TEST_CASE("a child that leaves a process behind with the pipe open") {
+  auto begin = std::chrono::steady_clock::now();
+  ChildResult child = shell("sleep 100 & echo $!", {.time = 20s});
+  CHECK(child.end == End::exited);
+  CHECK(child.code == 0);
+  CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  std::this_thread::sleep_for(50ms);
+  CHECK_FALSE(is_alive(child.output.substr(0, child.output.find('\n'))));
+}
+
+TEST_CASE("a child that closes its outputs and goes on") {
+  ChildResult child = shell("exec >&- 2>&-; sleep 0.2; exit 3");
+  CHECK(child.end == End::exited);
+  CHECK(child.code == 3);
+}
+
+TEST_CASE("output is cut at the limit, and the child does not block on it") {
+  ChildResult child = shell("head -c 3000000 /dev/zero", {.output_bytes = 1000});
+  CHECK(child.end == End::exited);
+  CHECK(child.output.size() == 1000);
+}
+
+TEST_CASE("the environment of a child is small and the same for everyone") {
+  setenv("LC_ALL", "de_DE.UTF-8", 1);
+  setenv("TRITONC_TEST_SECRET", "secret", 1);
+  ChildResult child = run_child({"/usr/bin/env"}, "/somewhere");
+  CHECK(child.output.find("LC_ALL=C\n") != std::string::npos);
+  CHECK(child.output.find("TMPDIR=/somewhere\n") != std::string::npos);
+  CHECK(child.output.find("secret") == std::string::npos);
+  unsetenv("LC_ALL");
+  unsetenv("TRITONC_TEST_SECRET");
+}
+
+TEST_CASE("kill_children ends a child that another thread waits for") {
+  ChildResult child;
+  std::thread waiting([&] { child = shell("sleep 100", {.time = 60s}); });
+  std::this_thread::sleep_for(200ms);
+  kill_children();
+  waiting.join();
+  CHECK(child.end == End::signalled);
+  CHECK(child.code == SIGKILL);
+}

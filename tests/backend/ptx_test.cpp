@@ -1,0 +1,133 @@
+// Tests backend/ptx.cpp.
+
+#include "backend/ptx.h"
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+namespace {
+
+struct Parsed {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+
+  explicit Parsed(const std::string &ir) {
+    llvm::SMDiagnostic error;
+    module = llvm::parseAssemblyString(ir, error, context);
+    REQUIRE_MESSAGE(module, error.getMessage().str());
+    prepare_module(*module);
+  }
+};
+
+std::string ptx_of(const std::string &ir, const char *gpu) {
+  Parsed parsed(ir);
+  Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu(gpu));
+  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  return *ptx;
+}
+
+const char *copy_kernel = R"(
+  @tritonc_shared = external addrspace(3) global [0 x i8], align 1024
+  declare i32 @tritonc.tid_x()
+  declare void @tritonc.barrier()
+  define ptx_kernel void @copy(ptr addrspace(1) %p) "nvvm.maxntid"="128" {
+    %t = call i32 @tritonc.tid_x()
+    %offset = shl i32 %t, 2
+    %base = ptrtoint ptr addrspace(3) @tritonc_shared to i32
+    %address = add i32 %base, %offset
+    %slot = inttoptr i32 %address to ptr addrspace(3)
+    %source = getelementptr float, ptr addrspace(1) %p, i32 %t
+    %value = load float, ptr addrspace(1) %source
+    store float %value, ptr addrspace(3) %slot
+    call void @tritonc.barrier()
+    %again = load float, ptr addrspace(3) %slot
+    store float %again, ptr addrspace(1) %source
+    ret void
+  })";
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("version, target and launch bounds are those that were asked for") {
+  struct {
+    const char *gpu, *version;
+  } cases[] = {{"75", ".version 6.5\n"},
+               {"80", ".version 7.0\n"},
+               {"90a", ".version 8.0\n"},
+               {"100", ".version 8.6\n"},
+               {"120a", ".version 8.7\n"}};
+  for (const auto &expected : cases) {
+    CAPTURE(expected.gpu);
+    std::string ptx = ptx_of(copy_kernel, expected.gpu);
+    CHECK(contains(ptx, expected.version));
+    CHECK(contains(ptx, ".target sm_" + std::string(expected.gpu)));
+    CHECK(contains(ptx, ".entry copy("));
+    CHECK(contains(ptx, ".maxntid 128"));
+  }
+}
+
+TEST_CASE("shared memory is external, aligned, and addressed by one register") {
+  std::string ptx = ptx_of(copy_kernel, "80");
+  CHECK(contains(ptx, ".extern .shared .align 1024 .b8 tritonc_shared[];"));
+  CHECK(contains(ptx, "st.shared.b32"));
+  CHECK_FALSE(contains(ptx, "cvta"));
+  CHECK(contains(ptx, "bar"));
+}
+
+TEST_CASE("loops are unrolled only where metadata asks") {
+  auto loop = [](const char *metadata) {
+    return std::string(R"(
+      define ptx_kernel void @sum(ptr addrspace(1) %p) {
+      entry:
+        br label %loop
+      loop:
+        %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+        %at = getelementptr float, ptr addrspace(1) %p, i32 %i
+        %value = load volatile float, ptr addrspace(1) %at
+        store volatile float %value, ptr addrspace(1) %p
+        %next = add i32 %i, 1
+        %more = icmp ult i32 %next, 64
+        br i1 %more, label %loop, label %done, !llvm.loop !0
+      done:
+        ret void
+      }
+      !0 = distinct !{!0)") +
+           metadata;
+  };
+  CHECK(contains(ptx_of(loop("}\n"), "80"), "bra"));
+  CHECK_FALSE(contains(ptx_of(loop(", !1}\n!1 = !{!\"llvm.loop.unroll.full\"}\n"), "80"), "bra"));
+}
+
+TEST_CASE("the same module gives the same text") {
+  CHECK(ptx_of(copy_kernel, "90a") == ptx_of(copy_kernel, "90a"));
+}
+
+TEST_CASE("inline assembly before the last step is our bug") {
+  Parsed parsed(R"(
+    define ptx_kernel void @f() {
+      call void asm sideeffect "bar.sync 0;", ""()
+      ret void
+    })");
+  Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu("80"));
+  REQUIRE_FALSE(ptx);
+  CHECK(ptx.failure().id == Message::internal_error);
+}
+
+TEST_CASE("an NVPTX intrinsic before the last step is our bug") {
+  Parsed parsed(R"(
+    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    define ptx_kernel void @f() {
+      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+      ret void
+    })");
+  Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu("80"));
+  REQUIRE_FALSE(ptx);
+  CHECK(ptx.failure().id == Message::internal_error);
+}

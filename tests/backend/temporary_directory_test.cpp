@@ -1,0 +1,44 @@
+// Tests backend/temporary_directory.cpp.
+
+#include "backend/temporary_directory.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+using namespace tritonc;
+
+TEST_CASE("a temporary directory is private and goes with its contents") {
+  std::string path;
+  {
+    Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+    REQUIRE(directory);
+    path = directory->path();
+    struct stat status;
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+    std::ofstream(directory->file("something")) << "text";
+    CHECK(std::filesystem::exists(path + "/something"));
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("a moved directory is removed once, by its last owner") {
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  REQUIRE(directory);
+  std::string path = directory->path();
+  {
+    TemporaryDirectory owner = std::move(*directory);
+    CHECK(std::filesystem::exists(path));
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("an interrupted program removes what is there") {
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  REQUIRE(directory);
+  remove_temporary_directories();
+  CHECK_FALSE(std::filesystem::exists(directory->path()));
+}

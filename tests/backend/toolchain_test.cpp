@@ -1,0 +1,88 @@
+// Tests backend/toolchain.cpp: which tool is taken, and what is said about one that cannot be.
+
+#include "backend/toolchain.h"
+
+#include "fake_tool.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using namespace tritonc;
+
+namespace {
+
+const char *version_13 = "echo 'ptxas: NVIDIA (R) Ptx optimizing assembler'\n"
+                         "echo 'Cuda compilation tools, release 13.0, V13.0.88'";
+
+Message id_of(const Result<Toolchain> &tools) {
+  REQUIRE_FALSE(tools);
+  return tools.failure().id;
+}
+
+// Sets a variable for the length of a test.
+class Variable {
+public:
+  Variable(const char *name, const std::string &value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+
+private:
+  const char *name_;
+};
+
+} // namespace
+
+TEST_CASE("the option comes before the variable, and fatbinary from beside ptxas") {
+  FakeTool option("ptxas", version_13), variable("ptxas", version_13);
+  FakeTool beside("fatbinary", "exit 0");
+  Variable set("TRITONC_PTXAS", variable.path());
+  Variable image("TRITONC_FATBINARY", beside.path());
+  Result<Toolchain> tools = find_toolchain({.ptxas = option.path(), .fatbinary = ""});
+  REQUIRE_MESSAGE(tools, text(tools.failure()));
+  CHECK(tools->ptxas == option.path());
+  CHECK(tools->fatbinary == beside.path());
+  CHECK(tools->version == "13.0.88");
+
+  tools = find_toolchain({});
+  REQUIRE(tools);
+  CHECK(tools->ptxas == variable.path());
+}
+
+TEST_CASE("a tool that was named and is not there is not looked for elsewhere") {
+  CHECK(id_of(find_toolchain({.ptxas = "/nowhere/ptxas", .fatbinary = ""})) ==
+        Message::tool_not_a_program);
+  Variable set("TRITONC_PTXAS", "/nowhere/ptxas");
+  CHECK(id_of(find_toolchain({})) == Message::tool_not_a_program);
+}
+
+TEST_CASE("a toolkit that is too old, or no toolkit") {
+  FakeTool fatbinary("fatbinary", "exit 0");
+  struct {
+    const char *script;
+    Message message;
+  } cases[] = {
+      {"echo 'Cuda compilation tools, release 12.3, V12.3.107'", Message::tool_too_old},
+      {"echo 'Cuda compilation tools, release 11.8, V11.8.89'", Message::tool_too_old},
+      {"echo hello", Message::tool_unusable},
+      {"exit 1", Message::tool_failed},
+      {"kill -SEGV $$", Message::tool_crashed},
+      {"sleep 30", Message::tool_timed_out},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.script);
+    FakeTool ptxas("ptxas", expected.script);
+    CHECK(id_of(find_toolchain({.ptxas = ptxas.path(),
+                                .fatbinary = fatbinary.path(),
+                                .time_limit = std::chrono::seconds(1)})) == expected.message);
+  }
+  FakeTool oldest("ptxas", "echo 'Cuda compilation tools, release 12.4, V12.4.99'");
+  CHECK(find_toolchain({.ptxas = oldest.path(), .fatbinary = fatbinary.path()}));
+}
+
+TEST_CASE("a missing tool is a sentence with a remedy") {
+  Failure failure = {Message::tool_missing, {"ptxas", "TRITONC_PTXAS"}};
+  CHECK(text(failure).find("--ptxas") != std::string::npos);
+  CHECK(text(failure).find("TRITONC_PTXAS") != std::string::npos);
+}

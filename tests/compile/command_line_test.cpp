@@ -1,0 +1,293 @@
+// Tests main.cpp: the tool as a build calls it. What it says, how it ends, and what it leaves
+// behind.
+
+#include "backend/child_process.h"
+#include "backend/fake_tool.h"
+#include "source_files.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <thread>
+
+using namespace tritonc;
+
+namespace {
+
+struct Run {
+  int code;
+  std::string output;
+};
+
+Run tritonc_with(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), TRITONC_TOOL);
+  ChildResult child = run_child(arguments, "/tmp");
+  REQUIRE(child.end == ChildResult::End::exited);
+  return {child.code, child.output};
+}
+
+// With what a shell does before: limits, a closed pipe.
+Run shell(const std::string &script) {
+  ChildResult child = run_child({"/bin/sh", "-c", script}, "/tmp");
+  REQUIRE(child.end == ChildResult::End::exited);
+  return {child.code, child.output};
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+int lines_of(const std::string &text) { return int(std::count(text.begin(), text.end(), '\n')); }
+
+// A source of one kernel, and a command that compiles it into the same directory.
+class Project {
+public:
+  explicit Project(const char *source = scale_source) { files.add("scale.tc", source); }
+
+  std::vector<std::string> command(std::vector<std::string> more = {}) const {
+    std::vector<std::string> result = {
+        "compile",  files.path("scale.tc"),  "--arch",   "80",
+        "--header", files.path("scale.hpp"), "--object", files.path("scale.o")};
+    result.insert(result.end(), more.begin(), more.end());
+    return result;
+  }
+  Run compile(std::vector<std::string> more = {}) const { return tritonc_with(command(more)); }
+
+  SourceFiles files;
+};
+
+} // namespace
+
+TEST_CASE("a compilation writes what it was asked for and nothing else") {
+  Project project;
+  Run run = project.compile({"--manifest", project.files.path("m.json"), "--report",
+                             project.files.path("r.txt"), "--depfile", project.files.path("d"),
+                             "--stamp", project.files.path("stamp")});
+  CHECK(run.output == "");
+  CHECK(run.code == 0);
+  for (const char *name : {"scale.hpp", "scale.o", "m.json", "r.txt", "d", "stamp"}) {
+    CAPTURE(name);
+    CHECK(project.files.exists(name));
+  }
+  CHECK(project.files.count() == 7); // and the source
+  CHECK(contains(project.files.read("d"), "scale.tc"));
+  CHECK(contains(project.files.read("d"), project.files.path("stamp") + ":"));
+}
+
+TEST_CASE("the same bytes for any number of jobs, and no absolute path") {
+  Project project, other;
+  REQUIRE(project.compile({"--jobs", "1", "--manifest", project.files.path("m")}).code == 0);
+  REQUIRE(other.compile({"--jobs", "5", "--manifest", other.files.path("m")}).code == 0);
+  for (const char *name : {"scale.hpp", "scale.o", "m"}) {
+    CAPTURE(name);
+    CHECK(project.files.read(name) == other.files.read(name));
+    CHECK_FALSE(contains(project.files.read(name), "tritonc-"));
+  }
+}
+
+TEST_CASE("a header that did not change keeps its time") {
+  Project project;
+  REQUIRE(project.compile().code == 0);
+  auto time = std::filesystem::last_write_time(project.files.path("scale.hpp"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  REQUIRE(project.compile({"--stamp", project.files.path("stamp")}).code == 0);
+  CHECK(std::filesystem::last_write_time(project.files.path("scale.hpp")) == time);
+}
+
+TEST_CASE("a self-contained header needs no object") {
+  Project project;
+  Run run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80", "--embed",
+                          "header", "--header", project.files.path("scale.hpp")});
+  CHECK(run.code == 0);
+  CHECK(project.files.count() == 2);
+}
+
+TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written") {
+  Project project;
+  std::string source = project.files.path("scale.tc"), header = project.files.path("scale.hpp");
+  struct {
+    std::vector<std::string> arguments;
+    std::string text;
+  } cases[] = {
+      {{"compile", source, "--arch", "sm_12345", "--header", header},
+       "unknown architecture `sm_12345`; there are 75, 80"},
+      {{"compile", source, "--arch", "80,", "--header", header, "--grid"}, "--grid"},
+      {{"compile", source, "--header", header}, "--arch is missing"},
+      {{"compile", source, "--arch", "80"}, "nothing to write"},
+      {{"compile", project.files.path("no.tc"), "--arch", "80", "--header", header}, "cannot read"},
+      {{"compile", "/dev/null", "--arch", "80", "--header", header}, "cannot read `/dev/null`"},
+      {{"compile", source, "--arch", "80", "--header", source}, "is also a source"},
+      {{"compile", source, "--arch", "80", "--header", header, "--object", header}, "given twice"},
+      {{"compile", source, "--arch", "80", "--header", header, "--embed", "object"},
+       "needs --object"},
+      {{"compile", source, "--arch", "80", "--header", header, "--emit", "ptx", "-o", "-"},
+       "does not go with"},
+      {{"compile", source, "--arch", "80", "--emit", "ptx"}, "-o FILE"},
+      {{"compile", source, "--arch", "80", "--emit", "ptx", "-o", "-"}, "narrow with --variants"},
+      {{"compile", source, "--arch", "80", "--emit", "nonsense", "-o", "-"}, "nonsense"},
+      {{"compile", source, "--arch", "80", "--header", header, "--print-after", "x"},
+       "unknown pass `x`"},
+      {{"compile", source, "--arch", "80", "--header", header, "--name", "1a"},
+       "`1a` is not a name"},
+      {{"compile", source, "--arch", "80", "--header", header, "--variants", "SIZE"}, "NAME=VALUE"},
+      {{"compile", source, "--nonsense"}, "nonsense"},
+      {{"compile"}, "SOURCES"},
+      {{"nonsense"}, "subcommand"},
+      {{}, "A subcommand is required; see tritonc --help"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.text);
+    Run run = tritonc_with(expected.arguments);
+    CAPTURE(run.output);
+    CHECK(run.code == 2);
+    CHECK(contains(run.output, expected.text));
+    CHECK(run.output.rfind("error: ", 0) == 0);
+    CHECK(lines_of(run.output) == 1);
+    CHECK(project.files.count() == 1);
+  }
+}
+
+TEST_CASE("outputs that cannot be written: said before the work, code 3") {
+  Project project;
+  for (const std::string &path : {project.files.path("no/such/folder.hpp"), std::string("/tmp"),
+                                  project.files.path("scale.tc") + "/x.hpp"}) {
+    CAPTURE(path);
+    Run run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80", "--header",
+                            path, "--ptxas", "/nowhere"});
+    CAPTURE(run.output);
+    CHECK(run.code == 3);
+    CHECK(contains(run.output, "cannot write `" + path + "`"));
+    CHECK(lines_of(run.output) == 1);
+  }
+  CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("a full disk: code 3, no partial file") {
+  Project project;
+  Run run = tritonc_with(
+      {"compile", project.files.path("scale.tc"), "--arch", "80", "--header", "/dev/full"});
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "cannot write `/dev/full`"));
+
+  // A limit on the size of files stands for a disk that fills up on the way.
+  run = shell("ulimit -f 8; exec " TRITONC_TOOL " compile " + project.files.path("scale.tc") +
+              " --arch 80 --embed header --header " + project.files.path("scale.hpp"));
+  CAPTURE(run.output);
+  CHECK(run.code == 3);
+  CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("mistakes in the source: code 1, old outputs stay") {
+  Project project("__global__ void f(float *p) {\n  *p = q;\n}\n");
+  project.files.add("scale.hpp", "old");
+  Run run = project.compile();
+  CHECK(run.code == 1);
+  CHECK(contains(run.output, "scale.tc:2:8: error: undeclared identifier `q`"));
+  CHECK(project.files.read("scale.hpp") == "old");
+  CHECK(project.files.count() == 2);
+}
+
+TEST_CASE("ptxas missing or failing: one line, the right code, nothing written") {
+  Project project;
+  std::string version = "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n"
+                        "for last; do :; done\n";
+  struct {
+    std::string script;
+    int code;
+    const char *text;
+  } cases[] = {
+      {"echo 'ptxas fatal: no'; exit 255", 4,
+       "`ptxas` failed for `scale` for sm_80: ptxas fatal: no"},
+      {"kill -SEGV $$", 4, "`ptxas` was killed on `scale` for sm_80"},
+      {"sleep 100", 4, "--timeout"},
+      {"exit 0", 3, "it wrote nothing"},
+      {"head -c 4096 /dev/zero >$last", 3, "said it succeeded"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.script);
+    FakeTool ptxas("ptxas", version + expected.script);
+    FakeTool fatbinary("fatbinary", "exit 0");
+    Run run = project.compile({"--ptxas", ptxas.path(), "--fatbinary", fatbinary.path(),
+                               "--timeout", "1", "--variants", "TYPE=half;SIZE=128"});
+    CAPTURE(run.output);
+    CHECK(run.code == expected.code);
+    CHECK(contains(run.output, expected.text));
+    CHECK(lines_of(run.output) == 1);
+    CHECK(project.files.count() == 1);
+  }
+  Run run = project.compile({"--ptxas", "/nowhere/ptxas"});
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "/nowhere/ptxas"));
+}
+
+TEST_CASE("what all variants have in common is said once") {
+  Project project;
+  FakeTool ptxas("ptxas",
+                 "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n"
+                 "echo 'ptxas fatal: no'; exit 1");
+  FakeTool fatbinary("fatbinary", "exit 0");
+  Run run = project.compile({"--ptxas", ptxas.path(), "--fatbinary", fatbinary.path()});
+  CHECK(run.code == 4);
+  CHECK(lines_of(run.output) == 1);
+}
+
+TEST_CASE("an interrupted compilation ends by the signal and leaves nothing") {
+  Project project;
+  SourceFiles marks;
+  FakeTool ptxas("ptxas",
+                 "case \"$*\" in *--version*) echo 'release 13.0, V13.0.88'; exit 0;; esac\n"
+                 "echo $$ $TMPDIR >" +
+                     marks.path("running") + "; sleep 100");
+  FakeTool fatbinary("fatbinary", "exit 0");
+  std::string command = "exec " TRITONC_TOOL;
+  for (const std::string &argument :
+       project.command({"--ptxas", ptxas.path(), "--fatbinary", fatbinary.path(), "--jobs", "1"}))
+    command += " " + argument;
+  Run run = shell("(" + command +
+                  ") & child=$!\n"
+                  "for i in $(seq 100); do [ -s " +
+                  marks.path("running") +
+                  " ] && break; sleep 0.05; done\n"
+                  "kill -TERM $child; wait $child; echo ended with $?\n"
+                  "read pid folder <" +
+                  marks.path("running") +
+                  "\n"
+                  "sleep 0.1; [ -d /proc/$pid ] && ! grep -q ' Z ' /proc/$pid/stat && echo alive\n"
+                  "[ -e $folder ] && echo $folder is left\n"
+                  "true");
+  CAPTURE(run.output);
+  CHECK(contains(run.output, "ended with 143\n"));
+  CHECK_FALSE(contains(run.output, "alive"));
+  CHECK_FALSE(contains(run.output, "is left"));
+  CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("stages to standard output") {
+  Project project;
+  Run run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80", "-DTYPE=float",
+                          "-DSIZE=128", "--emit", "ptx", "-o", "-"});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, ".entry scale("));
+  CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("plan, doctor and version") {
+  Project project;
+  Run run = tritonc_with({"plan", project.files.path("scale.tc"), "--variants", "TYPE=half"});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "TYPE=half SIZE=128\n"));
+  CHECK(contains(run.output, "2 variants\n"));
+
+  run = tritonc_with({"doctor"});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "ptxas"));
+  CHECK(contains(run.output, "fatbinary"));
+  run = tritonc_with({"doctor", "--ptxas", "/nowhere"});
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "/nowhere"));
+
+  run = tritonc_with({"--version"});
+  CHECK(run.code == 0);
+  CHECK(run.output.rfind("tritonc ", 0) == 0);
+  CHECK(tritonc_with({"--help"}).code == 0);
+}

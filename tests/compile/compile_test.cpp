@@ -1,0 +1,231 @@
+// Tests compile.cpp: variants, messages, and what comes out of all stages together.
+
+#include "compile.h"
+
+#include "source_files.h"
+
+using namespace tritonc;
+
+namespace {
+
+std::vector<std::string> choices(const CompileOptions &options) {
+  Plan result = plan(options);
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  std::vector<std::string> texts;
+  for (const SourcePlan &source : result.sources)
+    for (const VariantChoice &choice : source.choices)
+      texts.push_back(choice.text);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A kernel variant with one tuned value, for preferences().
+Variant variant(int value, int spilled = 0) {
+  Variant result;
+  result.values = {value};
+  result.images.resize(1);
+  result.images[0].spill_stores = spilled;
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("variants are the product of the axes, the last running fastest") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CHECK(choices({.sources = {path}}) == Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256",
+                                              "TYPE=float SIZE=128", "TYPE=float SIZE=256"});
+}
+
+TEST_CASE("a source without axes has one variant without a name") {
+  SourceFiles files;
+  std::string path = files.add("none.tc", "__global__ void f(float *p) { *p = 1; }");
+  CHECK(choices({.sources = {path}}) == Texts{""});
+}
+
+TEST_CASE("axes are restricted by --variants and by macros of their name") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CHECK(choices({.sources = {path}, .variants = "TYPE=float; SIZE=256"}) ==
+        Texts{"TYPE=float SIZE=256"});
+  CHECK(choices({.sources = {path}, .defines = {{"TYPE", "half"}, {"OTHER", "1"}}}) ==
+        Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256"});
+  // A value that the source does not list is fine where a value is just a token.
+  CHECK(choices({.sources = {path}, .variants = "TYPE=bfloat16;SIZE=512"}) ==
+        Texts{"TYPE=bfloat16 SIZE=512"});
+}
+
+TEST_CASE("an axis that no source declares is tuned if its values are integers") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = N; }");
+  Plan result = plan({.sources = {path}, .variants = "N=1,2;OP=add,mul"});
+  REQUIRE(result.sources.size() == 1);
+  REQUIRE(result.sources[0].axes.size() == 2);
+  CHECK(result.sources[0].axes[0].tuned);
+  CHECK_FALSE(result.sources[0].axes[1].tuned);
+  CHECK(result.sources[0].choices.size() == 4);
+}
+
+TEST_CASE("a choice that does not exist") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", "#pragma tritonc variant(A: N = { X = 1 }, T = { X = 2 })\n"
+                                       "__global__ void f(float *p) { *p = X; }");
+  struct {
+    const char *variants, *text;
+  } cases[] = {
+      {"A=Q", "axis `A` has no value `Q`; there are N, T"},
+      {"A=N,N", "axis `A` has the value `N` twice"},
+      {"A", "does not read as"},
+      {"A=", "does not read as"},
+      {"=1", "does not read as"},
+      {"B=1,,2", "does not read as"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.variants);
+    Plan result = plan({.sources = {path}, .variants = expected.variants});
+    CHECK(result.code == ExitCode::usage);
+    CHECK(contains(result.diagnostics, expected.text));
+  }
+}
+
+TEST_CASE("too many variants") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = 1; }");
+  std::string variants;
+  for (char axis = 'A'; axis < 'F'; axis++)
+    variants += std::string(1, axis) + "=1,2,3,4,5,6;";
+  CHECK(plan({.sources = {path}, .variants = variants}).code == ExitCode::usage);
+}
+
+TEST_CASE("a whole library") {
+  SourceFiles files;
+  CompileResult result = compile({.sources = {files.add("scale.tc", scale_source)},
+                                  .gpus = {find_gpu("80"), find_gpu("90a")},
+                                  .name = "scaling"});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  CHECK(result.diagnostics == "");
+  CHECK(result.library.name == "scaling");
+  CHECK(result.library.source_file == "scale.tc");
+  REQUIRE(result.library.kernels.size() == 1);
+  const KernelEntry &kernel = result.library.kernels[0];
+  CHECK(kernel.name == "scale");
+  REQUIRE(kernel.variants.size() == 4);
+  for (const Variant &variant : kernel.variants) {
+    REQUIRE(variant.images.size() == 2);
+    CHECK(variant.images[0].gpu == "sm_80");
+    CHECK(variant.images[1].gpu == "sm_90a");
+    CHECK(variant.images[0].registers > 0);
+    CHECK(variant.images[0].threads >= 32);
+    CHECK(variant.images[0].bytes.size() > 0);
+    CHECK(variant.parameters.size() == 4);
+    CHECK(variant.parameters[0].read_only);
+    CHECK(variant.parameters[3].element == "f32");
+    CHECK(variant.plan.grid.size() == 1);
+  }
+  // The larger tile comes first.
+  CHECK(kernel.variants[1].preference < kernel.variants[0].preference);
+  REQUIRE(result.dependencies.size() == 1);
+  CHECK(contains(result.dependencies[0], "scale.tc"));
+}
+
+TEST_CASE("the number of jobs changes nothing") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  auto images = [&](int jobs) {
+    CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}, .jobs = jobs});
+    REQUIRE(result.code == ExitCode::ok);
+    std::string all;
+    for (const Variant &variant : result.library.kernels[0].variants)
+      all += variant.images[0].bytes;
+    return all;
+  };
+  CHECK(images(1) == images(7));
+}
+
+TEST_CASE("an error of several variants is said once") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", "#pragma tritonc tune(SIZE: 2, 3, 4, 6)\n"
+                                       "__global__ void f(float *p) {\n"
+                                       "  float *q[SIZE] = p + 0 ... SIZE;\n"
+                                       "  *q = 1;\n"
+                                       "  *r = 1;\n"
+                                       "}\n");
+  CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
+  CHECK(result.code == ExitCode::source_error);
+  CAPTURE(result.diagnostics);
+  size_t first = result.diagnostics.find("undeclared identifier `r`");
+  REQUIRE(first != std::string::npos);
+  CHECK(result.diagnostics.find("undeclared identifier `r`", first + 1) == std::string::npos);
+  CHECK(contains(result.diagnostics, "in 1 of 4 variants, first SIZE=3"));
+}
+
+TEST_CASE("two sources make one library, with kernels of different names") {
+  SourceFiles files;
+  std::string first = files.add("first.tc", "__global__ void f(float *p) { *p = 1; }");
+  std::string second = files.add("second.tc", "__global__ void g(float *p) { *p = 1; }");
+  std::string third = files.add("third.tc", "__global__ void f(float *p) { *p = 2; }");
+  CompileResult both =
+      compile({.sources = {first, second}, .gpus = {find_gpu("80")}, .name = "lib"});
+  REQUIRE_MESSAGE(both.code == ExitCode::ok, both.diagnostics);
+  CHECK(both.library.kernels.size() == 2);
+  CompileResult twice =
+      compile({.sources = {first, third}, .gpus = {find_gpu("80")}, .name = "lib"});
+  CHECK(twice.code == ExitCode::source_error);
+  CHECK(contains(twice.diagnostics, "kernel `f` is in `first.tc` and in `third.tc`"));
+}
+
+TEST_CASE("one stage of one variant") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  struct {
+    Stage stage;
+    const char *text;
+  } cases[] = {{Stage::tile_ir, "func @scale("},
+               {Stage::llvm, "define ptx_kernel void @scale("},
+               {Stage::ptx, ".entry scale("},
+               {Stage::cubin, "ELF"},
+               {Stage::sass_stats, "scale for sm_80"}};
+  for (const auto &expected : cases) {
+    CompileResult result = compile({.sources = {path},
+                                    .variants = "TYPE=float;SIZE=128",
+                                    .gpus = {find_gpu("80")},
+                                    .stage = expected.stage});
+    CHECK_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    CHECK(contains(result.stage_output, expected.text));
+  }
+  CHECK(compile({.sources = {path}, .gpus = {find_gpu("80")}, .stage = Stage::ptx}).code ==
+        ExitCode::usage);
+}
+
+TEST_CASE("the tile IR after a pass") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CompileOptions options = {.sources = {path},
+                            .variants = "TYPE=float;SIZE=128",
+                            .gpus = {find_gpu("80")},
+                            .stage = Stage::llvm,
+                            .print_after = "form_views"};
+  CompileResult result = compile(options);
+  CHECK(contains(result.printed, "// after form_views for sm_80, TYPE=float SIZE=128\n"));
+  CHECK(contains(result.printed, "func @scale("));
+
+  options.print_after = "nothing";
+  result = compile(options);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(contains(result.diagnostics, "unknown pass `nothing`; there are "));
+  CHECK(contains(result.diagnostics, "form_views"));
+}
+
+TEST_CASE("preferences: no spills first, then larger tiles, then the source's order") {
+  std::vector<Axis> axes = {{"TM", true, {{"32", {}}, {"128", {}}, {"64", {}}}}};
+  CHECK(preferences(axes, {variant(0), variant(1), variant(2)}) == std::vector<int>{2, 0, 1});
+  CHECK(preferences(axes, {variant(0), variant(1, 8), variant(2)}) == std::vector<int>{1, 2, 0});
+  CHECK(preferences(axes, {variant(1), variant(1)}) == std::vector<int>{0, 1});
+  axes[0].tuned = false; // then it is not for the library to choose
+  CHECK(preferences(axes, {variant(0), variant(1)}) == std::vector<int>{0, 1});
+}

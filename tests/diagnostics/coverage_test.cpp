@@ -1,0 +1,92 @@
+// Every message of the front end occurs in a test: in a kernel of this folder, or in the tests of
+// source/, language/ or translate/.
+
+#include "source/diagnostics.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+using namespace tritonc;
+
+namespace {
+
+std::string read(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string all_tests() {
+  std::string text;
+  for (const char *folder : {"diagnostics", "source", "language", "translate"})
+    for (const auto &entry :
+         std::filesystem::directory_iterator(std::string(TRITONC_TESTS_DIR "/") + folder)) {
+      std::string extension = entry.path().extension().string();
+      bool is_this = entry.path().filename() == "coverage_test.cpp";
+      if ((extension == ".tc" || extension == ".cpp") && !is_this)
+        text += read(entry.path()) + "\n";
+    }
+  return text;
+}
+
+// The message's text as a regular expression: arguments are anything within a line.
+std::regex pattern_of(const std::string &text) {
+  std::string pattern;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '%' && i + 1 < text.size() && isdigit(text[i + 1])) {
+      pattern += "[^\n]*";
+      i++;
+    } else if (ispunct(text[i])) {
+      pattern += std::string("\\") + text[i];
+    } else {
+      pattern += text[i];
+    }
+  }
+  return std::regex(pattern);
+}
+
+struct Row {
+  std::string name, text;
+};
+
+// The messages of the sections whose title starts with "Front end".
+std::vector<Row> front_end_messages() {
+  std::vector<Row> rows;
+  std::ifstream file(TRITONC_TESTS_DIR "/../generator/source/diagnostics.def");
+  std::string all((std::istreambuf_iterator<char>(file)), {});
+  std::regex row(R"re(// --- ([^\n]*)|MESSAGE\((\w+),\s*\w+,\s*"((?:[^"\\]|\\.)*)"\))re");
+  bool is_front_end = false;
+  for (std::sregex_iterator it(all.begin(), all.end(), row), end; it != end; ++it) {
+    if ((*it)[1].matched)
+      is_front_end = (*it)[1].str().rfind("Front end", 0) == 0;
+    else if (is_front_end)
+      rows.push_back({(*it)[2].str(), (*it)[3].str()});
+  }
+  return rows;
+}
+
+} // namespace
+
+TEST_CASE("every message of the front end occurs in a test") {
+  std::string tests = all_tests();
+  std::vector<Row> messages = front_end_messages();
+  CHECK(messages.size() > 50);
+  for (const Row &message : messages) {
+    CAPTURE(message.name);
+    CAPTURE(message.text);
+    CHECK(std::regex_search(tests, pattern_of(message.text)));
+  }
+}
+
+TEST_CASE("messages are short sentences without capital or full stop") {
+  for (const Row &message : front_end_messages()) {
+    CAPTURE(message.name);
+    CHECK_FALSE((isupper(message.text[0]) && message.text.substr(0, 4) != "LLVM"));
+    bool is_elided =
+        message.text.size() > 3 && message.text.substr(message.text.size() - 3) == "...";
+    CHECK((message.text.back() != '.' || is_elided));
+  }
+}

@@ -1,0 +1,38 @@
+// Tests emit/depfile.cpp: names survive Make, Ninja and CMake.
+
+#include "emit/depfile.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+TEST_CASE("targets, then what they depend on, in order and once") {
+  CHECK(*depfile({"b.stamp", "b.hpp"}, {"k.tc", "a.tch", "k.tc"}) ==
+        "b.stamp b.hpp: \\\n  a.tch \\\n  k.tc\n");
+  CHECK(*depfile({"b.stamp"}, {}) == "b.stamp:\n");
+}
+
+TEST_CASE("characters with a meaning are escaped") {
+  struct {
+    const char *path, *expected;
+  } cases[] = {
+      {"/a b/c", "/a\\ b/c"},
+      {"a#b", "a\\#b"},
+      {"a$b", "a$$b"},
+      {"a\tb", "a\\\tb"},
+      {"a\\b", "a\\b"},       // means itself
+      {"a\\ b", "a\\\\\\ b"}, // but not before a blank
+      {"\xc3\xa9;'(&)%*~", "\xc3\xa9;'(&)%*~"},
+  };
+  for (auto &c : cases) {
+    CAPTURE(c.path);
+    CHECK(*depfile({"t"}, {c.path}) == std::string("t: \\\n  ") + c.expected + "\n");
+    CHECK(*depfile({c.path}, {}) == std::string(c.expected) + ":\n");
+  }
+}
+
+TEST_CASE("a name with a line break has no form") {
+  Result<std::string> result = depfile({"t"}, {"a\nb"});
+  REQUIRE_FALSE(result);
+  CHECK(result.failure().id == Message::line_break_in_path);
+}

@@ -1,0 +1,139 @@
+// Tests emit/files.cpp: all outputs or none.
+
+#include "emit/files.h"
+#include "support/kernel_file.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tritonc;
+using test::TemporaryFolder;
+
+namespace {
+
+std::string content_of(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+size_t files_in(const TemporaryFolder &folder) {
+  size_t count = 0;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    count += !entry.is_directory();
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("files are written, in new and existing places") {
+  TemporaryFolder folder;
+  std::string old_file = folder.write("old", "before"), new_file = folder.path() + "/new";
+  CHECK_FALSE(write_files({{old_file, "after"}, {new_file, std::string("\0\1", 2)}}));
+  CHECK(content_of(old_file) == "after");
+  CHECK(content_of(new_file) == std::string("\0\1", 2));
+  CHECK(files_in(folder) == 2);
+}
+
+TEST_CASE("a file with the same content keeps its time, unless asked otherwise") {
+  TemporaryFolder folder;
+  std::string path = folder.write("file", "same");
+  auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(path, long_ago);
+  CHECK_FALSE(write_files({{path, "same"}}));
+  CHECK(std::filesystem::last_write_time(path) == long_ago);
+  CHECK_FALSE(write_files({{path, "same", /*even_if_unchanged=*/true}}));
+  CHECK(std::filesystem::last_write_time(path) > long_ago);
+}
+
+TEST_CASE("new files have the usual rights") {
+  TemporaryFolder folder;
+  mode_t mask = umask(027);
+  CHECK_FALSE(write_files({{folder.path() + "/file", "text"}}));
+  umask(mask);
+  struct stat status;
+  REQUIRE(stat((folder.path() + "/file").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("a link stays a link") {
+  TemporaryFolder folder;
+  std::string target = folder.write("target", "before"), link = folder.path() + "/link";
+  std::filesystem::create_symlink("target", link);
+  CHECK_FALSE(write_files({{link, "after"}}));
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(content_of(target) == "after");
+}
+
+TEST_CASE("a device is written to, not replaced") {
+  CHECK_FALSE(check_writable({"/dev/null"}));
+  CHECK_FALSE(write_files({{"/dev/null", "text"}}));
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_CASE("a second file that cannot be written leaves the first as it was") {
+  TemporaryFolder folder;
+  std::string good = folder.write("good", "before");
+  std::string bad = folder.path() + "/missing/file";
+  std::optional<Failure> failure = write_files({{good, "after"}, {bad, "text"}});
+  REQUIRE(failure);
+  CHECK(failure->id == Message::cannot_write);
+  CHECK(failure->args[0] == bad);
+  CHECK(content_of(good) == "before");
+  CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("a rename that fails takes back what was renamed before it") {
+  TemporaryFolder folder;
+  std::string first = folder.path() + "/first", blocked = folder.path() + "/blocked";
+  std::filesystem::create_directories(blocked + "/inside");
+  CHECK(write_files({{first, "text"}, {blocked, "text"}}));
+  CHECK(files_in(folder) == 0);
+}
+
+TEST_CASE("a full disk leaves no partial file") {
+  TemporaryFolder folder;
+  std::string path = folder.path() + "/file";
+  pid_t child = fork(); // the limit is for the whole process
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit limit = {1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(write_files({{path, std::string(5000, 'x')}}) ? 0 : 1);
+  }
+  int result = -1;
+  REQUIRE(waitpid(child, &result, 0) == child);
+  CHECK(result == 0);
+  CHECK(files_in(folder) == 0);
+}
+
+TEST_CASE("what cannot be written is known before work starts") {
+  TemporaryFolder folder;
+  auto reason = [](const std::string &path) {
+    std::optional<Failure> failure = check_writable({path});
+    return failure ? text(*failure) : "";
+  };
+  CHECK(reason(folder.path() + "/file") == "");
+  CHECK(reason("file_in_the_current_folder") == "");
+  CHECK(reason(folder.path()) == "error: cannot write `" + folder.path() + "`: Is a directory");
+  CHECK(reason(folder.path() + "/no/file") == "error: cannot write `" + folder.path() +
+                                                  "/no/file`: there is no folder `" +
+                                                  folder.path() + "/no`");
+  std::string file = folder.write("file", "");
+  CHECK(reason(file + "/below").find("cannot write") != std::string::npos);
+  CHECK(files_in(folder) == 1); // asking writes nothing
+}
+
+TEST_CASE("a folder without the right to write is refused" *
+          doctest::skip(geteuid() == 0)) { // root may write everywhere
+  TemporaryFolder folder;
+  chmod(folder.path().c_str(), 0555);
+  CHECK(check_writable({folder.path() + "/file"}));
+  chmod(folder.path().c_str(), 0755);
+}

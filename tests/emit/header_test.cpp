@@ -1,0 +1,238 @@
+// Tests emit/header.cpp: what the header says, and that C++ compilers accept it.
+
+#include "emit/golden.h"
+#include "emit/header.h"
+#include "emit/host_compiler.h"
+#include "emit/sample_library.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using test::GeneratedFiles;
+using test::Outcome;
+
+namespace {
+
+const char *const uses_everything = R"(
+#include <gemm.hpp>
+
+template <typename Kernel> tritonc::status run(tritonc::stream stream) {
+  typename Kernel::args args{};
+  args.M = args.N = 128;
+  args.lda = 8;
+  for (const typename Kernel::params &variant : Kernel::variants()) {
+    tritonc::status status = Kernel::launch(stream, args, variant);
+    if (!status.ok())
+      return status;
+    for (const tritonc::image_info &info : Kernel::info(variant))
+      if (info.spill_stores != 0)
+        return {};
+  }
+  tritonc::status status = Kernel::preload();
+  return status.ok() ? Kernel::launch(stream, args) : status;
+}
+
+int main() {
+  using dot = gemm::dot<tritonc::half, gemm::A::N>;
+  static_assert(sizeof(dot::args) == 32, "");
+  static_assert(sizeof(dot::params) == 4, "");
+  CUstream_st *stream = nullptr;
+  bool all = run<dot>(stream).ok() && run<gemm::dot<tritonc::half, gemm::A::T>>({}).ok() &&
+             run<gemm::dot<float, gemm::A::N>>({}).ok() && run<gemm::dot<float, gemm::A::T>>({}).ok();
+  gemm::scale::args args{nullptr, nullptr, 2.0, 5};
+  return all && gemm::scale::launch({}, {1, 2, 3}, args).ok() ? 0 : 1;
+}
+)";
+
+void check_compiles(const GeneratedFiles &files, const std::string &source) {
+  for (const char *mode : {"object", "self_contained"})
+    for (const char *standard : {"-std=c++17", "-std=c++20"}) {
+      Outcome outcome = files.compile(mode, source, std::string(standard) + " -fsyntax-only");
+      CAPTURE(mode);
+      CAPTURE(standard);
+      CHECK_MESSAGE(outcome.status == 0, outcome.output);
+    }
+}
+
+std::string object_mode(const Library &library) {
+  return object_mode_header(library, *make_interface(library));
+}
+
+} // namespace
+
+TEST_CASE("the header that belongs to an object") {
+  test::check_expected("gemm.hpp.txt", object_mode(sample_library()));
+}
+
+TEST_CASE("the header that needs no object") {
+  Library library = sample_library();
+  Interface interface = *make_interface(library);
+  test::check_expected("gemm_self_contained.hpp.txt",
+                       self_contained_header(library, interface, *make_tables(interface)));
+}
+
+TEST_CASE("with an object, nothing that code generation finds out changes the header") {
+  Library library = sample_library();
+  std::string before = object_mode(library);
+  for (KernelEntry &kernel : library.kernels)
+    for (Variant &variant : kernel.variants) {
+      variant.entry += "_renamed";
+      variant.preference = -variant.preference;
+      variant.images.clear();
+    }
+  CHECK(object_mode(library) == before);
+}
+
+TEST_CASE("both headers compile without a warning, as C++17 and C++20") {
+  check_compiles(GeneratedFiles(sample_library()), uses_everything);
+}
+
+TEST_CASE("C++20 has designated initialisers") {
+  GeneratedFiles files(sample_library());
+  Outcome outcome = files.compile("object", R"(
+#include <gemm.hpp>
+int main() {
+  tritonc::half *a = nullptr;
+  return gemm::dot<tritonc::half, gemm::A::N>::launch({}, {.A = a, .C = a, .M = 64, .N = 64, .lda = 8},
+                                                      {.TM = 32}).ok();
+})",
+                                  "-std=c++20 -fsyntax-only");
+  CHECK_MESSAGE(outcome.status == 0, outcome.output);
+}
+
+TEST_CASE("a combination that was not compiled is one error that lists those that were") {
+  Library library = sample_library();
+  library.kernels[0].variants.resize(6); // no float with A = T
+  GeneratedFiles files(library);
+  Outcome outcome = files.compile("object", R"(
+#include <gemm.hpp>
+int main() {
+  gemm::dot<float, gemm::A::T>::args args{};
+  return gemm::dot<float, gemm::A::T>::launch({}, args).ok();
+})",
+                                  "-std=c++17 -fsyntax-only");
+  CHECK(outcome.status != 0);
+  CHECK(outcome.output.find("gemm::dot<TYPE, A> is compiled for <tritonc::half, A::N>, "
+                            "<tritonc::half, A::T>, <float, A::N>") != std::string::npos);
+  size_t errors = 0;
+  for (size_t at = 0; (at = outcome.output.find(" error: ", at)) != std::string::npos; at++)
+    errors++;
+  CHECK_MESSAGE(errors == 1, outcome.output);
+}
+
+TEST_CASE("a status that is not looked at is a warning") {
+  GeneratedFiles files(sample_library());
+  Outcome outcome = files.compile(
+      "object", "#include <gemm.hpp>\nint main() { gemm::scale::launch({}, {1}, {}); }\n",
+      "-std=c++17 -fsyntax-only");
+  CHECK(outcome.output.find("nodiscard") != std::string::npos);
+}
+
+TEST_CASE("names and texts of a kernel cannot break out of the header") {
+  Library library = sample_library();
+  library.source_file = "a.tc\n#error injected \\";
+  library.tool = "tool */ \xe2\x80\xae ?\?/";
+  KernelEntry &kernel = library.kernels[0];
+  kernel.name = "class";
+  kernel.axes[1].values[0].name = "\"; }\n#error injected";
+  kernel.axes[1].values[1].name = "delete";
+  kernel.axes[2].name = "params";
+  for (Variant &variant : kernel.variants) {
+    variant.parameters[0].name = "operator";
+    variant.parameters[1].name = "args";
+    variant.parameters[2].name = "A";
+    variant.parameters[3].name = "NULL";
+    variant.parameters[4].name = "half";
+    variant.plan.requirements[0].text = "M % 64 == 0 \\\n#error injected \"";
+    variant.entry = "entry\"\n\\";
+  }
+  GeneratedFiles files(library);
+  check_compiles(files, R"(
+#include <gemm.hpp>
+int main() {
+  using kernel = gemm::class_<tritonc::half, gemm::A::delete_>;
+  kernel::args args{};
+  args.operator_ = nullptr;
+  args.args_ = nullptr;
+  args.A = args.NULL_ = args.half = 1;
+  kernel::params params{};
+  params.params_ = 64;
+  return kernel::launch({}, args, params).ok();
+}
+)");
+}
+
+TEST_CASE("members may be called like an axis, its enumeration, or a type") {
+  Library library = sample_library();
+  KernelEntry &kernel = library.kernels[0];
+  kernel.axes[2] = {"ORDER", true, {{"row", {}}, {"column", {}}}}; // tuned, not integers
+  for (Variant &variant : kernel.variants) {
+    variant.parameters[2].name = "A_";
+    variant.parameters[3].name = "ORDER";
+    variant.parameters[4].name = "int32_t";
+  }
+  check_compiles(GeneratedFiles(library), R"(
+#include <gemm.hpp>
+int main() {
+  gemm::dot<float, gemm::A::T>::args args{};
+  args.A_ = args.ORDER = args.int32_t = 1;
+  gemm::dot<float, gemm::A::T>::params params{gemm::ORDER::column};
+  return gemm::dot<float, gemm::A::T>::launch({}, args, params).ok();
+}
+)");
+}
+
+TEST_CASE("arguments that depend on the API in other ways than by their type") {
+  Library library = sample_library();
+  for (Variant &variant : library.kernels[0].variants)
+    if (variant.values[1] == 1) // A = T has a parameter more
+      variant.parameters.push_back(variant.parameters[4]), variant.parameters[5].name = "ldat";
+  check_compiles(GeneratedFiles(library), R"(
+#include <gemm.hpp>
+#include <cstddef>
+int main() {
+  gemm::dot<float, gemm::A::N>::args few{};
+  gemm::dot<tritonc::half, gemm::A::T>::args many{};
+  static_assert(offsetof(decltype(many), lda) + 4 == offsetof(decltype(many), ldat), "");
+  const float *a = few.A;
+  const tritonc::half *b = many.A;
+  return a == nullptr && b == nullptr && many.ldat == few.lda;
+}
+)");
+}
+
+TEST_CASE("kernels without parameters, namespaces in namespaces, integer axes") {
+  Library library = sample_library();
+  library.name = "my::gemm";
+  library.kernels[0].axes[1].values = {{"3", {}}, {"-1", {}}};
+  library.kernels[1].variants[0].parameters.clear();
+  check_compiles(GeneratedFiles(library), R"(
+#include <gemm.hpp>
+int main() {
+  my::gemm::dot<float, -1>::args args{};
+  return my::gemm::dot<float, -1>::launch({}, args).ok() && my::gemm::scale::launch({}, {7}, {}).ok();
+}
+)");
+}
+
+TEST_CASE("without a declared grid a tuned kernel wants both, grid and variant") {
+  Library library = sample_library();
+  for (Variant &variant : library.kernels[0].variants)
+    variant.plan.grid.clear();
+  GeneratedFiles files(library);
+  check_compiles(files, R"(
+#include <gemm.hpp>
+int main() {
+  using dot = gemm::dot<float, gemm::A::N>;
+  return dot::launch({}, {4, 4}, dot::args{}, dot::params{64}).ok();
+}
+)");
+  Outcome outcome = files.compile("object", R"(
+#include <gemm.hpp>
+int main() { return gemm::dot<float, gemm::A::N>::launch({}, {4, 4}, {}).ok(); }
+)",
+                                  "-std=c++17 -fsyntax-only");
+  CHECK(outcome.status != 0);
+}

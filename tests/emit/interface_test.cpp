@@ -1,0 +1,217 @@
+// Tests emit/interface.cpp: what callers see, and what header and object must agree on.
+
+#include "emit/interface.h"
+#include "emit/sample_library.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace tritonc;
+
+namespace {
+
+std::string failure_of(const Library &library) {
+  Result<Interface> result = make_interface(library);
+  return result ? "" : text(result.failure());
+}
+
+std::vector<std::string> symbols_of(const Library &library) {
+  Result<Interface> result = make_interface(library);
+  REQUIRE(result);
+  std::vector<std::string> out;
+  for (const KernelInterface &kernel : result->kernels)
+    for (const Combination &combination : kernel.combinations)
+      out.push_back(combination.symbol);
+  return out;
+}
+
+Parameter scalar(const std::string &name, const std::string &element) {
+  Parameter parameter;
+  parameter.name = name;
+  parameter.element = element;
+  return parameter;
+}
+
+/// A library with one kernel of one variant with these parameters.
+Library with_parameters(std::vector<Parameter> parameters) {
+  Library library = sample_library();
+  library.kernels.erase(library.kernels.begin());
+  library.kernels[0].variants[0].parameters = std::move(parameters);
+  return library;
+}
+
+void for_each_variant(Library &library, auto change) {
+  for (KernelEntry &kernel : library.kernels)
+    for (Variant &variant : kernel.variants)
+      change(variant);
+}
+
+} // namespace
+
+TEST_CASE("axes become template parameters by what their values are") {
+  Library library = sample_library();
+  library.kernels[0].axes.push_back({"STEP", false, {{"1", {}}, {"-2", {}}}});
+  for (Variant &variant : library.kernels[0].variants)
+    variant.values.push_back(0);
+  Result<Interface> interface = make_interface(library);
+  REQUIRE(interface);
+  const KernelInterface &dot = interface->kernels[0];
+  REQUIRE(dot.api.size() == 3);
+  CHECK(dot.api[0].type == "typename");
+  CHECK(dot.api[0].parameter == "TYPE");
+  CHECK(dot.api[0].values == std::vector<std::string>{"tritonc::half", "float"});
+  CHECK(dot.api[1].type == "A");
+  CHECK(dot.api[1].parameter == "A_"); // the kernel has a parameter A
+  CHECK(dot.api[1].values == std::vector<std::string>{"A::N", "A::T"});
+  CHECK(dot.api[2].type == "std::int32_t");
+  CHECK(dot.api[2].values == std::vector<std::string>{"1", "-2"});
+  REQUIRE(dot.tuned.size() == 1);
+  CHECK(dot.tuned[0].member == "TM");
+  CHECK(dot.tuned[0].values == std::vector<int32_t>{64, 32});
+  CHECK(dot.combinations.size() == 4);
+  CHECK(dot.combinations[1].display == "gemm::dot<half, T, 1>");
+}
+
+TEST_CASE("variants of a combination are in their order of preference") {
+  Library library = sample_library();
+  library.kernels[0].variants[0].preference = 5;
+  Result<Interface> interface = make_interface(library);
+  REQUIRE(interface);
+  const Combination &first = interface->kernels[0].combinations[0];
+  CHECK(first.variants[0]->preference == 1);
+  CHECK(first.variants[1]->preference == 5);
+}
+
+TEST_CASE("arguments have the layout that C gives them") {
+  Parameter pointer = scalar("p", "f16");
+  pointer.is_pointer = true;
+  Library library = with_parameters({scalar("flag", "i1"), scalar("h", "f16"), pointer,
+                                     scalar("b", "i8"), scalar("n", "i64"), scalar("c", "i8")});
+  Result<Interface> interface = make_interface(library);
+  REQUIRE(interface);
+  const Combination &only = interface->kernels[0].combinations[0];
+  std::vector<int> offsets;
+  for (const Member &member : only.members)
+    offsets.push_back(member.offset);
+  CHECK(offsets == std::vector<int>{0, 2, 8, 16, 24, 32});
+  CHECK(only.args_size == 40);
+}
+
+TEST_CASE("symbols change with all that callers rely on, and with nothing else") {
+  const std::vector<std::string> symbols = symbols_of(sample_library());
+  CHECK(std::set<std::string>(symbols.begin(), symbols.end()).size() == symbols.size());
+  CHECK(symbols[0].find("tritonc_gemm_dot_") == 0);
+  CHECK(symbols_of(sample_library()) == symbols);
+
+  auto after = [&](auto change) {
+    Library library = sample_library();
+    change(library);
+    return symbols_of(library);
+  };
+  SUBCASE("code, facts and paths do not count") {
+    CHECK(symbols == after([](Library &library) {
+            library.source_file = "elsewhere.tc";
+            library.tool = "tritonc 9";
+            for_each_variant(library, [](Variant &variant) {
+              variant.entry = "other";
+              variant.images[0].bytes += "changed";
+              variant.images[0].registers++;
+              variant.plan.requirements.clear();
+            });
+          }));
+  }
+  SUBCASE("a swap of two parameters counts") {
+    CHECK(symbols[0] != after([](Library &library) {
+            for_each_variant(library, [](Variant &variant) {
+              std::swap(variant.parameters[2], variant.parameters[3]);
+            });
+          })[0]);
+  }
+  SUBCASE("const counts") {
+    CHECK(symbols[0] != after([](Library &library) {
+            for_each_variant(library,
+                             [](Variant &variant) { variant.parameters[0].read_only ^= true; });
+          })[0]);
+  }
+  SUBCASE("the values of a tuned axis count") {
+    CHECK(symbols[0] !=
+          after([](Library &library) { library.kernels[0].axes[2].values[0].name = "128"; })[0]);
+  }
+  SUBCASE("who says the grid counts") {
+    CHECK(symbols[0] != after([](Library &library) {
+            for_each_variant(library, [](Variant &variant) { variant.plan.grid.clear(); });
+          })[0]);
+  }
+  SUBCASE("the library's name counts") {
+    CHECK(symbols[0] != after([](Library &library) { library.name = "my::gemm"; })[0]);
+  }
+}
+
+TEST_CASE("names that C++ cannot take are changed") {
+  Library library =
+      with_parameters({scalar("class", "i32"), scalar("args", "i32"), scalar("class_", "i32")});
+  library.kernels[0].name = "launch";
+  Result<Interface> interface = make_interface(library);
+  REQUIRE(interface);
+  const KernelInterface &kernel = interface->kernels[0];
+  CHECK(kernel.name == "launch_");
+  const std::vector<Member> &members = kernel.combinations[0].members;
+  CHECK(members[0].name == "class_");
+  CHECK(members[1].name == "args_");
+  CHECK(members[2].name == "class__");
+}
+
+TEST_CASE("what cannot be told apart in C++ is an error") {
+  SUBCASE("two kernels") {
+    Library library = sample_library();
+    library.kernels[1].name = "dot";
+    CHECK(failure_of(library) ==
+          "error: kernel `dot` and kernel `dot` would both be `gemm::dot` in "
+          "the generated header; rename one of them");
+  }
+  SUBCASE("a kernel and an axis") {
+    Library library = sample_library();
+    library.kernels[1].name = "A";
+    CHECK(failure_of(library).find("kernel `A` and axis `A` would both be `gemm::A`") !=
+          std::string::npos);
+  }
+  SUBCASE("two values of an axis") {
+    Library library = sample_library();
+    library.kernels[0].axes[1].values[0].name = "3x";
+    library.kernels[0].axes[1].values[1].name = "_3x";
+    CHECK(failure_of(library).find("the values `3x` and `_3x`") != std::string::npos);
+  }
+}
+
+TEST_CASE("parameters may depend on the API, but not on what the library chooses") {
+  Library library = sample_library();
+  library.kernels[0].variants[1].parameters[4].name = "stride";
+  CHECK(failure_of(library).find("the parameters of kernel `dot` depend on a tuned axis") !=
+        std::string::npos);
+}
+
+TEST_CASE("namespaces") {
+  Library library = sample_library();
+  for (const char *name : {"gemm", "my::gemm", "a::b::c", "_x"}) {
+    library.name = name;
+    CHECK(failure_of(library) == "");
+  }
+  for (const char *name :
+       {"", "::a", "a::", "a:b", "a b", "class", "a::namespace", "std", "1a", "a\"", "tritonc"}) {
+    CAPTURE(name);
+    library.name = name;
+    CHECK(failure_of(library).find("is not a name for a C++ namespace") != std::string::npos);
+  }
+}
+
+TEST_CASE("more parameters than a launch takes") {
+  std::vector<Parameter> many;
+  for (int i = 0; i < 257; i++)
+    many.push_back(scalar("p" + std::to_string(i), "i32"));
+  CHECK(failure_of(with_parameters(many)) ==
+        "error: kernel `scale` has 257 parameters; a launch takes at most 256");
+  many.pop_back();
+  CHECK(failure_of(with_parameters(many)) == "");
+}

@@ -1,0 +1,47 @@
+// Tests emit/manifest.cpp.
+
+#include "emit/golden.h"
+#include "emit/manifest.h"
+#include "emit/sample_library.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+
+TEST_CASE("the manifest of a library") {
+  test::check_expected("manifest.json", manifest(sample_library()));
+}
+
+TEST_CASE("the order in which variants were compiled does not show") {
+  Library library = sample_library();
+  std::reverse(library.kernels[0].variants.begin(), library.kernels[0].variants.end());
+  CHECK(manifest(library) == manifest(sample_library()));
+}
+
+TEST_CASE("any text of a source becomes valid JSON") {
+  Library library = sample_library();
+  library.source_file = "a \"quoted\"\n\\ name \xff.tc";
+  library.kernels[0].variants[0].defines[0].value = "\"\\\x01</script>";
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(manifest(library));
+  REQUIRE(bool(value));
+  CHECK(value->getAsObject()->getInteger("schema") == 1);
+}
+
+TEST_CASE("images with equal bytes are recognised by their hash") {
+  std::string text = manifest(sample_library());
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  REQUIRE(bool(value));
+  const llvm::json::Array &variants =
+      *(*value->getAsObject()->getArray("kernels"))[0].getAsObject()->getArray("variants");
+  auto hash = [&](size_t variant) {
+    return (*variants[variant].getAsObject()->getArray("images"))[0].getAsObject()->getString(
+        "image_sha256");
+  };
+  CHECK(hash(0) == hash(2)); // A = N and A = T on sm_80
+  CHECK(hash(0) != hash(1));
+  CHECK(hash(0)->size() == 64);
+}

@@ -1,0 +1,185 @@
+// Tests emit/object.cpp: what is in the object, and programs that link it.
+
+#include "emit/host_compiler.h"
+#include "emit/object.h"
+#include "emit/sample_library.h"
+
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELFObjectFile.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <map>
+
+using namespace tritonc;
+using llvm::object::ELF64LEObjectFile;
+using test::GeneratedFiles;
+using test::Outcome;
+
+namespace {
+
+std::string made_for(const std::string &triple, const Library &library = sample_library()) {
+  Interface interface = *make_interface(library);
+  Result<std::string> object = object_file(*make_tables(interface), triple);
+  REQUIRE(object);
+  return *object;
+}
+
+struct ReadBack {
+  explicit ReadBack(std::string from)
+      : bytes(std::move(from)),
+        file(llvm::cantFail(ELF64LEObjectFile::create(llvm::MemoryBufferRef(bytes, "gemm.o")))) {
+    for (llvm::object::ELFSectionRef section : file.sections())
+      sections.emplace(llvm::cantFail(section.getName()).str(), section);
+  }
+  std::string bytes;
+  ELF64LEObjectFile file;
+  std::map<std::string, llvm::object::ELFSectionRef> sections;
+};
+
+/// Prints what the library says of itself and of wrong calls; needs no driver.
+const char *const program = R"(
+#include <gemm.hpp>
+#include <cstdio>
+void say(tritonc::status status) { std::puts(status.message().c_str()); }
+int main() {
+  using dot = gemm::dot<tritonc::half, gemm::A::T>;
+  for (dot::params variant : dot::variants())
+    for (const tritonc::image_info &info : dot::info(variant))
+      std::printf("%d %s: %d registers, %d threads\n", variant.TM, info.gpu, info.registers, info.threads);
+  for (const tritonc::image_info &info : gemm::scale::info())
+    std::printf("%s: %d bytes\n", info.gpu, info.cubin_bytes);
+  dot::args args{};
+  say(dot::launch({}, args));
+  args.M = 128, args.N = 96, args.lda = 12;
+  say(dot::launch({}, args));
+  args.lda = 16;
+  say(dot::launch({}, args));
+  say(dot::launch({}, args, dot::params{64}));
+  say(dot::launch({}, args, dot::params{16}));
+  say(gemm::scale::launch({}, {1 << 20, 1 << 20}, gemm::scale::args{}));
+  say(gemm::scale::launch({}, {1}, gemm::scale::args{}));
+}
+)";
+
+const char *const said = R"(64 sm_80: 96 registers, 128 threads
+64 sm_90a: 96 registers, 128 threads
+32 sm_80: 96 registers, 128 threads
+32 sm_90a: 96 registers, 128 threads
+sm_80: 20000 bytes
+ok
+gemm::dot<half, T>: the arguments do not satisfy `lda % 8 == 0`
+gemm::dot<half, T>: argument `A` is null
+gemm::dot<half, T>: the arguments do not satisfy `N % 64 == 0`
+gemm::dot<half, T>: no such variant: variants() lists those that were compiled
+gemm::scale: `grid` is negative, above the device's limits, or cannot be computed in 64 bits
+gemm::scale: argument `values` is null
+)";
+
+std::string link_flags(const GeneratedFiles &files, const std::string &object) {
+  return "-std=c++17 " + object + " " TRITONC_RUNTIME_LIBRARY " -ldl -o " + files.path("program");
+}
+
+} // namespace
+
+TEST_CASE("sections, symbols and relocations, for both processors") {
+  struct {
+    const char *triple;
+    unsigned machine, relocation;
+  } targets[] = {{"x86_64-linux-gnu", llvm::ELF::EM_X86_64, llvm::ELF::R_X86_64_64},
+                 {"aarch64-linux-gnu", llvm::ELF::EM_AARCH64, llvm::ELF::R_AARCH64_ABS64}};
+  for (auto &target : targets) {
+    CAPTURE(target.triple);
+    ReadBack object(made_for(target.triple));
+    CHECK(object.file.getELFFile().getHeader().e_machine == target.machine);
+    REQUIRE(object.sections.count(".rodata.tritonc"));
+    REQUIRE(object.sections.count(".data.rel.ro.tritonc"));
+    REQUIRE(object.sections.count(".bss.tritonc"));
+    REQUIRE(object.sections.count(".note.GNU-stack")); // else the stack becomes executable
+    CHECK(object.sections.at(".rodata.tritonc").getFlags() == llvm::ELF::SHF_ALLOC);
+    CHECK(object.sections.at(".rodata.tritonc").getAlignment() == llvm::Align(64));
+    CHECK(object.sections.at(".bss.tritonc").getSize() == 17 * sizeof(abi::image_state));
+    for (auto &[name, section] : object.sections)
+      for (llvm::object::ELFRelocationRef relocation : section.relocations())
+        CHECK(relocation.getType() == target.relocation);
+    size_t visible = 0;
+    for (llvm::object::ELFSymbolRef symbol : object.file.symbols()) {
+      if (symbol.getBinding() != llvm::ELF::STB_GLOBAL)
+        continue;
+      visible++;
+      CHECK(symbol.getOther() == llvm::ELF::STV_HIDDEN);
+      CHECK(symbol.getELFType() == llvm::ELF::STT_OBJECT);
+      CHECK(symbol.getSize() == sizeof(abi::kernel));
+      CHECK(llvm::cantFail(symbol.getName()).starts_with("tritonc_gemm_"));
+    }
+    CHECK(visible == 5);
+  }
+}
+
+TEST_CASE("images are aligned, whole, and each there once") {
+  ReadBack object(made_for("x86_64-linux-gnu"));
+  llvm::StringRef data = llvm::cantFail(object.sections.at(".rodata.tritonc").getContents());
+  Library library = sample_library();
+  Interface interface = *make_interface(library);
+  Tables tables = *make_tables(interface);
+  for (const std::string &image : tables.images) {
+    size_t at = data.find(image);
+    REQUIRE(at != data.npos);
+    CHECK(at % 64 == 0);
+    CHECK(data.find(image, at + 1) == data.npos);
+  }
+}
+
+TEST_CASE("equal libraries give equal bytes") {
+  CHECK(made_for("x86_64-linux-gnu") == made_for("x86_64-linux-gnu"));
+}
+
+TEST_CASE("other targets are refused by name") {
+  Library library = sample_library();
+  Interface interface = *make_interface(library);
+  for (const char *triple : {"x86_64-pc-windows-msvc", "arm64-apple-macos", "i686-linux-gnu",
+                             "riscv64-linux-gnu", "nonsense"}) {
+    CAPTURE(triple);
+    Result<std::string> object = object_file(*make_tables(interface), triple);
+    REQUIRE_FALSE(object);
+    CHECK(object.failure().id == Message::no_host_object);
+  }
+}
+
+TEST_CASE("programs linked with the object and with the self-contained header say the same") {
+  GeneratedFiles files(sample_library());
+  Outcome with_object = files.compile("object", program, link_flags(files, files.path("gemm.o")));
+  REQUIRE_MESSAGE(with_object.status == 0, with_object.output);
+  CHECK(test::run(files.path("program")).output == said);
+  Outcome without = files.compile("self_contained", program, link_flags(files, ""));
+  REQUIRE_MESSAGE(without.status == 0, without.output);
+  CHECK(test::run(files.path("program")).output == said);
+}
+
+TEST_CASE("the object may be part of a shared library, whose users do not see it") {
+  GeneratedFiles files(sample_library());
+  Outcome outcome =
+      files.compile("object",
+                    "#include <gemm.hpp>\nextern \"C\" int run() { return gemm::scale::launch({}, "
+                    "{1}, {}).ok(); }\n",
+                    "-std=c++17 -fPIC -shared -Wl,-z,defs -Wl,-z,text " + files.path("gemm.o") +
+                        " " TRITONC_RUNTIME_LIBRARY " -ldl -o " + files.path("libgemm.so"));
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.output);
+  std::string symbols = test::run("nm -D --defined-only " + files.path("libgemm.so")).output;
+  CHECK(symbols.find(" run") != std::string::npos);
+  CHECK_MESSAGE(symbols.find("gemm") == std::string::npos, symbols);
+  CHECK_MESSAGE(symbols.find("abi") == std::string::npos, symbols);
+}
+
+TEST_CASE("an object that does not belong to the header does not link") {
+  GeneratedFiles files(sample_library());
+  Library changed = sample_library();
+  for (Variant &variant : changed.kernels[0].variants)
+    std::swap(variant.parameters[2], variant.parameters[3]);
+  GeneratedFiles newer(changed);
+  Outcome outcome = newer.compile("object", program, link_flags(newer, files.path("gemm.o")));
+  CHECK(outcome.status != 0);
+  CHECK(outcome.output.find("undefined") != std::string::npos);
+  CHECK(outcome.output.find("tritonc_gemm_dot_") != std::string::npos);
+}

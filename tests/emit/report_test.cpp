@@ -1,0 +1,30 @@
+// Tests emit/report.cpp.
+
+#include "emit/golden.h"
+#include "emit/report.h"
+#include "emit/sample_library.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+TEST_CASE("the table of variants") { test::check_expected("report.txt", report(sample_library())); }
+
+TEST_CASE("spills and shared memory are sums, columns stay in line") {
+  Library library = sample_library();
+  library.kernels.erase(library.kernels.begin());
+  Image &image = library.kernels[0].variants[0].images[0];
+  image.spill_stores = 1000;
+  image.spill_loads = 24;
+  image.shared_bytes = 200000;
+  image.static_shared = 16;
+  CHECK(report(library) == "scale  gpu    threads  registers  shared  spilled  cubin  embedded\n"
+                           "       sm_80      128         96  200016     1024  20000        16\n");
+}
+
+TEST_CASE("a variant's name") {
+  Library library = sample_library();
+  CHECK(variant_name(library.kernels[0], library.kernels[0].variants[3], ", ") ==
+        "TYPE=half, A=T, TM=32");
+  CHECK(variant_name(library.kernels[1], library.kernels[1].variants[0], ", ") == "");
+}

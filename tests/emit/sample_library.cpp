@@ -1,0 +1,110 @@
+// A small library as the tests of emit/ take it. See sample_library.h.
+
+#include "emit/sample_library.h"
+
+namespace tritonc {
+
+namespace {
+
+Parameter pointer(std::string name, std::string element, bool read_only) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.element = std::move(element);
+  parameter.is_pointer = true;
+  parameter.read_only = read_only;
+  return parameter;
+}
+
+Parameter integer(std::string name, int multiple_of = 1) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.element = "i32";
+  parameter.multiple_of = multiple_of;
+  return parameter;
+}
+
+Requirement divides(int parameter, const std::string &name, int divisor) {
+  Expr remainder =
+      Expr::binary(Expr::Kind::rem, Expr::parameter(parameter), Expr::constant(divisor));
+  return {Expr::binary(Expr::Kind::eq, remainder, Expr::constant(0)),
+          name + " % " + std::to_string(divisor) + " == 0"};
+}
+
+Expr quotient(int parameter, int divisor) {
+  return Expr::binary(Expr::Kind::div, Expr::parameter(parameter), Expr::constant(divisor));
+}
+
+/// Not a real image: the runtime does not look inside, and no test gives it to a real driver. The
+/// stand-in for the driver wants a dollar sign at the end.
+Image image(const std::string &gpu, int sm, char suffix, const std::string &bytes) {
+  Image image;
+  image.gpu = gpu;
+  image.sm = sm;
+  image.suffix = suffix;
+  image.bytes = bytes;
+  image.threads = 128;
+  image.shared_bytes = 16384;
+  image.registers = 96;
+  image.cubin_bytes = 20000;
+  return image;
+}
+
+Variant dot_variant(int type, int a, int tile_index) {
+  const int tile = tile_index == 0 ? 64 : 32;
+  const std::string element = type == 0 ? "f16" : "f32";
+  Variant variant;
+  variant.values = {type, a, tile_index};
+  variant.entry = "dot";
+  variant.preference = tile_index;
+  variant.defines = {{"TYPE", type == 0 ? "half" : "float"},
+                     {"USE_A", a == 0 ? "a" : "^a"},
+                     {"TM", std::to_string(tile)}};
+  variant.parameters = {pointer("A", element, true), pointer("C", element, false), integer("M"),
+                        integer("N"), integer("lda", 8)};
+  variant.plan.grid = {quotient(2, tile), quotient(3, tile)};
+  variant.plan.requirements = {divides(2, "M", tile), divides(3, "N", tile)};
+  std::string name = element + (a == 0 ? "N" : "T") + std::to_string(tile);
+  // On sm_80 both layouts happen to give the same code.
+  variant.images = {
+      image("sm_80", 80, 0, element + std::to_string(tile) + " for sm_80$"),
+      image("sm_90a", 90, 'a', name + " for sm_90a \x01\x02" + std::string(1, 0) + "7$")};
+  return variant;
+}
+
+KernelEntry dot() {
+  KernelEntry kernel;
+  kernel.name = "dot";
+  kernel.axes = {
+      {"TYPE", false, {{"half", {{"TYPE", "half"}}}, {"float", {{"TYPE", "float"}}}}},
+      {"A", false, {{"N", {{"USE_A", "a"}}}, {"T", {{"USE_A", "^a"}}}}},
+      {"TM", true, {{"64", {{"TM", "64"}}}, {"32", {{"TM", "32"}}}}},
+  };
+  for (int type = 0; type < 2; type++)
+    for (int a = 0; a < 2; a++)
+      for (int tile = 0; tile < 2; tile++)
+        kernel.variants.push_back(dot_variant(type, a, tile));
+  return kernel;
+}
+
+/// No axes, no grid of its own, a pointer that may be null.
+KernelEntry scale() {
+  Parameter factor;
+  factor.name = "factor";
+  factor.element = "f64";
+  Variant variant;
+  variant.entry = "scale";
+  variant.parameters = {pointer("values", "bf16", false), pointer("bias", "bf16", true), factor,
+                        integer("n")};
+  variant.parameters[1].nullable = true;
+  variant.images = {image("sm_80", 80, 0, "scale for sm_80$")};
+  KernelEntry kernel;
+  kernel.name = "scale";
+  kernel.variants = {variant};
+  return kernel;
+}
+
+} // namespace
+
+Library sample_library() { return {"gemm", "kernels/gemm.tc", "tritonc 0.1.0", {dot(), scale()}}; }
+
+} // namespace tritonc

@@ -1,0 +1,26 @@
+# Fails if clang-format-22 would change one of our files; says how to have it do so.
+if(NOT CLANG_FORMAT)
+  message("skipped: clang-format-22 is not installed")
+  return()
+endif()
+
+set(files "")
+foreach(folder IN ITEMS generator runtime samples tests)
+  file(GLOB_RECURSE found "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.hpp")
+  list(APPEND files ${found})
+endforeach()
+# Text that the tool has emitted is as it is.
+list(FILTER files EXCLUDE REGEX "/tests/golden/|/build/")
+
+execute_process(COMMAND "${CLANG_FORMAT}" --dry-run --Werror ${files} RESULT_VARIABLE result ERROR_VARIABLE output)
+if(NOT result EQUAL 0)
+  string(REGEX MATCHALL "[^\n]*error: code should be clang-formatted" lines "${output}")
+  set(wrong "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ":[0-9]+:[0-9]+:.*" "" file "${line}")
+    list(APPEND wrong "${file}")
+  endforeach()
+  list(REMOVE_DUPLICATES wrong)
+  list(JOIN wrong " " wrong)
+  message(FATAL_ERROR "not formatted; run: clang-format-22 -i ${wrong}")
+endif()

@@ -1,0 +1,134 @@
+// Compares what the tool makes of a few kernels with the files beside this one. A change of code
+// generation shows as a change of these files, to be read by whoever reviews it:
+//
+//   TRITONC_UPDATE=1 ctest -R golden     writes them anew
+//
+// Tile IR is compared as translated and after the last pass, headers in full. Of PTX only the
+// outline is: every instruction that touches memory, synchronises or multiplies, without its
+// operands, so that a new version of LLVM that numbers its registers differently changes nothing
+// here.
+
+#include "compile.h"
+#include "emit/header.h"
+#include "emit/interface.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+using namespace tritonc;
+
+namespace {
+
+struct Case {
+  const char *name; // of the files
+  const char *source;
+  const char *variant;
+};
+
+// One kernel per way that code is generated.
+const Case cases[] = {
+    {"vector_add", "vector_add.tc", "TYPE=float;SIZE=1024"},
+    {"matmul_half", "matmul.tc", "A=N;B=N;TYPE=half;TM=64;TN=64;TK=32"},
+    {"matmul_half_transposed", "matmul.tc", "A=T;B=T;TYPE=half;TM=64;TN=64;TK=32"},
+    {"matmul_float", "matmul.tc", "A=N;B=N;TYPE=float;TM=64;TN=64;TK=16"},
+};
+const char *ptx_gpus[] = {"75", "80"};
+
+std::string read(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
+void check_golden(const std::string &name, const std::string &text) {
+  CAPTURE(name);
+  std::string path = TRITONC_TESTS_DIR "/golden/" + name;
+  const char *update = std::getenv("TRITONC_UPDATE");
+  if (update && std::string(update) == "1" && read(path) != text)
+    std::ofstream(path, std::ios::binary) << text;
+  bool same = read(path) == text;
+  CHECK_MESSAGE(same, "differs from the golden file; see TRITONC_UPDATE in golden_test.cpp");
+}
+
+CompileResult compile_case(const Case &one, const char *gpu, Stage stage,
+                           const char *print_after = "") {
+  CompileResult result = compile({.sources = {TRITONC_KERNELS_DIR "/" + std::string(one.source)},
+                                  .variants = one.variant,
+                                  .gpus = {find_gpu(gpu)},
+                                  .stage = stage,
+                                  .print_after = print_after});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  return result;
+}
+
+// The instruction of a line of PTX, without operands, if it is one that the outline shows.
+std::string outlined(std::string line) {
+  line.erase(0, line.find_first_not_of(" \t"));
+  for (const char *kept : {".version", ".target", ".extern .shared", ".maxntid"})
+    if (line.rfind(kept, 0) == 0)
+      return line;
+  if (line.rfind('@', 0) == 0) // a predicate
+    line.erase(0, line.find_first_not_of(" \t", line.find_first_of(" \t")));
+  std::string instruction = line.substr(0, line.find_first_of(" \t;"));
+  for (const char *kept : {"ld.global", "st.global", "ld.shared", "st.shared", "ldmatrix", "mma.",
+                           "fma.", "cp.async", "bar", "shfl", "bra", "atom", "red"})
+    if (instruction.rfind(kept, 0) == 0)
+      return instruction;
+  return "";
+}
+
+// Lines that repeat are shown once with their number.
+std::string outline_of(const std::string &ptx) {
+  std::istringstream lines(ptx);
+  std::string result, previous;
+  int times = 0;
+  auto flush = [&] {
+    if (times)
+      result += (times > 1 ? std::to_string(times) + " x " : "") + previous + "\n";
+    times = 0;
+  };
+  for (std::string line; std::getline(lines, line);) {
+    std::string shown = outlined(line);
+    if (shown.empty())
+      continue;
+    if (shown != previous)
+      flush();
+    previous = shown;
+    times++;
+  }
+  flush();
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("tile IR as translated") {
+  for (const Case &one : cases)
+    check_golden(one.name + std::string(".tir"),
+                 compile_case(one, "80", Stage::tile_ir).stage_output);
+}
+
+TEST_CASE("tile IR after the last pass") {
+  for (const Case &one : cases)
+    check_golden(one.name + std::string(".sm_80.tir"),
+                 compile_case(one, "80", Stage::llvm, "insert_barriers").printed);
+}
+
+TEST_CASE("outlines of PTX") {
+  for (const Case &one : cases)
+    for (const char *gpu : ptx_gpus)
+      check_golden(one.name + std::string(".sm_") + gpu + ".ptx",
+                   outline_of(compile_case(one, gpu, Stage::ptx).stage_output));
+}
+
+TEST_CASE("headers, without and with an axis of the API that is no type") {
+  for (const Case &one : {cases[0], cases[1]}) {
+    CompileResult result = compile_case(one, "80", Stage::library);
+    Result<Interface> interface = make_interface(result.library);
+    REQUIRE_MESSAGE(interface, text(interface.failure()));
+    check_golden(one.name + std::string(".hpp"), object_mode_header(result.library, *interface));
+  }
+}

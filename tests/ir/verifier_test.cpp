@@ -1,0 +1,263 @@
+// Tests ir/verifier.cpp: each rule of verifier.h broken once, and what is right left alone.
+
+#include "ir/builder.h"
+#include "ir/parser.h"
+#include "ir/verifier.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+// What the verifier says about a function with some parameters and these operations.
+std::string errors_of(const std::string &operations, const std::string &layouts = "") {
+  std::string text = layouts + R"(
+    func @f(%p: ptr<f16>, %n: i32, %l: i64, %x: f32, %c: i1, %ps: ptr<f16>[8], %i: i32[8],
+            %h: f16[8], %f: f32[8], %m: i1[8], %a: f16[16,8], %b: f16[8,4], %s: f32[16,4],
+            %sh: shared<f16>[2,16,8]) {
+    )" + operations + "\n return\n}";
+  ParseResult result = parse(text);
+  REQUIRE_MESSAGE(result.function, result.error, text);
+  return verify(*result.function);
+}
+
+void check_named(const std::string &operations, const std::string &rule,
+                 const std::string &layouts = "") {
+  CAPTURE(operations);
+  std::string errors = errors_of(operations, layouts);
+  CAPTURE(errors);
+  CHECK(errors.find(": " + rule + "\n") != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("what is right is left alone") {
+  const char *const operations[] = {
+      "",
+      "%1 = add %n, %n : i32",
+      "%1 = splat %n : i32[8]\n %2 = mul %1, %i : i32[8]",
+      "%1 = cmp %i, %i {pred = \"lt\"} : i1[8]\n %2 = select %1, %f, %f : f32[8]",
+      "%1 = select %c, %f, %f : f32[8]",
+      "%1 = load %ps : f16[8]",
+      "%1 = load %ps, %m, %h : f16[8]",
+      "%1 = load %ps, %c : f16[8]",
+      "%1 = load %p : f16\n store %p, %1, %c",
+      "store %ps, %h, %m",
+      "%1 = view %p, %l, %l : view<f16>[8]\n %2 = load %1 : f16[8]",
+      "%1 = dot %a, %b, %s : f32[16,4]",
+      "%1 = reduce %s {axis = 0, op = \"add\"} : f32[4]",
+      "%1 = trans %s {perm = [1,0]} : f32[4,16]",
+      "%1 = expand %i {axis = 0} : i32[1,8]\n %2 = broadcast %1 : i32[4,8]",
+      "%1 = reshape %s : f32[64]",
+      "if_else %c {\n yield\n} {\n yield\n}",
+      "%1 = while_loop %n : i32 {\n (%k: i32)\n condition %c\n} {\n (%k2: i32)\n yield %k2\n}",
+      "%1 = for_loop %n, %x : f32 {\n (%t: i32, %y: f32)\n yield %y\n}",
+      "%1 = cast %f : f16[8]\n %2 = bitcast %1 : i16[8]",
+  };
+  for (const std::string text : operations) {
+    CAPTURE(text);
+    CHECK(errors_of(text) == "");
+  }
+}
+
+TEST_CASE("the number of operands, results and blocks is that of the operation") {
+  check_named("%1 = add %n : i32", "wrong number of operands");
+  check_named("%1 = add %n, %n, %n : i32", "wrong number of operands");
+  check_named("%1 = constant {value = 1} : i32\n condition %c", "a block has one terminator, at its end");
+  check_named("add %n, %n", "wrong number of results");
+  check_named("%1, %2 = add %n, %n : i32, i32", "wrong number of results");
+  check_named("%1 = barrier : i32", "wrong number of results");
+  check_named("%1 = store %ps, %h : i32", "wrong number of results");
+}
+
+TEST_CASE("an operand is available: defined before, here or in a block around") {
+  Function fn = parsed("func @f() {\n %a = constant {value = 1} : i32\n"
+                       " %b = neg %a : i32\n return\n}");
+  std::swap(fn.body->ops[0], fn.body->ops[1]);
+  CHECK(verify(fn) == "%b = neg %a : i32: an operand is not available here\n");
+}
+
+TEST_CASE("a value of a branch is not available after it") {
+  Function fn = parsed(R"(
+    func @f(%c: i1) {
+      if_else %c {
+        %a = constant {value = 1} : i32
+        yield
+      } {
+        yield
+      }
+      %b = constant {value = 2} : i32
+      %d = neg %b : i32
+      return
+    })");
+  value_named(fn, "d")->op->operands[0] = value_named(fn, "a");
+  CHECK(verify(fn).find("an operand is not available here") != std::string::npos);
+}
+
+TEST_CASE("a loop does not see its own results") {
+  Function fn = parsed(R"(
+    func @f(%n: i32) {
+      %s = for_loop %n, %n : i32 {
+        (%t: i32, %k: i32)
+        yield %k
+      }
+      return
+    })");
+  Op *loop = value_named(fn, "s")->op;
+  loop->blocks[0]->terminator()->operands[0] = loop->results[0];
+  CHECK(verify(fn).find("an operand is not available here") != std::string::npos);
+}
+
+TEST_CASE("links to the block around are right") {
+  Function fn = parsed("func @f() {\n %a = constant {value = 1} : i32\n return\n}");
+  fn.body->ops[0]->parent = nullptr;
+  CHECK(verify(fn).find("the parent link is wrong") != std::string::npos);
+}
+
+TEST_CASE("blocks end in their terminator") {
+  check_named("return\n %1 = neg %n : i32", "a block has one terminator, at its end");
+  check_named("if_else %c {\n yield\n} {\n return\n}", "a block ends in `yield`");
+  check_named("%1 = while_loop %n : i32 {\n (%k: i32)\n yield %k\n} {\n (%k2: i32)\n yield %k2\n}",
+              "a block ends in `condition`");
+  Function fn = parsed("func @f() {\n return\n}");
+  fn.body->ops.clear();
+  CHECK(verify(fn) == "@f: a function ends in `return`\n");
+  fn = parsed("func @f(%c: i1) {\n if_else %c {\n yield\n } {\n yield\n }\n return\n}");
+  fn.body->ops[0]->blocks[0]->ops.clear();
+  CHECK(verify(fn).find("a block ends in `yield`") != std::string::npos);
+}
+
+TEST_CASE("what a block gives has the types of what is carried") {
+  check_named("%1 = if_else %c : i32 {\n yield\n} {\n yield %n\n}",
+              "`yield` gives as many values as there are results");
+  check_named("%1 = if_else %c : i32 {\n yield %x\n} {\n yield %n\n}",
+              "`yield` gives the types of the results");
+  check_named("%1 = for_loop %n, %n : i32 {\n (%t: i32)\n yield %t\n}",
+              "operands, arguments and results are the carried values");
+  check_named("%1 = for_loop %n, %n : i32 {\n (%t: i32, %k: f32)\n yield %t\n}",
+              "a carried value keeps its type");
+  check_named("%1 = for_loop %l, %n : i32 {\n (%t: i32, %k: i32)\n yield %t\n}",
+              "the trip count is an i32");
+  check_named("%1 = for_loop %n, %n : i32 {\n (%t: i64, %k: i32)\n yield %k\n}",
+              "the counter is an i32");
+  check_named("if_else %n {\n yield\n} {\n yield\n}", "the condition is a scalar i1");
+  check_named("%1 = while_loop %n : i32 {\n (%k: i32)\n condition %m\n} {\n (%k2: i32)\n yield %k2\n}",
+              "the condition is a scalar i1");
+}
+
+TEST_CASE("tiles are not too large and their extents are powers of two") {
+  check_named("%1 = splat %n : i32[3]", "extents are powers of two");
+  check_named("%1 = splat %n : i32[0]", "extents are powers of two");
+  check_named("%1 = splat %n : i32[-2]", "extents are powers of two");
+  check_named("%1 = splat %n : i32[1024,2048]", "a tile has at most 2^20 elements");
+  check_named("%1 = splat %n : i32[1,1,1,1,1,1]", "a tile has at most 5 axes");
+  CHECK(errors_of("%1 = splat %n : i32[1024,1024]") == "");
+  CHECK(errors_of("%1 = shared_alloc : shared<f16>[3,8]") == "");
+  check_named("%1 = shared_alloc : shared<f16>[3,6]", "extents are powers of two");
+  check_named("%1 = shared_alloc : shared<f16>[0,8]", "a buffer has at least one slot");
+}
+
+TEST_CASE("operands and results agree") {
+  struct {
+    std::string operations, rule;
+  } cases[] = {
+      {"%1 = add %n, %x : i32", "operands and result have one type"},
+      {"%1 = add %i, %n : i32[8]", "operands and result have one type"},
+      {"%1 = neg %f : f16[8]", "operands and result have one type"},
+      {"%1 = splat %i : i32[8,8]", "only a scalar is splat"},
+      {"%1 = splat %n : f32[8]", "elements stay what they are"},
+      {"%1 = expand %i {axis = 0} : i32[8]", "one axis of extent 1 is added, at {axis}"},
+      {"%1 = expand %i {axis = 0} : i32[2,8]", "one axis of extent 1 is added, at {axis}"},
+      {"%1 = expand %i {axis = 1} : i32[1,8]", "one axis of extent 1 is added, at {axis}"},
+      {"%1 = expand %i {axis = 0} : f32[1,8]", "elements stay what they are"},
+      {"%1 = broadcast %i : i32[4,8]", "only axes of extent 1 are repeated"},
+      {"%1 = broadcast %b : f16[16,4]", "only axes of extent 1 are repeated"},
+      {"%1 = trans %b {perm = [1,0]} : f16[8,4]", "{perm} permutes the axes"},
+      {"%1 = trans %b {perm = [0,0]} : f16[8,8]", "{perm} permutes the axes"},
+      {"%1 = trans %b {perm = [1,2]} : f16[4,8]", "{perm} permutes the axes"},
+      {"%1 = trans %b : f16[8,4]", "{perm} permutes the axes"},
+      {"%1 = reshape %b : f16[8]", "the number of elements stays"},
+      {"%1 = range {start = 0} : i32", "a range is an i32 tile of one axis"},
+      {"%1 = range {start = 0} : i64[8]", "a range is an i32 tile of one axis"},
+      {"%1 = cmp %n, %x {pred = \"lt\"} : i1", "compares values of one type to i1"},
+      {"%1 = cmp %n, %n {pred = \"lt\"} : i32", "compares values of one type to i1"},
+      {"%1 = cmp %i, %i {pred = \"lt\"} : i1", "operands and result have one shape and layout"},
+      {"%1 = cmp %n, %n {pred = \"before\"} : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
+      {"%1 = cmp %n, %n : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
+      {"%1 = select %n, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
+      {"%1 = select %m, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
+      {"%1 = select %c, %x, %n : f32", "operands and result have one type"},
+      {"%1 = cast %f : f16", "operands and result have one shape and layout"},
+      {"%1 = addptr %p, %x : ptr<f16>", "a pointer plus an integer is such a pointer"},
+      {"%1 = addptr %n, %n : i32", "a pointer plus an integer is such a pointer"},
+      {"%1 = addptr %ps, %n : ptr<f16>[8]", "operands and result have one shape and layout"},
+      {"%1 = view %ps, %l, %l : view<f16>[8]", "a view has one base"},
+      {"%1 = view %p, %l, %l : view<f32>[8]", "a view has one base"},
+      {"%1 = view %p, %l : view<f16>[8]", "one stride per axis"},
+      {"%1 = view %p, %n, %l : view<f16>[8]", "offset and strides are i64"},
+      {"%1 = load %i : i32[8]", "memory is accessed through pointers"},
+      {"%1 = load %ps : f32[8]", "the value has the pointers' shape and element type"},
+      {"%1 = load %ps : f16", "the value has the pointers' shape and element type"},
+      {"%1 = load %ps, %i : f16[8]", "a mask is i1, a scalar or of the shape of the pointers"},
+      {"%1 = load %p, %m : f16", "a mask is i1, a scalar or of the shape of the pointers"},
+      {"%1 = load %ps, %m, %f : f16[8]", "the alternative has the type of the value"},
+      {"store %ps, %f", "the value has the pointers' shape and element type"},
+      {"store %ps, %h, %n", "a mask is i1, a scalar or of the shape of the pointers"},
+      {"%1 = dot %b, %a, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
+      {"%1 = dot %a, %h, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
+      {"%1 = cast %b : f32[8,4]\n %2 = dot %a, %1, %s : f32[16,4]", "both factors have one element type"},
+      {"%1 = dot %a, %b, %s : f16[16,4]", "the sum has the type of the result"},
+      {"%1 = reduce %s {axis = 0, op = \"add\"} : f32[16]", "the result is the tile without {axis}"},
+      {"%1 = reduce %s {axis = 2, op = \"add\"} : f32[4]", "the result is the tile without {axis}"},
+      {"%1 = reduce %s {axis = 0, op = \"add\"} : f16[4]", "elements stay what they are"},
+      {"%1 = reduce %s {axis = 0, op = \"times\"} : f32[4]", "{op} is one of add, min, max"},
+      {"%1 = ring_slot %n {ahead = 0} : i32", "a ring has slots"},
+      {"shared_store %b, %sh, %n", "the tile fits the slots of the buffer"},
+      {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n", "the tile fits the slots of the buffer"},
+      {"shared_store %a, %a, %n", "shared memory is accessed through a buffer"},
+      {"shared_store %a, %sh, %l", "a slot is an i32"},
+      {"%1 = shared_load %sh, %n {origin = [0,0], perm = [1,0]} : f16[16,8]",
+       "the tile lies inside of a slot"},
+      {"%1 = shared_load %sh, %n {origin = [12,0], perm = [0,1]} : f16[8,8]",
+       "the tile lies inside of a slot"},
+      {"%1 = shared_load %sh, %n : f16[16,8]", "the tile lies inside of a slot"},
+      {"async_copy %a, %sh, %n, %c", "async_copy reads a view"},
+  };
+  for (const auto &[operations, rule] : cases)
+    check_named(operations, rule);
+  CHECK(errors_of("shared_store %a, %sh, %n") == "");
+  CHECK(errors_of("%1 = shared_load %sh, %n {origin = [8,0], perm = [1,0]} : f16[8,16]") != "");
+  CHECK(errors_of("%1 = shared_load %sh, %n {origin = [0,8], perm = [1,0]} : f16[8,8]") == "");
+}
+
+TEST_CASE("a layout has the shape of its tile and covers it") {
+  const char *const good = "layout #0 [8] reg (1) lane (2) (4) (0) (0) (0) warp\n";
+  CHECK(errors_of("%1 = splat %x : f32[8] #0", good) == "");
+  check_named("%1 = splat %x : f32[16] #0", "the layout has the shape of the tile", good);
+  check_named("%1 = splat %x : f32[8] #0", "the layout covers the tile",
+              "layout #0 [8] reg (1) lane (2) (0) (0) (0) (0) warp\n");
+  check_named("%1 = splat %x : f32[8] #0", "the layout covers the tile",
+              "layout #0 [8] reg (1) lane (2) (3) (0) (0) (0) warp\n");
+  const char *const buffer = "layout #0 [8] offset (1) (2) (4)\n";
+  CHECK(errors_of("%1 = shared_alloc : shared<f16>[2,8] #0", buffer) == "");
+  check_named("%1 = splat %x : f32[8] #0", "registers and shared memory have layouts of their own kind",
+              buffer);
+  check_named("%1 = shared_alloc : shared<f16>[2,8] #0",
+              "registers and shared memory have layouts of their own kind", good);
+}
+
+TEST_CASE("operands and results of arithmetic have one layout") {
+  const char *const layouts = "layout #0 [8] reg (1) (2) (4) lane (0) (0) (0) (0) (0) warp\n"
+                              "layout #1 [8] reg lane (1) (2) (4) (0) (0) warp\n";
+  check_named("%1 = splat %x : f32[8] #0\n %2 = splat %x : f32[8] #1\n %3 = add %1, %2 : f32[8] #0",
+              "operands and result have one type", layouts);
+  check_named("%1 = splat %x : f32[8] #0\n %2 = cast %1 : f16[8] #1",
+              "operands and result have one shape and layout", layouts);
+  CHECK(errors_of("%1 = splat %x : f32[8] #0\n %2 = convert_layout %1 : f32[8] #1", layouts) == "");
+  check_named("%1 = splat %x : f32[8] #0\n %2 = convert_layout %1 : f16[8] #1",
+              "only the layout changes", layouts);
+}

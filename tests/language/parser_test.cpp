@@ -1,0 +1,273 @@
+// Tests language/parser.cpp and its parts.
+
+#include "parsed.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using ast::Expr;
+using ast::Stmt;
+
+namespace {
+
+std::string text_of(const Expr &expr);
+
+std::string operands_of(const Expr &expr) {
+  std::string text;
+  for (const ast::ExprPtr &operand : expr.operands)
+    text += " " + text_of(*operand);
+  return text;
+}
+
+std::string text_of(const ast::Subscript &position) {
+  constexpr const char *names[] = {":", "newaxis", "+", "max", "min", "^", "index"};
+  std::string text = names[int(position.kind)];
+  return position.axis ? text + text_of(*position.axis) : text;
+}
+
+// The tree with a pair of parentheses per operator.
+std::string text_of(const Expr &expr) {
+  using Kind = Expr::Kind;
+  switch (expr.kind) {
+  case Kind::error:
+    return "error";
+  case Kind::integer:
+  case Kind::boolean:
+    return std::to_string(expr.integer);
+  case Kind::real:
+  case Kind::name:
+    return expr.text;
+  case Kind::unary:
+  case Kind::binary:
+    return std::string("(") + spelling_of(expr.op) + operands_of(expr) + ")";
+  case Kind::transpose:
+    return "(^" + operands_of(expr) + ")";
+  case Kind::deref:
+    return std::string(expr.operands.size() == 2 ? "(*?" : "(*") + operands_of(expr) + ")";
+  case Kind::matmul:
+    return "(@" + operands_of(expr) + ")";
+  case Kind::range:
+    return "(..." + operands_of(expr) + ")";
+  case Kind::conditional:
+    return "(?" + operands_of(expr) + ")";
+  case Kind::assign:
+    return std::string(expr.is_postfix ? "(post=" : "(=") + operands_of(expr) + ")";
+  case Kind::current:
+    return "$";
+  case Kind::cast:
+    return "(cast" + operands_of(expr) + ")";
+  case Kind::bitcast:
+    return "(bitcast" + operands_of(expr) + ")";
+  case Kind::size_of:
+    return "(sizeof" + operands_of(expr) + ")";
+  case Kind::subscript: {
+    std::string text = "([]" + operands_of(expr);
+    for (const ast::Subscript &position : expr.subscripts)
+      text += " " + text_of(position);
+    return text + ")";
+  }
+  case Kind::call:
+    return "(" + expr.text + operands_of(expr) + ")";
+  case Kind::comma:
+    return "(," + operands_of(expr) + ")";
+  case Kind::convert:
+    return "(convert" + operands_of(expr) + ")";
+  }
+  return "";
+}
+
+std::string parse(const std::string &expression) {
+  Parsed parsed("__global__ void f() { " + expression + "; }");
+  if (parsed.diagnostics.errors() > 0)
+    return parsed.message();
+  return text_of(*parsed.statements()[0]->value);
+}
+
+} // namespace
+
+TEST_CASE("operators bind as in C, ranges and products tighter than all of them") {
+  struct {
+    const char *source, *tree;
+  } cases[] = {
+      {"pm * 8 + 0 ... 8", "(+ (* pm 8) (... 0 8))"},
+      {"c += a @ b", "(= c (+ $ (@ a b)))"},
+      {"^a @ b", "(@ (^ a) b)"},
+      {"a @ ^b", "(@ a (^ b))"},
+      {"x * a @ b", "(* x (@ a b))"},
+      {"a @ b @ c", "(@ (@ a b) c)"},
+      {"a - b - c * d", "(- (- a b) (* c d))"},
+      {"a << b + c < d", "(< (<< a (+ b c)) d)"},
+      {"a & b ^ c | d && e || f", "(|| (&& (| (^ (& a b) c) d) e) f)"},
+      {"a == b < c", "(== a (< b c))"},
+      {"a ? b : c ? d : e", "(? a b (? c d e))"},
+      {"a = b = c", "(= a (= b c))"},
+      {"a <<= b", "(= a (<< $ b))"},
+      {"a, b", "(, a b)"},
+      {"(0 ... 8) % 4", "(% (... 0 8) 4)"},
+      {"-a * ~b", "(* (- a) (~ b))"},
+      {"!a && b", "(&& (! a) b)"},
+      {"a++ + ++b", "(+ (post= a (+ $ 1)) (= b (+ $ 1)))"},
+      {"--*p", "(= (* p) (- $ 1))"},
+  };
+  for (const auto &[source, tree] : cases) {
+    CAPTURE(source);
+    CHECK(parse(source) == tree);
+  }
+}
+
+TEST_CASE("pointers, subscripts, casts and calls") {
+  struct {
+    const char *source, *tree;
+  } cases[] = {
+      {"*?(m)p = *q", "(= (*? p m) (* q))"},
+      {"*?(a && b)(p + r)", "(*? (+ p r) (&& a b))"},
+      {"(*p)[newaxis, :]", "([] (* p) newaxis :)"},
+      {"x[+]", "([] x +)"},
+      {"x[:, max, min]", "([] x : max min)"},
+      {"x[^1, ^0]", "([] x ^1 ^0)"},
+      {"x[i + 1]", "([] x index(+ i 1))"},
+      {"x[+1]", "([] x index(+ 1))"},
+      {"(float[2, 4])x", "(cast x)"},
+      {"(float[8]) - INFINITY", "(cast (- INFINITY))"},
+      {"-(float[8]) * px", "(- (cast (* px)))"},
+      {"(unsigned long)a + b", "(+ (cast a) b)"},
+      {"(a) - b", "(- a b)"},
+      {"bitcast<int[4]>(x) + 1", "(+ (bitcast x) 1)"},
+      {"min(a, b)[:]", "([] (min a b) :)"},
+      {"exp(x)[+]", "([] (exp x) +)"},
+      {"sizeof(half) * sizeof x", "(* (sizeof) (sizeof x))"},
+      {"m ? *p : 0", "(? m (* p) 0)"},
+  };
+  for (const auto &[source, tree] : cases) {
+    CAPTURE(source);
+    CHECK(parse(source) == tree);
+  }
+}
+
+TEST_CASE("C's type names") {
+  struct {
+    const char *source, *type;
+  } cases[] = {
+      {"char", "int8"},
+      {"unsigned char", "uint8"},
+      {"short int", "short"},
+      {"long unsigned int", "unsigned long"},
+      {"long long", "long"},
+      {"unsigned", "unsigned"},
+      {"int signed", "int"},
+      {"const half *", "const half *"},
+      {"half const *restrict", "const half *"},
+      {"uint16_t", "unsigned short"},
+      {"_Bool", "bool"},
+      {"bfloat16", "bfloat16"},
+      {"volatile float", "float"},
+  };
+  for (const auto &[source, type] : cases) {
+    CAPTURE(source);
+    Parsed parsed("__global__ void f(" + std::string(source) + " x) {}");
+    CHECK(parsed.message() == "");
+    CHECK(name_of(parsed.program.functions[0].parameters[0].type_name.type) == type);
+  }
+}
+
+TEST_CASE("type names may be defined") {
+  Parsed parsed("typedef unsigned int uint;\ntypedef const half *input;\n"
+                "__global__ void f(uint a, input b) { uint c = (uint)a; }");
+  CHECK(parsed.message() == "");
+  CHECK(name_of(parsed.program.functions[0].parameters[0].type_name.type) == "unsigned");
+  CHECK(name_of(parsed.program.functions[0].parameters[1].type_name.type) == "const half *");
+}
+
+TEST_CASE("attributes stand before or behind the name, short or in GNU's way") {
+  for (const char *source :
+       {"int *p __noalias __readonly __aligned(32)", "__noalias __readonly __aligned(32) int *p",
+        "int *restrict p __readonly __aligned(32)",
+        "int *p __attribute__((noalias, readonly, aligned(32)))"}) {
+    CAPTURE(source);
+    Parsed parsed("__global__ void f(" + std::string(source) + ") {}");
+    CHECK(parsed.message() == "");
+    const ast::Declarator &p = parsed.program.functions[0].parameters[0];
+    CHECK(p.no_alias);
+    CHECK(p.read_only);
+    CHECK_FALSE(p.write_only);
+    REQUIRE(p.aligned);
+    CHECK(p.aligned->integer == 32);
+  }
+}
+
+TEST_CASE("which functions are kernels") {
+  Parsed one("void f() {}");
+  CHECK(one.program.functions[0].is_kernel);
+  Parsed marked("__global__ void f() {} void g() {} static __global__ void h() {}");
+  CHECK(marked.program.functions[0].is_kernel);
+  CHECK_FALSE(marked.program.functions[1].is_kernel);
+  CHECK(marked.program.functions[2].is_kernel);
+  Parsed none("typedef int i;");
+  CHECK(none.message() == "error: there is no kernel in `kernel.tc`");
+  CHECK(none.diagnostics.text().find(
+            "note: a kernel looks like `__global__ void name(...) { ... }`") != std::string::npos);
+}
+
+TEST_CASE("pragmas belong to the next kernel, or to the only one") {
+  Parsed parsed("#pragma tritonc grid(M) require(M > 0)\n__global__ void f(int M) {\n"
+                "#pragma tritonc precision(tf32)\n}\n"
+                "__global__ void g(int M) {}\n");
+  CHECK(parsed.message() == "");
+  CHECK(parsed.program.functions[0].pragmas.size() == 3);
+  CHECK(parsed.program.functions[1].pragmas.empty());
+  Parsed behind("void f(int M) {}\n#pragma tritonc grid(M)\n");
+  CHECK(behind.program.functions[0].pragmas.size() == 1);
+}
+
+TEST_CASE("a grid of the host replaces those of all kernels") {
+  KernelFile kernel("#pragma tritonc grid(M)\n#pragma tritonc require(M > 0)\n"
+                    "__global__ void f(int M) {}\n__global__ void g(int M) {}\n");
+  kernel.input.grid = "M / 2, 3";
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  ast::Program program = ast::Parser(source.tokens, "kernel.tc", diagnostics).program();
+  CHECK(diagnostics.text() == "");
+  REQUIRE(program.functions[0].pragmas.size() == 2);
+  CHECK(program.functions[0].pragmas[0].name == "require");
+  CHECK(program.functions[0].pragmas[1].name == "grid");
+  REQUIRE(program.functions[1].pragmas.size() == 1);
+  CHECK(program.functions[1].pragmas[0].arguments.size() == 2);
+}
+
+TEST_CASE("nothing can nest too deeply") {
+  auto repeated = [](const std::string &text, int count) {
+    std::string out;
+    for (int i = 0; i < count; i++)
+      out += text;
+    return out;
+  };
+  std::string begin = "__global__ void f(int n) { ";
+  for (const std::string &text :
+       {begin + "n = " + repeated("(", 100000) + "n" + repeated(")", 100000) + "; }",
+        begin + "n = " + repeated("-", 100001) + "n; }", begin + repeated("{", 100000),
+        begin + repeated("if (n) ", 100000) + "n = 0; }",
+        begin + "n = " + repeated("n ? ", 100000) + "n; }",
+        begin + repeated("n = ", 100000) + "n; }",
+        begin + "n = " + repeated("(int)", 100000) + "n; }",
+        begin + repeated("if (n) ; else ", 100000) + "; }"}) {
+    CAPTURE(text.substr(0, 60));
+    Parsed parsed(text);
+    CHECK(parsed.message() == "error: nested more than 256 levels deep");
+    CHECK(parsed.diagnostics.errors() == 1);
+  }
+  CHECK(Parsed(begin + "n = n" + repeated(" + n", 100000) + "; }").message() ==
+        "error: nested more than 1024 levels deep");
+  CHECK(Parsed(begin + "n = n" + repeated("++", 100000) + "; }").message() ==
+        "error: nested more than 1024 levels deep");
+  CHECK(Parsed(begin + "n = n" + repeated(" + n", 200) + "; }").message() == "");
+  CHECK(Parsed(begin + "n = " + repeated("(", 60) + "n" + repeated(")", 60) + "; }").message() ==
+        "");
+}
+
+TEST_CASE("after a mistake it goes on with the next statement") {
+  Parsed parsed("__global__ void f(int n) { n = ; n = (1; if (n { n = 2; } for (;;;) { } n 3; }\n"
+                "__global__ void g(int) {}\n__global__ void h(int n) { n = 1 }");
+  CHECK(parsed.diagnostics.errors() == 8);
+  CHECK(parsed.program.functions.size() == 2);
+}

@@ -1,0 +1,126 @@
+// Tests language/preprocessor.cpp.
+
+#include "language/preprocessor.h"
+#include "support/kernel_file.h"
+#include "support/messages.h"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::string spell(const std::vector<Token> &tokens) {
+  std::string text;
+  for (const Token &token : tokens)
+    if (!token.is(TokenKind::end))
+      text += (text.empty() ? "" : " ") + std::string(token.is(TokenKind::pragma) ? "#" : "") +
+              std::string(token.spelling);
+  return text;
+}
+
+// The tokens of a text, or its first message.
+std::string tokens_of(const std::string &text, std::vector<Define> defines = {}) {
+  KernelFile kernel(text, std::move(defines));
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  REQUIRE(source.tokens.back().is(TokenKind::end));
+  std::vector<ToldMessage> messages = read_messages(diagnostics.text());
+  return messages.empty() ? spell(source.tokens) : messages[0].severity + ": " + messages[0].text;
+}
+
+} // namespace
+
+TEST_CASE("macros of the host may be any tokens") {
+  CHECK(tokens_of("USE_A @ b", {{"USE_A", "^a"}}) == "^ a @ b");
+  CHECK(tokens_of("a[SHAPE]", {{"SHAPE", "TM, TK"}, {"TM", "128"}, {"TK", "8"}}) ==
+        "a [ 128 , 8 ]");
+  CHECK(tokens_of("r[B]", {{"B", "newaxis, :"}}) == "r [ newaxis , : ]");
+  CHECK(tokens_of("x EMPTY y", {{"EMPTY", ""}}) == "x y");
+}
+
+TEST_CASE("a macro of the host is one line and one name") {
+  CHECK(tokens_of("A", {{"A", "1\n#error injected\r\n2"}}) == "1 # error injected 2");
+  CHECK(tokens_of("A", {{"1A", "1"}}) == "error: `1A` is not a macro name");
+  CHECK(tokens_of("A", {{"", "1"}}) == "error: `` is not a macro name");
+  CHECK(tokens_of("A", {{"A(x)", "x"}}) == "error: `A(x)` is not a macro name");
+}
+
+TEST_CASE("all of C's preprocessor is there") {
+  CHECK(tokens_of("#define CAT(a, b) a##b\nCAT(x, 1) CAT(, y)") == "x1 y");
+  CHECK(tokens_of("#if TM > 64 && defined(TM)\nlarge\n#else\nsmall\n#endif", {{"TM", "128"}}) ==
+        "large");
+  CHECK(tokens_of("#if true\nyes\n#endif") == "yes");
+  CHECK(tokens_of("#define F(...) __VA_ARGS__\nF(a, b)") == "a , b");
+  CHECK(tokens_of("a // b\n/* c */ d \\\n e <: :>") == "a d e [ ]");
+  CHECK(tokens_of("__LINE__") == "1");
+  CHECK(tokens_of("#error wrong\n") == "error: wrong");
+}
+
+TEST_CASE("a definition in the source replaces the host's, with a warning") {
+  CHECK(tokens_of("#define TM 8\nTM", {{"TM", "128"}}) == "warning: 'TM' macro redefined");
+}
+
+TEST_CASE("pragmas arrive as tokens, expanded unless they name axes") {
+  std::vector<Define> defines = {{"TM", "32"}, {"half", "wrong"}};
+  CHECK(tokens_of("a\n#pragma tritonc grid(M / TM, 1)\nb", defines) == "a #grid ( M / 32 , 1 ) b");
+  CHECK(tokens_of("#pragma tritonc variant(TYPE: half) tune(TM: 1, 2)", defines) ==
+        "#variant ( TYPE : half ) #tune ( TM : 1 , 2 )");
+  CHECK(tokens_of("_Pragma(\"tritonc grid(TM)\") x", defines) == "#grid ( 32 ) x");
+  CHECK(tokens_of("#pragma unroll\nx") == "x");
+  CHECK(tokens_of("#pragma tritonc\nx") == "error: unknown pragma `tritonc `");
+  CHECK(tokens_of("#pragma tritonc grid M\nx") ==
+        "error: expected `(` after `grid`, found something else");
+}
+
+TEST_CASE("a grid of the host is behind the source and sees its macros") {
+  KernelFile kernel("#define TM 32\nx");
+  kernel.input.grid = "M / TM";
+  Diagnostics diagnostics;
+  CHECK(spell(preprocess(kernel.input, diagnostics).tokens) == "x #host_grid ( M / 32 )");
+  CHECK(diagnostics.text().empty());
+}
+
+TEST_CASE("every opened file is listed once, in the order of opening") {
+  KernelFile kernel("#include \"a.h\"\n#include \"b.h\"\n#include \"a.h\"\nx");
+  std::string a = kernel.folder.write("a.h", "#include <c.h>\na");
+  std::string b = kernel.folder.write("b.h", "b");
+  std::string c = kernel.folder.write("sub/c.h", "c");
+  kernel.input.include_dirs = {kernel.folder.path() + "/sub", kernel.folder.path() + "/none"};
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  CHECK(spell(source.tokens) == "c a b c a x");
+  CHECK(source.files == std::vector<std::string>{kernel.input.path, a, c, b});
+}
+
+TEST_CASE("only regular files are read") {
+  KernelFile kernel("#include \"pipe.h\"\n");
+  REQUIRE(mkfifo((kernel.folder.path() + "/pipe.h").c_str(), 0600) == 0);
+  Diagnostics diagnostics;
+  preprocess(kernel.input, diagnostics);
+  CHECK(diagnostics.errors() == 1);
+
+  Diagnostics of_folder;
+  kernel.input.path = kernel.folder.path();
+  CHECK(preprocess(kernel.input, of_folder).files.empty());
+  std::string expected = "error: cannot read `FOLDER`: it is a directory, not a regular file\n";
+  CHECK(of_folder.text() == expected.replace(expected.find("FOLDER"), 6, kernel.input.path));
+
+  Diagnostics of_nothing;
+  kernel.input.path += "/none.tc";
+  preprocess(kernel.input, of_nothing);
+  CHECK(texts_of(of_nothing.text(), "error") ==
+        std::vector<std::string>{"cannot read `" + kernel.input.path +
+                                 "`: No such file or directory"});
+}
+
+TEST_CASE("tokens keep whether blanks stand before them") {
+  KernelFile kernel("a+ b");
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  CHECK_FALSE(source.tokens[1].spaced);
+  CHECK(source.tokens[2].spaced);
+}

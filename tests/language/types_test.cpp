@@ -1,0 +1,62 @@
+// Tests language/types.cpp.
+
+#include "language/types.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+TEST_CASE("shapes are broadcast as NumPy does it") {
+  struct {
+    Extents a, b;
+    std::optional<Extents> result;
+  } cases[] = {
+      {{}, {}, Extents{}},
+      {{}, {8}, Extents{8}},
+      {{8}, {8}, Extents{8}},
+      {{1}, {8}, Extents{8}},
+      {{8}, {4, 8}, Extents{4, 8}},
+      {{4, 1}, {1, 8}, Extents{4, 8}},
+      {{4, 1}, {8}, Extents{4, 8}},
+      {{2, 1, 1}, {4, 8}, Extents{2, 4, 8}},
+      {{4}, {8}, std::nullopt},
+      {{4}, {4, 8}, std::nullopt},
+      {{4, 8}, {8, 4}, std::nullopt},
+  };
+  for (const auto &[a, b, result] : cases) {
+    CAPTURE(name_of(a));
+    CAPTURE(name_of(b));
+    CHECK(broadcast(a, b) == result);
+    CHECK(broadcast(b, a) == result);
+  }
+}
+
+TEST_CASE("two numbers meet in the type that C gives") {
+  struct {
+    Scalar a, b, result;
+  } cases[] = {
+      {Scalar::bool_, Scalar::bool_, Scalar::int32},
+      {Scalar::int8, Scalar::uint16, Scalar::int32},
+      {Scalar::int32, Scalar::uint32, Scalar::uint32},
+      {Scalar::uint32, Scalar::int64, Scalar::int64},
+      {Scalar::int64, Scalar::uint64, Scalar::uint64},
+      {Scalar::int64, Scalar::half, Scalar::half},
+      {Scalar::half, Scalar::half, Scalar::half},
+      {Scalar::half, Scalar::bfloat16, Scalar::float_},
+      {Scalar::half, Scalar::float_, Scalar::float_},
+      {Scalar::float_, Scalar::double_, Scalar::double_},
+  };
+  for (const auto &[a, b, result] : cases) {
+    CAPTURE(name_of(a));
+    CAPTURE(name_of(b));
+    CHECK(common(a, b) == result);
+    CHECK(common(b, a) == result);
+  }
+}
+
+TEST_CASE("types are named as messages show them") {
+  CHECK(name_of(Type::of(Scalar::float_)) == "float");
+  CHECK(name_of(Type{Scalar::half, true, false, {}}) == "half *");
+  CHECK(name_of(Type{Scalar::half, true, true, {64}}) == "const half *[64]");
+  CHECK(name_of(Type{Scalar::uint32, false, false, {2, 4}}) == "unsigned[2, 4]");
+}

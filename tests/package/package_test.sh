@@ -1,0 +1,92 @@
+#!/bin/bash
+# Installs TritonC and builds samples/matmul against it, with few variants: builds do what is needed and no more.
+#
+#   package_test.sh <CMake generator> <our source folder> <our build folder> <folder to work in>
+set -euo pipefail
+
+generator=$1 source=$2 build=$3
+work="$4/with a space, (an é) + an @" # CMake and ninja stumble over quotes, &, # and \$ in such places
+prefix="$work/prefix"
+project="$work/project"
+kernels="$prefix/share/tritonc/kernels"
+log="$work/log"
+
+fail() {
+  echo "FAILED ($generator): $1" >&2
+  [ -f "$log" ] && cat "$log" >&2
+  exit 1
+}
+
+# build_and <expect|refuse> <pattern>...: builds; each pattern must, or must not, be in what the build says.
+build_and() {
+  local mode=$1 pattern
+  shift
+  cmake --build "$project/build" --config Release >"$log" 2>&1 || fail "the build fails"
+  for pattern in "$@"; do
+    if grep -q "$pattern" "$log"; then
+      [ "$mode" = expect ] || fail "the build says '$pattern'"
+    else
+      [ "$mode" = refuse ] || fail "the build does not say '$pattern'"
+    fi
+  done
+}
+
+nothing_to_do() {
+  build_and refuse "Compiling" "Building" "Linking"
+}
+
+# Makefiles compare times; files written within one tick of the clock would look unchanged.
+let_time_pass() {
+  sleep 1.1
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+cmake --install "$build" --prefix "$prefix" --strip >"$log" 2>&1 || fail "cannot install"
+cp -r "$source/samples/matmul" "$project"
+
+# The sample needs both types and all layouts; one size of tiles is enough here.
+cmake -S "$project" -B "$project/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
+  "-DCMAKE_PREFIX_PATH=$prefix" -DMATMUL_ARCHITECTURES=80 "-DMATMUL_VARIANTS=TM=64;TN=64;TK=32" \
+  >"$log" 2>&1 || fail "cannot configure"
+build_and expect "Compiling kernels gemm for 80" "Linking"
+program=$(find "$project/build" -name matmul -type f -perm -u+x)
+nothing_to_do
+
+"$program" >"$log" 2>&1 || fail "the program fails"
+strange=$(ldd "$program" | awk '{print $1}' | grep -vE '^(linux-vdso|/lib.*/ld-linux|libc|libm|libdl|libstdc\+\+|libgcc_s)' || true)
+[ -z "$strange" ] || fail "the program needs $strange"
+
+let_time_pass
+touch "$kernels/matmul_layouts.tch"
+build_and expect "Compiling kernels gemm"
+nothing_to_do
+
+# A change inside a kernel reaches the program, but no C++ is compiled for it.
+let_time_pass
+sed -i 's/\*pc = sum;/*pc = sum * 2;/' "$kernels/matmul.tc"
+build_and expect "Compiling kernels gemm" "Linking CXX executable"
+if grep -q "Building CXX" "$log"; then fail "a kernel's body changed and C++ was compiled"; fi
+nothing_to_do
+
+# A mistake stops the build and leaves what was there; its repair continues it.
+let_time_pass
+cp "$kernels/matmul.tc" "$work/good.tc"
+sed -i 's/USE_A @ USE_B/USE_A @ USE_C/' "$kernels/matmul.tc"
+if cmake --build "$project/build" --config Release >"$log" 2>&1; then fail "a mistake in a kernel was accepted"; fi
+grep -q "matmul.tc:[0-9]*:[0-9]*: error:.*USE_C" "$log" || fail "the mistake is not reported"
+"$program" >/dev/null || fail "a failed build took the program away"
+let_time_pass
+cp "$work/good.tc" "$kernels/matmul.tc"
+build_and expect "Compiling kernels gemm"
+nothing_to_do
+
+# An application can do without an object: everything in the header.
+mkdir "$work/header"
+cp "$source/tests/package/header_project/"* "$work/header"
+cmake -S "$work/header" -B "$work/header/build" -G "$generator" "-DCMAKE_PREFIX_PATH=$prefix" >"$log" 2>&1 ||
+  fail "cannot configure with EMBED HEADER"
+cmake --build "$work/header/build" >"$log" 2>&1 || fail "cannot build with EMBED HEADER"
+"$(find "$work/header/build" -name app -type f -perm -u+x)" >"$log" 2>&1 || fail "the program with EMBED HEADER fails"
+
+rm -rf "$work"

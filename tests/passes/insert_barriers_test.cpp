@@ -1,0 +1,246 @@
+// Tests passes/insert_barriers.cpp.
+
+#include "passes/insert_barriers.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// Buffers %s (one slot), %o (overlaps its second half), %apart, and %ring (three slots), all of f16[64].
+std::string program(const std::string &operations) {
+  return R"(
+    layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp (0)
+    layout #1 [64] offset (1) (2) (4) (8) (16) (32)
+    func @f(%A: ptr<f16>, %x: f16[64] #0, %n: i32, %c: i1, %q: ptr<f16>) warps 2 shared 4096 {
+      %z = constant {value = 0} : i32
+      %one = constant {value = 1} : i32
+      %zero = constant {value = 0} : i64
+      %step = constant {value = 1} : i64
+      %v = view %A, %zero, %step : view<f16>[64] #0
+      %s = shared_alloc {address = 0} : shared<f16>[1,64] #1
+      %o = shared_alloc {address = 64} : shared<f16>[1,64] #1
+      %apart = shared_alloc {address = 1024} : shared<f16>[1,64] #1
+      %ring = shared_alloc {address = 2048} : shared<f16>[3,64] #1
+      )" + operations + "\n return\n}";
+}
+
+std::string load(const std::string &name, const std::string &buffer, const std::string &slot = "%z") {
+  return name + " = shared_load " + buffer + ", " + slot + " {origin = [0], perm = [0]} : f16[64] #0\n";
+}
+
+void becomes(const std::string &before, const std::string &with_barriers) {
+  CHECK(after(insert_barriers, program(before)) == text(program(with_barriers)));
+}
+
+void unchanged(const std::string &operations) {
+  CAPTURE(operations);
+  CHECK(after(insert_barriers, program(operations)) == text(program(operations)));
+}
+
+// Where `barrier` lines are taken out of `operations`, they come back.
+void needs_these_barriers(const std::string &operations) {
+  std::string without = operations;
+  for (size_t at; (at = without.find("barrier\n")) != std::string::npos;)
+    without.erase(at, 8);
+  CAPTURE(without);
+  CHECK(after(insert_barriers, program(without)) == text(program(operations)));
+}
+
+} // namespace
+
+TEST_CASE("a load waits for the store before it") {
+  becomes("shared_store %x, %s, %z\n" + load("%a", "%s"),
+          "shared_store %x, %s, %z\n barrier\n" + load("%a", "%s"));
+}
+
+TEST_CASE("a store waits for loads and stores before it") {
+  needs_these_barriers(load("%a", "%s") + "barrier\n shared_store %x, %s, %z\n");
+  needs_these_barriers("shared_store %x, %s, %z\n barrier\n shared_store %x, %s, %z\n");
+}
+
+TEST_CASE("buffers that overlap are waited for like one") {
+  needs_these_barriers("shared_store %x, %s, %z\n barrier\n" + load("%a", "%o"));
+  needs_these_barriers(load("%a", "%o") + "barrier\n shared_store %x, %s, %z\n");
+}
+
+TEST_CASE("no barrier where nothing conflicts") {
+  unchanged("");
+  unchanged(load("%a", "%s") + load("%b", "%s") + load("%d", "%o"));
+  unchanged("shared_store %x, %s, %z\n shared_store %x, %apart, %z\n");
+  unchanged("shared_store %x, %s, %z\n" + load("%a", "%apart"));
+  unchanged("shared_store %x, %s, %z\n barrier\n" + load("%a", "%s"));
+  unchanged("shared_store %x, %ring, %z\n" + load("%a", "%ring", "%one"));
+}
+
+TEST_CASE("buffers side by side do not touch") {
+  // 64 f16 from 1024 on end where the next buffer would start.
+  unchanged("%next = shared_alloc {address = 1152} : shared<f16>[1,64] #1\n"
+            "shared_store %x, %apart, %z\n" + load("%a", "%next"));
+}
+
+TEST_CASE("one barrier settles everything before it") {
+  needs_these_barriers("shared_store %x, %s, %z\n shared_store %x, %apart, %z\n barrier\n" +
+                       load("%a", "%s") + load("%b", "%apart"));
+}
+
+TEST_CASE("slots that are numbers are told apart, any other slot is not") {
+  unchanged("%i0 = ring_slot %z {ahead = 0, slots = 3} : i32\n"
+            "%i1 = ring_slot %one {ahead = 1, slots = 3} : i32\n"
+            "shared_store %x, %ring, %i0\n" + load("%a", "%ring", "%i1"));
+  // (1 + 2) mod 3 is 0 again.
+  needs_these_barriers("%i2 = ring_slot %one {ahead = 2, slots = 3} : i32\n"
+                       "shared_store %x, %ring, %z\n barrier\n" + load("%a", "%ring", "%i2"));
+  needs_these_barriers("shared_store %x, %ring, %n\n barrier\n" + load("%a", "%ring", "%one"));
+}
+
+TEST_CASE("slots of a loop's counter are told apart within an iteration") {
+  unchanged("for_loop %n {\n (%t: i32)\n"
+            "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n"
+            "%i1 = ring_slot %t {ahead = 1, slots = 3} : i32\n" +
+            load("%a", "%ring", "%i0") + load("%b", "%ring", "%i1") + "yield\n}\n");
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n"
+                       "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n"
+                       "%i3 = ring_slot %t {ahead = 3, slots = 3} : i32\n"
+                       "shared_store %x, %ring, %i0\n barrier\n" +
+                       load("%b", "%ring", "%i3") + "yield\n}\n");
+}
+
+TEST_CASE("what one iteration leaves, the next one meets") {
+  // Written in front, read behind: the next write must wait too.
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n barrier\n" +
+                       load("%a", "%s") + "yield\n}\n");
+  // Read in front, written behind.
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n" + load("%a", "%s") +
+                       "barrier\n shared_store %x, %s, %z\n yield\n}\n");
+}
+
+TEST_CASE("slots move by one from iteration to iteration") {
+  // Slot t + 1 is written in iteration t and read in t + 1 as slot t: one barrier a trip.
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n"
+                       "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n"
+                       "%i1 = ring_slot %t {ahead = 1, slots = 3} : i32\n barrier\n" +
+                       load("%a", "%ring", "%i0") + "shared_store %x, %ring, %i1\n yield\n}\n");
+  // With two slots there must be one between the read of slot t and its next write too; the same
+  // barrier does both.
+  needs_these_barriers("%two = shared_alloc {address = 3072} : shared<f16>[2,64] #1\n"
+                       "for_loop %n {\n (%t: i32)\n"
+                       "%i0 = ring_slot %t {ahead = 0, slots = 2} : i32\n"
+                       "%i1 = ring_slot %t {ahead = 1, slots = 2} : i32\n"
+                       "shared_store %x, %two, %i1\n barrier\n" +
+                       load("%a", "%two", "%i0") + "yield\n}\n");
+}
+
+TEST_CASE("before a loop, slot numbers are those of its first iteration") {
+  // Slot 1 was written, iteration 0 reads slot 0... but iteration 1 reads slot 1.
+  needs_these_barriers("shared_store %x, %ring, %one\n for_loop %n {\n (%t: i32)\n"
+                       "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n barrier\n" +
+                       load("%a", "%ring", "%i0") + "yield\n}\n");
+}
+
+TEST_CASE("slots named by other values than a loop's counter are not told apart") {
+  // %k changes from iteration to iteration, but not by one.
+  needs_these_barriers("%r = for_loop %n, %z : i32 {\n (%t: i32, %k: i32)\n"
+                       "%i0 = ring_slot %k {ahead = 0, slots = 3} : i32\n"
+                       "%i1 = ring_slot %k {ahead = 1, slots = 3} : i32\n barrier\n" +
+                       load("%a", "%ring", "%i0") +
+                       "barrier\n shared_store %x, %ring, %i1\n"
+                       "%two = add %k, %one : i32\n %four = add %two, %one : i32\n yield %four\n}\n");
+}
+
+TEST_CASE("after a loop nothing is known about its slots") {
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n"
+                       "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n" +
+                       load("%a", "%ring", "%i0") +
+                       "yield\n}\n barrier\n shared_store %x, %ring, %one\n");
+}
+
+TEST_CASE("a loop may not run at all") {
+  needs_these_barriers("shared_store %x, %s, %z\n for_loop %n {\n (%t: i32)\n barrier\n"
+                       "shared_store %x, %apart, %z\n yield\n}\n barrier\n" + load("%b", "%s"));
+}
+
+TEST_CASE("loops in loops: the outer iteration is met again inside") {
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n barrier\n"
+                       "for_loop %n {\n (%u: i32)\n" + load("%a", "%s") + "yield\n}\n yield\n}\n");
+}
+
+TEST_CASE("while loops: the condition comes once more after the body") {
+  needs_these_barriers("while_loop {\n barrier\n" + load("%a", "%s") +
+                       "condition %c\n} {\n barrier\n shared_store %x, %s, %z\n yield\n}\n");
+  needs_these_barriers("shared_store %x, %s, %z\n while_loop {\n barrier\n" + load("%a", "%s") +
+                       "condition %c\n} {\n yield\n}\n barrier\n shared_store %x, %s, %z\n");
+}
+
+TEST_CASE("what either way through a branch leaves is met after it") {
+  needs_these_barriers("if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n yield\n}\n barrier\n" +
+                       load("%a", "%s"));
+  needs_these_barriers("if_else %c {\n yield\n} {\n shared_store %x, %s, %z\n yield\n}\n barrier\n" +
+                       load("%a", "%s"));
+  // A barrier on one way does not settle the other.
+  needs_these_barriers("shared_store %x, %s, %z\n if_else %c {\n barrier\n" + load("%a", "%s") +
+                       "yield\n} {\n yield\n}\n barrier\n" + load("%b", "%s"));
+}
+
+TEST_CASE("the two ways through a branch do not meet each other") {
+  unchanged("if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n" + load("%a", "%s") + "yield\n}\n");
+}
+
+TEST_CASE("a copy in the background needs its wait, then a barrier") {
+  needs_these_barriers("async_copy %v, %s, %z, %c {vector = 8}\n async_commit\n"
+                       "async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
+  // A barrier before the wait says nothing about the copies of other threads.
+  needs_these_barriers("shared_store %x, %apart, %z\n"
+                       "async_copy %v, %s, %z, %c {vector = 8}\n async_commit\n barrier\n" +
+                       load("%b", "%apart") + "async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
+}
+
+TEST_CASE("a copy in the background waits for those who use the slot") {
+  needs_these_barriers(load("%a", "%s") + "barrier\n async_copy %v, %s, %z, %c {vector = 8}\n");
+  needs_these_barriers("shared_store %x, %s, %z\n barrier\n"
+                       "async_copy %v, %s, %z, %c {vector = 8}\n");
+  unchanged(load("%a", "%apart") + "async_copy %v, %s, %z, %c {vector = 8}\n");
+}
+
+TEST_CASE("a wait settles the groups that it covers and no others") {
+  // The second group is still under way, so only the first becomes this thread's write.
+  needs_these_barriers("async_copy %v, %ring, %z, %c {vector = 8}\n async_commit\n"
+                       "async_copy %v, %ring, %one, %c {vector = 8}\n async_commit\n"
+                       "async_wait {pending = 1}\n barrier\n" + load("%a", "%ring") +
+                       "async_wait {pending = 0}\n barrier\n" + load("%b", "%ring", "%one"));
+  needs_these_barriers("async_copy %v, %ring, %z, %c {vector = 8}\n async_commit\n"
+                       "async_copy %v, %ring, %one, %c {vector = 8}\n async_commit\n"
+                       "async_wait {pending = 0}\n barrier\n" + load("%a", "%ring") +
+                       load("%b", "%ring", "%one"));
+}
+
+TEST_CASE("a ring that is filled in the background takes one barrier a trip") {
+  auto ring = [](const std::string &slots, const std::string &last, const std::string &pending,
+                 const std::string &prologue) {
+    return "%r = shared_alloc {address = 4096} : shared<f16>[" + slots + ",64] #1\n" + prologue +
+           "for_loop %n {\n (%t: i32)\n async_wait {pending = " + pending + "}\n"
+           "%into = ring_slot %t {ahead = " + last + ", slots = " + slots + "} : i32\n barrier\n"
+           "async_copy %v, %r, %into, %c {vector = 8}\n async_commit\n"
+           "%now = ring_slot %t {ahead = 0, slots = " + slots + "} : i32\n" +
+           load("%a", "%r", "%now") + "yield\n}\n async_wait {pending = 0}\n";
+  };
+  auto start = [](const std::string &slot) {
+    return "async_copy %v, %r, " + slot + ", %c {vector = 8}\n async_commit\n";
+  };
+  needs_these_barriers(ring("2", "1", "0", start("%z")));
+  needs_these_barriers(ring("3", "2", "1", start("%z") + start("%one")));
+  needs_these_barriers("%c2 = constant {value = 2} : i32\n" +
+                       ring("4", "3", "2", start("%z") + start("%one") + start("%c2")));
+  // Its place is used again once everybody's copies have landed.
+  needs_these_barriers(ring("2", "1", "0", start("%z")) +
+                       "%scratch = shared_alloc {address = 4096} : shared<f16>[1,64] #1\n"
+                       "barrier\n shared_store %x, %scratch, %z\n barrier\n" +
+                       load("%b", "%scratch"));
+}
+
+TEST_CASE("barriers that became superfluous are taken out, those of the text stay") {
+  unchanged("barrier\n barrier\n shared_store %x, %s, %z\n barrier\n barrier\n" + load("%a", "%s"));
+}

@@ -1,0 +1,371 @@
+// Tests the runtime with the real driver and a GPU: what the stand-in driver only imitates.
+//
+// The kernel is PTX that the driver assembles itself, so this program runs wherever a driver is,
+// with nothing built for the machine. Where there is none it says so and exits with 77.
+
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include "driver.h"
+
+#include <tritonc/device.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tritonc;
+
+namespace {
+
+// target[i] = source[i] + n for 64 elements per block, by way of shared memory.
+const char *const code = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.extern .shared .align 16 .b8 tile[];
+.visible .entry add(.param .u64 source, .param .u64 target, .param .u32 n)
+{
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [source];
+  ld.param.u64 %rd2, [target];
+  ld.param.u32 %r1, [n];
+  cvta.to.global.u64 %rd3, %rd1;
+  cvta.to.global.u64 %rd4, %rd2;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r2, 64, %r3;
+  mul.wide.s32 %rd5, %r4, 4;
+  add.s64 %rd6, %rd3, %rd5;
+  ld.global.u32 %r5, [%rd6];
+  shl.b32 %r6, %r3, 2;
+  mov.u32 %r7, tile;
+  add.s32 %r6, %r7, %r6;
+  st.shared.u32 [%r6], %r5;
+  bar.sync 0;
+  ld.shared.u32 %r5, [%r6];
+  add.s32 %r5, %r5, %r1;
+  add.s64 %rd7, %rd4, %rd5;
+  st.global.u32 [%rd7], %r5;
+  ret;
+}
+)";
+
+struct Args {
+  const int *source;
+  int *target;
+  std::int32_t n;
+};
+
+int device_sm() {
+  device_info info;
+  return current_device(info).ok() ? info.major * 10 + info.minor : 0;
+}
+
+/// A kernel that was not used before.
+class FreshKernel {
+public:
+  explicit FreshKernel(int shared_bytes = 1024) {
+    bytes_.assign(sizeof(abi::image_header), 0);
+    bytes_ += code;
+    bytes_ += '\0'; // PTX ends with it
+    abi::image_header header = {};
+    std::memcpy(header.magic, abi::image_magic, sizeof header.magic);
+    header.version = abi::image_version;
+    header.length = bytes_.size() - sizeof header;
+    header.checksum = abi::checksum(bytes_.data() + sizeof header, header.length);
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    image_ = {bytes_.data(), bytes_.size(), state_.get(), device_sm(), 0};
+    info_.gpu = "ptx";
+    info_.threads = 64;
+    info_.shared_bytes = shared_bytes;
+    variant_.entry = "add";
+    variant_.parameters = parameters_;
+    variant_.images = &image_;
+    variant_.infos = &info_;
+    variant_.image_count = 1;
+    kernel_ = {abi::abi_version, 3, "test::add", "ptx", &variant_, nullptr, 1, 0};
+  }
+
+  status launch(stream where, const Args &args, std::int64_t blocks) const {
+    grid extent{blocks, 1, 1};
+    return abi::launch(kernel_, where, &args, nullptr, &extent);
+  }
+  status preload() const { return abi::preload(kernel_); }
+  cuda::Function function() const {
+    return reinterpret_cast<cuda::Function>(state_->kernel.load());
+  }
+
+private:
+  static constexpr abi::parameter parameters_[] = {
+      {"source", 0, 4, abi::parameter_kind::pointer, false, {}},
+      {"target", 8, 4, abi::parameter_kind::pointer, false, {}},
+      {"n", 16, 0, abi::parameter_kind::i32, false, {}},
+  };
+  std::string bytes_;
+  std::unique_ptr<abi::image_state> state_{new abi::image_state()};
+  abi::image image_ = {};
+  image_info info_ = {};
+  abi::variant variant_ = {};
+  abi::kernel kernel_ = {};
+};
+
+constexpr int blocks = 100, elements = 64 * blocks;
+
+/// Operands in the current context.
+struct Operands {
+  Operands() {
+    std::vector<int> host(elements);
+    for (int i = 0; i < elements; i++)
+      host[size_t(i)] = i;
+    REQUIRE(source.allocate(elements).ok());
+    REQUIRE(target.allocate(elements).ok());
+    REQUIRE(source.copy_from(host.data()).ok());
+    REQUIRE(target.fill(0xff).ok());
+  }
+  Args args(int n) const { return {source.data(), target.data(), n}; }
+  bool hold(int n) const {
+    std::vector<int> host(elements);
+    if (!target.copy_to(host.data()).ok())
+      return false;
+    for (int i = 0; i < elements; i++)
+      if (host[size_t(i)] != i + n)
+        return false;
+    return true;
+  }
+  buffer<int> source, target;
+};
+
+const cuda::Driver &driver() {
+  status why;
+  const cuda::Driver *opened = cuda::open_driver(why);
+  REQUIRE(opened);
+  return *opened;
+}
+
+/// A function of the driver that the runtime itself has no use for.
+template <typename... Parameters> auto driver_function(const char *name, int version) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  REQUIRE(library);
+  using Get = int (*)(const char *, void **, int, std::uint64_t, int *);
+  auto get = reinterpret_cast<Get>(dlsym(library, "cuGetProcAddress_v2"));
+  void *address = nullptr;
+  int found = 1;
+  REQUIRE(get(name, &address, version, 0, &found) == 0);
+  REQUIRE(address);
+  return reinterpret_cast<int (*)(Parameters...)>(address);
+}
+
+cuda::Context current() {
+  cuda::Context context = nullptr;
+  REQUIRE(driver().cuCtxGetCurrent(&context) == 0);
+  return context;
+}
+
+cuda::Stream new_stream() {
+  cuda::Stream stream = nullptr;
+  constexpr unsigned non_blocking = 1;
+  REQUIRE(driver_function<cuda::Stream *, unsigned>("cuStreamCreate", 2000)(&stream,
+                                                                            non_blocking) == 0);
+  return stream;
+}
+
+cuda::Context new_context(int device) {
+  cuda::Context context = nullptr; // and current
+  REQUIRE(driver_function<cuda::Context *, unsigned, int>("cuCtxCreate", 3020)(&context, 0,
+                                                                               device) == 0);
+  return context;
+}
+
+} // namespace
+
+TEST_CASE("a launch on the default stream computes what it should") {
+  Operands operands;
+  FreshKernel kernel;
+  REQUIRE(kernel.launch({}, operands.args(7), blocks).ok());
+  CHECK(operands.hold(7));
+}
+
+TEST_CASE("a thread without a context launches, and has none afterwards") {
+  Operands operands;
+  FreshKernel kernel;
+  std::thread([&] {
+    CHECK(current() == nullptr);
+    status s = kernel.launch({}, operands.args(8), blocks);
+    CHECK_MESSAGE(s.ok(), s.message().text);
+    CHECK(current() == nullptr);
+  }).join();
+  CHECK(operands.hold(8));
+}
+
+TEST_CASE("a stream of another context than the current one") {
+  cuda::Context before = current();
+  cuda::Context other = new_context(0);
+  Operands operands;
+  cuda::Stream stream = new_stream();
+  cuda::Context popped;
+  REQUIRE(driver().cuCtxPopCurrent(&popped) == 0);
+  REQUIRE(current() == before);
+  FreshKernel kernel;
+  status s = kernel.launch(stream, operands.args(9), blocks);
+  CHECK_MESSAGE(s.ok(), s.message().text);
+  CHECK(current() == before);
+  // The same kernel in the first context.
+  {
+    Operands here;
+    s = kernel.launch({}, here.args(10), blocks);
+    CHECK_MESSAGE(s.ok(), s.message().text);
+    CHECK(here.hold(10));
+  }
+  REQUIRE(driver().cuCtxPushCurrent(other) == 0);
+  CHECK(synchronize(stream).ok());
+  CHECK(operands.hold(9));
+  operands.source.reset();
+  operands.target.reset();
+  REQUIRE(driver().cuCtxPopCurrent(&popped) == 0);
+}
+
+TEST_CASE("the first use of a kernel during the strictest capture") {
+  if (driver().version < 12030)
+    return;
+  Operands operands;
+  FreshKernel kernel;
+  cuda::Stream stream = new_stream();
+  constexpr int global_mode = 0;
+  REQUIRE(driver_function<cuda::Stream, int>("cuStreamBeginCapture", 10010)(stream, global_mode) ==
+          0);
+  status s = kernel.launch(stream, operands.args(11), blocks);
+  CHECK_MESSAGE(s.ok(), s.message().text);
+  void *graph = nullptr, *instance = nullptr;
+  REQUIRE(driver_function<cuda::Stream, void **>("cuStreamEndCapture", 10000)(stream, &graph) == 0);
+  REQUIRE(graph);
+  REQUIRE(driver_function<void **, void *, unsigned long long>("cuGraphInstantiate",
+                                                               12000)(&instance, graph, 0) == 0);
+  REQUIRE(driver_function<void *, cuda::Stream>("cuGraphLaunch", 10000)(instance, stream) == 0);
+  CHECK(synchronize(stream).ok());
+  CHECK(operands.hold(11));
+}
+
+TEST_CASE("more than 48 KiB of shared memory") {
+  Operands operands;
+  FreshKernel kernel(60 * 1024), too_much(1 << 20);
+  status s = kernel.launch({}, operands.args(12), blocks);
+  CHECK_MESSAGE(s.ok(), s.message().text);
+  CHECK(operands.hold(12));
+  s = too_much.launch({}, operands.args(13), blocks);
+  CHECK(s.code() == status_code::cuda);
+  CHECK(synchronize().ok()); // that failure lasts no longer than the call
+}
+
+TEST_CASE("64 threads launch a kernel for the first time") {
+  Operands operands;
+  FreshKernel kernel;
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; i++)
+    threads.emplace_back([&] { succeeded += kernel.launch({}, operands.args(14), blocks).ok(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(succeeded == 64);
+  CHECK(operands.hold(14));
+}
+
+TEST_CASE("preload, and every device of the machine") {
+  int count = 0;
+  REQUIRE(driver().cuDeviceGetCount(&count) == 0);
+  FreshKernel kernel;
+  CHECK(kernel.preload().ok());
+  for (int device = 0; device < count; device++) {
+    cuda::Context context = new_context(device);
+    {
+      Operands operands;
+      status s = kernel.launch({}, operands.args(15 + device), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+      CHECK(operands.hold(15 + device));
+    }
+    REQUIRE(driver_function<cuda::Context>("cuCtxDestroy", 4000)(context) == 0);
+  }
+}
+
+TEST_CASE("a kernel outlives the context that it was first used in") {
+  FreshKernel kernel;
+  for (int round = 0; round < 2; round++) {
+    cuda::Context context = new_context(0);
+    {
+      Operands operands;
+      status s = kernel.launch({}, operands.args(20 + round), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+      CHECK(operands.hold(20 + round));
+    }
+    REQUIRE(driver_function<cuda::Context>("cuCtxDestroy", 4000)(context) == 0);
+  }
+}
+
+TEST_CASE("what a launch costs beside the driver's own") {
+  Operands operands;
+  FreshKernel kernel;
+  cuda::Stream stream = new_stream();
+  REQUIRE(kernel.launch(stream, operands.args(0), 1).ok());
+  Args args = operands.args(0);
+  void *values[] = {&args.source, &args.target, &args.n};
+  cuda::LaunchConfig config = {1, 1, 1, 64, 1, 1, 1024, stream, nullptr, 0};
+  constexpr int count = 500, rounds = 21;
+  auto nanoseconds = [&](auto &&one) {
+    std::vector<double> times;
+    for (int round = 0; round < rounds; round++) {
+      REQUIRE(synchronize(stream).ok());
+      auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < count; i++)
+        one();
+      times.push_back(
+          std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin)
+              .count() /
+          count);
+    }
+    std::sort(times.begin(), times.end());
+    return times[rounds / 2];
+  };
+  double own = nanoseconds([&] { (void)kernel.launch(stream, args, 1); });
+  double plain =
+      nanoseconds([&] { driver().cuLaunchKernelEx(&config, kernel.function(), values, nullptr); });
+  double on_default = nanoseconds([&] { (void)kernel.launch({}, args, 1); });
+  std::printf("launch: %.0f ns by the runtime, %.0f ns by the driver alone; %.0f ns on the default "
+              "stream\n",
+              own, plain, on_default);
+  CHECK(synchronize(stream).ok());
+}
+
+// The last one: after it the context is lost.
+TEST_CASE("an error that no context survives") {
+  Operands operands;
+  FreshKernel kernel;
+  Args args = operands.args(0);
+  args.source = reinterpret_cast<const int *>(64);
+  CHECK(kernel.launch({}, args, blocks).ok());
+  status s = synchronize();
+  CHECK(s.code() == status_code::device_lost);
+  CHECK(s.cuda_result() == 700);
+  s = kernel.launch({}, operands.args(0), blocks);
+  CHECK(s.code() == status_code::device_lost);
+  CHECK(s.cuda_result() == 700);
+  std::printf("%s\n", s.message().text);
+}
+
+int main(int count, char **arguments) {
+  device_info info;
+  status s = current_device(info);
+  if (!s.ok()) {
+    std::printf("[SKIP] %s\n", s.message().text);
+    return 77;
+  }
+  std::printf("%s, sm_%d%d\n", info.name, info.major, info.minor);
+  return doctest::Context(count, arguments).run();
+}

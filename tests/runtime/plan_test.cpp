@@ -1,0 +1,183 @@
+// Tests runtime/src/plan.cpp: what a launch plan says about the arguments, in 64 bits.
+
+#include "plan.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+using namespace tritonc;
+using abi::op;
+
+namespace {
+
+struct Args {
+  std::int64_t a = 0, b = 0;
+  std::uint64_t u = 0;
+  std::int8_t small = 0;
+  void *pointer = nullptr;
+};
+
+const abi::parameter parameters[] = {
+    {"a", offsetof(Args, a), 0, abi::parameter_kind::i64, false, {}},
+    {"b", offsetof(Args, b), 0, abi::parameter_kind::i64, false, {}},
+    {"u", offsetof(Args, u), 0, abi::parameter_kind::u64, false, {}},
+    {"small", offsetof(Args, small), 0, abi::parameter_kind::i8, false, {}},
+};
+
+using Words = std::vector<std::int64_t>;
+
+Words words(std::initializer_list<std::int64_t> list) { return list; }
+
+/// The plan with one requirement, that `code` is not 0, and a grid of 1.
+status require(const Words &code, const Args &args) {
+  const std::int64_t one[] = {std::int64_t(op::constant), 1, std::int64_t(op::end)};
+  const abi::requirement requirement = {code.data(), "the condition"};
+  abi::variant variant = {};
+  variant.grid[0] = one;
+  variant.requirements = &requirement;
+  variant.requirement_count = 1;
+  variant.parameters = parameters;
+  abi::kernel kernel = {};
+  kernel.name = "k";
+  kernel.parameter_count = 4;
+  grid size;
+  return plan::size_grid(kernel, variant, &args, nullptr, size);
+}
+
+constexpr std::int64_t value = std::int64_t(op::constant), parameter = std::int64_t(op::parameter),
+                       end = std::int64_t(op::end);
+
+/// `a <operator> b == expected`, computed by the plan.
+status compute(op operation, std::int64_t a, std::int64_t b, std::int64_t expected) {
+  Args args;
+  args.a = a;
+  args.b = b;
+  return require(words({parameter, 0, parameter, 1, std::int64_t(operation), value, expected,
+                        std::int64_t(op::eq), end}),
+                 args);
+}
+
+bool yields(op operation, std::int64_t a, std::int64_t b, std::int64_t expected) {
+  return compute(operation, a, b, expected).ok();
+}
+
+bool is_refused(op operation, std::int64_t a, std::int64_t b) {
+  return compute(operation, a, b, 0).code() == status_code::invalid_argument;
+}
+
+} // namespace
+
+TEST_CASE("every operator computes what C does") {
+  struct {
+    op operation;
+    std::int64_t a, b, expected;
+  } cases[] = {
+      {op::add, 2, 3, 5},
+      {op::sub, 2, 3, -1},
+      {op::mul, -2, 3, -6},
+      {op::div, 7, 2, 3},
+      {op::div, -7, 2, -3},
+      {op::rem, 7, 4, 3},
+      {op::rem, -7, 4, -3},
+      {op::ceil_div, 7, 2, 4},
+      {op::ceil_div, 8, 2, 4},
+      {op::ceil_div, -7, 2, -3},
+      {op::ceil_div, -7, -2, 4},
+      {op::ceil_div, 0, 5, 0},
+      {op::min, 2, 3, 2},
+      {op::max, 2, 3, 3},
+      {op::lt, 2, 3, 1},
+      {op::le, 3, 3, 1},
+      {op::gt, 2, 3, 0},
+      {op::ge, 2, 3, 0},
+      {op::eq, 2, 3, 0},
+      {op::ne, 2, 3, 1},
+      {op::logical_and, 2, 3, 1},
+      {op::logical_and, 2, 0, 0},
+      {op::logical_or, 0, 0, 0},
+      {op::logical_or, 0, 9, 1},
+      {op::mul, 1 << 30, 1 << 30, std::int64_t(1) << 60},
+  };
+  for (auto &c : cases) {
+    CAPTURE(int(c.operation));
+    CAPTURE(c.a);
+    CAPTURE(c.b);
+    CHECK(yields(c.operation, c.a, c.b, c.expected));
+    CHECK(compute(c.operation, c.a, c.b, c.expected + 1).code() == status_code::requirement_failed);
+  }
+}
+
+TEST_CASE("what does not fit into 64 bits is refused, not wrapped") {
+  CHECK(is_refused(op::add, INT64_MAX, 1));
+  CHECK(is_refused(op::sub, INT64_MIN, 1));
+  CHECK(is_refused(op::mul, INT64_MAX, 2));
+  CHECK(is_refused(op::div, 1, 0));
+  CHECK(is_refused(op::rem, 1, 0));
+  CHECK(is_refused(op::ceil_div, 1, 0));
+  CHECK(is_refused(op::div, INT64_MIN, -1));
+  CHECK(is_refused(op::rem, INT64_MIN, -1));
+  CHECK_FALSE(is_refused(op::add, INT64_MAX, 0));
+}
+
+TEST_CASE("an unsigned argument above the signed range is refused") {
+  Args args;
+  args.u = UINT64_MAX;
+  CHECK(require(words({parameter, 2, end}), args).code() == status_code::invalid_argument);
+  args.u = 7;
+  CHECK(require(words({parameter, 2, end}), args).ok());
+}
+
+TEST_CASE("narrow arguments keep their sign") {
+  Args args;
+  args.small = -3;
+  CHECK(require(words({parameter, 3, value, -3, std::int64_t(op::eq), end}), args).ok());
+}
+
+TEST_CASE("and, or decide by one side where it decides, as in C") {
+  Args args; // a = b = 0
+  // b == 0 || a % b == 0
+  Words guarded = words({parameter, 1, value, 0, std::int64_t(op::eq), parameter, 0, parameter, 1,
+                         std::int64_t(op::rem), value, 0, std::int64_t(op::eq),
+                         std::int64_t(op::logical_or), end});
+  CHECK(require(guarded, args).ok());
+  // b != 0 && a % b == 0
+  Words both = words({parameter, 1, value, 0, std::int64_t(op::ne), parameter, 0, parameter, 1,
+                      std::int64_t(op::rem), value, 0, std::int64_t(op::eq),
+                      std::int64_t(op::logical_and), end});
+  CHECK(require(both, args).code() == status_code::requirement_failed);
+  args.b = 5;
+  args.a = 10;
+  CHECK(require(both, args).ok());
+}
+
+TEST_CASE("unary operators") {
+  Args args;
+  args.a = INT64_MIN;
+  CHECK(require(words({parameter, 0, std::int64_t(op::neg), end}), args).code() ==
+        status_code::invalid_argument);
+  CHECK(require(words({parameter, 1, std::int64_t(op::logical_not), end}), args).ok());
+  CHECK(
+      require(words({value, 4, std::int64_t(op::neg), value, -4, std::int64_t(op::eq), end}), args)
+          .ok());
+}
+
+TEST_CASE("broken code is refused and reads nothing that is not there") {
+  Args args;
+  auto refused = [&](const Words &code) {
+    return require(code, args).code() == status_code::invalid_argument;
+  };
+  CHECK(refused(words({end})));
+  CHECK(refused(words({std::int64_t(op::add), end})));
+  CHECK(refused(words({value, 1, std::int64_t(op::add), end})));
+  CHECK(refused(words({value, 1, value, 2, end})));
+  CHECK(refused(words({parameter, 4, end})));
+  CHECK(refused(words({parameter, -1, end})));
+  CHECK(refused(words({std::int64_t(op::neg), end})));
+  Words deep;
+  for (int i = 0; i <= abi::max_stack; i++)
+    deep.insert(deep.end(), {value, 1});
+  deep.push_back(end);
+  CHECK(refused(deep));
+}

@@ -1,0 +1,28 @@
+// The runtime as a shared library with a table of its functions, so that a test can open a fresh
+// one.
+
+#pragma once
+
+#include <tritonc/device.hpp>
+#include <tritonc/runtime.hpp>
+
+namespace tritonc {
+
+struct RuntimeFunctions {
+  decltype(&abi::launch) launch;
+  decltype(&abi::preload) preload;
+  decltype(&abi::info) info;
+  decltype(&tritonc::current_device) current_device;
+  decltype(&tritonc::allocate) allocate;
+  decltype(&tritonc::release) release;
+  decltype(&tritonc::copy_to_device) copy_to_device;
+  decltype(&tritonc::copy_to_host) copy_to_host;
+  decltype(&tritonc::fill) fill;
+  decltype(&tritonc::synchronize) synchronize;
+  status (*time_nothing)(float &milliseconds) noexcept;
+  status_text (*message)(const status &) noexcept;
+};
+
+} // namespace tritonc
+
+extern "C" const tritonc::RuntimeFunctions *runtime_functions();

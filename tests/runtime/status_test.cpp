@@ -1,0 +1,71 @@
+// Tests runtime/src/status.cpp: every code has a name and a sentence that says what to do.
+
+#include <tritonc/runtime.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+
+using namespace tritonc;
+
+namespace {
+
+abi::kernel named_kernel() {
+  abi::kernel kernel = {};
+  kernel.name = "gemm::dot<half, N, T>";
+  kernel.gpus = "sm_80, sm_90a";
+  return kernel;
+}
+
+} // namespace
+
+TEST_CASE("every code has its own name and its own sentence") {
+  abi::kernel kernel = named_kernel();
+  std::set<std::string> names, sentences;
+  for (int code = 0; code <= int(status_code::cuda); code++) {
+    status s(status_code(code), &kernel, "subject", 0);
+    names.insert(s.name());
+    sentences.insert(s.message().text);
+    CHECK(std::string(s.message().text).find("gemm::dot<half, N, T>: ") == 0);
+    CHECK(s.ok() == (code == 0));
+  }
+  CHECK(names.size() == size_t(status_code::cuda) + 1);
+  CHECK(sentences.size() == size_t(status_code::cuda) + 1);
+}
+
+TEST_CASE("sentences name kernel, cause and remedy") {
+  abi::kernel kernel = named_kernel();
+  auto sentence = [](const status &s) { return std::string(s.message().text); };
+  CHECK(sentence({status_code::requirement_failed, &kernel, "M % 32 == 0"}) ==
+        "gemm::dot<half, N, T>: the arguments do not satisfy `M % 32 == 0`");
+  CHECK(sentence({status_code::misaligned_pointer, &kernel, "A", 16}) ==
+        "gemm::dot<half, N, T>: argument `A` is not aligned to 16 bytes");
+  CHECK(sentence({status_code::no_image_for_device, &kernel, nullptr, 75}) ==
+        "gemm::dot<half, N, T>: no code for this GPU: compiled for sm_80, sm_90a; this is sm_75");
+  CHECK(sentence({status_code::driver_too_old, nullptr, nullptr, 11080}) ==
+        "the CUDA driver is too old: it supports CUDA 11.8, needed is 12.0 (driver 525) or newer");
+  CHECK(sentence(status()) == "ok");
+}
+
+TEST_CASE("a sentence is cut to the caller's buffer, with its end") {
+  status s(status_code::null_pointer, nullptr, "A");
+  std::string whole = s.message().text;
+  char buffer[8];
+  std::memset(buffer, 'x', sizeof buffer);
+  CHECK(s.message(buffer, sizeof buffer) == whole.size());
+  CHECK(std::string(buffer) == whole.substr(0, 7));
+  CHECK(s.message(nullptr, 0) == whole.size());
+}
+
+TEST_CASE("a status is small and plain") {
+  CHECK(sizeof(status) <= 24);
+  CHECK(std::is_trivially_copyable_v<status>);
+  CHECK(std::is_trivially_destructible_v<status>);
+}
+
+TEST_CASE("only the driver's own errors have a number of its") {
+  CHECK(status(status_code::cuda, nullptr, "cuInit", 999).cuda_result() == 999);
+  CHECK(status(status_code::misaligned_pointer, nullptr, "A", 16).cuda_result() == 0);
+}

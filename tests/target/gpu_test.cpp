@@ -1,0 +1,71 @@
+// Tests target/gpu.cpp and the rows of gpus.def.
+
+#include "target/gpu.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace tritonc;
+
+TEST_CASE("a GPU is found with and without sm_") {
+  REQUIRE(find_gpu("90a"));
+  CHECK(find_gpu("90a") == find_gpu("sm_90a"));
+  CHECK(find_gpu("90a")->name == "sm_90a");
+  CHECK(find_gpu("90a")->sm == 90);
+  CHECK(find_gpu("90a")->suffix == 'a');
+  CHECK(find_gpu("90")->suffix == 0);
+}
+
+TEST_CASE("what is no GPU is not found") {
+  for (const char *name :
+       {"", "sm_", "sm", "9", "90b", "12345", "sm_12345", "sm_sm_90", " 90", "90 "}) {
+    CAPTURE(name);
+    CHECK_FALSE(find_gpu(name));
+  }
+}
+
+TEST_CASE("names are listed once each and can all be found") {
+  std::set<std::string_view> seen;
+  for (std::string_view name : gpu_names()) {
+    CAPTURE(name);
+    CHECK(seen.insert(name).second);
+    REQUIRE(find_gpu(name));
+    CHECK(find_gpu(name)->name.substr(3) == name);
+  }
+  CHECK(gpu_names().size() == all_gpus().size());
+}
+
+TEST_CASE("name, number and suffix of a row agree") {
+  for (const Gpu &gpu : all_gpus()) {
+    CAPTURE(gpu.name);
+    std::string spelled = "sm_" + std::to_string(gpu.sm);
+    if (gpu.suffix)
+      spelled += gpu.suffix;
+    CHECK(gpu.name == spelled);
+  }
+}
+
+TEST_CASE("limits and features are those of the hardware") {
+  struct {
+    const char *name;
+    int shared_kib;
+    bool cp_async, bf16, f16_k16;
+  } cases[] = {
+      {"75", 64, false, false, false}, {"80", 163, true, true, true},
+      {"86", 99, true, true, true},    {"89", 99, true, true, true},
+      {"90a", 227, true, true, true},  {"100", 227, true, true, true},
+      {"120", 99, true, true, true},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.name);
+    const Gpu *gpu = find_gpu(expected.name);
+    REQUIRE(gpu);
+    CHECK(gpu->max_shared_bytes == expected.shared_kib * 1024);
+    CHECK(gpu->has_cp_async == expected.cp_async);
+    CHECK(gpu->has_mma_bf16 == expected.bf16);
+    CHECK(gpu->has_mma_f16_k16 == expected.f16_k16);
+    CHECK(gpu->has_mma_f16_k8);
+    CHECK(gpu->has_ldmatrix);
+  }
+}

@@ -1,0 +1,341 @@
+// Tests translate/translate_expression.cpp.
+
+#include "translated.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+TEST_CASE("constants are folded into the type they are used as") {
+  CHECK(ir_of("*p = 3; *h = -0.5; *q = 2 * 8 + (int)'a'; *(p + 1) = 0x7fffffff;") == expected(R"(
+    %0 = constant {number = 3.0} : f32
+    store %p, %0
+    %1 = constant {number = -0.5} : f16
+    store %h, %1
+    %2 = constant {value = 113} : i32
+    store %q, %2
+    %3 = constant {value = 1} : i32
+    %4 = addptr %p, %3 : ptr<f32>
+    %5 = constant {number = 2147483648.0} : f32
+    store %4, %5
+  )"));
+}
+
+TEST_CASE("a scalar is splat, a shorter shape expanded, an axis of extent 1 repeated") {
+  CHECK(ir_of("int r[4] = 0 ... 4; int s[4, 4] = r[:, newaxis] * n + r;") == expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = expand %r {axis = 1} : i32[4,1]
+    %1 = splat %n : i32[4,1]
+    %2 = mul %0, %1 : i32[4,1]
+    %3 = broadcast %2 : i32[4,4]
+    %4 = expand %r {axis = 0} : i32[1,4]
+    %5 = broadcast %4 : i32[4,4]
+    %s = add %3, %5 : i32[4,4]
+  )"));
+}
+
+TEST_CASE("unsigned arithmetic has operations of its own, signed has the others") {
+  CHECK(ir_of("*q = u / 3; *q = n / 3; *q = u >> 1; *q = n >> 1; *q = u < 1; *q = max(u, 2);") ==
+        expected(R"(
+    %0 = constant {value = 3} : i32
+    %1 = udiv %u, %0 : i32
+    store %q, %1
+    %2 = constant {value = 3} : i32
+    %3 = div %n, %2 : i32
+    store %q, %3
+    %4 = constant {value = 1} : i32
+    %5 = ushr %u, %4 : i32
+    store %q, %5
+    %6 = constant {value = 1} : i32
+    %7 = shr %n, %6 : i32
+    store %q, %7
+    %8 = constant {value = 1} : i32
+    %9 = cmp %u, %8 {pred = "ult"} : i1
+    %10 = cast %9 {unsigned = 1} : i32
+    store %q, %10
+    %11 = constant {value = 2} : i32
+    %12 = umax %u, %11 : i32
+    store %q, %12
+  )"));
+}
+
+TEST_CASE("conversions keep the sign") {
+  CHECK(ir_of("*p = n; *p = u; *q = *p; *q = (char)n; *q = (bool)n; long l = n; l = u;") ==
+        expected(R"(
+    %0 = cast %n : f32
+    store %p, %0
+    %1 = cast %u {unsigned = 1} : f32
+    store %p, %1
+    %2 = load %p : f32
+    %3 = cast %2 : i32
+    store %q, %3
+    %4 = cast %n : i8
+    %5 = cast %4 : i32
+    store %q, %5
+    %6 = constant {value = 0} : i32
+    %7 = cmp %n, %6 {pred = "ne"} : i1
+    %8 = cast %7 {unsigned = 1} : i32
+    store %q, %8
+    %l = cast %n : i64
+    %l.1 = cast %u {unsigned = 1} : i64
+  )"));
+}
+
+TEST_CASE("offsets of pointers stay in their type if it has a sign") {
+  CHECK(ir_of("*(p + n) = 0; *(p - n) = 0; *(p + u) = 0; *(3 + p) = 0;") == expected(R"(
+    %0 = addptr %p, %n : ptr<f32>
+    %1 = constant {number = 0.0} : f32
+    store %0, %1
+    %2 = neg %n : i32
+    %3 = addptr %p, %2 : ptr<f32>
+    %4 = constant {number = 0.0} : f32
+    store %3, %4
+    %5 = cast %u {unsigned = 1} : i64
+    %6 = addptr %p, %5 : ptr<f32>
+    %7 = constant {number = 0.0} : f32
+    store %6, %7
+    %8 = constant {value = 3} : i32
+    %9 = addptr %p, %8 : ptr<f32>
+    %10 = constant {number = 0.0} : f32
+    store %9, %10
+  )"));
+}
+
+TEST_CASE("a product is accumulated onto what it is added to") {
+  CHECK(ir_of("half a[16, 16] = 0; float c[16, 16] = 1; c += ^a @ a; c = a @ a + c; c = a @ a;") ==
+        expected(R"(
+    %0 = constant {number = 0.0} : f16
+    %a = splat %0 : f16[16,16]
+    %1 = constant {number = 1.0} : f32
+    %c = splat %1 : f32[16,16]
+    %2 = trans %a {perm = [1, 0]} : f16[16,16]
+    %c.1 = dot %2, %a, %c {precision = "exact"} : f32[16,16]
+    %c.2 = dot %a, %a, %c.1 {precision = "exact"} : f32[16,16]
+    %3 = constant {number = 0.0} : f32
+    %4 = splat %3 : f32[16,16]
+    %c.3 = dot %a, %a, %4 {precision = "exact"} : f32[16,16]
+  )"));
+}
+
+TEST_CASE("tf32 is for products of float, if the source allows it") {
+  std::string source = "__global__ void f(float *p) { TYPE a[16, 16] = 0; *p = (a @ a)[+, +]; }";
+  for (auto [pragma, type, precision] :
+       {std::tuple("#pragma tritonc precision(tf32)\n", "float", "tf32"),
+        std::tuple("#pragma tritonc precision(exact)\n", "float", "exact"),
+        std::tuple("#pragma tritonc precision(tf32)\n", "half", "exact"),
+        std::tuple("", "float", "exact")}) {
+    ir::Function f = kernel_of(pragma + source, {{"TYPE", type}});
+    ir::for_each_op(*f.body, [&, wanted = precision](ir::Op &op) {
+      if (op.is(ir::Opcode::dot_))
+        CHECK(op.text("precision") == wanted);
+    });
+  }
+}
+
+TEST_CASE("a load that is an arm is masked and gives the other arm's value") {
+  CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *(p + r) : 1;") ==
+        expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = splat %n : i32[4]
+    %m = cmp %r, %0 {pred = "lt"} : i1[4]
+    %1 = constant {number = 1.0} : f32
+    %2 = splat %1 : f32[4]
+    %3 = splat %p : ptr<f32>[4]
+    %4 = addptr %3, %r : ptr<f32>[4]
+    %a = load %4, %m, %2 : f32[4]
+  )"));
+}
+
+TEST_CASE("a scalar condition masks tiles as it is") {
+  CHECK(ir_of("half a[4]; a = n > 3 ? *(h + (0 ... 4)) : 0;") == expected(R"(
+    %0 = constant {value = 3} : i32
+    %1 = cmp %n, %0 {pred = "gt"} : i1
+    %2 = constant {number = 0.0} : f16
+    %3 = splat %2 : f16[4]
+    %4 = splat %h : ptr<f16>[4]
+    %5 = range {start = 0} : i32[4]
+    %6 = addptr %4, %5 : ptr<f16>[4]
+    %a = load %6, %1, %3 : f16[4]
+  )"));
+}
+
+TEST_CASE("in the other arm loads are masked by the negation") {
+  CHECK(ir_of("*p = n ? 1 + *p : 2 * *(p + 1);") == expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    %2 = constant {value = 1} : i1
+    %3 = xor %1, %2 : i1
+    %4 = constant {number = 1.0} : f32
+    %5 = load %p, %1 : f32
+    %6 = add %4, %5 : f32
+    %7 = constant {number = 2.0} : f32
+    %8 = constant {value = 1} : i32
+    %9 = addptr %p, %8 : ptr<f32>
+    %10 = load %9, %3 : f32
+    %11 = mul %7, %10 : f32
+    %12 = select %1, %6, %11 : f32
+    store %p, %12
+  )"));
+}
+
+TEST_CASE("conditions around a load add up, with its own mask") {
+  CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n;\n"
+              "*(q + r) = m ? (u ? *?(r)(q + r) : 1) : 2;") == expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = splat %n : i32[4]
+    %m = cmp %r, %0 {pred = "lt"} : i1[4]
+    %1 = splat %q : ptr<i32>[4]
+    %2 = addptr %1, %r : ptr<i32>[4]
+    %3 = constant {value = 0} : i32
+    %4 = cmp %u, %3 {pred = "ne"} : i1
+    %5 = constant {value = 1} : i32
+    %6 = splat %5 : i32[4]
+    %7 = splat %q : ptr<i32>[4]
+    %8 = addptr %7, %r : ptr<i32>[4]
+    %9 = constant {value = 0} : i32
+    %10 = splat %9 : i32[4]
+    %11 = cmp %r, %10 {pred = "ne"} : i1[4]
+    %12 = and %11, %m : i1[4]
+    %13 = splat %4 : i1[4]
+    %14 = and %12, %13 : i1[4]
+    %15 = load %8, %14, %6 : i32[4]
+    %16 = constant {value = 2} : i32
+    %17 = splat %16 : i32[4]
+    %18 = select %m, %15, %17 : i32[4]
+    store %2, %18
+  )"));
+}
+
+TEST_CASE("masked stores and updates evaluate their pointers once") {
+  CHECK(ir_of("int r[4] = 0 ... 4; *?(r < n)(p + r) += 1;") == expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = splat %p : ptr<f32>[4]
+    %1 = addptr %0, %r : ptr<f32>[4]
+    %2 = splat %n : i32[4]
+    %3 = cmp %r, %2 {pred = "lt"} : i1[4]
+    %4 = load %1, %3 : f32[4]
+    %5 = constant {number = 1.0} : f32
+    %6 = splat %5 : f32[4]
+    %7 = add %4, %6 : f32[4]
+    store %1, %7, %3
+  )"));
+}
+
+TEST_CASE("and and or evaluate their right side only if it matters") {
+  CHECK(ir_of("*q = n && *q;") == expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    %2 = if_else %1 : i1 {
+      %3 = load %q : i32
+      %4 = constant {value = 0} : i32
+      %5 = cmp %3, %4 {pred = "ne"} : i1
+      yield %5
+    } {
+      yield %1
+    }
+    %6 = cast %2 {unsigned = 1} : i32
+    store %q, %6
+  )"));
+  CHECK(ir_of("*q = n > 1 || u > 2;") == expected(R"(
+    %0 = constant {value = 1} : i32
+    %1 = cmp %n, %0 {pred = "gt"} : i1
+    %2 = constant {value = 2} : i32
+    %3 = cmp %u, %2 {pred = "ugt"} : i1
+    %4 = or %1, %3 : i1
+    %5 = cast %4 {unsigned = 1} : i32
+    store %q, %5
+  )"));
+}
+
+TEST_CASE("on tiles the right side's loads are masked and give zero elsewhere") {
+  CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n || *(q + r) > 0;") == expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = splat %n : i32[4]
+    %1 = cmp %r, %0 {pred = "lt"} : i1[4]
+    %2 = constant {value = 1} : i1
+    %3 = splat %2 : i1[4]
+    %4 = xor %1, %3 : i1[4]
+    %5 = splat %q : ptr<i32>[4]
+    %6 = addptr %5, %r : ptr<i32>[4]
+    %7 = constant {value = 0} : i32
+    %8 = splat %7 : i32[4]
+    %9 = load %6, %4, %8 : i32[4]
+    %10 = constant {value = 0} : i32
+    %11 = splat %10 : i32[4]
+    %12 = cmp %9, %11 {pred = "gt"} : i1[4]
+    %m = or %1, %12 : i1[4]
+  )"));
+}
+
+TEST_CASE("an arm that assigns is a branch") {
+  CHECK(ir_of("int a = 0; *q = n ? (a = 3) : a++; *q = a;") == expected(R"(
+    %a = constant {value = 0} : i32
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    %a.1, %2 = if_else %1 : i32, i32 {
+      %a.2 = constant {value = 3} : i32
+      yield %a.2, %a.2
+    } {
+      %3 = constant {value = 1} : i32
+      %a.3 = add %a, %3 : i32
+      yield %a.3, %a
+    }
+    store %q, %2
+    store %q, %a.1
+  )"));
+}
+
+TEST_CASE("subscripts, transpositions and reductions") {
+  CHECK(ir_of("float a[4, 8] = 0; float b[1, 8] = a[+, newaxis, :]; a = (^a)[^1, ^0];\n"
+              "*p = a[max, min];") == expected(R"(
+    %0 = constant {number = 0.0} : f32
+    %a = splat %0 : f32[4,8]
+    %1 = reduce %a {axis = 0, op = "add"} : f32[8]
+    %b = expand %1 {axis = 0} : f32[1,8]
+    %2 = trans %a {perm = [1, 0]} : f32[8,4]
+    %a.1 = trans %2 {perm = [1, 0]} : f32[4,8]
+    %3 = reduce %a.1 {axis = 0, op = "max"} : f32[8]
+    %4 = reduce %3 {axis = 0, op = "min"} : f32
+    store %p, %4
+  )"));
+}
+
+TEST_CASE("casts change elements, repeat and re-arrange") {
+  CHECK(ir_of("int r[4] = 0 ... 4; float a[2, 4] = (float[2, 4])r; a = (float[2, 4])(float[8])a;\n"
+              "int b[4] = bitcast<int>((float)r); float one[1, 1] = 3; *p = (float)one;") ==
+        expected(R"(
+    %r = range {start = 0} : i32[4]
+    %0 = cast %r : f32[4]
+    %1 = expand %0 {axis = 0} : f32[1,4]
+    %a = broadcast %1 : f32[2,4]
+    %2 = reshape %a : f32[8]
+    %a.1 = reshape %2 : f32[2,4]
+    %3 = cast %r : f32[4]
+    %b = bitcast %3 : i32[4]
+    %4 = constant {number = 3.0} : f32
+    %one = splat %4 : f32[1,1]
+    %5 = reshape %one : f32[1]
+    %6 = reduce %5 {axis = 0, op = "add"} : f32
+    store %p, %6
+  )"));
+}
+
+TEST_CASE("functions of the language") {
+  CHECK(ir_of("*q = get_program_id(1) + get_num_programs(2); *h = exp(*h); *q = abs(n);\n"
+              "*p = min(*p, n);") == expected(R"(
+    %0 = program_id {axis = 1} : i32
+    %1 = num_programs {axis = 2} : i32
+    %2 = add %0, %1 : i32
+    store %q, %2
+    %3 = load %h : f16
+    %4 = cast %3 : f32
+    %5 = exp %4 : f32
+    %6 = cast %5 : f16
+    store %h, %6
+    %7 = abs %n : i32
+    store %q, %7
+    %8 = load %p : f32
+    %9 = cast %n : f32
+    %10 = min %8, %9 : f32
+    store %p, %10
+  )"));
+}

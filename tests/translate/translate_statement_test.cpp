@@ -1,0 +1,291 @@
+// Tests translate/translate_statement.cpp.
+
+#include "translated.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+TEST_CASE("what a branch assigns is its result, what it declares is gone") {
+  CHECK(ir_of("int a = 1; if (n > 0) { int b = n; a = b; } *q = a;") == expected(R"(
+    %a = constant {value = 1} : i32
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "gt"} : i1
+    %a.1 = if_else %1 : i32 {
+      yield %n
+    } {
+      yield %a
+    }
+    store %q, %a.1
+  )"));
+}
+
+TEST_CASE("a branch that only stores has no results") {
+  CHECK(ir_of("if (n) *q = 1; else *q = 2;") == expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    if_else %1 {
+      %2 = constant {value = 1} : i32
+      store %q, %2
+      yield
+    } {
+      %3 = constant {value = 2} : i32
+      store %q, %3
+      yield
+    }
+  )"));
+}
+
+TEST_CASE("a condition the compiler knows leaves one arm") {
+  CHECK(ir_of("if (sizeof(half) == 2) *q = 1; else *q = 2;") == expected(R"(
+    %0 = constant {value = 1} : i32
+    store %q, %0
+  )"));
+}
+
+TEST_CASE("what a loop assigns is carried, the rest is not") {
+  CHECK(ir_of("int s = 0; for (int i = 0; i < n; i++) { int t = i * u; s += t; } *q = s;") ==
+        expected(R"(
+    %s = constant {value = 0} : i32
+    %i = constant {value = 0} : i32
+    %s.1, %i.1 = while_loop %s, %i : i32, i32 {
+      (%s.2: i32, %i.2: i32)
+      %0 = cmp %i.2, %n {pred = "lt"} : i1
+      condition %0
+    } {
+      (%s.3: i32, %i.3: i32)
+      %t = mul %i.3, %u : i32
+      %s.4 = add %s.3, %t : i32
+      %1 = constant {value = 1} : i32
+      %i.4 = add %i.3, %1 : i32
+      yield %s.4, %i.4
+    }
+    store %q, %s.1
+  )"));
+}
+
+TEST_CASE("break clears the loop's flag, and guards the rest and the step") {
+  CHECK(ir_of("for (int i = 0; i < n; i++) { if (*q) { *q = 1; if (u) break; } *q = 2; }") ==
+        expected(R"(
+    %i = constant {value = 0} : i32
+    %0 = constant {value = 1} : i1
+    %i.1, %1 = while_loop %i, %0 : i32, i1 {
+      (%i.2: i32, %2: i1)
+      %3 = cmp %i.2, %n {pred = "lt"} : i1
+      %4 = and %2, %3 : i1
+      condition %4
+    } {
+      (%i.3: i32, %5: i1)
+      %6 = constant {value = 1} : i1
+      %7 = load %q : i32
+      %8 = constant {value = 0} : i32
+      %9 = cmp %7, %8 {pred = "ne"} : i1
+      %10 = if_else %9 : i1 {
+        %11 = constant {value = 1} : i32
+        store %q, %11
+        %12 = constant {value = 0} : i32
+        %13 = cmp %u, %12 {pred = "ne"} : i1
+        %14 = if_else %13 : i1 {
+          %15 = constant {value = 0} : i1
+          yield %15
+        } {
+          yield %6
+        }
+        yield %14
+      } {
+        yield %6
+      }
+      if_else %10 {
+        %16 = constant {value = 2} : i32
+        store %q, %16
+        yield
+      } {
+        yield
+      }
+      %i.4 = if_else %10 : i32 {
+        %17 = constant {value = 1} : i32
+        %i.5 = add %i.3, %17 : i32
+        yield %i.5
+      } {
+        yield %i.3
+      }
+      yield %i.4, %10
+    }
+  )"));
+}
+
+TEST_CASE("an arm that always jumps needs no flag: the rest goes into the other arm") {
+  CHECK(ir_of("while (n > 0) { n -= 1; if (n == 3) continue; *q = n; }") == expected(R"(
+    %n.1 = while_loop %n : i32 {
+      (%n.2: i32)
+      %0 = constant {value = 0} : i32
+      %1 = cmp %n.2, %0 {pred = "gt"} : i1
+      condition %1
+    } {
+      (%n.3: i32)
+      %2 = constant {value = 1} : i32
+      %n.4 = sub %n.3, %2 : i32
+      %3 = constant {value = 3} : i32
+      %4 = cmp %n.4, %3 {pred = "eq"} : i1
+      if_else %4 {
+        yield
+      } {
+        store %q, %n.4
+        yield
+      }
+      yield %n.4
+    }
+  )"));
+  CHECK(ir_of("if (n < 3) return; *q = n;") == expected(R"(
+    %0 = constant {value = 3} : i32
+    %1 = cmp %n, %0 {pred = "lt"} : i1
+    if_else %1 {
+      yield
+    } {
+      store %q, %n
+      yield
+    }
+  )"));
+}
+
+TEST_CASE("return leaves all loops") {
+  CHECK(ir_of("while (n) { while (u) { if (n == 3) return; u--; } n--; } *q = 1;") == expected(R"(
+    %0 = constant {value = 1} : i1
+    %1 = constant {value = 1} : i1
+    %n.1, %u.1, %2, %3 = while_loop %n, %u, %0, %1 : i32, i32, i1, i1 {
+      (%n.2: i32, %u.2: i32, %4: i1, %5: i1)
+      %6 = constant {value = 0} : i32
+      %7 = cmp %n.2, %6 {pred = "ne"} : i1
+      %8 = and %5, %7 : i1
+      condition %8
+    } {
+      (%n.3: i32, %u.3: i32, %9: i1, %10: i1)
+      %11 = constant {value = 1} : i1
+      %12 = constant {value = 1} : i1
+      %u.4, %13, %14, %15 = while_loop %u.3, %9, %11, %12 : i32, i1, i1, i1 {
+        (%u.5: i32, %16: i1, %17: i1, %18: i1)
+        %19 = constant {value = 0} : i32
+        %20 = cmp %u.5, %19 {pred = "ne"} : i1
+        %21 = and %18, %20 : i1
+        condition %21
+      } {
+        (%u.6: i32, %22: i1, %23: i1, %24: i1)
+        %25 = constant {value = 1} : i1
+        %26 = constant {value = 3} : i32
+        %27 = cmp %n.3, %26 {pred = "eq"} : i1
+        %u.7, %28, %29, %30 = if_else %27 : i32, i1, i1, i1 {
+          %31 = constant {value = 0} : i1
+          %32 = constant {value = 0} : i1
+          %33 = constant {value = 0} : i1
+          yield %u.6, %33, %31, %32
+        } {
+          %34 = constant {value = 1} : i32
+          %u.8 = sub %u.6, %34 : i32
+          yield %u.8, %22, %23, %25
+        }
+        yield %u.7, %28, %29, %30
+      }
+      %n.4 = if_else %14 : i32 {
+        %35 = constant {value = 1} : i32
+        %n.5 = sub %n.3, %35 : i32
+        yield %n.5
+      } {
+        yield %n.3
+      }
+      yield %n.4, %u.4, %13, %14
+    }
+    if_else %2 {
+      %36 = constant {value = 1} : i32
+      store %q, %36
+      yield
+    } {
+      yield
+    }
+  )"));
+}
+
+TEST_CASE("nothing behind a jump is translated") {
+  CHECK(ir_of("*q = 1; return; *q = 2;") == expected(R"(
+    %0 = constant {value = 1} : i32
+    store %q, %0
+  )"));
+  CHECK(ir_of("while (n) { n = 0; break; n = 1; }").find("constant {value = 1} : i32") ==
+        std::string::npos);
+}
+
+TEST_CASE("do tests behind the body") {
+  CHECK(ir_of("do { n--; } while (n > 0);") == expected(R"(
+    %0 = constant {value = 1} : i1
+    %n.1, %1 = while_loop %n, %0 : i32, i1 {
+      (%n.2: i32, %2: i1)
+      condition %2
+    } {
+      (%n.3: i32, %3: i1)
+      %4 = constant {value = 1} : i1
+      %5 = constant {value = 1} : i32
+      %n.4 = sub %n.3, %5 : i32
+      %6 = constant {value = 0} : i32
+      %7 = cmp %n.4, %6 {pred = "gt"} : i1
+      yield %n.4, %7
+    }
+  )"));
+}
+
+TEST_CASE("a condition that assigns is evaluated in the body") {
+  CHECK(ir_of("while (n-- > 0) *q = n;") == expected(R"(
+    %0 = constant {value = 1} : i1
+    %n.1, %1 = while_loop %n, %0 : i32, i1 {
+      (%n.2: i32, %2: i1)
+      condition %2
+    } {
+      (%n.3: i32, %3: i1)
+      %4 = constant {value = 1} : i1
+      %5 = constant {value = 1} : i32
+      %n.4 = sub %n.3, %5 : i32
+      %6 = constant {value = 0} : i32
+      %7 = cmp %n.3, %6 {pred = "gt"} : i1
+      if_else %7 {
+        store %q, %n.4
+        yield
+      } {
+        yield
+      }
+      yield %n.4, %7
+    }
+  )"));
+}
+
+TEST_CASE("a condition that loads is not evaluated after a break") {
+  CHECK(ir_of("while (*q) { if (n) break; }").find("if_else") != std::string::npos);
+}
+
+TEST_CASE("an unassigned variable is zero where paths meet") {
+  CHECK(ir_of("float a[4]; if (n) a = 1; *(p + (0 ... 4)) = a;") == expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    %a = if_else %1 : f32[4] {
+      %2 = constant {number = 1.0} : f32
+      %a.1 = splat %2 : f32[4]
+      yield %a.1
+    } {
+      %3 = constant {number = 0.0} : f32
+      %4 = splat %3 : f32[4]
+      yield %4
+    }
+    %5 = splat %p : ptr<f32>[4]
+    %6 = range {start = 0} : i32[4]
+    %7 = addptr %5, %6 : ptr<f32>[4]
+    store %7, %a
+  )"));
+}
+
+TEST_CASE("an unassigned pointer may be assigned in a loop") {
+  CHECK_NOTHROW(ir_of("float *a; for (int i = 0; i < n; i++) { a = p + i; *a = 0; }"));
+}
+
+TEST_CASE("inner variables hide outer ones and leave them alone") {
+  CHECK(ir_of("int a = 1; { int a = 2; a = n; } *q = a;") == expected(R"(
+    %a = constant {value = 1} : i32
+    %a.1 = constant {value = 2} : i32
+    store %q, %a
+  )"));
+}
