@@ -43,3 +43,9 @@ foreach(program IN ITEMS ptxas fatbinary)
     install(PROGRAMS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
+
+# A project that has TritonC as a subdirectory calls triton_add_kernels() as if it had found the package.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(TritonC_KERNELS_DIR "${TritonC_KERNELS_DIR}" PARENT_SCOPE)
+  set(TritonC_KNOWN_ARCHITECTURES "${TritonC_KNOWN_ARCHITECTURES}" PARENT_SCOPE)
+endif()

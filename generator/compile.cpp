@@ -364,9 +364,9 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
   return module;
 }
 
-// From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers a
-// thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one program
-// less is tried, until nothing spills or there is only one.
+// From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
+// a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
+// program less is tried, until nothing spills or there is only one.
 Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const Toolchain &tools) {
   for (;; function.residency--) {
     llvm::LLVMContext context;
@@ -582,14 +582,23 @@ void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<Translate
       messages.add(text(warning) + "\n", job.variant, variant_text);
     if (!job.failure)
       continue;
+    ExitCode code = exit_code_of(job.failure->id);
+    if (code == ExitCode::environment) { // then it was the last, and says nothing about a variant
+      result = failed(std::move(result), *job.failure);
+      return;
+    }
     messages.add(text(*job.failure) + "\n", job.variant, variant_text);
     if (result.code == ExitCode::ok)
-      result.code = exit_code_of(job.failure->id);
+      result.code = code;
   }
   result.diagnostics += messages.text();
 }
 
-void collect_dependencies(const std::vector<TranslatedVariant> &variants, CompileResult &result) {
+void collect_dependencies(const std::vector<TranslatedVariant> &variants,
+                          const std::optional<Toolchain> &tools, CompileResult &result) {
+  if (tools)
+    result.dependencies = {tools->ptxas, tools->fatbinary};
+
   std::set<std::string> seen;
   for (const TranslatedVariant &variant : variants)
     for (const std::string &file : variant.front_end.dependencies)
@@ -598,6 +607,8 @@ void collect_dependencies(const std::vector<TranslatedVariant> &variants, Compil
 }
 
 } // namespace
+
+const char *const tool_name = "tritonc " TRITONC_VERSION;
 
 Plan plan(const CompileOptions &options) {
   Plan result;
@@ -666,7 +677,7 @@ CompileResult compile(const CompileOptions &options) {
   // From here on: every variant is known.
 
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  collect_dependencies(variants, result);
+  collect_dependencies(variants, tools, result);
   MergedMessages messages(variants.size());
   for (size_t i = 0; i < variants.size(); i++) {
     messages.add_all(variants[i].front_end.diagnostics, i, variants[i].choice->text);
@@ -699,12 +710,17 @@ CompileResult compile(const CompileOptions &options) {
     return result;
   }
 
+  std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
+    if (is_hopeless)
+      return;
     const std::string &variant = variants[jobs[i].variant].choice->text;
     std::string heading = " for " + std::string(jobs[i].gpu->name);
     if (!variant.empty())
       heading += ", " + variant;
     run_kernel_job(options, tools ? &*tools : nullptr, heading, jobs[i]);
+    if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
+      is_hopeless = true;
   });
   for (const KernelJob &job : jobs)
     result.printed += job.printed;

@@ -13,7 +13,7 @@
 
 namespace tritonc {
 
-inline constexpr const char *tool_name = "tritonc 0.1.0";
+extern const char *const tool_name; // "tritonc 0.1.0"
 
 /// A form that a kernel passes through and that can be looked at.
 enum class Stage { tile_ir, llvm, ptx, cubin, sass_stats, library };

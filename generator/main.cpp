@@ -100,16 +100,21 @@ void on_llvm_error(void *, const char *reason, bool) {
   end_at_once(ExitCode::internal);
 }
 
+// Kept for the end: saying that there is no memory, and removing directories, takes some.
+char *last_memory = new char[1 << 20];
+
 void on_out_of_memory() {
+  std::set_new_handler(nullptr);
+  delete[] last_memory;
   fail({Message::out_of_memory, {}});
   end_at_once(ExitCode::environment);
 }
 
 // Only what is allowed in a signal handler: no clean-up.
-void on_crash(int signal) {
+void on_crash(int) {
   const char text[] = "error: internal error: tritonc crashed; please report it with the command\n";
   [[maybe_unused]] ssize_t ignored = write(2, text, sizeof text - 1);
-  _exit(signal == SIGXFSZ ? int(ExitCode::environment) : int(ExitCode::internal));
+  _exit(int(ExitCode::internal));
 }
 
 void handle_crashes() {
@@ -214,6 +219,7 @@ std::optional<Failure> check_outputs(const CommandLine &line) {
   return check_writable(output_paths(line));
 }
 
+// What the texts of the command line mean.
 std::optional<Failure> complete(CommandLine &line) {
   CompileOptions &options = line.compile;
   options.defines = parse_defines(line.defines);
@@ -229,6 +235,7 @@ std::optional<Failure> complete(CommandLine &line) {
 
 // --- Commands ------------------------------------------------------------------------------------
 
+// Header, object, manifest and report, as far as they are wanted.
 Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Library &library) {
   Result<Interface> interface = make_interface(library);
   if (!interface)
@@ -286,9 +293,8 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
 }
 
 ExitCode run_compile(CommandLine &line) {
-  for (auto check : {complete})
-    if (std::optional<Failure> failure = check(line))
-      return fail(*failure);
+  if (std::optional<Failure> failure = complete(line))
+    return fail(*failure);
   for (auto check : {check_combination, check_outputs})
     if (std::optional<Failure> failure = check(line))
       return fail(*failure);

@@ -42,11 +42,22 @@ std::optional<int64_t> Poly::as_constant() const {
   return std::nullopt;
 }
 
+namespace {
+
+// Like the arithmetic that is emitted: modulo 2^64.
+int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
+} // namespace
+
 Poly Poly::operator+(const Poly &other) const {
   Poly sum = *this;
-  for (const auto &[monomial, coefficient] : other.terms)
-    if ((sum.terms[monomial] += coefficient) == 0)
+  for (const auto &[monomial, coefficient] : other.terms) {
+    int64_t &term = sum.terms[monomial];
+    term = wrapping_add(term, coefficient);
+    if (term == 0)
       sum.terms.erase(monomial);
+  }
   return sum;
 }
 
@@ -58,7 +69,8 @@ Poly Poly::operator*(const Poly &other) const {
       both.insert(both.end(), b.begin(), b.end());
       std::sort(both.begin(), both.end(), by_number);
       Poly term;
-      term.terms[both] = ca * cb;
+      if (int64_t coefficient = wrapping_mul(ca, cb))
+        term.terms[both] = coefficient;
       product = product + term;
     }
   return product;
@@ -83,6 +95,15 @@ bool Affine::uniform() const {
 
 namespace {
 
+// Arithmetic of a kernel can grow polynomials without end; larger ones than this help nobody.
+constexpr size_t most_terms = 32, most_factors = 8;
+
+bool is_small(const Poly &poly) {
+  return poly.terms.size() <= most_terms &&
+         std::all_of(poly.terms.begin(), poly.terms.end(),
+                     [](const auto &term) { return term.first.size() <= most_factors; });
+}
+
 // Whether a conversion keeps the value, given that signed arithmetic doesn't overflow.
 bool keeps_value(const Op &cast) {
   Elem from = cast.operand(0)->type.elem, to = cast.result()->type.elem;
@@ -90,33 +111,13 @@ bool keeps_value(const Op &cast) {
          !cast.has("unsigned");
 }
 
-} // namespace
-
-Poly poly_of(const Value *scalar) {
-  const Op *op = scalar->op;
-  if (!op)
-    return Poly::symbol(scalar);
-  switch (op->code) {
-  case Opcode::constant_:
-    return Poly::constant(op->integer("value"));
-  case Opcode::add_:
-    return poly_of(op->operand(0)) + poly_of(op->operand(1));
-  case Opcode::sub_:
-    return poly_of(op->operand(0)) - poly_of(op->operand(1));
-  case Opcode::mul_:
-    return poly_of(op->operand(0)) * poly_of(op->operand(1));
-  case Opcode::neg_:
-    return Poly() - poly_of(op->operand(0));
-  case Opcode::cast_:
-    return keeps_value(*op) ? poly_of(op->operand(0)) : Poly::symbol(scalar);
-  default:
-    return Poly::symbol(scalar);
-  }
-}
-
-namespace {
-
 Affine uniform(Poly offset, int rank) { return {nullptr, std::move(offset), std::vector<Poly>(rank)}; }
+
+std::optional<Affine> if_small(Affine form) {
+  bool small = is_small(form.offset) &&
+               std::all_of(form.strides.begin(), form.strides.end(), is_small);
+  return small ? std::optional(std::move(form)) : std::nullopt;
+}
 
 std::optional<Affine> combine(const Value *result, const std::optional<Affine> &a,
                               const std::optional<Affine> &b, bool subtract) {
@@ -127,7 +128,7 @@ std::optional<Affine> combine(const Value *result, const std::optional<Affine> &
   sum.offset = subtract ? a->offset - b->offset : a->offset + b->offset;
   for (int d = 0; d < result->type.rank(); d++)
     sum.strides.push_back(subtract ? a->strides[d] - b->strides[d] : a->strides[d] + b->strides[d]);
-  return sum;
+  return if_small(std::move(sum));
 }
 
 std::optional<Affine> product(const std::optional<Affine> &a, const std::optional<Affine> &b) {
@@ -140,11 +141,10 @@ std::optional<Affine> product(const std::optional<Affine> &a, const std::optiona
   Affine result = uniform(tile.offset * factor, 0);
   for (const Poly &stride : tile.strides)
     result.strides.push_back(stride * factor);
-  return result;
+  return if_small(std::move(result));
 }
 
-std::optional<Affine> reshaped(const Op &op) {
-  std::optional<Affine> from = affine_of(op.operand(0));
+std::optional<Affine> reshaped(const Op &op, std::optional<Affine> from) {
   if (!from)
     return std::nullopt;
   switch (op.code) {
@@ -169,56 +169,102 @@ std::optional<Affine> reshaped(const Op &op) {
   }
 }
 
+// The forms of the values that one question meets, each worked out once.
+struct Forms {
+  std::map<const Value *, Poly> polys;
+  std::map<const Value *, std::optional<Affine>> affines;
+
+  const Poly &poly(const Value *scalar) {
+    if (auto found = polys.find(scalar); found != polys.end())
+      return found->second;
+    Poly form = expand(scalar);
+    return polys[scalar] = is_small(form) ? std::move(form) : Poly::symbol(scalar);
+  }
+
+  Poly expand(const Value *scalar) {
+    const Op *op = scalar->op;
+    if (!op)
+      return Poly::symbol(scalar);
+    switch (op->code) {
+    case Opcode::constant_:
+      return Poly::constant(op->integer("value"));
+    case Opcode::add_:
+      return poly(op->operand(0)) + poly(op->operand(1));
+    case Opcode::sub_:
+      return poly(op->operand(0)) - poly(op->operand(1));
+    case Opcode::mul_:
+      return poly(op->operand(0)) * poly(op->operand(1));
+    case Opcode::neg_:
+      return Poly() - poly(op->operand(0));
+    case Opcode::cast_:
+      return keeps_value(*op) ? poly(op->operand(0)) : Poly::symbol(scalar);
+    default:
+      return Poly::symbol(scalar);
+    }
+  }
+
+  const std::optional<Affine> &affine(const Value *value) {
+    if (auto found = affines.find(value); found != affines.end())
+      return found->second;
+    std::optional<Affine> form = value->type.is_scalar() ? of_scalar(value) : of_tile(value);
+    return affines[value] = std::move(form);
+  }
+
+  std::optional<Affine> of_scalar(const Value *value) {
+    if (value->type.is_number())
+      return is_float(value->type.elem) ? std::nullopt : std::optional(uniform(poly(value), 0));
+    const Op *op = value->op;
+    if (!op || !op->is(Opcode::addptr_))
+      return Affine{value, Poly(), {}};
+    return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
+  }
+
+  std::optional<Affine> of_tile(const Value *value) {
+    const Op *op = value->op;
+    if (!op || (value->type.is_number() && is_float(value->type.elem)))
+      return std::nullopt;
+    switch (op->code) {
+    case Opcode::range_: {
+      Affine range = uniform(Poly::constant(op->integer("start")), 1);
+      range.strides[0] = Poly::constant(1);
+      return range;
+    }
+    case Opcode::splat_: {
+      std::optional<Affine> scalar = affine(op->operand(0));
+      if (scalar)
+        scalar->strides.resize(value->type.rank());
+      return scalar;
+    }
+    case Opcode::expand_:
+    case Opcode::broadcast_:
+    case Opcode::trans_:
+      return reshaped(*op, affine(op->operand(0)));
+    case Opcode::add_:
+    case Opcode::addptr_:
+      return combine(value, affine(op->operand(0)), affine(op->operand(1)), false);
+    case Opcode::sub_:
+      return combine(value, affine(op->operand(0)), affine(op->operand(1)), true);
+    case Opcode::mul_:
+      return product(affine(op->operand(0)), affine(op->operand(1)));
+    case Opcode::cast_:
+      return keeps_value(*op) ? affine(op->operand(0)) : std::nullopt;
+    case Opcode::view_: {
+      Affine view{op->operand(0), poly(op->operand(1)), {}};
+      for (size_t i = 2; i < op->operands.size(); i++)
+        view.strides.push_back(poly(op->operand(i)));
+      return view;
+    }
+    default:
+      return std::nullopt;
+    }
+  }
+};
+
 } // namespace
 
-std::optional<Affine> affine_of(const Value *value) {
-  const Op *op = value->op;
-  if (value->type.is_number() && is_float(value->type.elem))
-    return std::nullopt;
-  if (value->type.is_scalar() && value->type.is_number())
-    return uniform(poly_of(value), 0);
-  if (value->type.is_scalar()) {
-    if (op && op->is(Opcode::addptr_))
-      return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), false);
-    return Affine{value, Poly(), {}};
-  }
-  if (!op)
-    return std::nullopt;
-  switch (op->code) {
-  case Opcode::range_: {
-    Affine range = uniform(Poly::constant(op->integer("start")), 1);
-    range.strides[0] = Poly::constant(1);
-    return range;
-  }
-  case Opcode::splat_: {
-    std::optional<Affine> scalar = affine_of(op->operand(0));
-    if (scalar)
-      scalar->strides.resize(value->type.rank());
-    return scalar;
-  }
-  case Opcode::expand_:
-  case Opcode::broadcast_:
-  case Opcode::trans_:
-    return reshaped(*op);
-  case Opcode::add_:
-  case Opcode::addptr_:
-    return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), false);
-  case Opcode::sub_:
-    return combine(value, affine_of(op->operand(0)), affine_of(op->operand(1)), true);
-  case Opcode::mul_:
-    return product(affine_of(op->operand(0)), affine_of(op->operand(1)));
-  case Opcode::cast_:
-    return keeps_value(*op) ? affine_of(op->operand(0)) : std::nullopt;
-  case Opcode::view_: {
-    Affine view{op->operand(0), poly_of(op->operand(1)), {}};
-    for (size_t i = 2; i < op->operands.size(); i++)
-      view.strides.push_back(poly_of(op->operand(i)));
-    return view;
-  }
-  default:
-    return std::nullopt;
-  }
-}
+Poly poly_of(const Value *scalar) { return Forms().poly(scalar); }
+
+std::optional<Affine> affine_of(const Value *value) { return Forms().affine(value); }
 
 int64_t divisor_of(const Poly &poly, const Function &fn) {
   int64_t divisor = 0;

@@ -1,4 +1,4 @@
-// Text from kernels and macros as it may stand in C++. See cpp_text.h.
+// Text as it may stand in C++. See cpp_text.h.
 
 #include "emit/cpp_text.h"
 
@@ -50,6 +50,8 @@ void append_escape(std::string &out, unsigned char byte, bool digit_follows) {
 // The limit of the strictest compiler for one literal is 16,380.
 constexpr size_t piece = 4096;
 
+constexpr size_t columns = 100;
+
 } // namespace
 
 bool is_identifier(std::string_view text) {
@@ -93,6 +95,30 @@ std::string comment_text(std::string_view text) {
   for (size_t at; (at = out.find("?\?/")) != out.npos;)
     out.replace(at, 3, "...");
   return out;
+}
+
+std::string join(const std::vector<std::string> &parts, std::string_view separator) {
+  std::string out;
+  for (const std::string &part : parts)
+    out += (out.empty() ? "" : std::string(separator)) + part;
+  return out;
+}
+
+std::string wrapped(std::string first, const std::string &next,
+                    const std::vector<std::string> &parts, std::string_view separator) {
+  std::string out, line = std::move(first);
+  bool is_fresh = true;
+  for (size_t i = 0; i < parts.size(); i++) {
+    std::string part = parts[i] + std::string(i + 1 < parts.size() ? separator : "");
+    if (!is_fresh && line.size() + 1 + part.size() > columns) {
+      out += line + "\n";
+      line = next;
+      is_fresh = true;
+    }
+    line += (is_fresh ? "" : " ") + part;
+    is_fresh = false;
+  }
+  return out + line + "\n";
 }
 
 } // namespace tritonc

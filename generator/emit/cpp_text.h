@@ -1,4 +1,4 @@
-// Text from kernels and macros as it may stand in C++: identifiers, literals, comments.
+// Text as it may stand in C++: identifiers, literals, comments, lines.
 //
 // Whatever reaches a generated header goes through here, so that no name or value can end a
 // literal or a comment, or mean something else to the C++ compiler than to us.
@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tritonc {
 
@@ -24,5 +25,12 @@ std::string string_literal(std::string_view bytes, std::string_view indent = "")
 /// One line for a `//` comment, printable ASCII: no end of line, no continuation, no marks that
 /// turn the direction of reading.
 std::string comment_text(std::string_view text);
+
+std::string join(const std::vector<std::string> &parts, std::string_view separator);
+
+/// `parts` behind `first`, broken between parts where the line is full; later lines start with
+/// `next`.
+std::string wrapped(std::string first, const std::string &next,
+                    const std::vector<std::string> &parts, std::string_view separator);
 
 } // namespace tritonc

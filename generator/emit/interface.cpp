@@ -337,6 +337,10 @@ private:
     for (const KernelInterface &kernel : interface_.kernels)
       if (auto failure = claim(kernel.name, "kernel `" + kernel.entry->name + "`"))
         return failure;
+    // The header has helpers of these names, which would hide an enumeration.
+    for (const KernelInterface &kernel : interface_.kernels)
+      for (const char *helper : {"_code", "_args"})
+        owners.try_emplace(kernel.name + helper, "a helper of kernel `" + kernel.entry->name + "`");
     for (const Enumeration &enumeration : interface_.enumerations)
       if (auto failure = claim(enumeration.name, "axis `" + enumeration.name + "`"))
         return failure;

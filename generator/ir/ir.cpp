@@ -173,13 +173,26 @@ void erase(Op *op) {
   ops.erase(ops.begin() + op->parent->position_of(op));
 }
 
-bool can_clone(const Value *value, const Block *block, const std::set<const Value *> &given) {
-  if (given.count(value) || defined_outside(value, block))
+namespace {
+
+// `known` are values that can be cloned: a value that is used often is looked at once.
+bool is_clonable(const Value *value, const Block *block, std::set<const Value *> &known) {
+  if (known.count(value) || defined_outside(value, block))
     return true;
   if (!value->op || info(value->op->code).effect != Effect::pure)
     return false;
-  return std::all_of(value->op->operands.begin(), value->op->operands.end(),
-                     [&](const Value *operand) { return can_clone(operand, block, given); });
+  for (const Value *operand : value->op->operands)
+    if (!is_clonable(operand, block, known))
+      return false;
+  known.insert(value);
+  return true;
+}
+
+} // namespace
+
+bool can_clone(const Value *value, const Block *block, const std::set<const Value *> &given) {
+  std::set<const Value *> known = given;
+  return is_clonable(value, block, known);
 }
 
 Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies) {

@@ -2,8 +2,8 @@
 //
 // Tested by tests/ir/verifier_test.cpp.
 
-#include "ir/printer.h"
 #include "ir/verifier.h"
+#include "ir/printer.h"
 
 #include <bit>
 #include <set>
@@ -65,7 +65,7 @@ struct Verifier {
     check(type.layout->shape == shape, "the layout has the shape of the tile");
     if (type.layout->shape == shape && checked_layouts.insert(type.layout.get()).second)
       check(covers(*type.layout), "the layout covers the tile");
-    check(type.layout->is_shared() == type.is_shared() || elements == 1,
+    check(type.layout->is_shared() == type.is_shared() || element_count(shape) == 1,
           "registers and shared memory have layouts of their own kind");
   }
 

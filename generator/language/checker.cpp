@@ -41,6 +41,10 @@ void Checker::check_function(Function &function) {
            {function.name, name_of(function.result.type)}, {function.result.range});
     report(Message::write_void, function.result.range.begin);
   }
+  bool is_ascii = std::all_of(function.name.begin(), function.name.end(),
+                              [](char c) { return (unsigned char)c < 128; });
+  if (!is_ascii) // PTX has no such names
+    report(Message::not_supported, function.at, {"letters beyond ASCII in the name of a kernel"});
   Scope scope(*this);
   for (Declarator &parameter : function.parameters)
     check_parameter(parameter);

@@ -130,7 +130,7 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   case Opcode::cast_:
     return convert(op, x);
   case Opcode::bitcast_:
-    return b.CreateBitCast(x, type_of(op.result()->type.elem));
+    return b.CreateBitOrPointerCast(x, element_type(op.result()->type));
   case Opcode::addptr_: {
     llvm::Value *offset = b.CreateSExtOrTrunc(y, b.getInt64Ty());
     return b.CreateGEP(type_of(op.result()->type.elem), x, offset);

@@ -64,16 +64,6 @@ bool is_tile(const Value *value) {
   return value->type.is_tile() && !value->type.is_view() && !value->type.is_shared();
 }
 
-// Whether computing `value` takes nothing but arithmetic on scalars and ranges.
-bool is_cheap(const Value *value) {
-  if (!is_tile(value))
-    return true;
-  if (!value->op || info(value->op->code).effect != Effect::pure || value->op->is(Opcode::dot_) ||
-      value->op->is(Opcode::reduce_))
-    return false;
-  return std::all_of(value->op->operands.begin(), value->op->operands.end(), is_cheap);
-}
-
 std::vector<int> last_axis_first(int rank) {
   std::vector<int> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
@@ -83,6 +73,8 @@ std::vector<int> last_axis_first(int rank) {
 struct State {
   Function &fn;
   std::map<const Value *, Layout> naturals; // null: none, or being computed
+  std::map<const Value *, bool> cheap;
+  std::map<const Value *, std::vector<Value *>> made; // for the operand that is being replaced
 
   Layout default_layout(const Type &type) {
     return shared(blocked_layout(type.shape, last_axis_first(type.rank()), 1, fn.warps));
@@ -121,6 +113,20 @@ struct State {
     const Value *operand = reduce.operand(0);
     Layout own = natural(operand);
     return own && !crosses_warps(*own, axis) ? own : reduction_layout(operand->type, axis);
+  }
+
+  // Whether computing `value` takes nothing but arithmetic on scalars and ranges.
+  bool is_cheap(const Value *value) {
+    if (!is_tile(value))
+      return true;
+    const Op *op = value->op;
+    if (!op || info(op->code).effect != Effect::pure || op->is(Opcode::dot_) ||
+        op->is(Opcode::reduce_))
+      return false;
+    if (auto known = cheap.find(value); known != cheap.end())
+      return known->second;
+    return cheap[value] = std::all_of(op->operands.begin(), op->operands.end(),
+                                      [&](const Value *operand) { return is_cheap(operand); });
   }
 
   // The layout of a fragment, by the dot that uses it.
@@ -228,12 +234,21 @@ struct State {
   Value *demand(Builder &builder, Value *value, const Layout &layout) {
     if (!is_tile(value))
       return value;
-    if (Layout own = natural(value)) {
-      if (*own == *layout)
-        return value;
+    Layout own = natural(value);
+    if (own && *own == *layout)
+      return value;
+    for (Value *form : made[value])
+      if (*form->type.layout == *layout)
+        return form;
+    Value *form = make(builder, value, layout);
+    made[value].push_back(form);
+    return form;
+  }
+
+  Value *make(Builder &builder, Value *value, const Layout &layout) {
+    if (natural(value))
       return builder.create(Opcode::convert_layout_, {value}, {value->type.with_layout(layout)})
           ->result();
-    }
     const Op &op = *value->op;
     std::vector<Value *> operands;
     for (Value *operand : op.operands)
@@ -249,6 +264,7 @@ struct State {
       return;
     Builder builder = Builder::before(fn, op);
     builder.set_location(op->location);
+    made.clear();
     op->operands[i] = demand(builder, op->operand(i), layout);
   }
 
@@ -280,9 +296,10 @@ struct State {
   void rewrite_copy(Op *op) {
     Value *view = op->operand(0);
     std::vector<int> order = last_axis_first(view->type.rank());
-    int contiguous = contiguous_axis(view).value();
-    order.erase(std::find(order.begin(), order.end(), contiguous));
-    order.insert(order.begin(), contiguous);
+    if (std::optional<int> contiguous = contiguous_axis(view)) {
+      order.erase(std::find(order.begin(), order.end(), *contiguous));
+      order.insert(order.begin(), *contiguous);
+    }
     Layout layout = shared(blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
     view->type = view->type.with_layout(layout);
     demand_operand(op, 4, layout);
@@ -341,8 +358,11 @@ struct State {
       return rewrite_load(op);
     if (op->is(Opcode::reduce_))
       return demand_operand(op, 0, layout_for_reduction(*op));
-    if (op->is(Opcode::dot_))
+    if (op->is(Opcode::dot_)) {
+      demand_operand(op, 0, shared(operand_layout(*op, 0)));
+      demand_operand(op, 1, shared(operand_layout(*op, 1)));
       return demand_operand(op, 2, layout);
+    }
     for (size_t i = 0; i < op->operands.size(); i++)
       demand_operand(op, i, layout);
   }
@@ -363,6 +383,6 @@ struct State {
 
 } // namespace
 
-void assign_layouts(Function &fn) { State{fn, {}}.rewrite(*fn.body); }
+void assign_layouts(Function &fn) { State{fn, {}, {}, {}}.rewrite(*fn.body); }
 
 } // namespace tritonc

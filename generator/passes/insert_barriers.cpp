@@ -93,7 +93,8 @@ Slot slot_of(const Value *value) {
   }
   if (std::optional<int64_t> constant = constant_of(value))
     return {true, nullptr, *constant + ahead};
-  return {true, value, ahead};
+  bool counts = value->block && value->index == 0 && value->block->parent->is(Opcode::for_loop_);
+  return counts ? Slot{true, value, ahead} : Slot{};
 }
 
 // The access that `op` makes, if it makes one.

@@ -5,7 +5,7 @@
 //                                                      %y = shared_load %s, %zero : f16[64,64] #1
 //
 // The buffer is swizzled like an operand of a dot, with the axis side by side along which the reader
-// wants vectors. i1 travels as i8.
+// wants vectors. i1 travels as i8, a pointer as i64.
 //
 // Needs:   assign_layouts.
 // Ensures: no convert_layout is left.
@@ -36,15 +36,28 @@ int register_axis(const LinearLayout &layout) {
   return int(layout.shape.size()) - 1;
 }
 
+// `value` as numbers that shared memory can hold.
+Value *packed(Builder &builder, Value *value) {
+  if (value->type.is_pointer()) {
+    Type type = Type::tile(Elem::i64, value->type.shape).with_layout(value->type.layout);
+    return builder.create(Opcode::bitcast_, {value}, {type})->result();
+  }
+  return value->type.elem == Elem::i1 ? builder.cast(value, Elem::i8, true) : value;
+}
+
+// The other way round: `value` as `type`.
+Value *unpacked(Builder &builder, Value *value, const Type &type) {
+  if (type.is_pointer())
+    return builder.create(Opcode::bitcast_, {value}, {type})->result();
+  return type.elem == Elem::i1 ? builder.cast(value, Elem::i1, true) : value;
+}
+
 void lower(Function &fn, Op *op) {
   Builder builder = Builder::before(fn, op);
   builder.set_location(op->location);
-  Value *value = op->operand(0);
   Type result = op->result()->type;
-  bool is_bool = result.elem == Elem::i1;
-  if (is_bool)
-    value = builder.cast(value, Elem::i8, true);
-  Type moved = result.with_elem(value->type.elem);
+  Value *value = packed(builder, op->operand(0));
+  Type moved = Type::tile(value->type.elem, result.shape).with_layout(result.layout);
 
   Shape shape = result.shape;
   LinearLayout layout =
@@ -59,10 +72,7 @@ void lower(Function &fn, Op *op) {
   load->set("origin", std::vector<int64_t>(identity.size(), 0));
   load->set("perm", std::move(identity));
 
-  Value *loaded = load->result();
-  if (is_bool)
-    loaded = builder.cast(loaded, Elem::i1, true);
-  replace_uses(*fn.body, op->result(), loaded);
+  replace_uses(*fn.body, op->result(), unpacked(builder, load->result(), result));
   erase(op);
 }
 

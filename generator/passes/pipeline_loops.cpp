@@ -23,7 +23,9 @@
 // Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
 //          to it), and read only after the wait that covers its copy.
 // Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; the load may
-//          be masked, with zero where the mask is off; loads that feed anything but the dot stay.
+//          be masked, with zero where the mask is off; loads that feed anything but the dot stay, and
+//          so do those in loops that store to global memory, unless the pointer is a parameter that
+//          is read only and has no alias.
 //
 // Tested by tests/passes/pipeline_loops_test.cpp.
 
@@ -56,12 +58,27 @@ struct Candidate {
   }
 };
 
+bool stores_to_memory(Block &block) {
+  bool found = false;
+  for_each_op(block, [&](Op &op) { found |= info(op.code).effect == Effect::write; });
+  return found;
+}
+
 struct State {
   Function &fn;
   Op &loop;
   const Gpu &gpu;
   Block &body() { return *loop.blocks[0]; }
   Value *counter() { return body().arguments[0]; }
+
+  // Whether no store of the kernel can change what is read through `pointer`.
+  bool never_changes(const Value *pointer) {
+    while (pointer->op && pointer->op->is(Opcode::addptr_))
+      pointer = pointer->op->operand(0);
+    return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
+      return parameter.value == pointer && parameter.read_only && parameter.no_alias;
+    });
+  }
 
   std::optional<Candidate> candidate(Op *store) {
     if (!store->is(Opcode::shared_store_))
@@ -75,7 +92,8 @@ struct State {
     bool movable = load->operand(0)->type.is_view() &&
                    can_clone(load->operand(0), &body(), given) &&
                    (!mask || can_clone(mask, &body(), given)) && (!other || is_zero(other));
-    if (!movable)
+    if (!movable ||
+        (stores_to_memory(body()) && !never_changes(load->operand(0)->op->operand(0))))
       return std::nullopt;
     int bytes = bytes_of(load->result()->type.elem);
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);

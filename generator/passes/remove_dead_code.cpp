@@ -91,21 +91,28 @@ struct State {
     }
   }
 
+  void visit(const Op &op) {
+    if (!op.blocks.empty())
+      return propagate(op);
+    bool used = std::any_of(op.results.begin(), op.results.end(),
+                            [&](const Value *result) { return live.count(result); });
+    if (used)
+      mark_op(op);
+  }
+
   void mark_all() {
     for_each_op(*fn.body, [&](Op &op) {
       if (observable(op))
         mark_op(op);
     });
+    // Users before what they use, so that loops alone take more than one round.
+    std::vector<Op *> ops;
+    for_each_op(*fn.body, [&](Op &op) { ops.push_back(&op); });
+    std::reverse(ops.begin(), ops.end());
     do {
       changed = false;
-      for_each_op(*fn.body, [&](Op &op) {
-        if (!op.blocks.empty())
-          return propagate(op);
-        bool used = std::any_of(op.results.begin(), op.results.end(),
-                                [&](const Value *result) { return live.count(result); });
-        if (used)
-          mark_op(op);
-      });
+      for (Op *op : ops)
+        visit(*op);
     } while (changed);
   }
 

@@ -57,8 +57,10 @@ void slice_dot(Function &fn, Op *dot) {
   builder.set_location(dot->location);
   std::vector<std::pair<Value *, Value *>> factors;
   auto fetch = [&](int64_t k) {
-    if (k < whole)
-      factors.emplace_back(slice(builder, a, 1, k, extent), slice(builder, b, 0, k, extent));
+    if (k >= whole)
+      return;
+    Value *left = slice(builder, a, 1, k, extent);
+    factors.emplace_back(left, slice(builder, b, 0, k, extent));
   };
   fetch(0);
   Value *sum = dot->operand(2);

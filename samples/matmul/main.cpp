@@ -1,5 +1,5 @@
-// Multiplies random matrices on the GPU, in two types and four layouts, checks every product against
-// one in double precision, and prints how fast large ones go.
+// Multiplies random matrices on the GPU, in two types and four layouts, checks every product
+// against one in double precision, and prints how fast large ones go.
 //
 // Exits with 0 if all results are right, also where there is no GPU; with 1 otherwise.
 
@@ -41,7 +41,8 @@ template <typename T> std::vector<T> random_elements(int count, Random &random) 
 }
 
 /// rows x columns, row by row.
-template <typename T> std::vector<T> transposed(const std::vector<T> &matrix, int rows, int columns) {
+template <typename T>
+std::vector<T> transposed(const std::vector<T> &matrix, int rows, int columns) {
   std::vector<T> result(matrix.size());
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column)
@@ -51,7 +52,8 @@ template <typename T> std::vector<T> transposed(const std::vector<T> &matrix, in
 
 /// The product of the m x k matrix `a` and the k x n matrix `b`, in double precision.
 template <typename T>
-std::vector<double> reference(const std::vector<T> &a, const std::vector<T> &b, int m, int n, int k) {
+std::vector<double> reference(const std::vector<T> &a, const std::vector<T> &b, int m, int n,
+                              int k) {
   std::vector<double> b_wide(b.size()), c(m * n);
   for (std::size_t i = 0; i < b.size(); ++i)
     b_wide[i] = float(b[i]);
@@ -93,9 +95,15 @@ double error_of(const std::vector<T> &a, int lda, const std::vector<T> &b, int l
   tritonc::buffer<T> a_memory = on_device(a), b_memory = on_device(b), c_memory;
   require(c_memory.allocate(expected.size()));
   require(c_memory.fill(0xff)); // NaN: an element that isn't written shows
-  typename Kernel::args arguments{.A = a_memory.data(), .B = b_memory.data(), .C = c_memory.data(),
-                                  .M = check_m, .N = check_n, .K = check_k,
-                                  .lda = lda, .ldb = ldb, .ldc = check_n};
+  typename Kernel::args arguments{.A = a_memory.data(),
+                                  .B = b_memory.data(),
+                                  .C = c_memory.data(),
+                                  .M = check_m,
+                                  .N = check_n,
+                                  .K = check_k,
+                                  .lda = lda,
+                                  .ldb = ldb,
+                                  .ldc = check_n};
   require(Kernel::launch({}, arguments));
 
   std::vector<T> result(expected.size());
@@ -106,9 +114,15 @@ double error_of(const std::vector<T> &a, int lda, const std::vector<T> &b, int l
 /// Tera floating-point operations per second for large square matrices.
 template <typename Kernel, typename T>
 double speed_of(const tritonc::buffer<T> &a, const tritonc::buffer<T> &b, tritonc::buffer<T> &c) {
-  typename Kernel::args arguments{.A = a.data(), .B = b.data(), .C = c.data(),
-                                  .M = large, .N = large, .K = large,
-                                  .lda = large, .ldb = large, .ldc = large};
+  typename Kernel::args arguments{.A = a.data(),
+                                  .B = b.data(),
+                                  .C = c.data(),
+                                  .M = large,
+                                  .N = large,
+                                  .K = large,
+                                  .lda = large,
+                                  .ldb = large,
+                                  .ldc = large};
   constexpr int warm_up = 3, timed = 20;
   for (int i = 0; i < warm_up; ++i)
     require(Kernel::launch({}, arguments));
@@ -141,7 +155,8 @@ template <typename T> bool run_type(const char *type, double tolerance) {
   auto report = [&](const char *layout, double error, double speed) {
     bool right = error < tolerance;
     all_right = all_right && right;
-    std::printf("%-5s  %-6s  %8.1e %-5s  %7.1f\n", type, layout, error, right ? "" : "WRONG", speed);
+    std::printf("%-5s  %-6s  %8.1e %-5s  %7.1f\n", type, layout, error, right ? "" : "WRONG",
+                speed);
   };
   using NN = gemm::matmul<T, A::N, B::N>;
   using NT = gemm::matmul<T, A::N, B::T>;

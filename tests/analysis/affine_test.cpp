@@ -173,6 +173,20 @@ TEST_CASE("a value that a loop carries is a symbol as a scalar and nothing as a 
   CHECK(text_of(affine_of(value_named(fn, "b"))) == "not affine");
 }
 
+TEST_CASE("arithmetic that would grow without end is a symbol again, in little time") {
+  std::string doubled = "%k0 = add %m, %n : i32\n", squared = doubled, tiles;
+  for (int i = 0; i < 60; i++) {
+    std::string last = "%k" + std::to_string(i), next = "%k" + std::to_string(i + 1);
+    doubled += next + " = add " + last + ", " + last + " : i32\n";
+    squared += next + " = mul " + last + ", " + last + " : i32\n";
+  }
+  Function sums = function(doubled + "%r = add %k60, %k0 : i32");
+  CHECK(text_of(affine_of(value_named(sums, "r"))) == "1152921504606846977*m + 1152921504606846977*n []");
+  Function products = function(squared + "%r = splat %k60 : i32[8]");
+  CHECK(affine_of(value_named(products, "r")));
+  CHECK(poly_of(value_named(products, "k60")).terms.size() <= 32);
+}
+
 TEST_CASE("a symbol is replaced wherever it occurs") {
   Function fn = function("%r = add %m, %n : i32");
   Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));

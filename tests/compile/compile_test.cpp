@@ -129,8 +129,10 @@ TEST_CASE("a whole library") {
   }
   // The larger tile comes first.
   CHECK(kernel.variants[1].preference < kernel.variants[0].preference);
-  REQUIRE(result.dependencies.size() == 1);
-  CHECK(contains(result.dependencies[0], "scale.tc"));
+  REQUIRE(result.dependencies.size() == 3);
+  CHECK(contains(result.dependencies[0], "ptxas"));
+  CHECK(contains(result.dependencies[1], "fatbinary"));
+  CHECK(contains(result.dependencies[2], "scale.tc"));
 }
 
 TEST_CASE("the number of jobs changes nothing") {

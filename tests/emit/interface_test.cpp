@@ -177,6 +177,12 @@ TEST_CASE("what cannot be told apart in C++ is an error") {
     CHECK(failure_of(library).find("kernel `A` and axis `A` would both be `gemm::A`") !=
           std::string::npos);
   }
+  SUBCASE("an axis and what the header adds to a kernel") {
+    Library library = sample_library();
+    library.kernels[0].axes[1].name = "scale_code";
+    CHECK(failure_of(library).find("a helper of kernel `scale` and axis `scale_code`") !=
+          std::string::npos);
+  }
   SUBCASE("two values of an axis") {
     Library library = sample_library();
     library.kernels[0].axes[1].values[0].name = "3x";

@@ -22,5 +22,6 @@ if(NOT result EQUAL 0)
   endforeach()
   list(REMOVE_DUPLICATES wrong)
   list(JOIN wrong " " wrong)
-  message(FATAL_ERROR "not formatted; run: clang-format-22 -i ${wrong}")
+  message("clang-format-22 -i ${wrong}") # by itself: CMake breaks the lines of an error, not of this
+  message(FATAL_ERROR "some files are not formatted; the command above formats them")
 endif()

@@ -20,7 +20,7 @@ namespace {
 const char *const every_operation =
     R"(layout #0 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
 layout #1 [8,8] offset (0,1) (0,2) (0,4) (1,1) (2,2) (4,4)
-func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) warps 1 shared 512 {
+func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) warps 1 shared 512 residency 2 {
   %0 = constant {value = -1} : i32
   %1 = constant {number = 1.5} : f32
   %2 = constant {value = 0} : i64

@@ -31,7 +31,7 @@ file(WRITE "${WORK}/matmul.tc" "")
 set(good SOURCES matmul.tc ARCHITECTURES 80)
 
 wrong("SOURCES is missing; name at least one .tc file" ARCHITECTURES 80)
-wrong("SOURCES has no value" SOURCES ARCHITECTURES 80)
+wrong("SOURCES is missing; name at least one .tc file" SOURCES ARCHITECTURES 80)
 wrong("there is no source ${WORK}/matmull.tc; did you mean matmul.tc?" SOURCES matmull.tc ARCHITECTURES 80)
 wrong("there is no source /nowhere/matmul.tc" SOURCES /nowhere/matmul.tc ARCHITECTURES 80)
 wrong("ARCHITECTURES is missing and CMAKE_CUDA_ARCHITECTURES is not set; name GPUs such as 80 90a" SOURCES matmul.tc)

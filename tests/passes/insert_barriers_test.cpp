@@ -124,13 +124,13 @@ TEST_CASE("slots move by one from iteration to iteration") {
                        "%i0 = ring_slot %t {ahead = 0, slots = 3} : i32\n"
                        "%i1 = ring_slot %t {ahead = 1, slots = 3} : i32\n barrier\n" +
                        load("%a", "%ring", "%i0") + "shared_store %x, %ring, %i1\n yield\n}\n");
-  // With two slots there must be one between the read of slot t and its next write too; the same
-  // barrier does both.
+  // With two slots, the slot that is written is the one that was read in the iteration before; the
+  // same barrier does for both.
   needs_these_barriers("%two = shared_alloc {address = 3072} : shared<f16>[2,64] #1\n"
                        "for_loop %n {\n (%t: i32)\n"
                        "%i0 = ring_slot %t {ahead = 0, slots = 2} : i32\n"
                        "%i1 = ring_slot %t {ahead = 1, slots = 2} : i32\n"
-                       "shared_store %x, %two, %i1\n barrier\n" +
+                       "barrier\n shared_store %x, %two, %i1\n" +
                        load("%a", "%two", "%i0") + "yield\n}\n");
 }
 
@@ -164,8 +164,8 @@ TEST_CASE("a loop may not run at all") {
 }
 
 TEST_CASE("loops in loops: the outer iteration is met again inside") {
-  needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n barrier\n"
-                       "for_loop %n {\n (%u: i32)\n" + load("%a", "%s") + "yield\n}\n yield\n}\n");
+  needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n"
+                       "for_loop %n {\n (%u: i32)\n barrier\n" + load("%a", "%s") + "yield\n}\n yield\n}\n");
 }
 
 TEST_CASE("while loops: the condition comes once more after the body") {

@@ -1,0 +1,206 @@
+// The comment that opens a generated header. See header_comment.h.
+
+#include "emit/header_comment.h"
+
+#include "emit/cpp_text.h"
+#include "emit/expression.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tritonc {
+
+namespace {
+
+class Opening {
+public:
+  Opening(const Library &library, const Interface &interface)
+      : library_(library), interface_(interface) {}
+
+  std::string text() const {
+    std::string out =
+        "// " + interface_.name_space + ": GPU kernels with typed launch functions.\n//\n";
+    out += usage(interface_.kernels.front());
+    out += "//\n// Generated" +
+           (library_.tool.empty() ? "" : " by " + comment_text(library_.tool)) + " from " +
+           comment_text(library_.source_file) + ". Change that, not this.\n";
+    for (const KernelInterface &kernel : interface_.kernels)
+      out += "//\n" + facts(kernel);
+    return out + selection_rule() + renamed();
+  }
+
+private:
+  static std::string usage(const KernelInterface &kernel, const std::string &type,
+                           const std::string &name) {
+    const Combination &combination = kernel.combinations.front();
+    std::vector<std::string> designated;
+    for (const Member &member : combination.members)
+      designated.push_back("." + member.name + " = ...");
+    std::string out;
+    if (type != name)
+      out += "//   using " + name + " = " + type + ";\n";
+    std::string begin = "//   " + name + "::args args{";
+    std::string indent = "//" + std::string(begin.size() - 2, ' ');
+    if (!designated.empty())
+      designated.back() += "};";
+    out += designated.empty() ? begin + "};\n" : wrapped(begin, indent, designated, ",");
+    out += "//   tritonc::status status = " + name + "::launch(stream, " +
+           (kernel.declares_grid ? "" : "{x, y, z}, ") + "args" +
+           (!kernel.declares_grid && !kernel.tuned.empty() ? ", variant" : "") + ");\n";
+    out += "//   if (!status.ok())\n"
+           "//     std::fprintf(stderr, \"%s\\n\", status.message().c_str());\n";
+    return out;
+  }
+
+  std::string usage(const KernelInterface &kernel) const {
+    std::string type = interface_.name_space + "::" + kernel.name;
+    if (kernel.api.empty())
+      return usage(kernel, type, type);
+    std::vector<std::string> arguments;
+    for (size_t i = 0; i < kernel.api.size(); i++) {
+      const ApiAxis &axis = kernel.api[i];
+      bool is_enumeration = axis.kind == ApiAxis::Kind::enumeration;
+      arguments.push_back((is_enumeration ? interface_.name_space + "::" : "") +
+                          axis.values[size_t(kernel.combinations.front().api[i])]);
+    }
+    return usage(kernel, type + "<" + join(arguments, ", ") + ">", kernel.name);
+  }
+
+  static std::string axis_text(const Axis &axis) {
+    std::vector<std::string> values;
+    for (const AxisValue &value : axis.values)
+      values.push_back(comment_text(value.name));
+    return comment_text(axis.name) + " = " + join(values, ", ");
+  }
+
+  static std::string facts(const KernelInterface &kernel) {
+    std::string label = "//   " + kernel.name + "  ";
+    std::string blank = "//" + std::string(label.size() - 2, ' ');
+    std::string out;
+    auto row = [&](const std::string &title, const std::vector<std::string> &parts,
+                   std::string_view separator) {
+      if (parts.empty())
+        return;
+      std::string head = (out.empty() ? label : blank) + title;
+      std::string next = blank + std::string(title.size(), ' ');
+      out += wrapped(head, next, parts, separator);
+    };
+    std::vector<std::string> api, tuned;
+    for (const Axis &axis : kernel.entry->axes)
+      (axis.tuned ? tuned : api).push_back(axis_text(axis));
+    row("compiled for   ", api, ";");
+    row("variants       ", tuned, ";");
+    const Variant &least = least_demanding(kernel);
+    row("arguments      ", pointer_rules(least), ";");
+    std::vector<std::string> grid, requirements;
+    for (const Expr &axis : least.plan.grid)
+      grid.push_back(comment_text(text_of(axis, least.parameters)));
+    for (const Parameter &parameter : least.parameters)
+      if (!parameter.is_pointer && parameter.multiple_of > 1)
+        requirements.push_back(comment_text(parameter.name) + " % " +
+                               std::to_string(parameter.multiple_of) + " == 0");
+    for (const Requirement &requirement : least.plan.requirements)
+      requirements.push_back(comment_text(requirement.text));
+    row("requires       ", requirements, ",");
+    row("grid           ", grid, ",");
+    if (!tuned.empty() && (!grid.empty() || !requirements.empty()))
+      row("               ", {"(these with " + join(values_of(kernel, least), ", ") + ")"}, "");
+    if (kernel.entry->variants.front().plan.grid.empty())
+      row("grid           ", {"said by the caller"}, "");
+    return out;
+  }
+
+  /// The plan differs from variant to variant. The one with the smallest values asks for least; the
+  /// order of preference won't do, since it may depend on the code.
+  static const Variant &least_demanding(const KernelInterface &kernel) {
+    auto size = [&](const Variant *variant) {
+      int64_t product = 1;
+      for (const TunedAxis &tuned : kernel.tuned)
+        product *= tuned.values[size_t(variant->values[tuned.index])];
+      return product;
+    };
+    const std::vector<const Variant *> &variants = kernel.combinations.front().variants;
+    return **std::min_element(
+        variants.begin(), variants.end(), [&](const Variant *a, const Variant *b) {
+          return size(a) != size(b) ? size(a) < size(b) : a->values < b->values;
+        });
+  }
+
+  static std::vector<std::string> values_of(const KernelInterface &kernel, const Variant &variant) {
+    std::vector<std::string> out;
+    for (const TunedAxis &tuned : kernel.tuned) {
+      const Axis &axis = kernel.entry->axes[tuned.index];
+      out.push_back(comment_text(axis.name) + " = " +
+                    comment_text(axis.values[size_t(variant.values[tuned.index])].name));
+    }
+    return out;
+  }
+
+  /// "A, B 16-byte aligned": the pointers of each rule together.
+  static std::vector<std::string> pointer_rules(const Variant &variant) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> names_of;
+    for (const Parameter &parameter : variant.parameters) {
+      if (!parameter.is_pointer)
+        continue;
+      std::string rule = std::to_string(parameter.aligned_bytes) + "-byte aligned" +
+                         (parameter.nullable ? " or null" : "");
+      auto known = std::find_if(names_of.begin(), names_of.end(),
+                                [&](const auto &entry) { return entry.first == rule; });
+      if (known == names_of.end())
+        known = names_of.insert(known, {rule, {}});
+      known->second.push_back(comment_text(parameter.name));
+    }
+    std::vector<std::string> out;
+    for (const auto &[rule, names] : names_of)
+      out.push_back(join(names, ", ") + " " + rule);
+    return out;
+  }
+
+  std::string selection_rule() const {
+    bool any_choice = std::any_of(interface_.kernels.begin(), interface_.kernels.end(),
+                                  [](const KernelInterface &kernel) {
+                                    return kernel.declares_grid && !kernel.tuned.empty();
+                                  });
+    if (!any_choice)
+      return "";
+    return "//\n"
+           "// Which variant runs, unless the call names one: in their order of preference, those "
+           "whose\n"
+           "// requirements the arguments meet and that have code for the device; of these the "
+           "first "
+           "whose\n"
+           "// grid has at least as many programs as the device has multiprocessors, else the one "
+           "with "
+           "the\n"
+           "// most programs. variants() lists them in that order.\n";
+  }
+
+  /// Names that C++ could not take.
+  std::string renamed() const {
+    std::set<std::string> lines;
+    for (const KernelInterface &kernel : interface_.kernels) {
+      if (kernel.name != kernel.entry->name)
+        lines.insert("kernel " + comment_text(kernel.entry->name) + " is " + kernel.name);
+      for (const Combination &combination : kernel.combinations)
+        for (size_t i = 0; i < combination.members.size(); i++)
+          if (combination.members[i].name != combination.parameters()[i].name)
+            lines.insert("parameter " + comment_text(combination.parameters()[i].name) + " is " +
+                         combination.members[i].name);
+    }
+    std::string out;
+    for (const std::string &line : lines)
+      out += (out.empty() ? "//\n// Renamed for C++: " : "//   ") + line + "\n";
+    return out;
+  }
+
+  const Library &library_;
+  const Interface &interface_;
+};
+
+} // namespace
+
+std::string opening_comment(const Library &library, const Interface &interface) {
+  return Opening(library, interface).text();
+}
+
+} // namespace tritonc

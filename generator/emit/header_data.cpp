@@ -1,0 +1,157 @@
+// The data of a self-contained header. See header_data.h.
+
+#include "emit/header_data.h"
+
+#include "emit/cpp_text.h"
+
+namespace tritonc {
+
+namespace {
+
+std::string optional_name(bool is_there, const std::string &name) {
+  return is_there ? name : "nullptr";
+}
+
+/// The tables as initialisers, in the order in which they refer to each other.
+class DataSection {
+public:
+  explicit DataSection(const Tables &tables) : tables_(tables) {}
+
+  std::string text() {
+    out_ = "namespace detail {\nnamespace data {\n\n";
+    expressions();
+    parameters();
+    requirements();
+    line("inline tritonc::abi::image_state states[" + std::to_string(tables_.state_count) + "];\n");
+    images();
+    for (size_t i = 0; i < tables_.kernels.size(); i++)
+      kernel(i);
+    out_ += "\n} // namespace data\n\n";
+    for (size_t i = 0; i < tables_.kernels.size(); i++)
+      line("inline const tritonc::abi::kernel &" + tables_.kernels[i].combination->symbol +
+           "() noexcept { return data::kernel_" + std::to_string(i) + "; }");
+    return out_ + "\n} // namespace detail\n";
+  }
+
+private:
+  void line(const std::string &text) { out_ += text + "\n"; }
+
+  static std::string numbered(const char *name, size_t i) { return name + std::to_string(i); }
+
+  void expressions() {
+    for (size_t i = 0; i < tables_.code.size(); i++) {
+      std::vector<std::string> words;
+      for (int64_t word : tables_.code[i])
+        words.push_back(word == INT64_MIN ? "INT64_MIN" : std::to_string(word));
+      line("inline constexpr std::int64_t " + numbered("code_", i) + "[] = {" + join(words, ", ") +
+           "};");
+    }
+  }
+
+  void parameters() {
+    for (size_t i = 0; i < tables_.parameters.size(); i++) {
+      if (tables_.parameters[i].empty())
+        continue;
+      line("inline constexpr tritonc::abi::parameter " + numbered("parameters_", i) + "[] = {");
+      for (const ParameterRow &row : tables_.parameters[i])
+        line("    {" + string_literal(row.name) + ", " + std::to_string(row.offset) + ", " +
+             std::to_string(row.aligned) + ", tritonc::abi::parameter_kind(" +
+             std::to_string(int(row.kind)) + "), " + (row.nullable ? "true" : "false") + ", {}},");
+      line("};");
+    }
+  }
+
+  void requirements() {
+    for (size_t i = 0; i < tables_.requirements.size(); i++) {
+      if (tables_.requirements[i].empty())
+        continue;
+      line("inline constexpr tritonc::abi::requirement " + numbered("requirements_", i) + "[] = {");
+      for (const RequirementRow &row : tables_.requirements[i])
+        line("    {" + numbered("code_", row.code) + ", " + string_literal(row.text) + "},");
+      line("};");
+    }
+  }
+
+  void images() {
+    for (size_t i = 0; i < tables_.images.size(); i++)
+      line("alignas(64) inline constexpr char " + numbered("image_", i) + "[] =\n    " +
+           string_literal(tables_.images[i], "    ") + ";");
+  }
+
+  std::string image_initialiser(const ImageRow &row) const {
+    const Image &image = *row.image;
+    return "{" + numbered("image_", row.bytes) + ", " +
+           std::to_string(tables_.images[row.bytes].size()) + ", &states[" +
+           std::to_string(row.state) + "], " + std::to_string(image.sm) + ", " +
+           (image.suffix ? std::string("'") + image.suffix + "'" : "0") + "}";
+  }
+
+  static std::string info_initialiser(const Image &image) {
+    std::string out = "{" + string_literal(image.gpu);
+    for (int number : {image.threads, image.registers, image.shared_bytes, image.static_shared,
+                       image.spill_stores, image.spill_loads, image.stack_bytes, image.cubin_bytes})
+      out += ", " + std::to_string(number);
+    return out + "}";
+  }
+
+  void kernel(size_t k) {
+    const KernelTable &table = tables_.kernels[k];
+    std::string variants;
+    for (size_t v = 0; v < table.variants.size(); v++) {
+      const VariantRow &row = table.variants[v];
+      std::string name = std::to_string(k) + "_" + std::to_string(v);
+      if (!row.images.empty())
+        variant_images(name, row);
+      variants += "    " + variant_initialiser(name, row) + ",\n";
+    }
+    std::string id = std::to_string(k);
+    line("inline constexpr tritonc::abi::variant variants_" + id + "[] = {\n" + variants + "};");
+    std::vector<std::string> choices;
+    for (int32_t choice : table.choices)
+      choices.push_back(std::to_string(choice));
+    if (!choices.empty())
+      line("inline constexpr std::int32_t choices_" + id + "[] = {" + join(choices, ", ") + "};");
+    line("inline constexpr tritonc::abi::kernel kernel_" + id + " = {\n    " +
+         std::to_string(abi::abi_version) + ", " +
+         std::to_string(table.combination->members.size()) + ", " +
+         string_literal(table.combination->display) + ", " + string_literal(table.gpus) +
+         ",\n    variants_" + id + ", " + optional_name(!choices.empty(), "choices_" + id) + ", " +
+         std::to_string(table.variants.size()) + ", " + std::to_string(table.axis_count) + "};");
+  }
+
+  void variant_images(const std::string &name, const VariantRow &row) {
+    std::vector<std::string> images, infos;
+    for (const ImageRow &image : row.images) {
+      images.push_back("\n    " + image_initialiser(image));
+      infos.push_back("\n    " + info_initialiser(*image.image));
+    }
+    line("inline constexpr tritonc::abi::image images_" + name + "[] = {" + join(images, ",") +
+         "};");
+    line("inline constexpr tritonc::image_info infos_" + name + "[] = {" + join(infos, ",") + "};");
+  }
+
+  std::string variant_initialiser(const std::string &name, const VariantRow &row) const {
+    std::vector<std::string> grid;
+    for (size_t axis = 0; axis < 3; axis++)
+      grid.push_back(axis < row.grid.size() ? numbered("code_", row.grid[axis]) : "nullptr");
+    bool has_images = !row.images.empty();
+    size_t requirement_count = tables_.requirements[row.requirements].size();
+    return "{" + string_literal(row.variant->entry) + ", {" + join(grid, ", ") + "}, " +
+           optional_name(requirement_count != 0, numbered("requirements_", row.requirements)) +
+           ", " +
+           optional_name(!tables_.parameters[row.parameters].empty(),
+                         numbered("parameters_", row.parameters)) +
+           ", " + optional_name(has_images, "images_" + name) + ", " +
+           optional_name(has_images, "infos_" + name) + ", " + std::to_string(requirement_count) +
+           ", " + std::to_string(row.images.size()) + "}";
+  }
+
+  const Tables &tables_;
+  std::string out_;
+};
+
+} // namespace
+
+std::string header_data(const Tables &tables) { return DataSection(tables).text(); }
+
+} // namespace tritonc

@@ -1,0 +1,188 @@
+// Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products don't
+// have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
+// transposition, gathers, loops that are left early.
+//
+// As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their last
+// element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
+
+#include "matrices.h"
+
+#include <device_forms.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace forms = device_forms;
+
+void check(const std::string &what, const std::string &problem) {
+  if (problem.empty())
+    passed++;
+  else
+    fail(what, problem);
+}
+
+template <typename... Arguments> std::string text(const char *format, Arguments... arguments) {
+  char buffer[200];
+  std::snprintf(buffer, sizeof buffer, format, arguments...);
+  return buffer;
+}
+
+// Launches a product C = A B and compares; `store_b_transposed` if the kernel wants B so.
+template <typename Kernel, typename T, typename Params>
+std::string run_product(const Params &tile, int m, int n, int k, int gap, bool a_transposed,
+                        bool b_transposed, double tolerance, bool positive_only) {
+  Matrix a = random_matrix<T>(m, k), b = random_matrix<T>(k, n);
+  Matrix stored_a = a_transposed ? transposed(a) : a, stored_b = b_transposed ? transposed(b) : b;
+  int lda = stored_a.columns + gap, ldb = stored_b.columns + gap, ldc = n + gap;
+  DeviceMatrix<T> device_a(stored_a.rows, stored_a.columns, lda, 0);
+  DeviceMatrix<T> device_b(stored_b.rows, stored_b.columns, ldb, 0);
+  DeviceMatrix<T> device_c(m, n, ldc, 0);
+  device_a.write(stored_a);
+  device_b.write(stored_b);
+  device_c.poison();
+  typename Kernel::args arguments = {.A = device_a.data(),
+                                     .B = device_b.data(),
+                                     .C = device_c.data(),
+                                     .M = m,
+                                     .N = n,
+                                     .K = k,
+                                     .lda = lda,
+                                     .ldb = ldb,
+                                     .ldc = ldc};
+  tritonc::status launched = Kernel::launch({}, arguments, tile);
+  if (!launched.ok())
+    return launched.message().c_str();
+  require(tritonc::synchronize(), "product");
+  device_c.read();
+  std::vector<double> expected = product(a, b);
+  if (positive_only)
+    for (double &value : expected)
+      value = std::max(value, 0.0);
+  if (std::string problem = compare(device_c, expected, m, n, tolerance); !problem.empty())
+    return problem;
+  return device_c.gaps_are_untouched() ? "" : "wrote between the rows of C";
+}
+
+template <typename T, forms::LD promise>
+void masked_products(const char *type, double tolerance, int round) {
+  using Kernel = forms::masked_product<T, promise>;
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n, k] : {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
+                           std::tuple(64, 128, 64), std::tuple(7, 200, 0)}) {
+      int width = round; // rows that fit the promise about leading dimensions, or none
+      if (width > 1 && (k % width || n % width))
+        continue;
+      check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN, tile.TK,
+                 m, n, k),
+            run_product<Kernel, T>(tile, m, n, k, round == 1 ? 3 : 8, false, false, tolerance, false));
+    }
+}
+
+void tf32_products() {
+  using Kernel = forms::tf32_product;
+  for (const auto &tile : Kernel::variants())
+    for (int steps : {0, 1, 2, 5, 9})
+      // 10 bits of mantissa: 2^-11 relative error of each factor.
+      check(text("tf32_product TM=%d TN=%d TK=%d, %d steps", tile.TM, tile.TN, tile.TK, steps),
+            run_product<Kernel, float>(tile, 3 * tile.TM, 2 * tile.TN, steps * tile.TK, 4, false, true,
+                                       1e-3, true));
+}
+
+template <typename T, forms::A a, forms::B b> void fused_prefetches(const char *type) {
+  using Kernel = forms::fused_prefetch<T, a, b>;
+  for (const auto &tile : Kernel::variants())
+    for (int steps : {0, 1, 2, 3, 7})
+      check(text("fused_prefetch<%s, %d, %d> TM=%d TK=%d, %d steps", type, int(a), int(b), tile.TM,
+                 tile.TK, steps),
+            run_product<Kernel, T>(tile, 2 * tile.TM, 3 * tile.TN, steps * tile.TK, 8,
+                                   a == forms::A::T, b == forms::B::T, sizeof(T) == 2 ? 1e-3 : 1e-5,
+                                   false));
+}
+
+template <typename T> void fused_prefetches(const char *type) {
+  fused_prefetches<T, forms::A::N, forms::B::N>(type);
+  fused_prefetches<T, forms::A::N, forms::B::T>(type);
+  fused_prefetches<T, forms::A::T, forms::B::N>(type);
+  fused_prefetches<T, forms::A::T, forms::B::T>(type);
+}
+
+template <typename T> void transpositions(const char *type) {
+  using Kernel = forms::transpose<T>;
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n] : {std::pair(1, 1), std::pair(129, 77), std::pair(64, 128), std::pair(200, 3)}) {
+      Matrix x = random_matrix<T>(m, n), y = transposed(x);
+      DeviceMatrix<T> from(m, n, n + 5, 0), to(n, m, m + 3, 0);
+      from.write(x);
+      to.poison();
+      tritonc::status launched = Kernel::launch(
+          {}, {.X = from.data(), .Y = to.data(), .M = m, .N = n, .ldx = n + 5, .ldy = m + 3}, tile);
+      require(tritonc::synchronize(), "transpose");
+      to.read();
+      std::vector<double> expected(y.elements.begin(), y.elements.end());
+      std::string problem = launched.ok() ? compare(to, expected, n, m, 1e-30)
+                                          : std::string(launched.message().c_str());
+      if (problem.empty() && !to.gaps_are_untouched())
+        problem = "wrote between the rows";
+      check(text("transpose<%s> TM=%d TN=%d %d x %d", type, tile.TM, tile.TN, m, n), problem);
+    }
+}
+
+void gathers() {
+  using Kernel = forms::gather_and_scan;
+  std::uniform_real_distribution<float> term(-0.2f, 1);
+  for (const auto &tile : Kernel::variants())
+    for (auto [n, count, limit] : {std::tuple(1, 3, 9), std::tuple(1000, 7, 7), std::tuple(513, 9, 4),
+                                   std::tuple(200, 0, 5), std::tuple(200, 5, 0)}) {
+      std::vector<float> table(n + count), expected(n), result(n);
+      std::vector<int> index(n);
+      for (float &value : table)
+        value = term(generator);
+      for (int i = 0; i < n; i++) {
+        index[i] = int(generator() % n);
+        for (int j = 0; j < std::min(count, limit) && table[index[i] + j] >= 0; j++)
+          expected[i] += table[index[i] + j];
+      }
+      tritonc::buffer<float> device_table, device_y;
+      tritonc::buffer<int> device_index;
+      require(device_table.allocate(table.size()), "allocation");
+      require(device_y.allocate(result.size()), "allocation");
+      require(device_index.allocate(index.size()), "allocation");
+      require(device_table.copy_from(table.data()), "copy");
+      require(device_index.copy_from(index.data()), "copy");
+      require(device_y.fill(0xff), "fill");
+      tritonc::status launched = Kernel::launch({},
+                                                {.table = device_table.data(),
+                                                 .index = device_index.data(),
+                                                 .y = device_y.data(),
+                                                 .N = n,
+                                                 .count = count,
+                                                 .limit = limit},
+                                                tile);
+      require(tritonc::synchronize(), "gather_and_scan");
+      require(device_y.copy_to(result.data()), "copy");
+      std::string problem = launched.ok() ? "" : launched.message().c_str();
+      // The same additions in the same order: equal, not close.
+      for (int i = 0; i < n && problem.empty(); i++)
+        if (!(result[i] == expected[i]))
+          problem = text("element %d is %g, not %g", i, result[i], expected[i]);
+      check(text("gather_and_scan TILE=%d n=%d count=%d limit=%d", tile.TILE, n, count, limit), problem);
+    }
+}
+
+} // namespace
+
+int main() {
+  if (!find_device())
+    return 77;
+  masked_products<tritonc::half, forms::LD::any>("half", 1e-3, 1);
+  masked_products<tritonc::half, forms::LD::aligned>("half", 1e-3, 8);
+  masked_products<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
+  masked_products<float, forms::LD::any>("float", 1e-5, 1);
+  tf32_products();
+  fused_prefetches<tritonc::half>("half");
+  fused_prefetches<float>("float");
+  transpositions<tritonc::half>("half");
+  transpositions<float>("float");
+  gathers();
+  return report();
+}

@@ -1,0 +1,128 @@
+// Tests passes/allocate_shared.cpp.
+
+#include "passes/allocate_shared.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+struct Allocation {
+  ir::Function fn;
+
+  explicit Allocation(const std::string &operations)
+      : fn(parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
+                  "func @f(%x: f16[64] #0, %n: i32, %z: i32, %c: i1) {\n" +
+                  operations + "\n return\n}")) {
+    allocate_shared(fn);
+    check_rules(fn);
+  }
+
+  int64_t address(const char *name) { return value_named(fn, name)->op->integer("address", -1); }
+
+  bool overlap(const char *a, const char *b) {
+    auto end = [&](const char *name) {
+      const ir::Type &type = value_named(fn, name)->type;
+      return address(name) + type.elements() * bytes_of(type.elem);
+    };
+    return address(a) < end(b) && address(b) < end(a);
+  }
+};
+
+std::string alloc(const std::string &name, int slots = 1) {
+  return name + " = shared_alloc : shared<f16>[" + std::to_string(slots) + ",64]\n";
+}
+std::string store(const std::string &buffer) { return "shared_store %x, " + buffer + ", %z\n"; }
+std::string load(const std::string &name, const std::string &buffer) {
+  return name + " = shared_load " + buffer + ", %z {origin = [0], perm = [0]} : f16[64] #0\n";
+}
+
+} // namespace
+
+TEST_CASE("a buffer gets an address, and the function its size") {
+  Allocation a(alloc("%s", 3) + store("%s"));
+  CHECK(a.address("s") == 0);
+  CHECK(a.fn.shared_bytes == 3 * 64 * 2);
+}
+
+TEST_CASE("addresses are multiples of 1024") {
+  Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s"));
+  CHECK(a.address("s") == 0);
+  CHECK(a.address("t") == 1024);
+  CHECK(a.fn.shared_bytes == 1024 + 128);
+}
+
+TEST_CASE("buffers one after another share their place") {
+  Allocation a(alloc("%s") + store("%s") + load("%a", "%s") + alloc("%t") + store("%t") +
+               load("%b", "%t"));
+  CHECK(a.address("s") == 0);
+  CHECK(a.address("t") == 0);
+  CHECK(a.fn.shared_bytes == 128);
+}
+
+TEST_CASE("where a buffer is made does not matter, only where it is used") {
+  Allocation a(alloc("%s") + alloc("%t") + store("%s") + load("%a", "%s") + store("%t") +
+               load("%b", "%t"));
+  CHECK(a.overlap("s", "t"));
+}
+
+TEST_CASE("buffers that are used by turns do not overlap") {
+  Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
+               load("%b", "%t"));
+  CHECK_FALSE(a.overlap("s", "t"));
+}
+
+TEST_CASE("a buffer from outside of a loop lasts for all of the loop") {
+  // %t is used behind %s in every iteration, but the next iteration reads %s again.
+  Allocation a(alloc("%s") + store("%s") + "for_loop %n {\n (%i: i32)\n" + load("%a", "%s") +
+               alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
+  CHECK_FALSE(a.overlap("s", "t"));
+}
+
+TEST_CASE("in while loops, too") {
+  Allocation a(alloc("%s") + alloc("%t") + "while_loop {\n" + load("%a", "%s") + store("%s") +
+               "condition %c\n} {\n" + store("%t") + load("%b", "%t") + "yield\n}\n");
+  CHECK_FALSE(a.overlap("s", "t"));
+}
+
+TEST_CASE("buffers of one iteration share their place") {
+  Allocation a("for_loop %n {\n (%i: i32)\n" + alloc("%s") + store("%s") + load("%a", "%s") +
+               alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
+  CHECK(a.overlap("s", "t"));
+}
+
+TEST_CASE("what is used after a loop may take the place of what was used in it") {
+  Allocation a(alloc("%ring", 3) + "for_loop %n {\n (%i: i32)\n" + store("%ring") +
+               load("%a", "%ring") + "yield\n}\n" + alloc("%t") + store("%t") + load("%b", "%t"));
+  CHECK(a.overlap("ring", "t"));
+  CHECK(a.fn.shared_bytes == 3 * 128);
+}
+
+TEST_CASE("a buffer that outlives another leaves a gap that a third fills") {
+  Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
+               alloc("%u") + store("%u") + load("%b", "%u") + load("%d", "%t"));
+  CHECK(a.address("s") == 0);
+  CHECK(a.address("t") == 1024);
+  CHECK(a.address("u") == 0);
+}
+
+TEST_CASE("a large buffer does not go into a small gap") {
+  Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
+               alloc("%u", 16) + store("%u") + load("%b", "%u") + load("%d", "%t"));
+  CHECK_FALSE(a.overlap("u", "t"));
+  CHECK(a.address("u") == 2048);
+}
+
+TEST_CASE("the ways through a branch share their place") {
+  Allocation a("if_else %c {\n" + alloc("%s") + store("%s") + load("%a", "%s") + "yield\n} {\n" +
+               alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
+  CHECK(a.overlap("s", "t"));
+}
+
+TEST_CASE("nothing happens without buffers") {
+  const std::string program = "func @f() {\n return\n}";
+  CHECK(after(allocate_shared, program) == text(program));
+}

@@ -1,0 +1,363 @@
+// Tests passes/assign_layouts.cpp.
+
+#include "passes/assign_layouts.h"
+#include "analysis/layouts.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+// Views of 16 x 16 tiles: rows side by side, columns side by side, one row.
+std::string program(const std::string &operations, const std::string &parameters = "") {
+  return R"(
+    func @f(%A: ptr<f32>, %C: ptr<f32>, %H: ptr<f16>, %I: ptr<i32>, %n: i32, %c: i1,
+            %ld: i64 multiple_of 8)" + parameters + R"() warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %rows = view %A, %zero, %ld, %one : view<f32>[16,16]
+      %columns = view %A, %zero, %one, %ld : view<f32>[16,16]
+      %row = view %A, %zero, %one : view<f32>[16]
+      %out = view %C, %zero, %ld, %one : view<f32>[16,16]
+      %outc = view %C, %zero, %one, %ld : view<f32>[16,16]
+      %outrow = view %C, %zero, %one : view<f32>[16]
+      )" + operations + "\n return\n}";
+}
+
+void assign(Function &fn) {
+  assign_layouts(fn);
+  remove_dead_code(fn);
+}
+
+// Every tile of numbers or pointers has a layout, and loads and stores of tiles know their width.
+void check_all_assigned(Function &fn) {
+  auto check_type = [](const Value *value) {
+    const Type &type = value->type;
+    if (type.is_tile() && (type.is_number() || type.is_pointer()))
+      CHECK(type.layout);
+  };
+  for_each_op(*fn.body, [&](Op &op) {
+    for (const Value *result : op.results)
+      check_type(result);
+    for (const Block *block : op.blocks)
+      for (const Value *argument : block->arguments)
+        check_type(argument);
+    bool access = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (access && op.operand(0)->type.is_tile())
+      CHECK(op.has("vector"));
+  });
+}
+
+// A program after the pass.
+struct Assigned {
+  Function fn;
+  explicit Assigned(const std::string &operations, const std::string &parameters = "")
+      : fn(parsed(program(operations, parameters))) {
+    assign(fn);
+    check_rules(fn);
+    check_all_assigned(fn);
+  }
+  std::string text() { return printed(fn); }
+  std::string layout(const char *name) { return value_named(fn, name)->type.layout->text(); }
+  int conversions() {
+    int count = 0;
+    for_each_op(*fn.body, [&](Op &op) { count += op.is(Opcode::convert_layout_); });
+    return count;
+  }
+};
+
+// 16 x 16 f32 for 32 threads: 4 at a time along a row, 4 lanes a row, 8 rows at once.
+const std::string by_rows = "reg (0,1) (0,2) (8,0) lane (0,4) (0,8) (1,0) (2,0) (4,0) warp";
+const std::string by_columns = "reg (1,0) (2,0) (0,8) lane (4,0) (8,0) (0,1) (0,2) (0,4) warp";
+
+} // namespace
+
+TEST_CASE("a copy is done in the layout of memory, 16 bytes at a time") {
+  CHECK(after(assign_layouts, program("%a = load %rows : f32[16,16]\n store %out, %a")) ==
+        text("layout #0 [16,16] " + by_rows +
+             program("%a = load %rows {vector = 4} : f32[16,16] #0\n store %out, %a {vector = 4}")));
+}
+
+TEST_CASE("element-wise operations take the layout of what they work on") {
+  Assigned a("%a = load %columns : f32[16,16]\n %b = exp %a : f32[16,16]\n"
+             "%d = add %b, %a : f32[16,16]\n %e = cast %d : f16[16,16]\n %f = cast %e : f32[16,16]\n"
+             "store %outc, %f");
+  for (const char *name : {"a", "b", "d", "e", "f"})
+    CHECK(a.layout(name) == by_columns);
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("operands that lie differently are brought together, one of them") {
+  Assigned a("%a = load %rows : f32[16,16]\n %b = load %columns : f32[16,16]\n"
+             "%d = add %a, %b : f32[16,16]\n store %out, %d");
+  CHECK(a.layout("d") == by_rows);
+  CHECK(a.conversions() == 1);
+}
+
+TEST_CASE("index tiles have no layout of their own: they are computed where they are used") {
+  Assigned a(R"(
+    %i = range {start = 0} : i32[16]
+    %column = expand %i {axis = 1} : i32[16,1]
+    %all = broadcast %column : i32[16,16]
+    %ns = splat %n : i32[16,16]
+    %m = cmp %all, %ns {pred = "lt"} : i1[16,16]
+    %a = load %rows, %m : f32[16,16]
+    %b = load %columns, %m : f32[16,16]
+    store %out, %a, %m
+    store %outc, %b, %m)");
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("a mask makes accesses narrower") {
+  Assigned a(R"(
+    %i = range {start = 0} : i32[16]
+    %row1 = expand %i {axis = 0} : i32[1,16]
+    %all = broadcast %row1 : i32[16,16]
+    %ns = splat %n : i32[16,16]
+    %m = cmp %all, %ns {pred = "lt"} : i1[16,16]
+    %a = load %rows, %m : f32[16,16]
+    store %out, %a, %m)");
+  CHECK(a.text().find("{vector = 1} : f32[16,16]") != std::string::npos);
+  CHECK(a.text().find("{vector = 4}") == std::string::npos);
+}
+
+TEST_CASE("what a loop carries has one layout: that of what it yields") {
+  Assigned a(R"(
+    %none = constant {number = 0.0} : f32
+    %start = splat %none : f32[16,16]
+    %r = for_loop %n, %start : f32[16,16] {
+      (%t: i32, %s: f32[16,16])
+      %a = load %columns : f32[16,16]
+      %next = add %s, %a : f32[16,16]
+      yield %next
+    }
+    store %outc, %r)");
+  for (const char *name : {"r", "s", "a", "next"})
+    CHECK(a.layout(name) == by_columns);
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("a carried tile that starts in another layout is converted before the loop") {
+  Assigned a(R"(
+    %start = load %rows : f32[16,16]
+    %r = for_loop %n, %start : f32[16,16] {
+      (%t: i32, %s: f32[16,16])
+      %a = load %columns : f32[16,16]
+      %next = sub %a, %s : f32[16,16]
+      yield %next
+    }
+    store %outc, %r)");
+  CHECK(a.layout("start") == by_rows);
+  CHECK(a.layout("s") == by_columns);
+  CHECK(a.conversions() == 1);
+  CHECK(a.text().find("convert_layout") < a.text().find("for_loop"));
+}
+
+TEST_CASE("in a loop that gives no layout to what it carries, all is in the plain one") {
+  Assigned a(R"(
+    %start = load %columns : f32[16,16]
+    %r = for_loop %n, %start : f32[16,16] {
+      (%t: i32, %s: f32[16,16])
+      %two = constant {number = 2.0} : f32
+      %twos = splat %two : f32[16,16]
+      %next = mul %s, %twos : f32[16,16]
+      yield %next
+    }
+    store %outc, %r)");
+  CHECK(a.layout("s") == a.layout("next"));
+  std::string text = a.text(), loop = text.substr(text.find("for_loop"));
+  CHECK(loop.substr(0, loop.find("}")).find("convert_layout") == std::string::npos);
+}
+
+TEST_CASE("while loops and branches agree on layouts too") {
+  Assigned a(R"(
+    %none = constant {number = 0.0} : f32
+    %start = splat %none : f32[16,16]
+    %r = while_loop %start : f32[16,16] {
+      (%s0: f32[16,16])
+      condition %c
+    } {
+      (%s1: f32[16,16])
+      %a = load %rows : f32[16,16]
+      %next = add %s1, %a : f32[16,16]
+      yield %next
+    }
+    %b = if_else %c : f32[16,16] {
+      %x = load %columns : f32[16,16]
+      yield %x
+    } {
+      yield %r
+    }
+    store %outc, %b)");
+  CHECK(a.layout("s0") == by_rows);
+  CHECK(a.layout("s1") == by_rows);
+  CHECK(a.layout("r") == by_rows);
+  CHECK(a.layout("b") == by_columns);
+  CHECK(a.conversions() == 1);
+}
+
+TEST_CASE("a reduction within the threads of a warp stays where its operand is") {
+  Assigned a("%a = load %rows : f32[16,16]\n %s = reduce %a {axis = 1, op = \"add\"} : f32[16]\n"
+             "store %outrow, %s");
+  CHECK(a.layout("a") == by_rows);
+  CHECK(a.layout("s") == "reg (8) lane (0) (0) (1) (2) (4) warp");
+}
+
+TEST_CASE("a reduction across warps brings its axis into each warp first") {
+  Function fn = parsed(program("%a = load %rows : f32[16,16]\n"
+                               "%s = reduce %a {axis = 0, op = \"add\"} : f32[16]\n store %outrow, %s"));
+  fn.warps = 4;
+  assign(fn);
+  check_rules(fn);
+  check_all_assigned(fn);
+  Op *reduce = value_named(fn, "s")->op;
+  CHECK(reduce->operand(0)->op->is(Opcode::convert_layout_));
+  for (FlatIndex basis : reduce->operand(0)->type.layout->warp)
+    CHECK(unflatten({16, 16}, basis)[0] == 0);
+}
+
+TEST_CASE("a reduction to a scalar needs a layout for its operand only") {
+  Assigned a("%a = load %row : f32[16]\n %s = reduce %a {axis = 0, op = \"max\"} : f32\n"
+             "store %C, %s");
+  CHECK(value_named(a.fn, "a")->type.layout);
+  Assigned cheap("%i = range {start = 0} : i32[16]\n"
+                 "%s = reduce %i {axis = 0, op = \"add\"} : i32\n store %I, %s");
+  CHECK(cheap.conversions() == 0);
+}
+
+TEST_CASE("a reduced tile that is repeated again needs no exchange") {
+  Assigned a(R"(
+    %a = load %rows : f32[16,16]
+    %s = reduce %a {axis = 1, op = "add"} : f32[16]
+    %e = expand %s {axis = 1} : f32[16,1]
+    %b = broadcast %e : f32[16,16]
+    %d = sub %a, %b : f32[16,16]
+    store %out, %d)");
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("a transposed tile is the same registers under other names") {
+  Assigned a("%a = load %rows : f32[16,16]\n %t = trans %a {perm = [1,0]} : f32[16,16]\n"
+             "store %outc, %t");
+  CHECK(a.conversions() == 0);
+  CHECK(a.text().find("trans %a") != std::string::npos);
+  Assigned b("%a = load %rows : f32[16,16]\n %t = trans %a {perm = [1,0]} : f32[16,16]\n"
+             "store %out, %t");
+  CHECK(b.conversions() == 1);
+}
+
+TEST_CASE("a reshaped tile keeps its elements in row-major order") {
+  Assigned a("%a = load %rows : f32[16,16]\n %t = reshape %a : f32[8,32]\n"
+             "%w = view %C, %zero, %ld, %one : view<f32>[8,32]\n store %w, %t");
+  check_all_assigned(a.fn);
+}
+
+TEST_CASE("gathers have the layout of their indices") {
+  Assigned a(R"(
+    %vi = view %I, %zero, %ld, %one : view<i32>[16,16]
+    %i = load %vi : i32[16,16]
+    %ps = splat %A : ptr<f32>[16,16]
+    %p = addptr %ps, %i : ptr<f32>[16,16]
+    %a = load %p : f32[16,16]
+    store %out, %a)");
+  CHECK(a.layout("i") == by_rows);
+  CHECK(a.layout("a") == by_rows);
+  CHECK(a.conversions() == 0);
+  CHECK(a.text().find("%a = load %p {vector = 1}") != std::string::npos);
+}
+
+TEST_CASE("a scatter is done where its pointers are") {
+  Assigned a(R"(
+    %vi = view %I, %zero, %one, %ld : view<i32>[16,16]
+    %i = load %vi : i32[16,16]
+    %ps = splat %C : ptr<f32>[16,16]
+    %p = addptr %ps, %i : ptr<f32>[16,16]
+    %a = load %rows : f32[16,16]
+    store %p, %a)");
+  CHECK(a.conversions() == 1);
+  CHECK(a.text().find("ptr<f32>[16,16] #") != std::string::npos);
+}
+
+TEST_CASE("the factors of a product are read as fragments, and the sum is stored as it lies if that is good") {
+  const std::string product = R"(
+    %z = constant {value = 0} : i32
+    %none = constant {number = 0.0} : f32
+    %sum = splat %none : f32[16,16]
+    %fa = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %fb = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %d = dot %fa, %fb, %sum {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
+    )";
+  const std::string buffers = ", %sa: shared<f16>[1,16,16], %sb: shared<f16>[1,16,16]";
+  // Two f32 in each of four lanes are 32 bytes: as good as it gets.
+  Assigned f32(product + "store %out, %d", buffers);
+  CHECK(f32.conversions() == 0);
+  CHECK(f32.text().find("store %out, %d {vector = 2}") != std::string::npos);
+  const Op &dot = *value_named(f32.fn, "d")->op;
+  CHECK(*dot.operand(0)->type.layout == operand_layout(dot, 0));
+  CHECK(*dot.operand(1)->type.layout == operand_layout(dot, 1));
+  CHECK(*dot.operand(2)->type.layout == accumulator_layout(dot));
+  CHECK(*dot.result()->type.layout == accumulator_layout(dot));
+  // As f16 they are 16, half a sector.
+  Assigned f16(product + "%h = cast %d : f16[16,16]\n"
+               "%hv = view %H, %zero, %ld, %one : view<f16>[16,16]\n store %hv, %h", buffers);
+  CHECK(f16.conversions() == 1);
+  CHECK(f16.text().find("{vector = 8}") != std::string::npos);
+}
+
+TEST_CASE("a fragment of two products is in the layout of each") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %none = constant {number = 0.0} : f32
+    %sum = splat %none : f32[16,16]
+    %f = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %d = dot %f, %f, %sum {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
+    store %out, %d)", ", %sa: shared<f16>[1,16,16]");
+  const Op &dot = *value_named(a.fn, "d")->op;
+  CHECK(*dot.operand(0)->type.layout == operand_layout(dot, 0));
+  CHECK(*dot.operand(1)->type.layout == operand_layout(dot, 1));
+  CHECK(a.conversions() == 1);
+}
+
+TEST_CASE("a tile is stored to shared memory as it lies") {
+  Assigned a("%z = constant {value = 0} : i32\n %a = load %columns : f32[16,16]\n"
+             "shared_store %a, %sa, %z\n %i = range {start = 0} : i32[16]\n"
+             "shared_store %i, %si, %z",
+             ", %sa: shared<f32>[1,16,16], %si: shared<i32>[1,16]");
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("a copy in the background goes along memory, and its mask with it") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %m0 = splat %c : i1[16,16]
+    async_copy %columns, %sa, %z, %c, %m0 {vector = 4})", ", %sa: shared<f32>[1,16,16]");
+  CHECK(a.layout("columns") == by_columns);
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("elements that are nowhere side by side are copied one by one") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %apart = view %A, %zero, %ld, %ld : view<f32>[16,16]
+    async_copy %apart, %sa, %z, %c {vector = 1})", ", %sa: shared<f32>[1,16,16]");
+  CHECK(value_named(a.fn, "apart")->type.layout);
+}
+
+TEST_CASE("nothing happens to scalars") {
+  const std::string scalars = program("%a = load %A : f32\n %b = add %a, %a : f32\n store %C, %b");
+  CHECK(after(assign_layouts, scalars) == text(scalars));
+}
+
+TEST_CASE("long chains of index arithmetic are copied once, not once per path") {
+  std::string chain = "%i0 = range {start = 0} : i32[16]\n";
+  for (int i = 0; i < 40; i++)
+    chain += "%i" + std::to_string(i + 1) + " = add %i" + std::to_string(i) + ", %i" +
+             std::to_string(i) + " : i32[16]\n";
+  Assigned a(chain + "%vi = view %I, %zero, %one : view<i32>[16]\n store %vi, %i40");
+  CHECK(a.fn.body->ops.size() < 100);
+}

@@ -1,0 +1,155 @@
+// Tests passes/choose_dots.cpp.
+
+#include "passes/choose_dots.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+struct Product {
+  std::string elem;
+  int m, n, k;
+  std::string gpu = "90";
+  std::string precision = "";
+};
+
+std::string program(const Product &p, const std::string &strides_a = "%ld, %one",
+                    const std::string &strides_b = "%ld, %one") {
+  auto shape = [](int rows, int columns) {
+    return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  };
+  std::string ptr = "ptr<" + p.elem + ">", view = "view<" + p.elem + ">";
+  return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<f32>" + shape(p.m, p.n) +
+         ", %c: f32" + shape(p.m, p.n) + ", %ld: i64 multiple_of 8) {\n"
+         "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+         "%va = view %A, %zero, " + strides_a + " : " + view + shape(p.m, p.k) + "\n"
+         "%vb = view %B, %zero, " + strides_b + " : " + view + shape(p.k, p.n) + "\n"
+         "%a = load %va : " + p.elem + shape(p.m, p.k) + "\n"
+         "%b = load %vb : " + p.elem + shape(p.k, p.n) + "\n"
+         "%d = dot %a, %b, %c " +
+         (p.precision.empty() ? "" : "{precision = \"" + p.precision + "\"}") + ": f32" +
+         shape(p.m, p.n) + "\n store %C, %d\n return\n}";
+}
+
+struct Choice {
+  std::string instruction;
+  std::vector<int64_t> warps, vector;
+  int all_warps;
+};
+
+Choice choice(const std::string &text, const std::string &gpu) {
+  ir::Function fn = parsed(text);
+  choose_dots(fn, *find_gpu(gpu));
+  check_rules(fn);
+  const ir::Op &dot = *value_named(fn, "d")->op;
+  return {std::string(dot.text("instruction")), dot.list("warps"), dot.list("vector"), fn.warps};
+}
+
+} // namespace
+
+TEST_CASE("the instruction is the deepest that element type, tile and GPU allow") {
+  struct {
+    Product product;
+    std::string instruction;
+  } cases[] = {
+      {{"f16", 64, 64, 32}, "m16n8k16"},
+      {{"f16", 64, 64, 16}, "m16n8k16"},
+      {{"f16", 64, 64, 8}, "m16n8k8"},
+      {{"f16", 64, 64, 4}, "fma"},
+      {{"f16", 16, 8, 16}, "m16n8k16"},
+      {{"f16", 8, 64, 16}, "fma"},
+      {{"f16", 64, 4, 16}, "fma"},
+      {{"bf16", 64, 64, 16}, "m16n8k16"},
+      {{"bf16", 64, 64, 8}, "m16n8k8"},
+      // Turing has m16n8k8 for f16 and nothing else.
+      {{"f16", 64, 64, 16, "75"}, "m16n8k8"},
+      {{"bf16", 64, 64, 16, "75"}, "fma"},
+      // f32 is exact unless the kernel says otherwise.
+      {{"f32", 64, 64, 16}, "fma"},
+      {{"f32", 64, 64, 16, "90", "exact"}, "fma"},
+      {{"f32", 64, 64, 16, "90", "tf32"}, "m16n8k8"},
+      {{"f32", 64, 64, 4, "90", "tf32"}, "m16n8k4"},
+      {{"f32", 64, 64, 2, "90", "tf32"}, "fma"},
+      {{"f32", 64, 64, 16, "75", "tf32"}, "fma"},
+  };
+  for (const auto &[product, instruction] : cases) {
+    CAPTURE(product.elem);
+    CAPTURE(product.m);
+    CAPTURE(product.n);
+    CAPTURE(product.k);
+    CAPTURE(product.gpu);
+    CHECK(choice(program(product), product.gpu).instruction == instruction);
+  }
+}
+
+TEST_CASE("tensor cores add in f32: other sums are made thread by thread") {
+  std::string text = "func @f(%a: f16[16,16], %b: f16[16,8], %c: f16[16,8], %C: ptr<f16>[16,8]) {\n"
+                     "%d = dot %a, %b, %c : f16[16,8]\n store %C, %d\n return\n}";
+  CHECK(choice(text, "90").instruction == "fma");
+}
+
+TEST_CASE("warps divide the tile into parts that are nearly square") {
+  struct {
+    int m, n;
+    std::vector<int64_t> warps;
+  } cases[] = {
+      {128, 128, {4, 2}}, {128, 256, {4, 4}}, {256, 128, {8, 2}}, {64, 64, {2, 2}},
+      {16, 64, {1, 2}},   {32, 32, {2, 1}},   {128, 16, {4, 1}},  {16, 128, {1, 4}},
+  };
+  for (const auto &[m, n, warps] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    Choice chosen = choice(program({"f16", m, n, 16}), "90");
+    CHECK(chosen.warps == warps);
+    CHECK(chosen.all_warps == warps[0] * warps[1]);
+  }
+}
+
+TEST_CASE("no thread gets more than 64 sums, as long as 16 warps are enough") {
+  for (int m = 16; m <= 256; m *= 2)
+    for (int n = 16; n <= 256; n *= 2) {
+      Choice chosen = choice(program({"f16", m, n, 16}), "90");
+      CAPTURE(m);
+      CAPTURE(n);
+      CHECK(chosen.all_warps <= 16);
+      CHECK((m * n <= 64 * 32 * chosen.all_warps || chosen.all_warps == 16));
+    }
+}
+
+TEST_CASE("a thread owns neighbours where they are neighbours in memory") {
+  Product f32{"f32", 64, 64, 16};
+  CHECK(choice(program(f32), "90").vector == std::vector<int64_t>{1, 4});
+  CHECK(choice(program(f32, "%one, %ld", "%ld, %one"), "90").vector == std::vector<int64_t>{4, 4});
+  CHECK(choice(program(f32, "%one, %ld", "%one, %ld"), "90").vector == std::vector<int64_t>{4, 1});
+  CHECK(choice(program(f32, "%ld, %ld", "%ld, %ld"), "90").vector == std::vector<int64_t>{1, 1});
+  CHECK(choice(program({"f32", 64, 2, 16}), "90").vector == std::vector<int64_t>{1, 2});
+  CHECK(choice(program({"f16", 64, 64, 16}), "90").vector.empty());
+}
+
+TEST_CASE("without a product, the warps are enough for the largest tile that is moved") {
+  auto warps = [](int elements) {
+    std::string tile = "[" + std::to_string(elements) + "]";
+    ir::Function fn = parsed("func @f(%p: ptr<f32>" + tile + ", %q: ptr<f32>[8]) {\n"
+                             "%a = load %q : f32[8]\n store %q, %a\n"
+                             "%x = load %p : f32" + tile + "\n store %p, %x\n return\n}");
+    choose_dots(fn, *find_gpu("90"));
+    return fn.warps;
+  };
+  CHECK(warps(32) == 1);
+  CHECK(warps(128) == 1);
+  CHECK(warps(256) == 2);
+  CHECK(warps(512) == 4);
+  CHECK(warps(65536) == 4);
+}
+
+TEST_CASE("nothing but the number of warps is decided without a product") {
+  std::string program = "func @f(%p: ptr<f32>[8]) {\n %x = load %p : f32[8]\n store %p, %x\n return\n}";
+  ir::Function fn = parsed(program);
+  choose_dots(fn, *find_gpu("90"));
+  fn.warps = 0;
+  CHECK(printed(fn) == text(program));
+}

@@ -1,0 +1,57 @@
+// One name, four places: a pass is a file, a function, a line of pipeline.cpp and a test. This looks
+// at the source tree.
+
+#include "passes/pipeline.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace tritonc;
+
+namespace {
+
+const std::filesystem::path tests = TRITONC_TESTS_DIR;
+const std::filesystem::path sources = tests.parent_path() / "generator";
+
+std::string contents(const std::filesystem::path &file) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+} // namespace
+
+TEST_CASE("each pass has a header, a source that explains it, a line in the pipeline and a test") {
+  std::string pipeline = contents(sources / "passes" / "pipeline.cpp");
+  for (std::string_view view : pass_names()) {
+    std::string name(view);
+    CAPTURE(name);
+    std::string header = contents(sources / "passes" / (name + ".h"));
+    CHECK(header.find("void " + name + "(ir::Function &fn") != std::string::npos);
+    std::string source = contents(sources / "passes" / (name + ".cpp"));
+    CHECK(source.rfind("// " + name + ": ", 0) == 0);
+    for (std::string part : {"// Needs:   ", "// Ensures: "})
+      CHECK(source.find(part) != std::string::npos);
+    CHECK(source.find("// Tested by tests/passes/" + name + "_test.cpp.") != std::string::npos);
+    CHECK(pipeline.find("run(\"" + name + "\", " + name) != std::string::npos);
+    std::string test = contents(tests / "passes" / (name + "_test.cpp"));
+    CHECK(test.rfind("// Tests passes/" + name + ".cpp", 0) == 0);
+    CHECK(test.find("othing") != std::string::npos); // a test in which nothing happens
+  }
+}
+
+TEST_CASE("each file of the folder is a pass, or what passes are run by") {
+  std::vector<std::string_view> names = pass_names();
+  for (const auto &entry : std::filesystem::directory_iterator(sources / "passes")) {
+    std::string name = entry.path().stem();
+    if (entry.path().extension() == ".txt" || name == "pipeline" || name == "pass_runner")
+      continue;
+    CAPTURE(name);
+    CHECK(std::find(names.begin(), names.end(), name) != names.end());
+  }
+}

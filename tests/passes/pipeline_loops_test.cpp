@@ -1,0 +1,289 @@
+// Tests passes/pipeline_loops.cpp.
+
+#include "passes/pipeline_loops.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// A GPU with room for `slots` slots of the 512 bytes that the loops here copy (half is kept free).
+Gpu gpu_with(int slots) {
+  Gpu gpu = *find_gpu("80");
+  gpu.max_shared_bytes = 2 * 512 * slots;
+  return gpu;
+}
+
+struct Loop {
+  std::string address = "%c16 = constant {value = 16} : i64\n %t64 = cast %t : i64\n"
+                        "%o = mul %t64, %c16 : i64\n";
+  std::string load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n";
+  std::string rest = "";
+  std::string parameters = "%A: ptr<f16>, %ld: i64 multiple_of 8";
+  std::string behind = "";
+};
+
+std::string program(const Loop &loop) {
+  return R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %C: ptr<f16>, %start: f32, )" + loop.parameters + R"() {
+      %one = constant {value = 1} : i64
+      %zero = constant {value = 0} : i64
+      %z = constant {value = 0} : i32
+      %r = for_loop %n, %start : f32 {
+        (%t: i32, %sum: f32)
+        )" + loop.address + loop.load + R"(
+        %s = shared_alloc : shared<f16>[1,16,16] #0
+        shared_store %a, %s, %z
+        %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+        %row = reduce %f {axis = 0, op = "max"} : f16[16]
+        %top = reduce %row {axis = 0, op = "max"} : f16
+        %next = cast %top : f32
+        )" + loop.rest + R"(
+        yield %next
+      }
+      )" + loop.behind + R"(
+      %h = cast %r : f16
+      store %C, %h
+      return
+    })";
+}
+
+void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
+  std::string before = program(loop);
+  CAPTURE(before);
+  CHECK(after(pipeline_loops, before, gpu) == text(before));
+}
+
+std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
+  return after([&](ir::Function &fn) {
+    pipeline_loops(fn, gpu);
+    remove_dead_code(fn);
+  }, program(loop));
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("copies start one iteration ahead with two slots") {
+  CHECK(pipelined({}) == text(R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %C: ptr<f16>, %start: f32, %A: ptr<f16>, %ld: i64 multiple_of 8) {
+      %one = constant {value = 1} : i64
+      %s = shared_alloc : shared<f16>[2,16,16] #0
+      %0 = constant {value = 0} : i32
+      %1 = cmp %0, %n {pred = "lt"} : i1
+      %2 = ring_slot %0 {ahead = 0, slots = 2} : i32
+      %t64 = cast %0 : i64
+      %c16 = constant {value = 16} : i64
+      %o = mul %t64, %c16 : i64
+      %v = view %A, %o, %ld, %one : view<f16>[16,16]
+      async_copy %v, %s, %2, %1 {vector = 8}
+      async_commit
+      %r = for_loop %n, %start : f32 {
+        (%t: i32, %sum: f32)
+        async_wait {pending = 0}
+        %3 = constant {value = 1} : i32
+        %4 = add %t, %3 : i32
+        %5 = cmp %4, %n {pred = "lt"} : i1
+        %6 = ring_slot %t {ahead = 1, slots = 2} : i32
+        %t64.1 = cast %4 : i64
+        %c16.1 = constant {value = 16} : i64
+        %o.1 = mul %t64.1, %c16.1 : i64
+        %v.1 = view %A, %o.1, %ld, %one : view<f16>[16,16]
+        async_copy %v.1, %s, %6, %5 {vector = 8}
+        async_commit
+        %7 = ring_slot %t {ahead = 0, slots = 2} : i32
+        %f = shared_load %s, %7 {origin = [0,0], perm = [0,1]} : f16[16,16]
+        %row = reduce %f {axis = 0, op = "max"} : f16[16]
+        %top = reduce %row {axis = 0, op = "max"} : f16
+        %next = cast %top : f32
+        yield %next
+      }
+      async_wait {pending = 0}
+      %h = cast %r : f16
+      store %C, %h
+      return
+    })"));
+}
+
+TEST_CASE("the number of slots is what fits half of shared memory, from two to four") {
+  for (int room : {1, 2, 3, 4, 9}) {
+    // The least room that may be used: two slots, even if they fill it all.
+    int slots = std::clamp(room, 2, 4);
+    CAPTURE(room);
+    std::string result = pipelined({}, gpu_with(room));
+    CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 2) + "}"));
+    CHECK(contains(result, "{ahead = " + std::to_string(slots - 1) + ", slots = " +
+                               std::to_string(slots) + "}"));
+    // The prologue starts one copy fewer than there are slots.
+    size_t copies = 0;
+    for (size_t at = result.find("async_copy"); at < result.find("for_loop");
+         at = result.find("async_copy", at + 1))
+      copies++;
+    CHECK(int(copies) == slots - 1);
+  }
+}
+
+TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
+  Gpu small = *find_gpu("80");
+  small.max_shared_bytes = 1023;
+  unchanged({}, small);
+  unchanged({}, *find_gpu("75"));
+}
+
+TEST_CASE("a mask goes with the copy, a masked load that gives zero too") {
+  Loop loop;
+  const std::string limit = "%lim = cmp %t, %n {pred = \"lt\"} : i1\n %m = splat %lim : i1[16,16]\n";
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%a = load %v, %m : f16[16,16]\n";
+  CHECK(contains(pipelined(loop), "async_copy %v.1, %s, %6, %5, %m.1 {vector = 8}"));
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%none = constant {number = 0.0} : f16\n %nones = splat %none : f16[16,16]\n"
+              "%a = load %v, %m, %nones : f16[16,16]\n";
+  CHECK(contains(pipelined(loop), "async_copy %v.1, %s, %6, %5, %m.1 {vector = 8}"));
+  loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
+              "%some = constant {number = 1.0} : f16\n %somes = splat %some : f16[16,16]\n"
+              "%a = load %v, %m, %somes : f16[16,16]\n";
+  unchanged(loop);
+}
+
+TEST_CASE("nothing happens if the address is not a formula of the counter") {
+  unchanged({.address = "%bits = bitcast %sum : i32\n %o = cast %bits : i64\n"});
+  unchanged({.address = "%l = load %C : f16\n %i = cast %l : i32\n %o = cast %i : i64\n"});
+}
+
+TEST_CASE("nothing happens if the mask is not a formula of the counter") {
+  unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
+                     "%m = cmp %sum, %start {pred = \"lt\"} : i1\n"
+                     "%a = load %v, %m : f16[16,16]\n"});
+}
+
+TEST_CASE("nothing happens to what is not a load from a view alone") {
+  unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
+                     "%l = load %v : f16[16,16]\n %a = add %l, %l : f16[16,16]\n"});
+  unchanged({.load = "%As = splat %A : ptr<f16>[16,16]\n %os = splat %o : i64[16,16]\n"
+                     "%p = addptr %As, %os : ptr<f16>[16,16]\n %a = load %p : f16[16,16]\n"});
+  unchanged({.rest = "%again = reduce %a {axis = 0, op = \"max\"} : f16[16]\n"});
+}
+
+TEST_CASE("nothing happens if fewer than 4 bytes are side by side and aligned") {
+  unchanged({.load = "%v = view %A, %t64, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  unchanged({.load = "%v = view %A, %o, %ld, %ld : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  CHECK(contains(pipelined({.address = "%two = constant {value = 2} : i64\n %t64 = cast %t : i64\n"
+                                       "%o = mul %t64, %two : i64\n"}),
+                 "{vector = 2}"));
+}
+
+TEST_CASE("an element of 4 bytes is copied wherever it is") {
+  std::string result = after(pipeline_loops, R"(
+    func @f(%n: i32, %A: ptr<f32>, %ld: i64, %C: ptr<f32>[16,16]) {
+      %none = constant {number = 0.0} : f32
+      %sum = splat %none : f32[16,16]
+      %z = constant {value = 0} : i32
+      %r = for_loop %n, %sum : f32[16,16] {
+        (%t: i32, %x: f32[16,16])
+        %t64 = cast %t : i64
+        %v = view %A, %t64, %ld, %ld : view<f32>[16,16]
+        %a = load %v : f32[16,16]
+        %s = shared_alloc : shared<f32>[1,16,16]
+        shared_store %a, %s, %z
+        %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f32[16,16]
+        %next = add %x, %f : f32[16,16]
+        yield %next
+      }
+      store %C, %r
+      return
+    })", gpu_with(8));
+  CHECK(contains(result, "async_copy"));
+  CHECK(contains(result, "{vector = 1}"));
+}
+
+TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass a store") {
+  const std::string store = "%out = cast %next : f16\n store %C, %out\n";
+  unchanged({.rest = store});
+  unchanged({.rest = "%less = cmp %t, %n {pred = \"lt\"} : i1\n if_else %less {\n" + store +
+                     "yield\n } {\n yield\n }\n"});
+  unchanged({.rest = store, .parameters = "%A: ptr<f16> read_only, %ld: i64 multiple_of 8"});
+}
+
+TEST_CASE("what is never stored to and has no alias may be read ahead of stores") {
+  CHECK(contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
+                            .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
+                 "async_copy"));
+}
+
+TEST_CASE("a store before or behind the loop does not matter") {
+  CHECK(contains(pipelined({.behind = "%out = cast %r : f16\n store %C, %out\n"}), "async_copy"));
+}
+
+TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
+  const std::string nested = R"(
+    layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
+    func @f(%n: i32, %A: ptr<f16>, %ld: i64 multiple_of 8, %P: ptr<f16>[16,16]) {
+      %one = constant {value = 1} : i64
+      %zero = constant {value = 0} : i64
+      %z = constant {value = 0} : i32
+      %none = constant {number = 0.0} : f16
+      %sum = splat %none : f16[16,16]
+      %r = for_loop %n, %sum : f16[16,16] {
+        (%t: i32, %x: f16[16,16])
+        %t64 = cast %t : i64
+        %o = mul %t64, %ld : i64
+        %v = view %A, %o, %ld, %one : view<f16>[16,16]
+        %a = load %v : f16[16,16]
+        %s = shared_alloc : shared<f16>[1,16,16] #0
+        shared_store %a, %s, %z
+        %q = for_loop %n, %x : f16[16,16] {
+          (%u: i32, %y: f16[16,16])
+          %u64 = cast %u : i64
+          %ou = mul %u64, %ld : i64
+          %vu = view %A, %ou, %ld, %one : view<f16>[16,16]
+          %b = load %vu : f16[16,16]
+          %su = shared_alloc : shared<f16>[1,16,16] #0
+          shared_store %b, %su, %z
+          %fa = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+          %fb = shared_load %su, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+          %ab = mul %fa, %fb : f16[16,16]
+          %next = add %y, %ab : f16[16,16]
+          yield %next
+        }
+        yield %q
+      }
+      store %P, %r
+      return
+    })";
+  std::string result = after(pipeline_loops, nested, gpu_with(2));
+  CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
+  CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
+  CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
+  CHECK(result.find("%su = shared_alloc") > result.find("for_loop"));
+  CHECK(result.find("%su = shared_alloc") < result.rfind("for_loop"));
+  CHECK_FALSE(contains(result, "shared_store"));
+}
+
+TEST_CASE("nothing happens to while loops") {
+  const std::string program = R"(
+    func @f(%A: ptr<f16>, %s: shared<f16>[1,16,16], %z: i32, %ld: i64, %c: i1) {
+      while_loop {
+        condition %c
+      } {
+        %v = view %A, %ld, %ld, %ld : view<f16>[16,16]
+        %a = load %v : f16[16,16]
+        shared_store %a, %s, %z
+        yield
+      }
+      return
+    })";
+  CHECK(after(pipeline_loops, program, gpu_with(2)) == text(program));
+}

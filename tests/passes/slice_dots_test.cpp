@@ -1,0 +1,73 @@
+// Tests passes/slice_dots.cpp.
+
+#include "passes/slice_dots.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::string program(const std::string &k, const std::string &operations) {
+  return R"(
+    func @f(%sa: shared<f16>[1,16,)" + k + "], %sb: shared<f16>[1," + k + R"(,8], %c: f32[16,8],
+            %C: ptr<f32>[16,8], %z: i32, %st: shared<f16>[1,)" + k + R"(,16]) {
+      )" + operations + "\n store %C, %d\n return\n}";
+}
+
+std::string loads(const std::string &k, const std::string &a = "%sa", const std::string &perm = "[0,1]") {
+  return "%a = shared_load " + a + ", %z {origin = [0,0], perm = " + perm + "} : f16[16," + k + "]\n"
+         "%b = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[" + k + ",8]\n";
+}
+
+void slice(ir::Function &fn) {
+  slice_dots(fn);
+  remove_dead_code(fn);
+}
+
+void unchanged(const std::string &k, const std::string &instruction) {
+  std::string before = program(k, loads(k) + "%d = dot %a, %b, %c {instruction = \"" + instruction +
+                                      "\"} : f32[16,8]");
+  CAPTURE(before);
+  CHECK(after(slice_dots, before) == text(before));
+}
+
+} // namespace
+
+TEST_CASE("a product becomes one instruction after another, each slice loaded one ahead") {
+  CHECK(after(slice, program("32", loads("32") + R"(
+    %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8])")) ==
+        text(program("32", R"(
+    %0 = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %1 = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[16,8]
+    %2 = shared_load %sa, %z {origin = [0,16], perm = [0,1]} : f16[16,16]
+    %3 = shared_load %sb, %z {origin = [16,0], perm = [0,1]} : f16[16,8]
+    %4 = dot %0, %1, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8]
+    %d = dot %2, %3, %4 {instruction = "m16n8k16", warps = [1,1]} : f32[16,8])")));
+}
+
+TEST_CASE("a transposed factor is sliced along its own K") {
+  std::string result = after(slice, program("32", loads("32", "%st", "[1,0]") + R"(
+    %d = dot %a, %b, %c {instruction = "m16n8k16"} : f32[16,8])"));
+  CHECK(result.find("shared_load %st, %z {origin = [0,16], perm = [1,0]} : f16[16,16]") !=
+        std::string::npos);
+}
+
+TEST_CASE("without tensor cores a slice has four columns") {
+  std::string result = after(slice, program("16", loads("16") + R"(
+    %d = dot %a, %b, %c {instruction = "fma", vector = [1,1], warps = [1,1]} : f32[16,8])"));
+  for (std::string origin : {"[0,0]", "[0,4]", "[0,8]", "[0,12]"})
+    CHECK(result.find("%sa, %z {origin = " + origin + ", perm = [0,1]} : f16[16,4]") !=
+          std::string::npos);
+  CHECK(result.find("[0,16]") == std::string::npos);
+}
+
+TEST_CASE("nothing happens to a product of one instruction, or of fewer columns") {
+  unchanged("16", "m16n8k16");
+  unchanged("8", "m16n8k8");
+  unchanged("4", "fma");
+  unchanged("2", "fma");
+}

@@ -1,0 +1,141 @@
+// Tests passes/stage_operands.cpp.
+
+#include "passes/stage_operands.h"
+#include "passes/remove_dead_code.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::string program(const std::string &operations) {
+  return R"(
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>[16,8], %c: f32[16,8], %n: i32,
+            %ld: i64 multiple_of 8, %b: f16[16,8]) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      )" + operations + "\n return\n}";
+}
+
+// The layout of a buffer of 16 x 16 whose rows (columns) are side by side.
+const std::string rows = "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)\n";
+const std::string columns = "layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (8,4) (0,8)\n";
+const std::string factor_b = "layout #1 [16,8] offset (0,1) (0,2) (0,4) (1,0) (2,0) (4,0) (8,0)\n";
+
+void stage(ir::Function &fn) {
+  stage_operands(fn);
+  remove_dead_code(fn);
+}
+
+} // namespace
+
+TEST_CASE("a factor is stored where it is defined and loaded for the product") {
+  CHECK(after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %d = dot %a, %b, %c : f32[16,8]
+    store %C, %d)")) == text(rows + factor_b + program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %0 = shared_alloc : shared<f16>[1,16,16] #0
+    %1 = constant {value = 0} : i32
+    shared_store %a, %0, %1
+    %2 = constant {value = 0} : i32
+    %3 = shared_load %0, %2 {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %4 = shared_alloc : shared<f16>[1,16,8] #1
+    %5 = constant {value = 0} : i32
+    shared_store %b, %4, %5
+    %6 = constant {value = 0} : i32
+    %7 = shared_load %4, %6 {origin = [0,0], perm = [0,1]} : f16[16,8]
+    %d = dot %3, %7, %c : f32[16,8]
+    store %C, %d)")));
+}
+
+TEST_CASE("the buffer keeps the order of memory, whichever that is") {
+  std::string result = after(stage, program(R"(
+    %va = view %A, %zero, %one, %ld : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %d = dot %a, %b, %c : f32[16,8]
+    store %C, %d)"));
+  CHECK(result.find(columns) == 0);
+}
+
+TEST_CASE("a transposition becomes the way in which the buffer is read") {
+  std::string result = after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %t = trans %a {perm = [1,0]} : f16[16,16]
+    %d = dot %t, %b, %c : f32[16,8]
+    store %C, %d)"));
+  CHECK(result.find(rows) == 0);
+  CHECK(result.find("trans") == std::string::npos);
+  CHECK(result.find("shared_store %a, %0") != std::string::npos);
+  CHECK(result.find("shared_load %0, %2 {origin = [0,0], perm = [1,0]}") != std::string::npos);
+}
+
+TEST_CASE("two transpositions are none") {
+  std::string result = after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %t = trans %a {perm = [1,0]} : f16[16,16]
+    %u = trans %t {perm = [1,0]} : f16[16,16]
+    %d = dot %u, %b, %c : f32[16,8]
+    store %C, %d)"));
+  CHECK(result.find("shared_load %0, %2 {origin = [0,0], perm = [0,1]}") != std::string::npos);
+}
+
+TEST_CASE("a factor of several products is stored once, and outside of the loop if it is from there") {
+  std::string result = after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %h = cast %c : f16[16,8]
+    %r = for_loop %n, %c : f32[16,8] {
+      (%t: i32, %s: f32[16,8])
+      %d = dot %a, %h, %s : f32[16,8]
+      %e = dot %a, %h, %d : f32[16,8]
+      yield %e
+    }
+    store %C, %r)"));
+  size_t loop = result.find("for_loop"), first = result.find("shared_store %a");
+  CHECK(first < loop);
+  CHECK(result.find("shared_store %a", first + 1) == std::string::npos);
+  CHECK(result.find("shared_store %h") < loop);
+  CHECK(result.rfind("shared_store") < loop);
+  CHECK(result.find("shared_load") > loop);
+}
+
+TEST_CASE("what a loop carries is stored before each product") {
+  std::string result = after(stage, program(R"(
+    %r, %x = for_loop %n, %c, %b : f32[16,8], f16[16,8] {
+      (%t: i32, %s: f32[16,8], %h: f16[16,8])
+      %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+      %a = load %va : f16[16,16]
+      %d = dot %a, %h, %s : f32[16,8]
+      %next = cast %d : f16[16,8]
+      yield %d, %next
+    }
+    store %C, %r)"));
+  CHECK(result.find("shared_store %h") > result.find("for_loop"));
+  CHECK(result.find("shared_store %h") < result.find("dot"));
+}
+
+TEST_CASE("one tile as both factors has one buffer and two loads") {
+  std::string result = after(stage, R"(
+    func @f(%A: ptr<f16>[16,16], %c: f32[16,16], %C: ptr<f32>[16,16]) {
+      %a = load %A : f16[16,16]
+      %d = dot %a, %a, %c : f32[16,16]
+      store %C, %d
+      return
+    })");
+  CHECK(result.find("shared_alloc") == result.rfind("shared_alloc"));
+  CHECK(result.find("shared_load") != result.rfind("shared_load"));
+}
+
+TEST_CASE("nothing happens without a product") {
+  std::string before = program("%va = view %A, %zero, %ld, %one : view<f16>[16,16]\n"
+                               "%a = load %va : f16[16,16]\n store %va, %a");
+  CHECK(after(stage_operands, before) == text(before));
+}
