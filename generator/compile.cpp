@@ -17,8 +17,8 @@
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "lower/lower.h"
+#include "merged_messages.h"
 #include "passes/pipeline.h"
-#include "source/source_file.h"
 #include "translate/translate.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -37,217 +37,6 @@
 
 namespace tritonc {
 namespace {
-
-constexpr size_t most_variants = 4096;
-
-template <typename Range> std::string join(const Range &range, const char *separator = ", ") {
-  std::string result;
-  for (const auto &item : range) {
-    if (!result.empty())
-      result += separator;
-    result += std::string(item);
-  }
-  return result;
-}
-
-// --- Variants ------------------------------------------------------------------------------------
-
-// NAME=VALUE,VALUE as --variants has it.
-struct AxisOverride {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-Result<std::vector<AxisOverride>> parse_overrides(const std::string &text) {
-  std::vector<AxisOverride> overrides;
-  llvm::SmallVector<llvm::StringRef> clauses, values;
-  llvm::StringRef(text).split(clauses, ';', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef clause : clauses) {
-    auto [name, list] = clause.trim().split('=');
-    values.clear();
-    list.split(values, ',');
-    AxisOverride axis = {name.trim().str(), {}};
-    for (llvm::StringRef value : values)
-      axis.values.push_back(value.trim().str());
-    if (axis.name.empty() || llvm::is_contained(axis.values, ""))
-      return Failure{Message::bad_variants, {clause.trim().str()}};
-    overrides.push_back(std::move(axis));
-  }
-  return overrides;
-}
-
-bool is_integer(llvm::StringRef text) {
-  long long ignored;
-  return !text.getAsInteger(0, ignored);
-}
-
-AxisValue plain_value(const std::string &axis, const std::string &value) {
-  return {value, {{axis, value}}};
-}
-
-// Whether a value of this axis is nothing but a value of the macro of its name.
-bool is_plain(const Axis &axis) {
-  return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue &value) {
-    return value.defines.size() == 1 && value.defines[0].name == axis.name;
-  });
-}
-
-std::optional<Failure> restrict_axis(Axis &axis, const AxisOverride &chosen) {
-  std::vector<AxisValue> values;
-  for (const std::string &name : chosen.values) {
-    auto known = std::find_if(axis.values.begin(), axis.values.end(),
-                              [&](const AxisValue &value) { return value.name == name; });
-    if (known == axis.values.end() && !is_plain(axis)) {
-      std::vector<std::string> names;
-      for (const AxisValue &value : axis.values)
-        names.push_back(value.name);
-      return Failure{Message::unknown_variant, {axis.name, name, join(names)}};
-    }
-    if (llvm::any_of(values, [&](const AxisValue &value) { return value.name == name; }))
-      return Failure{Message::axis_value_twice, {axis.name, name}};
-    values.push_back(known != axis.values.end() ? *known : plain_value(axis.name, name));
-  }
-  axis.values = std::move(values);
-  return std::nullopt;
-}
-
-Axis *find_axis(std::vector<Axis> &axes, const std::string &name) {
-  auto found =
-      std::find_if(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; });
-  return found == axes.end() ? nullptr : &*found;
-}
-
-std::optional<Failure> apply_overrides(std::vector<SourcePlan> &sources,
-                                       const std::vector<AxisOverride> &overrides) {
-  for (const AxisOverride &chosen : overrides) {
-    bool declared = false;
-    for (SourcePlan &source : sources)
-      if (Axis *axis = find_axis(source.axes, chosen.name)) {
-        declared = true;
-        if (std::optional<Failure> failure = restrict_axis(*axis, chosen))
-          return failure;
-      }
-    // What no source declares is tuned if it counts something, else part of the API.
-    bool counts = std::all_of(chosen.values.begin(), chosen.values.end(), is_integer);
-    for (SourcePlan &source : sources) {
-      if (declared)
-        continue;
-      source.axes.push_back({chosen.name, counts, {}});
-      if (std::optional<Failure> failure = restrict_axis(source.axes.back(), chosen))
-        return failure;
-    }
-  }
-  return std::nullopt;
-}
-
-// A macro of the command line that has the name of an axis chooses from that axis.
-std::vector<Define> take_axes(const std::vector<Define> &defines, std::vector<SourcePlan> &sources,
-                              std::vector<AxisOverride> &overrides) {
-  std::vector<Define> others;
-  for (const Define &define : defines) {
-    bool is_axis = llvm::any_of(
-        sources, [&](SourcePlan &source) { return find_axis(source.axes, define.name); });
-    if (is_axis)
-      overrides.push_back({define.name, {define.value}});
-    else
-      others.push_back(define);
-  }
-  return others;
-}
-
-size_t count_choices(const std::vector<Axis> &axes) {
-  size_t count = 1;
-  for (const Axis &axis : axes)
-    count = std::min(count * axis.values.size(), most_variants + 1);
-  return count;
-}
-
-// The cross product; the last axis runs fastest.
-std::vector<VariantChoice> choices_of(const std::vector<Axis> &axes,
-                                      const std::vector<Define> &defines) {
-  std::vector<VariantChoice> choices;
-  std::vector<int> values(axes.size(), 0);
-  for (size_t left = count_choices(axes); left; left--) {
-    VariantChoice choice = {values, defines, ""};
-    for (size_t i = 0; i < axes.size(); i++) {
-      const AxisValue &value = axes[i].values[values[i]];
-      choice.defines.insert(choice.defines.end(), value.defines.begin(), value.defines.end());
-      choice.text += (i ? " " : "") + axes[i].name + "=" + value.name;
-    }
-    choices.push_back(std::move(choice));
-    for (size_t i = axes.size(); i-- && ++values[i] == int(axes[i].values.size());)
-      values[i] = 0;
-  }
-  return choices;
-}
-
-// --- Messages ------------------------------------------------------------------------------------
-
-// Collects what variants have to say, and says what several have in common once.
-class MergedMessages {
-public:
-  explicit MergedMessages(size_t variants) : variants_(variants) {}
-
-  // One message with its notes, of the variant of that number.
-  void add(const std::string &message, size_t variant, const std::string &variant_text) {
-    auto [at, is_new] = index_.try_emplace(message, messages_.size());
-    if (is_new)
-      messages_.push_back({message, variant_text, {}});
-    messages_[at->second].variants.insert(variant);
-  }
-
-  // Rendered diagnostics of a front end: message after message.
-  void add_all(const std::string &text, size_t variant, const std::string &variant_text) {
-    for (const std::string &one : split(text))
-      add(one, variant, variant_text);
-  }
-
-  std::string text() const {
-    std::string result;
-    for (const Entry &entry : messages_) {
-      result += entry.message;
-      if (entry.variants.size() < variants_)
-        result += message(Message::in_variants, {std::to_string(entry.variants.size()),
-                                                 std::to_string(variants_), entry.first}) +
-                  "\n";
-    }
-    return result;
-  }
-
-private:
-  struct Entry {
-    std::string message, first;
-    std::set<size_t> variants;
-  };
-
-  // A message begins at the line that says error or warning, or at what leads to the place.
-  static bool begins_message(llvm::StringRef line, llvm::StringRef previous) {
-    auto leads = [](llvm::StringRef text) { return text.starts_with("In file included from"); };
-    if (leads(previous))
-      return false;
-    return leads(line) || line.contains(": error: ") || line.contains(": warning: ") ||
-           line.contains(": fatal error: ") || line.starts_with("error: ") ||
-           line.starts_with("warning: ");
-  }
-
-  static std::vector<std::string> split(llvm::StringRef text) {
-    std::vector<std::string> messages;
-    llvm::StringRef previous;
-    while (!text.empty()) {
-      auto [line, rest] = text.split('\n');
-      if (messages.empty() || begins_message(line, previous))
-        messages.emplace_back();
-      messages.back() += line.str() + "\n";
-      previous = line;
-      text = rest;
-    }
-    return messages;
-  }
-
-  size_t variants_;
-  std::map<std::string, size_t> index_;
-  std::vector<Entry> messages_;
-};
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
@@ -486,7 +275,7 @@ Library describe_library(const CompileOptions &options,
   std::vector<std::string> paths;
   for (const std::string &source : options.sources)
     paths.push_back(shown_path(source));
-  library.source_file = join(paths);
+  library.source_file = llvm::join(paths, ", ");
   for (const TranslatedVariant &variant : variants)
     for (const ir::Function &function : variant.front_end.kernels)
       kernel_named(library, function.name, variant.source->axes)
@@ -533,7 +322,7 @@ std::optional<Failure> check_options(const CompileOptions &options) {
   std::vector<std::string_view> passes = pass_names();
   if (!options.print_after.empty() && options.print_after != "all" &&
       !llvm::is_contained(passes, options.print_after))
-    return Failure{Message::unknown_pass, {options.print_after, join(passes)}};
+    return Failure{Message::unknown_pass, {options.print_after, llvm::join(passes, ", ")}};
   return std::nullopt;
 }
 
@@ -609,50 +398,6 @@ void collect_dependencies(const std::vector<TranslatedVariant> &variants,
 } // namespace
 
 const char *const tool_name = "tritonc " TRITONC_VERSION;
-
-Plan plan(const CompileOptions &options) {
-  Plan result;
-  auto fail = [&](const Failure &failure) {
-    result.code = exit_code_of(failure.id);
-    result.diagnostics += text(failure) + "\n";
-    return std::move(result);
-  };
-
-  for (const std::string &path : options.sources) {
-    FileProblem problem = problem_with(path);
-    if (!problem.error.empty())
-      return fail({Message::cannot_read, {path, problem.error}});
-    if (!problem.kind.empty())
-      return fail({Message::not_a_regular_file, {path, problem.kind}});
-    Declarations declarations = read_declarations({.path = path,
-                                                   .defines = options.defines,
-                                                   .include_dirs = options.include_dirs,
-                                                   .grid = options.grid});
-    result.diagnostics += declarations.diagnostics;
-    if (declarations.failed)
-      result.code = ExitCode::source_error;
-    result.sources.push_back({path, std::move(declarations.axes), {}});
-  }
-  if (result.code != ExitCode::ok)
-    return result;
-
-  Result<std::vector<AxisOverride>> overrides = parse_overrides(options.variants);
-  if (!overrides)
-    return fail(overrides.failure());
-  std::vector<Define> defines = take_axes(options.defines, result.sources, *overrides);
-  if (std::optional<Failure> failure = apply_overrides(result.sources, *overrides))
-    return fail(*failure);
-
-  size_t count = 0;
-  for (const SourcePlan &source : result.sources)
-    count += count_choices(source.axes);
-  if (count > most_variants)
-    return fail(
-        {Message::too_many_variants, {std::to_string(count), std::to_string(most_variants)}});
-  for (SourcePlan &source : result.sources)
-    source.choices = choices_of(source.axes, defines);
-  return result;
-}
 
 CompileResult compile(const CompileOptions &options) {
   CompileResult result;

@@ -111,11 +111,13 @@ bool keeps_value(const Op &cast) {
          !cast.has("unsigned");
 }
 
-Affine uniform(Poly offset, int rank) { return {nullptr, std::move(offset), std::vector<Poly>(rank)}; }
+Affine uniform(Poly offset, int rank) {
+  return {nullptr, std::move(offset), std::vector<Poly>(rank)};
+}
 
 std::optional<Affine> if_small(Affine form) {
-  bool small = is_small(form.offset) &&
-               std::all_of(form.strides.begin(), form.strides.end(), is_small);
+  bool small =
+      is_small(form.offset) && std::all_of(form.strides.begin(), form.strides.end(), is_small);
   return small ? std::optional(std::move(form)) : std::nullopt;
 }
 

@@ -1,9 +1,9 @@
 // Affine forms: what an index or pointer tile is, as a formula.
 //
 // Element i of an integer or pointer tile is often `base + offset + sum of stride_d * i_d`, where
-// offset and strides are polynomials over scalars that all threads agree on: parameters, program ids,
-// loop counters. From this form everything about a memory access follows: which axis is contiguous,
-// how many elements one instruction can move, whether two tiles are the same.
+// offset and strides are polynomials over scalars that all threads agree on: parameters, program
+// ids, loop counters. From this form everything about a memory access follows: which axis is
+// contiguous, how many elements one instruction can move, whether two tiles are the same.
 //
 //     int rm[TM] = pm * 128 + 0 ... 128;  A + rk[newaxis, :] + rm[:, newaxis] * lda
 //  => base A, offset 128*pm*lda, strides [lda, 1]

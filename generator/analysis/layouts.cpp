@@ -87,8 +87,8 @@ int access_width(const LinearLayout &layout, const Value *pointers, const Value 
     return 1;
   int limit = vector_elements(pointers, mask, fn), width = 1;
   int shift = axis_shift(layout.shape, *axis);
-  while (width < limit && std::count(layout.reg.begin(), layout.reg.end(),
-                                     FlatIndex(width) << shift))
+  while (width < limit &&
+         std::count(layout.reg.begin(), layout.reg.end(), FlatIndex(width) << shift))
     width *= 2;
   return width;
 }

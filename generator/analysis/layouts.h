@@ -9,8 +9,8 @@
 
 namespace tritonc {
 
-/// Neighbours along `order[0]` first: `vector` of them in one thread's registers, then across lanes;
-/// then along `order[1]` and so on; then across warps; what is left goes to registers again.
+/// Neighbours along `order[0]` first: `vector` of them in one thread's registers, then across
+/// lanes; then along `order[1]` and so on; then across warps; what is left goes to registers again.
 ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &order, int vector,
                                 int warps);
 
@@ -27,9 +27,9 @@ int access_width(const ir::LinearLayout &layout, const ir::Value *pointers, cons
 bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
                    const ir::Function &fn);
 
-/// A buffer in shared memory for a tile of `shape`, neighbours along `contiguous` side by side. Rows
-/// are swizzled: eight of them have their 16-byte chunks of one column in different banks, which is
-/// what ldmatrix, and vector accesses down a column, need to run without conflicts.
+/// A buffer in shared memory for a tile of `shape`, neighbours along `contiguous` side by side.
+/// Rows are swizzled: eight of them have their 16-byte chunks of one column in different banks,
+/// which is what ldmatrix, and vector accesses down a column, need to run without conflicts.
 ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
 
 /// The instruction that {instruction} of a dot names.
@@ -39,8 +39,8 @@ struct DotInstruction {
 };
 DotInstruction dot_instruction(const ir::Op &dot);
 
-/// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose {instruction},
-/// {warps} and {vector} are chosen.
+/// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
+/// {instruction}, {warps} and {vector} are chosen.
 ir::LinearLayout accumulator_layout(const ir::Op &dot);
 ir::LinearLayout operand_layout(const ir::Op &dot, int operand);
 

@@ -19,8 +19,8 @@ constexpr int64_t no_limit = 1 << 20; // more than any extent
 // The largest power of two that divides `n`; 0 is divided by all.
 int64_t power_of_two_in(int64_t n) { return n ? n & -n : no_limit; }
 
-// The largest power of two v such that aligned groups of v neighbours along `axis` have one value in
-// `mask`.
+// The largest power of two v such that aligned groups of v neighbours along `axis` have one value
+// in `mask`.
 int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   if (mask->type.is_scalar())
     return no_limit;
@@ -31,7 +31,8 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   case Opcode::splat_:
     return no_limit;
   case Opcode::broadcast_:
-    return op->operand(0)->type.shape[axis] == 1 ? no_limit : constant_run(op->operand(0), axis, fn);
+    return op->operand(0)->type.shape[axis] == 1 ? no_limit
+                                                 : constant_run(op->operand(0), axis, fn);
   case Opcode::expand_: {
     int added = int(op->integer("axis"));
     if (added == axis)
@@ -52,8 +53,8 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
       return no_limit;
     bool rising = stride.is_constant(1), falling = stride.is_constant(-1);
     std::string_view pred = op->text("pred");
-    bool steps_at_multiples = (rising && (pred == "lt" || pred == "ge")) ||
-                              (falling && (pred == "gt" || pred == "le"));
+    bool steps_at_multiples =
+        (rising && (pred == "lt" || pred == "ge")) || (falling && (pred == "gt" || pred == "le"));
     if (!steps_at_multiples)
       return 1;
     Affine difference = *a;
@@ -114,7 +115,8 @@ int vector_elements(const Value *view, const Value *mask, const Function &fn) {
     if (d != *axis && view->type.shape[d] > 1)
       divisor = std::gcd(divisor, divisor_of(form.strides[d], fn));
   int64_t width = std::min<int64_t>(power_of_two_in(divisor), view->type.shape[*axis]);
-  width = std::min<int64_t>(width, std::max<int64_t>(1, power_of_two_in(base_alignment(form.base, fn)) / bytes));
+  width = std::min<int64_t>(
+      width, std::max<int64_t>(1, power_of_two_in(base_alignment(form.base, fn)) / bytes));
   if (mask)
     width = std::min(width, constant_run(mask, *axis, fn));
   return int(width);

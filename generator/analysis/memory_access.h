@@ -12,8 +12,8 @@ namespace tritonc {
 std::optional<int> contiguous_axis(const ir::Value *value);
 
 /// The most elements along the contiguous axis that may be moved at once, so that every such group
-/// is contiguous, aligned to its size, at most 16 bytes, and masked as a whole (`mask` may be null).
-/// A power of two, at least 1.
+/// is contiguous, aligned to its size, at most 16 bytes, and masked as a whole (`mask` may be
+/// null). A power of two, at least 1.
 int vector_elements(const ir::Value *view, const ir::Value *mask, const ir::Function &fn);
 
 } // namespace tritonc

@@ -35,7 +35,8 @@ Value *Builder::constant_number(Type scalar, double value) {
 
 Value *Builder::filled(Type type, double value) {
   Type scalar = Type::scalar(type.elem);
-  Value *one = is_float(type.elem) ? constant_number(scalar, value) : constant(scalar, int64_t(value));
+  Value *one =
+      is_float(type.elem) ? constant_number(scalar, value) : constant(scalar, int64_t(value));
   return type.is_tile() ? splat(one, type.shape) : one;
 }
 

@@ -9,8 +9,7 @@ namespace tritonc::ir {
 
 const OpInfo &info(Opcode code) {
   static const OpInfo table[] = {
-#define OP(name, least, most, regions, effect, text)                                               \
-  {#name, least, most, regions, Effect::effect},
+#define OP(name, least, most, regions, effect, text) {#name, least, most, regions, Effect::effect},
 #include "ir/ops.def"
   };
   return table[size_t(code)];
@@ -44,8 +43,9 @@ std::vector<int64_t> Op::list(std::string_view name) const {
 }
 
 void Op::set(std::string name, Attribute value) {
-  auto at = std::lower_bound(attributes.begin(), attributes.end(), name,
-                             [](const auto &entry, const std::string &n) { return entry.first < n; });
+  auto at =
+      std::lower_bound(attributes.begin(), attributes.end(), name,
+                       [](const auto &entry, const std::string &n) { return entry.first < n; });
   if (at != attributes.end() && at->first == name)
     at->second = std::move(value);
   else
@@ -148,7 +148,8 @@ Function clone(const Function &fn) {
 }
 
 void replace_uses(Block &block, Value *from, Value *to) {
-  for_each_op(block, [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), from, to); });
+  for_each_op(block,
+              [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), from, to); });
 }
 
 int count_uses(Block &block, const Value *value) {

@@ -2,8 +2,8 @@
 //
 // A function is a block of operations; operations may contain blocks (loops and branches are
 // structured). Every value is assigned once. The operations are listed in ops.def, the types in
-// types.h, the rules in verifier.h, and the text form in printer.h: whatever the printer prints, the
-// parser reads back to the same function.
+// types.h, the rules in verifier.h, and the text form in printer.h: whatever the printer prints,
+// the parser reads back to the same function.
 //
 // Knows neither Triton-C nor LLVM.
 
@@ -32,7 +32,14 @@ enum class Opcode : uint8_t {
 };
 
 enum class Effect : uint8_t {
-  pure, read, write, shared_alloc, shared_read, shared_write, sync, control,
+  pure,
+  read,
+  write,
+  shared_alloc,
+  shared_read,
+  shared_write,
+  sync,
+  control,
 };
 
 struct OpInfo {
@@ -50,11 +57,11 @@ struct Location {
 
 struct Value {
   Type type;
-  std::string name;         // for printing; may be empty or shared with others
-  Op *op = nullptr;         // the operation it is a result of, or
-  Block *block = nullptr;   // the block it is an argument of; both null: a parameter
-  int index = 0;            // which result, argument or parameter
-  int number = 0;           // counts the values of a function: an order that does not change
+  std::string name;       // for printing; may be empty or shared with others
+  Op *op = nullptr;       // the operation it is a result of, or
+  Block *block = nullptr; // the block it is an argument of; both null: a parameter
+  int index = 0;          // which result, argument or parameter
+  int number = 0;         // counts the values of a function: an order that does not change
 };
 
 /// Integers, lists of integers, names and floating-point numbers.

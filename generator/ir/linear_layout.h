@@ -46,7 +46,8 @@ struct LinearLayout {
   /// The element offset of a flat index in a shared buffer. The layout must be a bijection.
   uint32_t offset_of(FlatIndex index) const;
 
-  /// For each bit of the flat index, its contribution to the offset (xor of these gives `offset_of`).
+  /// For each bit of the flat index, its contribution to the offset (xor of these gives
+  /// `offset_of`).
   std::vector<uint32_t> offset_bases() const;
 
   /// The same hardware, without axis `axis` (`keep_axis`: with extent 1 there). Register bits that

@@ -170,8 +170,7 @@ struct Parser {
         return fail("extents of a layout are powers of two");
     if (accept("reg")) {
       if (!bases(result.shape, result.reg) || !expect("lane") ||
-          !bases(result.shape, result.lane) || !expect("warp") ||
-          !bases(result.shape, result.warp))
+          !bases(result.shape, result.lane) || !expect("warp") || !bases(result.shape, result.warp))
         return false;
     } else if (!expect("offset") || !bases(result.shape, result.offset)) {
       return false;

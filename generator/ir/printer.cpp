@@ -77,8 +77,7 @@ struct Printer {
     if (!op.attributes.empty()) {
       text += " {";
       for (size_t i = 0; i < op.attributes.size(); i++)
-        text += (i ? ", " : "") + op.attributes[i].first + " = " +
-                text_of(op.attributes[i].second);
+        text += (i ? ", " : "") + op.attributes[i].first + " = " + text_of(op.attributes[i].second);
       text += "}";
     }
     for (size_t i = 0; i < op.results.size(); i++)

@@ -2,8 +2,8 @@
 //
 // A type is a scalar or a tile of one of four kinds: numbers, pointers to numbers, a view (the
 // affine form of a pointer tile: one base, one stride per axis, never materialised) and a buffer in
-// shared memory. Integers have no sign; the operations do. Where each element of a tile lives is its
-// layout, which is empty until the passes assign one.
+// shared memory. Integers have no sign; the operations do. Where each element of a tile lives is
+// its layout, which is empty until the passes assign one.
 
 #pragma once
 
@@ -54,10 +54,11 @@ struct Type {
     return {kind, elem, shape, std::make_shared<const LinearLayout>(std::move(l))};
   }
   Type with_layout(std::shared_ptr<const LinearLayout> l) const { return {kind, elem, shape, l}; }
-  Type without_layout() const { return {kind, elem, shape, nullptr}; }
 
   static Type scalar(Elem elem) { return {Kind::value, elem, {}, nullptr}; }
-  static Type tile(Elem elem, Shape shape) { return {Kind::value, elem, std::move(shape), nullptr}; }
+  static Type tile(Elem elem, Shape shape) {
+    return {Kind::value, elem, std::move(shape), nullptr};
+  }
   static Type pointer(Elem elem, Shape shape = {}) {
     return {Kind::pointer, elem, std::move(shape), nullptr};
   }

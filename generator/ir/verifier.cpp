@@ -75,7 +75,8 @@ struct Verifier {
       return check(false, "a block ends in `" + std::string(info(terminator).name) + "`");
     if (terminator != Opcode::yield_)
       return;
-    check(last->operands.size() == wanted.size(), "`yield` gives as many values as there are results");
+    check(last->operands.size() == wanted.size(),
+          "`yield` gives as many values as there are results");
     for (size_t i = 0; i < wanted.size() && i < last->operands.size(); i++)
       check(last->operand(i)->type == wanted[i]->type, "`yield` gives the types of the results");
   }
@@ -85,8 +86,8 @@ struct Verifier {
     size_t count = op.results.size();
     check(op.operands.size() == first + count && block.arguments.size() == skip + count,
           "operands, arguments and results are the carried values");
-    for (size_t i = 0; i < count && op.operands.size() == first + count &&
-                       block.arguments.size() == skip + count;
+    for (size_t i = 0;
+         i < count && op.operands.size() == first + count && block.arguments.size() == skip + count;
          i++)
       check(op.operand(first + i)->type == op.results[i]->type &&
                 block.arguments[skip + i]->type == op.results[i]->type,
@@ -190,8 +191,7 @@ struct Verifier {
     check(pointers.is_pointer() || pointers.is_view(), "memory is accessed through pointers");
     size_t mask = 1 + value_operands;
     if (const Value *m = op.operand_or_null(mask))
-      check(m->type.elem == Elem::i1 &&
-                (m->type.is_scalar() || m->type.shape == pointers.shape),
+      check(m->type.elem == Elem::i1 && (m->type.is_scalar() || m->type.shape == pointers.shape),
             "a mask is i1, a scalar or of the shape of the pointers");
     const Type &value = op.results.empty() ? op.operand(1)->type : op.result()->type;
     check(value.elem == pointers.elem && value.shape == pointers.shape && value.is_number(),
@@ -214,7 +214,8 @@ struct Verifier {
     check(a.size() == 2 && b.size() == 2 && c.size() == 2 && a[1] == b[0] && a[0] == c[0] &&
               b[1] == c[1],
           "[M,K] times [K,N] plus [M,N]");
-    check(op.operand(0)->type.elem == op.operand(1)->type.elem, "both factors have one element type");
+    check(op.operand(0)->type.elem == op.operand(1)->type.elem,
+          "both factors have one element type");
     check(op.operand(2)->type == op.result()->type, "the sum has the type of the result");
   }
 
@@ -242,9 +243,9 @@ struct Verifier {
                        op.integer("axis") <= 2,
                    "an i32 for {axis} 0, 1 or 2");
     case Opcode::range_:
-      return check(op.result()->type.same_but_layout(
-                       Type::tile(Elem::i32, {op.result()->type.elements()})),
-                   "a range is an i32 tile of one axis");
+      return check(
+          op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
+          "a range is an i32 tile of one axis");
     case Opcode::splat_:
       keeps_elements(op);
       return check(op.operand(0)->type.is_scalar(), "only a scalar is splat");
@@ -361,8 +362,8 @@ struct Verifier {
       check(op->parent == &block, "the parent link is wrong");
       for (const Value *operand : op->operands)
         check(available.count(operand), "an operand is not available here");
-      bool terminator = op->is(Opcode::yield_) || op->is(Opcode::condition_) ||
-                        op->is(Opcode::return_);
+      bool terminator =
+          op->is(Opcode::yield_) || op->is(Opcode::condition_) || op->is(Opcode::return_);
       check(terminator == (op == block.ops.back()), "a block has one terminator, at its end");
       if (!errors.empty())
         break; // the rules below rely on those above
@@ -390,7 +391,8 @@ std::string verify(const Function &fn) {
   for (const Parameter &parameter : fn.parameters)
     verifier.available.insert(parameter.value);
   verifier.block(*fn.body);
-  if (verifier.errors.empty() && (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))
+  if (verifier.errors.empty() &&
+      (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))
     return "@" + fn.name + ": a function ends in `return`\n";
   return verifier.errors;
 }

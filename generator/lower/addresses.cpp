@@ -19,10 +19,12 @@ Lowering::GlobalAddresses::GlobalAddresses(Lowering &lowering, const Value *poin
   llvm::Value *offset = lowering.scalar(view.operand(1));
   for (size_t d = 0; d < coordinates.size(); d++) {
     llvm::Value *coordinate = b.CreateZExt(coordinates[d], b.getInt64Ty());
-    llvm::Value *part = b.CreateMul(coordinate, lowering.scalar(view.operand(d + 2)), "", false, true);
+    llvm::Value *part =
+        b.CreateMul(coordinate, lowering.scalar(view.operand(d + 2)), "", false, true);
     offset = b.CreateAdd(offset, part, "", false, true);
   }
-  start_ = b.CreateGEP(lowering.type_of(pointers->type.elem), lowering.scalar(view.operand(0)), offset);
+  start_ =
+      b.CreateGEP(lowering.type_of(pointers->type.elem), lowering.scalar(view.operand(0)), offset);
 }
 
 llvm::Value *Lowering::GlobalAddresses::operator[](int r) {
@@ -112,9 +114,10 @@ uint32_t Lowering::SharedAddresses::constant(uint32_t r) const {
 
 llvm::Value *Lowering::SharedAddresses::at(uint32_t constant) {
   llvm::IRBuilder<> &b = lowering_.builder_;
-  if (!thread_)
-    thread_ = b.CreateXor(lowering_.move_bits(lowering_.lane(), lanes_),
-                          lowering_.move_bits(lowering_.warp(), warps_));
+  if (!thread_) {
+    thread_ = lowering_.move_bits(lowering_.lane(), lanes_);
+    thread_ = b.CreateXor(thread_, lowering_.move_bits(lowering_.warp(), warps_));
+  }
   uint32_t mixed = constant & thread_bits_, added = constant & ~thread_bits_;
   llvm::Value *&start = starts_[mixed];
   if (!start)

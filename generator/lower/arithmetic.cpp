@@ -11,9 +11,10 @@ using namespace ir;
 
 void Lowering::lower_constant(const Op &op) {
   llvm::Type *type = type_of(op.result()->type.elem);
-  llvm::Value *value = is_float(op.result()->type.elem)
-                           ? (llvm::Value *)llvm::ConstantFP::get(type, op.number("number"))
-                           : llvm::ConstantInt::get(type, uint64_t(op.integer("value")), true, true);
+  llvm::Value *value =
+      is_float(op.result()->type.elem)
+          ? (llvm::Value *)llvm::ConstantFP::get(type, op.number("number"))
+          : llvm::ConstantInt::get(type, uint64_t(op.integer("value")), true, true);
   define(op.result(), {value});
 }
 
@@ -24,11 +25,16 @@ llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
     Predicate on_integers, on_floats;
   };
   static constexpr Row rows[] = {
-      {"eq", Predicate::ICMP_EQ, Predicate::FCMP_OEQ},  {"ne", Predicate::ICMP_NE, Predicate::FCMP_UNE},
-      {"lt", Predicate::ICMP_SLT, Predicate::FCMP_OLT}, {"le", Predicate::ICMP_SLE, Predicate::FCMP_OLE},
-      {"gt", Predicate::ICMP_SGT, Predicate::FCMP_OGT}, {"ge", Predicate::ICMP_SGE, Predicate::FCMP_OGE},
-      {"ult", Predicate::ICMP_ULT, Predicate::FCMP_OLT}, {"ule", Predicate::ICMP_ULE, Predicate::FCMP_OLE},
-      {"ugt", Predicate::ICMP_UGT, Predicate::FCMP_OGT}, {"uge", Predicate::ICMP_UGE, Predicate::FCMP_OGE},
+      {"eq", Predicate::ICMP_EQ, Predicate::FCMP_OEQ},
+      {"ne", Predicate::ICMP_NE, Predicate::FCMP_UNE},
+      {"lt", Predicate::ICMP_SLT, Predicate::FCMP_OLT},
+      {"le", Predicate::ICMP_SLE, Predicate::FCMP_OLE},
+      {"gt", Predicate::ICMP_SGT, Predicate::FCMP_OGT},
+      {"ge", Predicate::ICMP_SGE, Predicate::FCMP_OGE},
+      {"ult", Predicate::ICMP_ULT, Predicate::FCMP_OLT},
+      {"ule", Predicate::ICMP_ULE, Predicate::FCMP_OLE},
+      {"ugt", Predicate::ICMP_UGT, Predicate::FCMP_OGT},
+      {"uge", Predicate::ICMP_UGE, Predicate::FCMP_OGE},
   };
   for (const Row &row : rows)
     if (row.name == op.text("pred"))
@@ -43,14 +49,16 @@ llvm::Value *Lowering::convert(const Op &op, llvm::Value *value) {
   bool is_unsigned = op.has("unsigned") || from == Elem::i1;
   if (to == Elem::i1) {
     llvm::Constant *zero = llvm::Constant::getNullValue(value->getType());
-    return is_float(from) ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+    return is_float(from) ? builder_.CreateFCmpUNE(value, zero)
+                          : builder_.CreateICmpNE(value, zero);
   }
   if (is_integer(from) && is_integer(to))
     return builder_.CreateIntCast(value, type, !is_unsigned);
   if (is_integer(from))
     return is_unsigned ? builder_.CreateUIToFP(value, type) : builder_.CreateSIToFP(value, type);
   if (is_integer(to))
-    return op.has("unsigned") ? builder_.CreateFPToUI(value, type) : builder_.CreateFPToSI(value, type);
+    return op.has("unsigned") ? builder_.CreateFPToUI(value, type)
+                              : builder_.CreateFPToSI(value, type);
   // f16 and bf16 have the same size but not the same range.
   if (bits_of(from) == bits_of(to) && from != to)
     return builder_.CreateFPTrunc(builder_.CreateFPExt(value, builder_.getFloatTy()), type);

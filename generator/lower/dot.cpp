@@ -1,8 +1,8 @@
 // Lowering: contractions.
 //
-// The fragments of the instructions are in the PTX ISA, "Matrix multiply-accumulate operation using mma
-// instruction". Word i of A is at row m + 8 (i & 1), and its elements at k + (i >> 1) * k/2; word i of B
-// at k + i * k/2. Which register that is, the layouts say.
+// The fragments of the instructions are in the PTX ISA, "Matrix multiply-accumulate operation using
+// mma instruction". Word i of A is at row m + 8 (i & 1), and its elements at k + (i >> 1) * k/2;
+// word i of B at k + i * k/2. Which register that is, the layouts say.
 
 #include "lower/lowering.h"
 
@@ -43,8 +43,8 @@ struct Factor {
 llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   if (words.size() == 1)
     return words[0];
-  llvm::Value *packed =
-      llvm::PoisonValue::get(llvm::FixedVectorType::get(words[0]->getType(), unsigned(words.size())));
+  llvm::Value *packed = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(words[0]->getType(), unsigned(words.size())));
   for (size_t i = 0; i < words.size(); i++)
     packed = builder.CreateInsertElement(packed, words[i], uint64_t(i));
   return packed;
@@ -102,7 +102,8 @@ void Lowering::lower_mma(const Op &op) {
     Registers sums;
     std::vector<size_t> four;
     for (int i = 0; i < 4; i++) {
-      four.push_back(size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
+      four.push_back(
+          size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
       sums.push_back(result[four.back()]);
     }
     llvm::Value *sum =

@@ -72,7 +72,8 @@ void Lowering::start_function() {
     llvm::Argument *argument = function_->getArg(unsigned(parameter.value->index));
     argument->setName(parameter.name);
     if (parameter.value->type.is_pointer()) {
-      argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(parameter.aligned_bytes)));
+      argument->addAttr(
+          llvm::Attribute::getWithAlignment(context_, llvm::Align(parameter.aligned_bytes)));
       if (parameter.no_alias)
         argument->addAttr(llvm::Attribute::NoAlias);
       if (parameter.read_only)
@@ -81,18 +82,18 @@ void Lowering::start_function() {
         argument->addAttr(llvm::Attribute::WriteOnly);
     }
     bool is_bool = parameter.value->type == Type::scalar(Elem::i1);
-    values_[parameter.value] = {
-        is_bool ? builder_.CreateICmpNE(argument, builder_.getInt8(0)) : (llvm::Value *)argument};
+    values_[parameter.value] = {is_bool ? builder_.CreateICmpNE(argument, builder_.getInt8(0))
+                                        : (llvm::Value *)argument};
   }
 
   llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
   lane_ = builder_.CreateAnd(thread, 31, "lane");
   warp_ = fn_.warps > 1 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
   if (fn_.shared_bytes) {
-    auto *array = new llvm::GlobalVariable(
-        module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
-        llvm::GlobalValue::ExternalLinkage, nullptr, "tritonc_shared", nullptr,
-        llvm::GlobalValue::NotThreadLocal, 3);
+    auto *array =
+        new llvm::GlobalVariable(module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
+                                 llvm::GlobalValue::ExternalLinkage, nullptr, "tritonc_shared",
+                                 nullptr, llvm::GlobalValue::NotThreadLocal, 3);
     array->setAlignment(llvm::Align(1024));
   }
 }
@@ -290,7 +291,8 @@ void Lowering::run() {
   lower_block(*fn_.body);
 }
 
-std::unique_ptr<llvm::Module> lower(const Function &fn, const Gpu &gpu, llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module> lower(const Function &fn, const Gpu &gpu,
+                                    llvm::LLVMContext &context) {
   auto module = std::make_unique<llvm::Module>(fn.name, context);
   prepare_module(*module);
   Lowering(fn, gpu, *module).run();

@@ -12,9 +12,10 @@
 
 namespace tritonc {
 
-/// Translates a function that went through the pipeline for `gpu`, operation by operation. The result
-/// has one kernel, `fn.name`, and, if it uses shared memory, the external array `tritonc_shared`.
-/// Operations that only a GPU has are calls of `tritonc.*` functions (backend/target_ops.def).
+/// Translates a function that went through the pipeline for `gpu`, operation by operation. The
+/// result has one kernel, `fn.name`, and, if it uses shared memory, the external array
+/// `tritonc_shared`. Operations that only a GPU has are calls of `tritonc.*` functions
+/// (backend/target_ops.def).
 std::unique_ptr<llvm::Module> lower(const ir::Function &fn, const Gpu &gpu,
                                     llvm::LLVMContext &context);
 

@@ -1,9 +1,9 @@
-// What the files of this folder share: where the registers of each tile are, and how a layout becomes
-// arithmetic on the thread's number.
+// What the files of this folder share: where the registers of each tile are, and how a layout
+// becomes arithmetic on the thread's number.
 //
 // A tile with a layout of 2^n registers is 2^n LLVM values, register r of the layout at place r. A
-// scalar is one. Lowering makes no decisions: which thread holds what, how wide an access is and which
-// instruction multiplies were decided by passes and are read from the tile IR.
+// scalar is one. Lowering makes no decisions: which thread holds what, how wide an access is and
+// which instruction multiplies were decided by passes and are read from the tile IR.
 
 #pragma once
 

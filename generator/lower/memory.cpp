@@ -20,7 +20,8 @@ llvm::Type *memory_type(llvm::IRBuilder<> &builder, llvm::Type *type) {
 } // namespace
 
 void Lowering::lower_load(const Op &op) {
-  const Value *pointers = op.operand(0), *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
+  const Value *pointers = op.operand(0), *mask = op.operand_or_null(1),
+              *other = op.operand_or_null(2);
   llvm::Type *value_type = type_of(op.result()->type.elem);
   llvm::Type *stored = memory_type(builder_, value_type);
   bool tile = op.result()->type.is_tile();
@@ -31,7 +32,7 @@ void Lowering::lower_load(const Op &op) {
   Registers result(size_t(layout.registers()));
 
   auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
-                         : std::vector<std::vector<int>>{{0}};
+                     : std::vector<std::vector<int>>{{0}};
   for (const std::vector<int> &group : groups) {
     llvm::Type *type = vector_type(stored, width);
     llvm::Value *address = addresses[group[0]];
@@ -81,7 +82,7 @@ void Lowering::lower_store(const Op &op) {
   guarded(holds_first_copy(layout), [&] {
     GlobalAddresses addresses(*this, pointers, layout);
     auto groups = tile ? register_groups(layout, width, vector_axis(pointers))
-                           : std::vector<std::vector<int>>{{0}};
+                       : std::vector<std::vector<int>>{{0}};
     for (const std::vector<int> &group : groups) {
       llvm::Value *packed = llvm::PoisonValue::get(vector_type(stored, width));
       for (int i = 0; i < width; i++) {

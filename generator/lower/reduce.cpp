@@ -9,7 +9,8 @@ using namespace ir;
 
 namespace {
 
-llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Value *a, llvm::Value *b) {
+llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Value *a,
+                     llvm::Value *b) {
   bool fp = a->getType()->isFloatingPointTy();
   if (op == "add")
     return fp ? builder.CreateFAdd(a, b) : builder.CreateAdd(a, b);
@@ -30,7 +31,8 @@ llvm::Value *from_lane(llvm::IRBuilder<> &builder, llvm::Value *value, uint32_t 
   };
   if (bits == 64) {
     llvm::Value *low = exchange(builder.CreateTrunc(word, builder.getInt32Ty()));
-    llvm::Value *high = exchange(builder.CreateTrunc(builder.CreateLShr(word, 32), builder.getInt32Ty()));
+    llvm::Value *high =
+        exchange(builder.CreateTrunc(builder.CreateLShr(word, 32), builder.getInt32Ty()));
     high = builder.CreateShl(builder.CreateZExt(high, builder.getInt64Ty()), 32);
     word = builder.CreateOr(builder.CreateZExt(low, builder.getInt64Ty()), high);
   } else {

@@ -1,8 +1,9 @@
 // Lowering: accesses to shared memory.
 //
 // How wide a load or store is follows from the layouts: the register bits whose contribution to the
-// address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is that of
-// its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8 columns).
+// address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is
+// that of its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8
+// columns).
 
 #include "lower/addresses.h"
 
@@ -25,8 +26,8 @@ bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
 // bits choose between matrices.
 struct MatrixLoad {
   bool trans;
-  std::vector<uint32_t> rows;       // images of the lowest three bits of the lane
-  std::vector<size_t> matrix_bits;  // register bits
+  std::vector<uint32_t> rows;      // images of the lowest three bits of the lane
+  std::vector<size_t> matrix_bits; // register bits
 };
 
 std::optional<MatrixLoad> matrix_load(const std::vector<uint32_t> &reg,
@@ -87,7 +88,8 @@ uint32_t spread(const std::vector<size_t> &bits, uint32_t number) {
 }
 
 // Calls `visit` with every register number that has none of `bits` set.
-template <typename Visit> void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit) {
+template <typename Visit>
+void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit) {
   uint32_t inside = spread(bits, ~0u);
   for (uint32_t r = 0; r < uint32_t(registers); r++)
     if (!(r & inside))
@@ -153,7 +155,8 @@ void Lowering::lower_shared_load(const Op &op) {
     inside.insert(inside.end(), chosen.begin(), chosen.end());
     TargetOp load = ldmatrix(chosen.size(), matrices->trans);
     for_each_vector(layout.registers(), inside, [&](uint32_t first) {
-      llvm::Value *words = call_target_op(builder_, load, {addresses.at(addresses.constant(first))});
+      llvm::Value *words =
+          call_target_op(builder_, load, {addresses.at(addresses.constant(first))});
       for (uint32_t matrix = 0; matrix < 1u << chosen.size(); matrix++) {
         llvm::Value *word =
             chosen.empty() ? words : builder_.CreateExtractElement(words, uint64_t(matrix));
@@ -201,7 +204,8 @@ void Lowering::lower_async_copy(const Op &op) {
         on = builder_.CreateAnd(on, registers(mask)[size_t(group[0])]);
       // A copy of 0 bytes reads nothing and fills with zeros.
       llvm::Value *size = builder_.CreateSelect(on, builder_.getInt32(bytes), builder_.getInt32(0));
-      call_target_op(builder_, copy, {to.at(to.constant(uint32_t(group[0]))), from[group[0]], size});
+      call_target_op(builder_, copy,
+                     {to.at(to.constant(uint32_t(group[0]))), from[group[0]], size});
     }
   });
 }

@@ -42,7 +42,8 @@ std::vector<llvm::Value *> Lowering::thread_coordinates(const LinearLayout &layo
       lanes.push_back(uint32_t(unflatten(layout.shape, basis)[axis]));
     for (FlatIndex basis : layout.warp)
       warps.push_back(uint32_t(unflatten(layout.shape, basis)[axis]));
-    coordinates.push_back(builder_.CreateXor(move_bits(lane(), lanes), move_bits(warp(), warps)));
+    llvm::Value *of_lane = move_bits(lane(), lanes);
+    coordinates.push_back(builder_.CreateXor(of_lane, move_bits(warp(), warps)));
   }
   return coordinates;
 }
@@ -57,8 +58,8 @@ llvm::Value *Lowering::holds_first_copy(const LinearLayout &layout) {
   uint64_t lanes = unused(layout.lane), warps = unused(layout.warp);
   if (!lanes && !warps)
     return nullptr;
-  llvm::Value *copies =
-      builder_.CreateOr(builder_.CreateAnd(lane(), lanes), builder_.CreateAnd(warp(), warps));
+  llvm::Value *copies = builder_.CreateAnd(lane(), lanes);
+  copies = builder_.CreateOr(copies, builder_.CreateAnd(warp(), warps));
   return builder_.CreateICmpEQ(copies, builder_.getInt32(0));
 }
 

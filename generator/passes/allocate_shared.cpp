@@ -7,11 +7,12 @@
 // since the next iteration may read what this one wrote. Buffers that are not live together may
 // overlap: the epilogue's scratch takes the place of the main loop's ring.
 //
-// Method. First fit, in the order in which buffers become live. That is not optimal, but kernels have
-// few buffers, and nearly all of them are live in the same loop or one after another.
+// Method. First fit, in the order in which buffers become live. That is not optimal, but kernels
+// have few buffers, and nearly all of them are live in the same loop or one after another.
 //
 // Needs:   all shared-memory accesses to be there.
-// Ensures: {address} on every shared_alloc, a multiple of 1024 (the swizzled rows start at bank 0, and
+// Ensures: {address} on every shared_alloc, a multiple of 1024 (the swizzled rows start at bank 0,
+// and
 //          TMA will want it); fn.shared_bytes is the end of the last buffer.
 //
 // Tested by tests/passes/allocate_shared_test.cpp.

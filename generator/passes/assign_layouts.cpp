@@ -6,13 +6,14 @@
 //                                                store %w, %d {vector = 2}
 //
 // Some operations want a layout: a load the one in which neighbouring threads access neighbouring
-// memory, a dot the fragments of its instruction, a reduction one whose threads can reach each other.
-// Element-wise operations take the layout of their first operand that has one; what a loop carries
-// takes that of what it yields.
+// memory, a dot the fragments of its instruction, a reduction one whose threads can reach each
+// other. Element-wise operations take the layout of their first operand that has one; what a loop
+// carries takes that of what it yields.
 //
-// Index tiles have none. Ranges, splats, broadcasts, transpositions, and arithmetic on nothing else are
-// computed anew in whatever layout somebody asks for, because computing an index is cheaper than moving
-// it between threads. Where a value with a layout is asked for in another, a convert_layout goes in.
+// Index tiles have none. Ranges, splats, broadcasts, transpositions, and arithmetic on nothing else
+// are computed anew in whatever layout somebody asks for, because computing an index is cheaper
+// than moving it between threads. Where a value with a layout is asked for in another, a
+// convert_layout goes in.
 //
 // A store takes the value as it lies if that fills the 32-byte sectors of memory, otherwise it asks
 // for the layout of memory.
@@ -43,7 +44,9 @@ namespace {
 
 using Layout = std::shared_ptr<const LinearLayout>;
 
-Layout shared(LinearLayout layout) { return std::make_shared<const LinearLayout>(std::move(layout)); }
+Layout shared(LinearLayout layout) {
+  return std::make_shared<const LinearLayout>(std::move(layout));
+}
 
 // Only reorders or repeats elements: has a layout only in the eye of its user.
 bool is_transparent(const Op &op) {
@@ -86,8 +89,8 @@ struct State {
     order.erase(std::find(order.begin(), order.end(), axis));
     LinearLayout others = blocked_layout(type.shape, order, 1, 1);
     LinearLayout layout = blocked_layout(type.shape, {axis}, 1, 1);
-    // blocked_layout without an axis leaves it out: give its bits of the other axes to lanes that are
-    // free, then to warps, then to registers.
+    // blocked_layout without an axis leaves it out: give its bits of the other axes to lanes that
+    // are free, then to warps, then to registers.
     std::vector<FlatIndex> bits = others.lane;
     bits.insert(bits.end(), others.reg.begin(), others.reg.end());
     std::erase(bits, 0u);
@@ -157,7 +160,8 @@ struct State {
       // Both blocks of a while_loop have the carried values as arguments; ask the body's.
       if (value->block != &body)
         return natural(body.arguments[value->index]);
-      return first_of({body.terminator()->operand(carried), loop.operand(value->index)}, value->type);
+      return first_of({body.terminator()->operand(carried), loop.operand(value->index)},
+                      value->type);
     }
     const Op &op = *value->op;
     switch (op.code) {
@@ -173,7 +177,8 @@ struct State {
       return shared(layout_for_reduction(op)->slice(int(op.integer("axis")), false));
     case Opcode::for_loop_:
     case Opcode::while_loop_:
-      return natural(op.blocks.back()->arguments[value->index + (op.is(Opcode::for_loop_) ? 1 : 0)]);
+      return natural(
+          op.blocks.back()->arguments[value->index + (op.is(Opcode::for_loop_) ? 1 : 0)]);
     case Opcode::if_else_:
       return first_of({op.blocks[0]->terminator()->operand(value->index),
                        op.blocks[1]->terminator()->operand(value->index)},
@@ -287,8 +292,7 @@ struct State {
 
   void rewrite_load(Op *op) {
     Layout layout = natural(op->result());
-    op->set("vector",
-            int64_t(access_width(*layout, op->operand(0), op->operand_or_null(1), fn)));
+    op->set("vector", int64_t(access_width(*layout, op->operand(0), op->operand_or_null(1), fn)));
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);
   }
@@ -300,7 +304,8 @@ struct State {
       order.erase(std::find(order.begin(), order.end(), *contiguous));
       order.insert(order.begin(), *contiguous);
     }
-    Layout layout = shared(blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
+    Layout layout =
+        shared(blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
     view->type = view->type.with_layout(layout);
     demand_operand(op, 4, layout);
   }

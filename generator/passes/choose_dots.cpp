@@ -3,12 +3,12 @@
 //     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
 //
 // Tensor cores are used where the GPU has an instruction for the element type and the tile is a
-// multiple of its shape: f16 and bf16 into f32, and f32 if the kernel asked for tf32. Everything else
-// is multiplied and added thread by thread ("fma"), exactly.
+// multiple of its shape: f16 and bf16 into f32, and f32 if the kernel asked for tf32. Everything
+// else is multiplied and added thread by thread ("fma"), exactly.
 //
 // Warps. A program gets enough warps that a thread holds at most 64 accumulators (more only where
-// even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of a
-// thread, and two programs of 128 x 128 fit one multiprocessor. The warps divide the tile so that
+// even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of
+// a thread, and two programs of 128 x 128 fit one multiprocessor. The warps divide the tile so that
 // each one's part is as square as possible, because a warp reads m + n columns of the operands for
 // m * n results. {vector} says how many neighbours along m and n an fma thread owns: 4 where the
 // operand lies in that direction in memory, so that shared memory is read in 16 bytes.

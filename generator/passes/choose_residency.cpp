@@ -3,14 +3,15 @@
 //     func @f(...) warps 8 shared 65536     =>     func @f(...) warps 8 shared 65536 residency 2
 //
 // The registers of a multiprocessor are divided among the threads that run on it. Left alone, ptxas
-// guesses how many that will be, and for some tiles it guesses so high that a few bytes spill. So we
-// tell it (`.minnctapersm`), and it has the whole share to use. Two programs hide each other's
-// latencies well; more than four gain nothing that their registers would not have been worth more for.
+// guesses how many that will be, and for some tiles it guesses so high that a few bytes spill. So
+// we tell it (`.minnctapersm`), and it has the whole share to use. Two programs hide each other's
+// latencies well; more than four gain nothing that their registers would not have been worth more
+// for.
 //
 // The number is the largest that fits shared memory and an estimate of the registers that a thread
-// needs: its accumulators and what it multiplies at one time, by the layouts of the dots, and some for
-// addresses. At least one: a thread that needs more than its 255 registers will spill, and the tool
-// says so.
+// needs: its accumulators and what it multiplies at one time, by the layouts of the dots, and some
+// for addresses. At least one: a thread that needs more than its 255 registers will spill, and the
+// tool says so.
 //
 // Needs:   slice_dots and assign_layouts, which settle what is held at one time; allocate_shared.
 // Ensures: fn.residency is set if there is a dot. Other kernels are left to ptxas.

@@ -7,9 +7,9 @@
 //       yield %p1                                   ...
 //     }                                           }
 //
-// Afterwards the tile of iteration t + 3 can be named without running three iterations, which is what
-// form_views and pipeline_loops need. Integers, pointers, and tiles of them are treated alike. A use
-// after the loop becomes the formula with the number of trips.
+// Afterwards the tile of iteration t + 3 can be named without running three iterations, which is
+// what form_views and pipeline_loops need. Integers, pointers, and tiles of them are treated alike.
+// A use after the loop becomes the formula with the number of trips.
 //
 // Needs:   count_loops.
 // Ensures: no for_loop carries an integer or pointer whose next value is itself plus or minus
@@ -83,8 +83,9 @@ struct State {
   void run() {
     for (size_t i = 0; i < loop.results.size(); i++) {
       Value *arg = body().arguments[i + 1];
-      bool counts = arg->type.is_pointer() ||
-                    (arg->type.is_number() && is_integer(arg->type.elem) && arg->type.elem != Elem::i1);
+      bool counts =
+          arg->type.is_pointer() ||
+          (arg->type.is_number() && is_integer(arg->type.elem) && arg->type.elem != Elem::i1);
       Value *next = body().terminator()->operand(i);
       if (!counts || next == arg)
         continue;

@@ -3,8 +3,8 @@
 //     %p = addptr ... : ptr<f16>[128,64]           %v = view %A, %offset, %lda, %one
 //     %a = load %p                           =>    %a = load %v
 //
-// A view is one scalar pointer, an offset and one stride per axis. It takes no registers per element,
-// and later passes read off it which axis is contiguous and how wide an access may be.
+// A view is one scalar pointer, an offset and one stride per axis. It takes no registers per
+// element, and later passes read off it which axis is contiguous and how wide an access may be.
 //
 // Needs:   close_inductions, so that pointers that move through a loop are formulas.
 // Ensures: loads and stores of pointer tiles that are left are not affine (gathers, scatters).
@@ -33,9 +33,11 @@ void form_views(Function &fn) {
     const Type &pointers = access->operand(0)->type;
     Builder builder = Builder::before(fn, access);
     builder.set_location(access->location);
-    std::vector<Value *> operands = {const_cast<Value *>(affine->base), emit(builder, affine->offset)};
+    std::vector<Value *> operands = {const_cast<Value *>(affine->base),
+                                     emit(builder, affine->offset)};
     for (int d = 0; d < pointers.rank(); d++)
-      operands.push_back(pointers.shape[d] == 1 ? builder.i64(0) : emit(builder, affine->strides[d]));
+      operands.push_back(pointers.shape[d] == 1 ? builder.i64(0)
+                                                : emit(builder, affine->strides[d]));
     Type type = Type::view(pointers.elem, pointers.shape);
     access->operands[0] = builder.create(Opcode::view_, operands, {type})->result();
   }

@@ -3,8 +3,8 @@
 //     %p = dot %a, %b, %zero
 //     %d = add %c, %p             =>     %d = dot %a, %b, %c
 //
-// The order in which `@` adds up is not specified, so this changes nothing that a kernel may rely on.
-// It saves a tile of registers and one addition per element.
+// The order in which `@` adds up is not specified, so this changes nothing that a kernel may rely
+// on. It saves a tile of registers and one addition per element.
 //
 // Needs:   nothing.
 // Ensures: no dot from zero is left whose only use is an addition in the same block.
@@ -19,8 +19,8 @@ using namespace ir;
 
 namespace {
 
-// Whether `value` is a dot from zero beside `sum`, for it alone. (A dot from outside of a loop would
-// move into it.)
+// Whether `value` is a dot from zero beside `sum`, for it alone. (A dot from outside of a loop
+// would move into it.)
 bool is_fresh_dot(Function &fn, const Value *value, const Op *sum) {
   const Op *op = value->op;
   return op && op->is(Opcode::dot_) && op->parent == sum->parent && is_zero(op->operand(2)) &&

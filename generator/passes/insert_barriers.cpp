@@ -11,17 +11,18 @@
 // apart: iteration t accesses slot (t + d) mod n, so two accesses in one iteration with different d
 // do not meet, and d becomes d - 1 when the loop goes round.
 //
-// Copies in the background (async_copy) are visible to nobody until the thread that started them has
-// waited for them, and to the others only after a barrier behind that wait. So such a write is kept
-// apart, with the number of groups committed after it; a wait turns those it covers into ordinary
-// writes of this thread, which the next barrier settles like any other.
+// Copies in the background (async_copy) are visible to nobody until the thread that started them
+// has waited for them, and to the others only after a barrier behind that wait. So such a write is
+// kept apart, with the number of groups committed after it; a wait turns those it covers into
+// ordinary writes of this thread, which the next barrier settles like any other.
 //
 // Method. Walk in program order with the set of accesses that no barrier has settled; before an
-// operation that conflicts with one of them, insert a barrier, which empties the set. Loops are walked
-// until what is pending at their end adds nothing to what was assumed at their start; that set only
-// grows and is finite, so this ends. Both ways through a branch are walked from the same start, and
-// what either leaves is pending after it. A barrier that went in before all of the loop was known may
-// have become superfluous: in the end each one is taken out again if no conflict appears without it.
+// operation that conflicts with one of them, insert a barrier, which empties the set. Loops are
+// walked until what is pending at their end adds nothing to what was assumed at their start; that
+// set only grows and is finite, so this ends. Both ways through a branch are walked from the same
+// start, and what either leaves is pending after it. A barrier that went in before all of the loop
+// was known may have become superfluous: in the end each one is taken out again if no conflict
+// appears without it.
 //
 // Needs:   allocate_shared.
 // Ensures: no two conflicting accesses are without a barrier between them; no barrier could go.
@@ -42,8 +43,8 @@ using namespace ir;
 
 namespace {
 
-// A slot of a ring: (counter + ahead) mod slots. Without a counter, `ahead` is the slot itself, as it
-// is before a loop starts counting from 0.
+// A slot of a ring: (counter + ahead) mod slots. Without a counter, `ahead` is the slot itself, as
+// it is before a loop starts counting from 0.
 struct Slot {
   bool known = false;
   const Value *counter = nullptr;
@@ -113,7 +114,7 @@ std::optional<Access> access_of(const Op &op) {
 
 struct State {
   Function &fn;
-  bool inserting = true;          // else conflicts are only found
+  bool inserting = true; // else conflicts are only found
   bool conflict_found = false;
   std::vector<Op *> inserted = {};
 

@@ -4,8 +4,8 @@
 //                                                      shared_store %x, %s, %zero
 //                                                      %y = shared_load %s, %zero : f16[64,64] #1
 //
-// The buffer is swizzled like an operand of a dot, with the axis side by side along which the reader
-// wants vectors. i1 travels as i8, a pointer as i64.
+// The buffer is swizzled like an operand of a dot, with the axis side by side along which the
+// reader wants vectors. i1 travels as i8, a pointer as i64.
 //
 // Needs:   assign_layouts.
 // Ensures: no convert_layout is left.
@@ -60,8 +60,7 @@ void lower(Function &fn, Op *op) {
   Type moved = Type::tile(value->type.elem, result.shape).with_layout(result.layout);
 
   Shape shape = result.shape;
-  LinearLayout layout =
-      swizzled_layout(shape, register_axis(*result.layout), bytes_of(moved.elem));
+  LinearLayout layout = swizzled_layout(shape, register_axis(*result.layout), bytes_of(moved.elem));
   std::vector<int64_t> identity(shape.size());
   std::iota(identity.begin(), identity.end(), 0);
   shape.insert(shape.begin(), 1);

@@ -9,7 +9,8 @@
 
 namespace tritonc {
 
-/// Called after every pass. What verifies, prints (--print-after) and times, so that no pass has to.
+/// Called after every pass. What verifies, prints (--print-after) and times, so that no pass has
+/// to.
 using PassObserver = std::function<void(std::string_view pass, ir::Function &)>;
 
 class PassRunner {

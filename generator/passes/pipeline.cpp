@@ -41,9 +41,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe)
   // what really depends on the iteration before.
 
   // Choose the instruction for every contraction and with it the number of warps; then bring the
-  // operands through shared memory, copied ahead of their use where the GPU can. pipeline_loops moves
-  // loads that have no other use, so the transpositions that stage_operands has folded away must go
-  // before it.
+  // operands through shared memory, copied ahead of their use where the GPU can. pipeline_loops
+  // moves loads that have no other use, so the transpositions that stage_operands has folded away
+  // must go before it.
   run("choose_dots", choose_dots, gpu);
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
@@ -68,10 +68,10 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe)
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops", "count_loops",    "close_inductions", "fuse_dots",
-          "form_views",     "remove_dead_code", "choose_dots",    "stage_operands",
-          "pipeline_loops", "slice_dots",     "assign_layouts",   "lower_conversions",
-          "allocate_shared", "insert_barriers", "choose_residency"};
+  return {"unrotate_loops",  "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",      "remove_dead_code", "choose_dots",      "stage_operands",
+          "pipeline_loops",  "slice_dots",       "assign_layouts",   "lower_conversions",
+          "allocate_shared", "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

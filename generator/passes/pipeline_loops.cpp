@@ -5,9 +5,9 @@
 //       %v = view %A, formula of %t                 for_loop %n, %c {
 //       %a = load %v                                  (%t, %acc)
 //       shared_store %a, %s, slot 0                   async_wait {pending = 0}
-//       %f = shared_load %s, slot 0             =>    async_copy view(t+1), %s, slot (t+1) mod 2, if t+1 < n
-//       %d = dot %f, ...                              async_commit
-//       yield %d                                      %f = shared_load %s, slot t mod 2
+//       %f = shared_load %s, slot 0             =>    async_copy view(t+1), %s, slot (t+1) mod 2,
+//       if t+1 < n %d = dot %f, ...                              async_commit yield %d %f =
+//       shared_load %s, slot t mod 2
 //     }                                               %d = dot %f, ...
 //                                                     yield %d
 //                                                   }
@@ -22,10 +22,11 @@
 // Needs:   stage_operands; loops whose addresses are formulas of the counter (close_inductions).
 // Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
 //          to it), and read only after the wait that covers its copy.
-// Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; the load may
-//          be masked, with zero where the mask is off; loads that feed anything but the dot stay, and
-//          so do those in loops that store to global memory, unless the pointer is a parameter that
-//          is read only and has no alias.
+// Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; the load
+// may
+//          be masked, with zero where the mask is off; loads that feed anything but the dot stay,
+//          and so do those in loops that store to global memory, unless the pointer is a parameter
+//          that is read only and has no alias.
 //
 // Tested by tests/passes/pipeline_loops_test.cpp.
 
@@ -92,8 +93,7 @@ struct State {
     bool movable = load->operand(0)->type.is_view() &&
                    can_clone(load->operand(0), &body(), given) &&
                    (!mask || can_clone(mask, &body(), given)) && (!other || is_zero(other));
-    if (!movable ||
-        (stores_to_memory(body()) && !never_changes(load->operand(0)->op->operand(0))))
+    if (!movable || (stores_to_memory(body()) && !never_changes(load->operand(0)->op->operand(0))))
       return std::nullopt;
     int bytes = bytes_of(load->result()->type.elem);
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);

@@ -1,8 +1,9 @@
 // slice_dots: cut dots along K into slices that fit the registers.
 //
-//     %a = shared_load %s, %z : f16[128,64]        %a0 = shared_load %s, %z {origin = [0,0]} : f16[128,16]
-//     %b = shared_load %r, %z : f16[64,128]        %b0 = shared_load %r, %z {origin = [0,0]} : f16[16,128]
-//     %d = dot %a, %b, %c                     =>   %a1 = shared_load %s, %z {origin = [0,16]}
+//     %a = shared_load %s, %z : f16[128,64]        %a0 = shared_load %s, %z {origin = [0,0]} :
+//     f16[128,16] %b = shared_load %r, %z : f16[64,128]        %b0 = shared_load %r, %z {origin =
+//     [0,0]} : f16[16,128] %d = dot %a, %b, %c                     =>   %a1 = shared_load %s, %z
+//     {origin = [0,16]}
 //                                                  %b1 = ...
 //                                                  %d0 = dot %a0, %b0, %c
 //                                                  %a2 = ...

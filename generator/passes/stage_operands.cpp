@@ -7,10 +7,10 @@
 //                                             %a1 = shared_load %s, %zero {perm = [0,1]}
 //                                             %d = dot %a1, %b1, %c
 //
-// Every element of an operand is needed by many threads, so it is fetched from global memory once and
-// from shared memory many times. A transposition on the way to the dot costs nothing here: the buffer
-// keeps the order of memory, {perm} reads it the other way round. The buffer's layout is swizzled so
-// that reading it makes no bank conflicts.
+// Every element of an operand is needed by many threads, so it is fetched from global memory once
+// and from shared memory many times. A transposition on the way to the dot costs nothing here: the
+// buffer keeps the order of memory, {perm} reads it the other way round. The buffer's layout is
+// swizzled so that reading it makes no bank conflicts.
 //
 // Needs:   choose_dots.
 // Ensures: the factors of every dot are results of shared_load.

@@ -13,8 +13,8 @@
 //       yield %p1, %a1, %k1                          }
 //     }
 //
-// The plain form is what the passes that prefetch start from, and it never reads past the last tile:
-// the unguarded last load of the rotated form disappears.
+// The plain form is what the passes that prefetch start from, and it never reads past the last
+// tile: the unguarded last load of the rotated form disappears.
 //
 // Method. A carried value is a prefetched tile if it starts as a load from what another carried
 // value, the pointer, starts as, and is yielded as a load from what the pointer is yielded as. The
@@ -103,7 +103,8 @@ struct State {
       return false;
     Poly next = again->difference;
     for (size_t i = 0; i < loop.results.size(); i++)
-      if (yielded(i)->type == Type::scalar(Elem::i32) || yielded(i)->type == Type::scalar(Elem::i64))
+      if (yielded(i)->type == Type::scalar(Elem::i32) ||
+          yielded(i)->type == Type::scalar(Elem::i64))
         next = next.substitute(condition().arguments[i], poly_of(yielded(i)));
     return check->pred == again->pred && check->difference == next;
   }

@@ -50,7 +50,8 @@ Function function(const std::string &operations) {
       %column = expand %i {axis = 1} : i32[128,1]
       %rows = broadcast %row : i32[128,64]
       %columns = broadcast %column : i32[128,64]
-      )" + operations + "\n return\n}");
+      )" + operations +
+                "\n return\n}");
 }
 
 // The affine form of %r.
@@ -72,9 +73,9 @@ TEST_CASE("scalars are polynomials") {
       {"%r = neg %m : i32", "-1*m []"},
       {"%a = mul %n, %m : i32\n %b = mul %m, %n : i32\n %r = sub %a, %b : i32", "0 []"},
       {"%a = cast %m : i64\n %r = add %a, %wide : i64", "m + wide []"},
-      {"%r = div %m, %n : i32", "r []"},                     // opaque: a symbol of its own
-      {"%r = cast %u {unsigned = 1} : i64", "r []"},         // not the value of a signed symbol
-      {"%r = cast %wide : i32", "r []"},                     // may lose bits
+      {"%r = div %m, %n : i32", "r []"},             // opaque: a symbol of its own
+      {"%r = cast %u {unsigned = 1} : i64", "r []"}, // not the value of a signed symbol
+      {"%r = cast %wide : i32", "r []"},             // may lose bits
       {"%r = load %idx : i32", "r []"},
   };
   for (const auto &[operations, form] : cases) {
@@ -181,7 +182,8 @@ TEST_CASE("arithmetic that would grow without end is a symbol again, in little t
     squared += next + " = mul " + last + ", " + last + " : i32\n";
   }
   Function sums = function(doubled + "%r = add %k60, %k0 : i32");
-  CHECK(text_of(affine_of(value_named(sums, "r"))) == "1152921504606846977*m + 1152921504606846977*n []");
+  CHECK(text_of(affine_of(value_named(sums, "r"))) ==
+        "1152921504606846977*m + 1152921504606846977*n []");
   Function products = function(squared + "%r = splat %k60 : i32[8]");
   CHECK(affine_of(value_named(products, "r")));
   CHECK(poly_of(value_named(products, "k60")).terms.size() <= 32);
@@ -191,8 +193,7 @@ TEST_CASE("a symbol is replaced wherever it occurs") {
   Function fn = function("%r = add %m, %n : i32");
   Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));
   Poly poly = m * m * Poly::constant(3) + m * n + n;
-  CHECK(text_of(poly.substitute(value_named(fn, "m"), n + Poly::constant(1))) ==
-        "3 + 8*n + 4*n*n");
+  CHECK(text_of(poly.substitute(value_named(fn, "m"), n + Poly::constant(1))) == "3 + 8*n + 4*n*n");
   CHECK(poly.substitute(value_named(fn, "lda"), m) == poly);
   CHECK(text_of(poly.substitute(value_named(fn, "n"), Poly())) == "3*m*m");
 }

@@ -1,6 +1,6 @@
 // Tests the fragments of analysis/layouts.cpp against the PTX ISA, section "Matrix
-// multiply-accumulate operation using mma instruction": row and column of element i of a fragment in
-// a lane, written down as the manual does and not as the layouts are made.
+// multiply-accumulate operation using mma instruction": row and column of element i of a fragment
+// in a lane, written down as the manual does and not as the layouts are made.
 
 #include "analysis/layouts.h"
 #include "support/tile_ir.h"
@@ -49,8 +49,12 @@ Place tf32_k8_a(int i, int lane) {
   return {i == 0 || i == 2 ? group(lane) : group(lane) + 8,
           i < 2 ? in_group(lane) : in_group(lane) + 4};
 }
-Place tf32_k8_b(int i, int lane) { return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)}; }
-Place tf32_k4_a(int i, int lane) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
+Place tf32_k8_b(int i, int lane) {
+  return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)};
+}
+Place tf32_k4_a(int i, int lane) {
+  return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)};
+}
 Place tf32_k4_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
 struct Instruction {
@@ -75,10 +79,10 @@ Function product(const Instruction &instruction, int m, int n, int k, std::vecto
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
   std::string elem = instruction.elem;
-  return parsed("func @f(%a: " + elem + shape(m, k) + ", %b: " + elem + shape(k, n) +
-                ", %c: f32" + shape(m, n) + ") {\n%d = dot %a, %b, %c {instruction = \"" +
-                instruction.name + "\", warps = " + shape(warps[0], warps[1]) + "} : f32" +
-                shape(m, n) + "\nreturn\n}");
+  return parsed("func @f(%a: " + elem + shape(m, k) + ", %b: " + elem + shape(k, n) + ", %c: f32" +
+                shape(m, n) + ") {\n%d = dot %a, %b, %c {instruction = \"" + instruction.name +
+                "\", warps = " + shape(warps[0], warps[1]) + "} : f32" + shape(m, n) +
+                "\nreturn\n}");
 }
 
 Place place(const LinearLayout &layout, int r, int lane, int warp) {
@@ -189,9 +193,10 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
       for (std::string warps : {"[1,1]", "[2,2]", "[4,1]"}) {
         CAPTURE(vector);
         CAPTURE(warps);
-        Function fn = parsed("func @f(%a: " + elem + "[32,4], %b: " + elem + "[4,64], %c: f32[32,64]) {"
-                             "%d = dot %a, %b, %c {instruction = \"fma\", vector = " + vector +
-                             ", warps = " + warps + "} : f32[32,64]\n return\n}");
+        Function fn = parsed("func @f(%a: " + elem + "[32,4], %b: " + elem +
+                             "[4,64], %c: f32[32,64]) {"
+                             "%d = dot %a, %b, %c {instruction = \"fma\", vector = " +
+                             vector + ", warps = " + warps + "} : f32[32,64]\n return\n}");
         const Op &dot = *value_named(fn, "d")->op;
         LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
         LinearLayout c = accumulator_layout(dot);

@@ -99,7 +99,10 @@ TEST_CASE("a blocked layout goes along the first axis, then the next: registers,
     int vector, warps;
     std::string text;
   } cases[] = {
-      {{64, 64}, {1, 0}, 8, 4,
+      {{64, 64},
+       {1, 0},
+       8,
+       4,
        "reg (0,1) (0,2) (0,4) (16,0) (32,0) lane (0,8) (0,16) (0,32) (1,0) (2,0) warp (4,0) (8,0)"},
       {{64}, {0}, 1, 1, "reg (32) lane (1) (2) (4) (8) (16) warp"},
       {{4, 4}, {0, 1}, 2, 1, "reg (1,0) lane (2,0) (0,1) (0,2) (0,0) (0,0) warp"},
@@ -132,7 +135,8 @@ TEST_CASE("the width of an access is that of the layout and of the memory") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]
     %u = view %h, %p, %x8, %one : view<f16>[32,64]
-    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])", 1);
+    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])",
+                         1);
   const Value *aligned = value_named(fn, "v"), *unaligned = value_named(fn, "u");
   for (int vector : {1, 2, 4, 8, 16}) {
     LinearLayout layout = blocked_layout({32, 64}, {1, 0}, vector, 1);
@@ -148,7 +152,8 @@ TEST_CASE("a store fills 32-byte sectors or does not") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]
     %narrow = view %h, %zero, %x8, %one : view<f16>[32,4]
-    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])", 1);
+    %w = view %h, %zero, %x8, %x8 : view<f16>[32,64])",
+                         1);
   auto fills = [&](const char *view, const LinearLayout &layout) {
     return fills_sectors(layout, value_named(fn, view), fn);
   };
@@ -180,7 +185,8 @@ TEST_CASE("swizzling keeps 16-byte chunks together and aligned") {
       for (int64_t i = 0; i < length; i += chunk) {
         CHECK(buffer.address(row, i) % 16 == 0);
         for (int j = 1; j < chunk; j++)
-          CHECK(buffer.address(row, i + j) == buffer.address(row, i) + uint32_t(j * buffer.element_bytes));
+          CHECK(buffer.address(row, i + j) ==
+                buffer.address(row, i) + uint32_t(j * buffer.element_bytes));
       }
   });
 }

@@ -20,7 +20,8 @@ Function function(const std::string &operations) {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %two = constant {value = 2} : i64
-      )" + operations + "\n return\n}");
+      )" + operations +
+                "\n return\n}");
 }
 
 struct Access {
@@ -131,7 +132,8 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
        " %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
        4},
       // Twice as fast: the step is not at a multiple.
-      {"%s = add %columns, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]", 1},
+      {"%s = add %columns, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
+       1},
       // Both at once, and either.
       {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
        " %b = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]\n %m = and %a, %b : i1[16,64]",

@@ -1,9 +1,9 @@
-// Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products don't
-// have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
+// Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products
+// don't have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
 // transposition, gathers, loops that are left early.
 //
-// As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their last
-// element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
+// As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their
+// last element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
 
 #include "matrices.h"
 
@@ -72,9 +72,10 @@ void masked_products(const char *type, double tolerance, int round) {
       int width = round; // rows that fit the promise about leading dimensions, or none
       if (width > 1 && (k % width || n % width))
         continue;
-      check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN, tile.TK,
-                 m, n, k),
-            run_product<Kernel, T>(tile, m, n, k, round == 1 ? 3 : 8, false, false, tolerance, false));
+      check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
+                 tile.TK, m, n, k),
+            run_product<Kernel, T>(tile, m, n, k, round == 1 ? 3 : 8, false, false, tolerance,
+                                   false));
     }
 }
 
@@ -84,8 +85,8 @@ void tf32_products() {
     for (int steps : {0, 1, 2, 5, 9})
       // 10 bits of mantissa: 2^-11 relative error of each factor.
       check(text("tf32_product TM=%d TN=%d TK=%d, %d steps", tile.TM, tile.TN, tile.TK, steps),
-            run_product<Kernel, float>(tile, 3 * tile.TM, 2 * tile.TN, steps * tile.TK, 4, false, true,
-                                       1e-3, true));
+            run_product<Kernel, float>(tile, 3 * tile.TM, 2 * tile.TN, steps * tile.TK, 4, false,
+                                       true, 1e-3, true));
 }
 
 template <typename T, forms::A a, forms::B b> void fused_prefetches(const char *type) {
@@ -109,7 +110,8 @@ template <typename T> void fused_prefetches(const char *type) {
 template <typename T> void transpositions(const char *type) {
   using Kernel = forms::transpose<T>;
   for (const auto &tile : Kernel::variants())
-    for (auto [m, n] : {std::pair(1, 1), std::pair(129, 77), std::pair(64, 128), std::pair(200, 3)}) {
+    for (auto [m, n] :
+         {std::pair(1, 1), std::pair(129, 77), std::pair(64, 128), std::pair(200, 3)}) {
       Matrix x = random_matrix<T>(m, n), y = transposed(x);
       DeviceMatrix<T> from(m, n, n + 5, 0), to(n, m, m + 3, 0);
       from.write(x);
@@ -131,8 +133,9 @@ void gathers() {
   using Kernel = forms::gather_and_scan;
   std::uniform_real_distribution<float> term(-0.2f, 1);
   for (const auto &tile : Kernel::variants())
-    for (auto [n, count, limit] : {std::tuple(1, 3, 9), std::tuple(1000, 7, 7), std::tuple(513, 9, 4),
-                                   std::tuple(200, 0, 5), std::tuple(200, 5, 0)}) {
+    for (auto [n, count, limit] :
+         {std::tuple(1, 3, 9), std::tuple(1000, 7, 7), std::tuple(513, 9, 4), std::tuple(200, 0, 5),
+          std::tuple(200, 5, 0)}) {
       std::vector<float> table(n + count), expected(n), result(n);
       std::vector<int> index(n);
       for (float &value : table)
@@ -165,7 +168,8 @@ void gathers() {
       for (int i = 0; i < n && problem.empty(); i++)
         if (!(result[i] == expected[i]))
           problem = text("element %d is %g, not %g", i, result[i], expected[i]);
-      check(text("gather_and_scan TILE=%d n=%d count=%d limit=%d", tile.TILE, n, count, limit), problem);
+      check(text("gather_and_scan TILE=%d n=%d count=%d limit=%d", tile.TILE, n, count, limit),
+            problem);
     }
 }
 

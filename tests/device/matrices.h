@@ -153,8 +153,8 @@ private:
   tritonc::buffer<T> memory_;
 };
 
-// The relative error as a text, if it is not below `tolerance`: the norm of the difference over that of
-// what was expected.
+// The relative error as a text, if it is not below `tolerance`: the norm of the difference over
+// that of what was expected.
 template <typename T>
 std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected, int rows,
                     int columns, double tolerance = sizeof(T) == 2 ? 1e-3 : 1e-5) {

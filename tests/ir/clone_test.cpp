@@ -101,9 +101,9 @@ TEST_CASE("a computation is copied with what it is made of inside the block") {
   Block *loop = value_named(fn, "r")->op->blocks[0];
   Value *t = value_named(fn, "t");
   CHECK(can_clone(value_named(fn, "b"), loop, {t}));
-  CHECK_FALSE(can_clone(value_named(fn, "b"), loop, {}));      // needs the counter
-  CHECK_FALSE(can_clone(value_named(fn, "m"), loop, {t}));     // needs memory
-  CHECK_FALSE(can_clone(value_named(fn, "k"), loop, {t}));     // needs the iteration before
+  CHECK_FALSE(can_clone(value_named(fn, "b"), loop, {}));  // needs the counter
+  CHECK_FALSE(can_clone(value_named(fn, "m"), loop, {t})); // needs memory
+  CHECK_FALSE(can_clone(value_named(fn, "k"), loop, {t})); // needs the iteration before
   CHECK(can_clone(value_named(fn, "n"), loop, {}));
 
   Builder builder = Builder::before(fn, loop->parent);

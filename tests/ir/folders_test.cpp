@@ -85,7 +85,8 @@ TEST_CASE("what a folder knows nothing about") {
     if (starts_with(include.header, "llvm/"))
       CHECK_FALSE(plain.count(include.folder));
     if (folder_of(include.header) == "target")
-      CHECK((include.folder != "ir" && include.folder != "analysis" && include.folder != "language"));
+      CHECK(
+          (include.folder != "ir" && include.folder != "analysis" && include.folder != "language"));
   }
 }
 

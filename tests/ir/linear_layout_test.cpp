@@ -11,14 +11,10 @@ using namespace tritonc::ir;
 namespace {
 
 // The example of linear_layout.h: 32 x 8, bases written as flat indices.
-LinearLayout example() {
-  return {{32, 8}, {1, 8 * 8}, {2, 4, 1 * 8, 2 * 8, 4 * 8}, {16 * 8}, {}};
-}
+LinearLayout example() { return {{32, 8}, {1, 8 * 8}, {2, 4, 1 * 8, 2 * 8, 4 * 8}, {16 * 8}, {}}; }
 
 // 8 rows of 8, the column xored with the row.
-LinearLayout swizzled() {
-  return {{8, 8}, {}, {}, {}, {1, 2, 4, 8 | 1, 16 | 2, 32 | 4}};
-}
+LinearLayout swizzled() { return {{8, 8}, {}, {}, {}, {1, 2, 4, 8 | 1, 16 | 2, 32 | 4}}; }
 
 } // namespace
 
@@ -123,8 +119,7 @@ TEST_CASE("permuting axes permutes the coordinates of every element") {
 }
 
 TEST_CASE("the text names the coordinates of each basis") {
-  CHECK(example().text() ==
-        "reg (0,1) (8,0) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0)");
+  CHECK(example().text() == "reg (0,1) (8,0) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0)");
   CHECK(swizzled().text() == "offset (0,1) (0,2) (0,4) (1,1) (2,2) (4,4)");
   CHECK(LinearLayout{{1}, {}, {0, 0, 0, 0, 0}, {}, {}}.text() ==
         "reg lane (0) (0) (0) (0) (0) warp");

@@ -67,7 +67,8 @@ TEST_CASE("what is right is left alone") {
 TEST_CASE("the number of operands, results and blocks is that of the operation") {
   check_named("%1 = add %n : i32", "wrong number of operands");
   check_named("%1 = add %n, %n, %n : i32", "wrong number of operands");
-  check_named("%1 = constant {value = 1} : i32\n condition %c", "a block has one terminator, at its end");
+  check_named("%1 = constant {value = 1} : i32\n condition %c",
+              "a block has one terminator, at its end");
   check_named("add %n, %n", "wrong number of results");
   check_named("%1, %2 = add %n, %n : i32, i32", "wrong number of results");
   check_named("%1 = barrier : i32", "wrong number of results");
@@ -145,8 +146,9 @@ TEST_CASE("what a block gives has the types of what is carried") {
   check_named("%1 = for_loop %n, %n : i32 {\n (%t: i64, %k: i32)\n yield %k\n}",
               "the counter is an i32");
   check_named("if_else %n {\n yield\n} {\n yield\n}", "the condition is a scalar i1");
-  check_named("%1 = while_loop %n : i32 {\n (%k: i32)\n condition %m\n} {\n (%k2: i32)\n yield %k2\n}",
-              "the condition is a scalar i1");
+  check_named(
+      "%1 = while_loop %n : i32 {\n (%k: i32)\n condition %m\n} {\n (%k2: i32)\n yield %k2\n}",
+      "the condition is a scalar i1");
 }
 
 TEST_CASE("tiles are not too large and their extents are powers of two") {
@@ -186,7 +188,8 @@ TEST_CASE("operands and results agree") {
       {"%1 = cmp %n, %x {pred = \"lt\"} : i1", "compares values of one type to i1"},
       {"%1 = cmp %n, %n {pred = \"lt\"} : i32", "compares values of one type to i1"},
       {"%1 = cmp %i, %i {pred = \"lt\"} : i1", "operands and result have one shape and layout"},
-      {"%1 = cmp %n, %n {pred = \"before\"} : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
+      {"%1 = cmp %n, %n {pred = \"before\"} : i1",
+       "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
       {"%1 = cmp %n, %n : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
       {"%1 = select %n, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
       {"%1 = select %m, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
@@ -209,15 +212,18 @@ TEST_CASE("operands and results agree") {
       {"store %ps, %h, %n", "a mask is i1, a scalar or of the shape of the pointers"},
       {"%1 = dot %b, %a, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
       {"%1 = dot %a, %h, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
-      {"%1 = cast %b : f32[8,4]\n %2 = dot %a, %1, %s : f32[16,4]", "both factors have one element type"},
+      {"%1 = cast %b : f32[8,4]\n %2 = dot %a, %1, %s : f32[16,4]",
+       "both factors have one element type"},
       {"%1 = dot %a, %b, %s : f16[16,4]", "the sum has the type of the result"},
-      {"%1 = reduce %s {axis = 0, op = \"add\"} : f32[16]", "the result is the tile without {axis}"},
+      {"%1 = reduce %s {axis = 0, op = \"add\"} : f32[16]",
+       "the result is the tile without {axis}"},
       {"%1 = reduce %s {axis = 2, op = \"add\"} : f32[4]", "the result is the tile without {axis}"},
       {"%1 = reduce %s {axis = 0, op = \"add\"} : f16[4]", "elements stay what they are"},
       {"%1 = reduce %s {axis = 0, op = \"times\"} : f32[4]", "{op} is one of add, min, max"},
       {"%1 = ring_slot %n {ahead = 0} : i32", "a ring has slots"},
       {"shared_store %b, %sh, %n", "the tile fits the slots of the buffer"},
-      {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n", "the tile fits the slots of the buffer"},
+      {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n",
+       "the tile fits the slots of the buffer"},
       {"shared_store %a, %a, %n", "shared memory is accessed through a buffer"},
       {"shared_store %a, %sh, %l", "a slot is an i32"},
       {"%1 = shared_load %sh, %n {origin = [0,0], perm = [1,0]} : f16[16,8]",
@@ -244,8 +250,8 @@ TEST_CASE("a layout has the shape of its tile and covers it") {
               "layout #0 [8] reg (1) lane (2) (3) (0) (0) (0) warp\n");
   const char *const buffer = "layout #0 [8] offset (1) (2) (4)\n";
   CHECK(errors_of("%1 = shared_alloc : shared<f16>[2,8] #0", buffer) == "");
-  check_named("%1 = splat %x : f32[8] #0", "registers and shared memory have layouts of their own kind",
-              buffer);
+  check_named("%1 = splat %x : f32[8] #0",
+              "registers and shared memory have layouts of their own kind", buffer);
   check_named("%1 = shared_alloc : shared<f16>[2,8] #0",
               "registers and shared memory have layouts of their own kind", good);
 }

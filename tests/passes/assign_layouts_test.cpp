@@ -1,7 +1,7 @@
 // Tests passes/assign_layouts.cpp.
 
-#include "passes/assign_layouts.h"
 #include "analysis/layouts.h"
+#include "passes/assign_layouts.h"
 #include "passes/remove_dead_code.h"
 #include "support/tile_ir.h"
 
@@ -17,7 +17,8 @@ namespace {
 std::string program(const std::string &operations, const std::string &parameters = "") {
   return R"(
     func @f(%A: ptr<f32>, %C: ptr<f32>, %H: ptr<f16>, %I: ptr<i32>, %n: i32, %c: i1,
-            %ld: i64 multiple_of 8)" + parameters + R"() warps 1 {
+            %ld: i64 multiple_of 8)" +
+         parameters + R"() warps 1 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %rows = view %A, %zero, %ld, %one : view<f32>[16,16]
@@ -26,7 +27,8 @@ std::string program(const std::string &operations, const std::string &parameters
       %out = view %C, %zero, %ld, %one : view<f32>[16,16]
       %outc = view %C, %zero, %one, %ld : view<f32>[16,16]
       %outrow = view %C, %zero, %one : view<f32>[16]
-      )" + operations + "\n return\n}";
+      )" +
+         operations + "\n return\n}";
 }
 
 void assign(Function &fn) {
@@ -78,15 +80,17 @@ const std::string by_columns = "reg (1,0) (2,0) (0,8) lane (4,0) (8,0) (0,1) (0,
 } // namespace
 
 TEST_CASE("a copy is done in the layout of memory, 16 bytes at a time") {
-  CHECK(after(assign_layouts, program("%a = load %rows : f32[16,16]\n store %out, %a")) ==
-        text("layout #0 [16,16] " + by_rows +
-             program("%a = load %rows {vector = 4} : f32[16,16] #0\n store %out, %a {vector = 4}")));
+  CHECK(
+      after(assign_layouts, program("%a = load %rows : f32[16,16]\n store %out, %a")) ==
+      text("layout #0 [16,16] " + by_rows +
+           program("%a = load %rows {vector = 4} : f32[16,16] #0\n store %out, %a {vector = 4}")));
 }
 
 TEST_CASE("element-wise operations take the layout of what they work on") {
-  Assigned a("%a = load %columns : f32[16,16]\n %b = exp %a : f32[16,16]\n"
-             "%d = add %b, %a : f32[16,16]\n %e = cast %d : f16[16,16]\n %f = cast %e : f32[16,16]\n"
-             "store %outc, %f");
+  Assigned a(
+      "%a = load %columns : f32[16,16]\n %b = exp %a : f32[16,16]\n"
+      "%d = add %b, %a : f32[16,16]\n %e = cast %d : f16[16,16]\n %f = cast %e : f32[16,16]\n"
+      "store %outc, %f");
   for (const char *name : {"a", "b", "d", "e", "f"})
     CHECK(a.layout(name) == by_columns);
   CHECK(a.conversions() == 0);
@@ -209,8 +213,9 @@ TEST_CASE("a reduction within the threads of a warp stays where its operand is")
 }
 
 TEST_CASE("a reduction across warps brings its axis into each warp first") {
-  Function fn = parsed(program("%a = load %rows : f32[16,16]\n"
-                               "%s = reduce %a {axis = 0, op = \"add\"} : f32[16]\n store %outrow, %s"));
+  Function fn =
+      parsed(program("%a = load %rows : f32[16,16]\n"
+                     "%s = reduce %a {axis = 0, op = \"add\"} : f32[16]\n store %outrow, %s"));
   fn.warps = 4;
   assign(fn);
   check_rules(fn);
@@ -283,7 +288,8 @@ TEST_CASE("a scatter is done where its pointers are") {
   CHECK(a.text().find("ptr<f32>[16,16] #") != std::string::npos);
 }
 
-TEST_CASE("the factors of a product are read as fragments, and the sum is stored as it lies if that is good") {
+TEST_CASE("the factors of a product are read as fragments, and the sum is stored as it lies if "
+          "that is good") {
   const std::string product = R"(
     %z = constant {value = 0} : i32
     %none = constant {number = 0.0} : f32
@@ -304,7 +310,8 @@ TEST_CASE("the factors of a product are read as fragments, and the sum is stored
   CHECK(*dot.result()->type.layout == accumulator_layout(dot));
   // As f16 they are 16, half a sector.
   Assigned f16(product + "%h = cast %d : f16[16,16]\n"
-               "%hv = view %H, %zero, %ld, %one : view<f16>[16,16]\n store %hv, %h", buffers);
+                         "%hv = view %H, %zero, %ld, %one : view<f16>[16,16]\n store %hv, %h",
+               buffers);
   CHECK(f16.conversions() == 1);
   CHECK(f16.text().find("{vector = 8}") != std::string::npos);
 }
@@ -316,7 +323,8 @@ TEST_CASE("a fragment of two products is in the layout of each") {
     %sum = splat %none : f32[16,16]
     %f = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
     %d = dot %f, %f, %sum {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
-    store %out, %d)", ", %sa: shared<f16>[1,16,16]");
+    store %out, %d)",
+             ", %sa: shared<f16>[1,16,16]");
   const Op &dot = *value_named(a.fn, "d")->op;
   CHECK(*dot.operand(0)->type.layout == operand_layout(dot, 0));
   CHECK(*dot.operand(1)->type.layout == operand_layout(dot, 1));
@@ -335,7 +343,8 @@ TEST_CASE("a copy in the background goes along memory, and its mask with it") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %m0 = splat %c : i1[16,16]
-    async_copy %columns, %sa, %z, %c, %m0 {vector = 4})", ", %sa: shared<f32>[1,16,16]");
+    async_copy %columns, %sa, %z, %c, %m0 {vector = 4})",
+             ", %sa: shared<f32>[1,16,16]");
   CHECK(a.layout("columns") == by_columns);
   CHECK(a.conversions() == 0);
 }
@@ -344,7 +353,8 @@ TEST_CASE("elements that are nowhere side by side are copied one by one") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %apart = view %A, %zero, %ld, %ld : view<f32>[16,16]
-    async_copy %apart, %sa, %z, %c {vector = 1})", ", %sa: shared<f32>[1,16,16]");
+    async_copy %apart, %sa, %z, %c {vector = 1})",
+             ", %sa: shared<f32>[1,16,16]");
   CHECK(value_named(a.fn, "apart")->type.layout);
 }
 

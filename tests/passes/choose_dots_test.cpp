@@ -23,13 +23,22 @@ std::string program(const Product &p, const std::string &strides_a = "%ld, %one"
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
   std::string ptr = "ptr<" + p.elem + ">", view = "view<" + p.elem + ">";
-  return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<f32>" + shape(p.m, p.n) +
-         ", %c: f32" + shape(p.m, p.n) + ", %ld: i64 multiple_of 8) {\n"
+  return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<f32>" + shape(p.m, p.n) + ", %c: f32" +
+         shape(p.m, p.n) +
+         ", %ld: i64 multiple_of 8) {\n"
          "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
-         "%va = view %A, %zero, " + strides_a + " : " + view + shape(p.m, p.k) + "\n"
-         "%vb = view %B, %zero, " + strides_b + " : " + view + shape(p.k, p.n) + "\n"
-         "%a = load %va : " + p.elem + shape(p.m, p.k) + "\n"
-         "%b = load %vb : " + p.elem + shape(p.k, p.n) + "\n"
+         "%va = view %A, %zero, " +
+         strides_a + " : " + view + shape(p.m, p.k) +
+         "\n"
+         "%vb = view %B, %zero, " +
+         strides_b + " : " + view + shape(p.k, p.n) +
+         "\n"
+         "%a = load %va : " +
+         p.elem + shape(p.m, p.k) +
+         "\n"
+         "%b = load %vb : " +
+         p.elem + shape(p.k, p.n) +
+         "\n"
          "%d = dot %a, %b, %c " +
          (p.precision.empty() ? "" : "{precision = \"" + p.precision + "\"}") + ": f32" +
          shape(p.m, p.n) + "\n store %C, %d\n return\n}";
@@ -133,9 +142,11 @@ TEST_CASE("a thread owns neighbours where they are neighbours in memory") {
 TEST_CASE("without a product, the warps are enough for the largest tile that is moved") {
   auto warps = [](int elements) {
     std::string tile = "[" + std::to_string(elements) + "]";
-    ir::Function fn = parsed("func @f(%p: ptr<f32>" + tile + ", %q: ptr<f32>[8]) {\n"
+    ir::Function fn = parsed("func @f(%p: ptr<f32>" + tile +
+                             ", %q: ptr<f32>[8]) {\n"
                              "%a = load %q : f32[8]\n store %q, %a\n"
-                             "%x = load %p : f32" + tile + "\n store %p, %x\n return\n}");
+                             "%x = load %p : f32" +
+                             tile + "\n store %p, %x\n return\n}");
     choose_dots(fn, *find_gpu("90"));
     return fn.warps;
   };
@@ -147,7 +158,8 @@ TEST_CASE("without a product, the warps are enough for the largest tile that is 
 }
 
 TEST_CASE("nothing but the number of warps is decided without a product") {
-  std::string program = "func @f(%p: ptr<f32>[8]) {\n %x = load %p : f32[8]\n store %p, %x\n return\n}";
+  std::string program =
+      "func @f(%p: ptr<f32>[8]) {\n %x = load %p : f32[8]\n store %p, %x\n return\n}";
   ir::Function fn = parsed(program);
   choose_dots(fn, *find_gpu("90"));
   fn.warps = 0;

@@ -64,6 +64,7 @@ TEST_CASE("nothing happens to a kernel without dots: it is left to ptxas") {
 }
 
 TEST_CASE("the residency is printed and read back") {
-  CHECK(text("func @f(%x: f32) warps 4 shared 1024 residency 2 {\n return\n}").find("residency 2") !=
-        std::string::npos);
+  CHECK(
+      text("func @f(%x: f32) warps 4 shared 1024 residency 2 {\n return\n}").find("residency 2") !=
+      std::string::npos);
 }

@@ -26,12 +26,16 @@ std::string program(const std::string &type, const std::string &start, const std
       %i = range {start = 0} : i32[8]
       %ps = splat %p : ptr<f32>[8]
       %pi = addptr %ps, %i : ptr<f32>[8]
-      %r = for_loop %n, )" + start + " : " + type + R"( {
-        (%t: i32, %v: )" + type + R"()
-        )" + body + R"(
+      %r = for_loop %n, )" +
+         start + " : " + type + R"( {
+        (%t: i32, %v: )" +
+         type + R"()
+        )" +
+         body + R"(
         yield %next
       }
-      )" + behind + R"(
+      )" +
+         behind + R"(
       return
     })";
 }
@@ -44,7 +48,8 @@ void unchanged(const std::string &text_before) {
 } // namespace
 
 TEST_CASE("an integer that grows becomes start plus counter times step") {
-  CHECK(after(closed, program("i32", "%c16", "store %out, %v\n %next = add %v, %step : i32")) == text(R"(
+  CHECK(after(closed, program("i32", "%c16", "store %out, %v\n %next = add %v, %step : i32")) ==
+        text(R"(
     func @f(%n: i32, %p: ptr<f32>, %out: ptr<i32>, %outp: ptr<i64>, %step: i32, %wide: i64) {
       %c16 = constant {value = 16} : i32
       for_loop %n {

@@ -11,19 +11,23 @@ using namespace tritonc::test;
 namespace {
 
 // A loop over %k: where it starts, the condition (%go, of %k0), the step (%k2, of %k1).
-std::string program(const std::string &start, const std::string &condition, const std::string &step) {
+std::string program(const std::string &start, const std::string &condition,
+                    const std::string &step) {
   return R"(
     func @f(%K: i32, %m: i32, %L: i64, %x: ptr<i32>) {
       %zero = constant {value = 0} : i32
       %c16 = constant {value = 16} : i32
-      %k, %sum = while_loop )" + start + R"(, %zero : i32, i32 {
+      %k, %sum = while_loop )" +
+         start + R"(, %zero : i32, i32 {
         (%k0: i32, %s0: i32)
-        )" + condition + R"(
+        )" +
+         condition + R"(
         condition %go
       } {
         (%k1: i32, %s1: i32)
         %s2 = add %s1, %k1 : i32
-        )" + step + R"(
+        )" +
+         step + R"(
         yield %k2, %s2
       }
       store %x, %sum
@@ -38,11 +42,14 @@ std::string counted(const std::string &start, const std::string &trips, const st
     func @f(%K: i32, %m: i32, %L: i64, %x: ptr<i32>) {
       %zero = constant {value = 0} : i32
       %c16 = constant {value = 16} : i32
-      )" + trips + R"(
-      %k, %sum = for_loop %0, )" + start + R"(, %zero : i32, i32 {
+      )" +
+         trips + R"(
+      %k, %sum = for_loop %0, )" +
+         start + R"(, %zero : i32, i32 {
         (%t: i32, %k1: i32, %s1: i32)
         %s2 = add %s1, %k1 : i32
-        )" + step + R"(
+        )" +
+         step + R"(
         yield %k2, %s2
       }
       store %x, %sum
@@ -53,7 +60,8 @@ std::string counted(const std::string &start, const std::string &trips, const st
 
 // ceil(%start / step), not less than 0.
 std::string trips(const std::string &start, const std::string &step) {
-  return start + "%8 = constant {value = " + step + "} : i64\n %9 = div %start, %8 : i64\n"
+  return start + "%8 = constant {value = " + step +
+         "} : i64\n %9 = div %start, %8 : i64\n"
          " %10 = constant {value = 0} : i64\n %11 = max %9, %10 : i64\n %0 = cast %11 : i32";
 }
 

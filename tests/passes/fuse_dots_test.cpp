@@ -17,7 +17,8 @@ std::string program(const std::string &operations) {
       %one = constant {number = 1.0} : f32
       %none = splat %zero : f32[16,16]
       %ones = splat %one : f32[16,16]
-      )" + operations + "\n return\n}";
+      )" +
+         operations + "\n return\n}";
 }
 
 void unchanged(const std::string &operations) {

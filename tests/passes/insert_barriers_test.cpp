@@ -10,7 +10,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// Buffers %s (one slot), %o (overlaps its second half), %apart, and %ring (three slots), all of f16[64].
+// Buffers %s (one slot), %o (overlaps its second half), %apart, and %ring (three slots), all of
+// f16[64].
 std::string program(const std::string &operations) {
   return R"(
     layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp (0)
@@ -25,11 +26,14 @@ std::string program(const std::string &operations) {
       %o = shared_alloc {address = 64} : shared<f16>[1,64] #1
       %apart = shared_alloc {address = 1024} : shared<f16>[1,64] #1
       %ring = shared_alloc {address = 2048} : shared<f16>[3,64] #1
-      )" + operations + "\n return\n}";
+      )" +
+         operations + "\n return\n}";
 }
 
-std::string load(const std::string &name, const std::string &buffer, const std::string &slot = "%z") {
-  return name + " = shared_load " + buffer + ", " + slot + " {origin = [0], perm = [0]} : f16[64] #0\n";
+std::string load(const std::string &name, const std::string &buffer,
+                 const std::string &slot = "%z") {
+  return name + " = shared_load " + buffer + ", " + slot +
+         " {origin = [0], perm = [0]} : f16[64] #0\n";
 }
 
 void becomes(const std::string &before, const std::string &with_barriers) {
@@ -79,7 +83,8 @@ TEST_CASE("no barrier where nothing conflicts") {
 TEST_CASE("buffers side by side do not touch") {
   // 64 f16 from 1024 on end where the next buffer would start.
   unchanged("%next = shared_alloc {address = 1152} : shared<f16>[1,64] #1\n"
-            "shared_store %x, %apart, %z\n" + load("%a", "%next"));
+            "shared_store %x, %apart, %z\n" +
+            load("%a", "%next"));
 }
 
 TEST_CASE("one barrier settles everything before it") {
@@ -90,10 +95,12 @@ TEST_CASE("one barrier settles everything before it") {
 TEST_CASE("slots that are numbers are told apart, any other slot is not") {
   unchanged("%i0 = ring_slot %z {ahead = 0, slots = 3} : i32\n"
             "%i1 = ring_slot %one {ahead = 1, slots = 3} : i32\n"
-            "shared_store %x, %ring, %i0\n" + load("%a", "%ring", "%i1"));
+            "shared_store %x, %ring, %i0\n" +
+            load("%a", "%ring", "%i1"));
   // (1 + 2) mod 3 is 0 again.
   needs_these_barriers("%i2 = ring_slot %one {ahead = 2, slots = 3} : i32\n"
-                       "shared_store %x, %ring, %z\n barrier\n" + load("%a", "%ring", "%i2"));
+                       "shared_store %x, %ring, %z\n barrier\n" +
+                       load("%a", "%ring", "%i2"));
   needs_these_barriers("shared_store %x, %ring, %n\n barrier\n" + load("%a", "%ring", "%one"));
 }
 
@@ -143,12 +150,13 @@ TEST_CASE("before a loop, slot numbers are those of its first iteration") {
 
 TEST_CASE("slots named by other values than a loop's counter are not told apart") {
   // %k changes from iteration to iteration, but not by one.
-  needs_these_barriers("%r = for_loop %n, %z : i32 {\n (%t: i32, %k: i32)\n"
-                       "%i0 = ring_slot %k {ahead = 0, slots = 3} : i32\n"
-                       "%i1 = ring_slot %k {ahead = 1, slots = 3} : i32\n barrier\n" +
-                       load("%a", "%ring", "%i0") +
-                       "barrier\n shared_store %x, %ring, %i1\n"
-                       "%two = add %k, %one : i32\n %four = add %two, %one : i32\n yield %four\n}\n");
+  needs_these_barriers(
+      "%r = for_loop %n, %z : i32 {\n (%t: i32, %k: i32)\n"
+      "%i0 = ring_slot %k {ahead = 0, slots = 3} : i32\n"
+      "%i1 = ring_slot %k {ahead = 1, slots = 3} : i32\n barrier\n" +
+      load("%a", "%ring", "%i0") +
+      "barrier\n shared_store %x, %ring, %i1\n"
+      "%two = add %k, %one : i32\n %four = add %two, %one : i32\n yield %four\n}\n");
 }
 
 TEST_CASE("after a loop nothing is known about its slots") {
@@ -160,12 +168,14 @@ TEST_CASE("after a loop nothing is known about its slots") {
 
 TEST_CASE("a loop may not run at all") {
   needs_these_barriers("shared_store %x, %s, %z\n for_loop %n {\n (%t: i32)\n barrier\n"
-                       "shared_store %x, %apart, %z\n yield\n}\n barrier\n" + load("%b", "%s"));
+                       "shared_store %x, %apart, %z\n yield\n}\n barrier\n" +
+                       load("%b", "%s"));
 }
 
 TEST_CASE("loops in loops: the outer iteration is met again inside") {
   needs_these_barriers("for_loop %n {\n (%t: i32)\n barrier\n shared_store %x, %s, %z\n"
-                       "for_loop %n {\n (%u: i32)\n barrier\n" + load("%a", "%s") + "yield\n}\n yield\n}\n");
+                       "for_loop %n {\n (%u: i32)\n barrier\n" +
+                       load("%a", "%s") + "yield\n}\n yield\n}\n");
 }
 
 TEST_CASE("while loops: the condition comes once more after the body") {
@@ -176,26 +186,31 @@ TEST_CASE("while loops: the condition comes once more after the body") {
 }
 
 TEST_CASE("what either way through a branch leaves is met after it") {
-  needs_these_barriers("if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n yield\n}\n barrier\n" +
-                       load("%a", "%s"));
-  needs_these_barriers("if_else %c {\n yield\n} {\n shared_store %x, %s, %z\n yield\n}\n barrier\n" +
-                       load("%a", "%s"));
+  needs_these_barriers(
+      "if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n yield\n}\n barrier\n" +
+      load("%a", "%s"));
+  needs_these_barriers(
+      "if_else %c {\n yield\n} {\n shared_store %x, %s, %z\n yield\n}\n barrier\n" +
+      load("%a", "%s"));
   // A barrier on one way does not settle the other.
   needs_these_barriers("shared_store %x, %s, %z\n if_else %c {\n barrier\n" + load("%a", "%s") +
                        "yield\n} {\n yield\n}\n barrier\n" + load("%b", "%s"));
 }
 
 TEST_CASE("the two ways through a branch do not meet each other") {
-  unchanged("if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n" + load("%a", "%s") + "yield\n}\n");
+  unchanged("if_else %c {\n shared_store %x, %s, %z\n yield\n} {\n" + load("%a", "%s") +
+            "yield\n}\n");
 }
 
 TEST_CASE("a copy in the background needs its wait, then a barrier") {
   needs_these_barriers("async_copy %v, %s, %z, %c {vector = 8}\n async_commit\n"
-                       "async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
+                       "async_wait {pending = 0}\n barrier\n" +
+                       load("%a", "%s"));
   // A barrier before the wait says nothing about the copies of other threads.
   needs_these_barriers("shared_store %x, %apart, %z\n"
                        "async_copy %v, %s, %z, %c {vector = 8}\n async_commit\n barrier\n" +
-                       load("%b", "%apart") + "async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
+                       load("%b", "%apart") + "async_wait {pending = 0}\n barrier\n" +
+                       load("%a", "%s"));
 }
 
 TEST_CASE("a copy in the background waits for those who use the slot") {
@@ -209,23 +224,27 @@ TEST_CASE("a wait settles the groups that it covers and no others") {
   // The second group is still under way, so only the first becomes this thread's write.
   needs_these_barriers("async_copy %v, %ring, %z, %c {vector = 8}\n async_commit\n"
                        "async_copy %v, %ring, %one, %c {vector = 8}\n async_commit\n"
-                       "async_wait {pending = 1}\n barrier\n" + load("%a", "%ring") +
-                       "async_wait {pending = 0}\n barrier\n" + load("%b", "%ring", "%one"));
+                       "async_wait {pending = 1}\n barrier\n" +
+                       load("%a", "%ring") + "async_wait {pending = 0}\n barrier\n" +
+                       load("%b", "%ring", "%one"));
   needs_these_barriers("async_copy %v, %ring, %z, %c {vector = 8}\n async_commit\n"
                        "async_copy %v, %ring, %one, %c {vector = 8}\n async_commit\n"
-                       "async_wait {pending = 0}\n barrier\n" + load("%a", "%ring") +
-                       load("%b", "%ring", "%one"));
+                       "async_wait {pending = 0}\n barrier\n" +
+                       load("%a", "%ring") + load("%b", "%ring", "%one"));
 }
 
 TEST_CASE("a ring that is filled in the background takes one barrier a trip") {
   auto ring = [](const std::string &slots, const std::string &last, const std::string &pending,
                  const std::string &prologue) {
     return "%r = shared_alloc {address = 4096} : shared<f16>[" + slots + ",64] #1\n" + prologue +
-           "for_loop %n {\n (%t: i32)\n async_wait {pending = " + pending + "}\n"
-           "%into = ring_slot %t {ahead = " + last + ", slots = " + slots + "} : i32\n barrier\n"
+           "for_loop %n {\n (%t: i32)\n async_wait {pending = " + pending +
+           "}\n"
+           "%into = ring_slot %t {ahead = " +
+           last + ", slots = " + slots +
+           "} : i32\n barrier\n"
            "async_copy %v, %r, %into, %c {vector = 8}\n async_commit\n"
-           "%now = ring_slot %t {ahead = 0, slots = " + slots + "} : i32\n" +
-           load("%a", "%r", "%now") + "yield\n}\n async_wait {pending = 0}\n";
+           "%now = ring_slot %t {ahead = 0, slots = " +
+           slots + "} : i32\n" + load("%a", "%r", "%now") + "yield\n}\n async_wait {pending = 0}\n";
   };
   auto start = [](const std::string &slot) {
     return "async_copy %v, %r, " + slot + ", %c {vector = 8}\n async_commit\n";

@@ -44,7 +44,8 @@ TEST_CASE("a conversion goes through a swizzled buffer, side by side as the read
       %y = convert_layout %x : f16[16,8] #1
       store %p, %y {vector = 1}
       return
-    })").find("offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (8,4)") != std::string::npos);
+    })")
+            .find("offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (8,4)") != std::string::npos);
 }
 
 TEST_CASE("bits travel as bytes") {

@@ -1,5 +1,5 @@
-// One name, four places: a pass is a file, a function, a line of pipeline.cpp and a test. This looks
-// at the source tree.
+// One name, four places: a pass is a file, a function, a line of pipeline.cpp and a test. This
+// looks at the source tree.
 
 #include "passes/pipeline.h"
 

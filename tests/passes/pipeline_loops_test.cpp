@@ -32,23 +32,27 @@ struct Loop {
 std::string program(const Loop &loop) {
   return R"(
     layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
-    func @f(%n: i32, %C: ptr<f16>, %start: f32, )" + loop.parameters + R"() {
+    func @f(%n: i32, %C: ptr<f16>, %start: f32, )" +
+         loop.parameters + R"() {
       %one = constant {value = 1} : i64
       %zero = constant {value = 0} : i64
       %z = constant {value = 0} : i32
       %r = for_loop %n, %start : f32 {
         (%t: i32, %sum: f32)
-        )" + loop.address + loop.load + R"(
+        )" +
+         loop.address + loop.load + R"(
         %s = shared_alloc : shared<f16>[1,16,16] #0
         shared_store %a, %s, %z
         %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
         %row = reduce %f {axis = 0, op = "max"} : f16[16]
         %top = reduce %row {axis = 0, op = "max"} : f16
         %next = cast %top : f32
-        )" + loop.rest + R"(
+        )" +
+         loop.rest + R"(
         yield %next
       }
-      )" + loop.behind + R"(
+      )" +
+         loop.behind + R"(
       %h = cast %r : f16
       store %C, %h
       return
@@ -62,10 +66,12 @@ void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
 }
 
 std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
-  return after([&](ir::Function &fn) {
-    pipeline_loops(fn, gpu);
-    remove_dead_code(fn);
-  }, program(loop));
+  return after(
+      [&](ir::Function &fn) {
+        pipeline_loops(fn, gpu);
+        remove_dead_code(fn);
+      },
+      program(loop));
 }
 
 bool contains(const std::string &text, const std::string &part) {
@@ -124,8 +130,8 @@ TEST_CASE("the number of slots is what fits half of shared memory, from two to f
     std::string result = pipelined({}, gpu_with(room));
     CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
     CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 2) + "}"));
-    CHECK(contains(result, "{ahead = " + std::to_string(slots - 1) + ", slots = " +
-                               std::to_string(slots) + "}"));
+    CHECK(contains(result, "{ahead = " + std::to_string(slots - 1) +
+                               ", slots = " + std::to_string(slots) + "}"));
     // The prologue starts one copy fewer than there are slots.
     size_t copies = 0;
     for (size_t at = result.find("async_copy"); at < result.find("for_loop");
@@ -144,7 +150,8 @@ TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
 
 TEST_CASE("a mask goes with the copy, a masked load that gives zero too") {
   Loop loop;
-  const std::string limit = "%lim = cmp %t, %n {pred = \"lt\"} : i1\n %m = splat %lim : i1[16,16]\n";
+  const std::string limit =
+      "%lim = cmp %t, %n {pred = \"lt\"} : i1\n %m = splat %lim : i1[16,16]\n";
   loop.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n" + limit +
               "%a = load %v, %m : f16[16,16]\n";
   CHECK(contains(pipelined(loop), "async_copy %v.1, %s, %6, %5, %m.1 {vector = 8}"));
@@ -178,8 +185,10 @@ TEST_CASE("nothing happens to what is not a load from a view alone") {
 }
 
 TEST_CASE("nothing happens if fewer than 4 bytes are side by side and aligned") {
-  unchanged({.load = "%v = view %A, %t64, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
-  unchanged({.load = "%v = view %A, %o, %ld, %ld : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  unchanged(
+      {.load = "%v = view %A, %t64, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
+  unchanged(
+      {.load = "%v = view %A, %o, %ld, %ld : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
   CHECK(contains(pipelined({.address = "%two = constant {value = 2} : i64\n %t64 = cast %t : i64\n"
                                        "%o = mul %t64, %two : i64\n"}),
                  "{vector = 2}"));
@@ -204,7 +213,8 @@ TEST_CASE("an element of 4 bytes is copied wherever it is") {
       }
       store %C, %r
       return
-    })", gpu_with(8));
+    })",
+                             gpu_with(8));
   CHECK(contains(result, "async_copy"));
   CHECK(contains(result, "{vector = 1}"));
 }
@@ -218,9 +228,10 @@ TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass
 }
 
 TEST_CASE("what is never stored to and has no alias may be read ahead of stores") {
-  CHECK(contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
-                            .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
-                 "async_copy"));
+  CHECK(
+      contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
+                          .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
+               "async_copy"));
 }
 
 TEST_CASE("a store before or behind the loop does not matter") {

@@ -14,52 +14,97 @@ namespace {
 
 // C = A B, as it is translated from the plain source. `step` is how many rows of B, columns of A a
 // trip takes; the tile is `m` x `n`.
-std::string product(const std::string &elem, int m, int n, int step, const std::string &precision = "") {
+std::string product(const std::string &elem, int m, int n, int step,
+                    const std::string &precision = "") {
   auto tile = [](const std::string &of, int rows, int columns) {
     return of + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
-  auto row = [](const std::string &of, int extent) { return of + "[" + std::to_string(extent) + "]"; };
+  auto row = [](const std::string &of, int extent) {
+    return of + "[" + std::to_string(extent) + "]";
+  };
   std::string ptr = "ptr<" + elem + ">";
   std::string mk = tile("", m, step), kn = tile("", step, n), mn = tile("", m, n);
   return "func @product(%A: " + ptr + " read_only, %B: " + ptr + " read_only, %C: " + ptr +
          ", %K: i32, %lda: i32 multiple_of 8, %ldb: i32 multiple_of 8, %ldc: i32 multiple_of 8) {\n"
          "%pm = program_id {axis = 0} : i32\n %pn = program_id {axis = 1} : i32\n"
-         "%cm = constant {value = " + std::to_string(m) + "} : i32\n"
-         "%cn = constant {value = " + std::to_string(n) + "} : i32\n"
-         "%ck = constant {value = " + std::to_string(step) + "} : i32\n"
+         "%cm = constant {value = " +
+         std::to_string(m) +
+         "} : i32\n"
+         "%cn = constant {value = " +
+         std::to_string(n) +
+         "} : i32\n"
+         "%ck = constant {value = " +
+         std::to_string(step) +
+         "} : i32\n"
          "%om = mul %pm, %cm : i32\n %on = mul %pn, %cn : i32\n"
-         "%im = range {start = 0} : " + row("i32", m) + "\n %in = range {start = 0} : " + row("i32", n) +
-         "\n %rk = range {start = 0} : " + row("i32", step) + "\n"
-         "%oms = splat %om : " + row("i32", m) + "\n %rm = add %oms, %im : " + row("i32", m) + "\n"
-         "%ons = splat %on : " + row("i32", n) + "\n %rn = add %ons, %in : " + row("i32", n) + "\n"
-         "%rmx = expand %rm {axis = 1} : " + tile("i32", m, 1) + "\n"
-         "%rkx = expand %rk {axis = 0} : " + tile("i32", 1, step) + "\n"
-         "%rky = expand %rk {axis = 1} : " + tile("i32", step, 1) + "\n"
-         "%rny = expand %rn {axis = 0} : " + tile("i32", 1, n) + "\n"
-         "%ldas = splat %lda : " + tile("i32", m, 1) + "\n %ldbs = splat %ldb : " + tile("i32", step, 1) +
-         "\n %ldcs = splat %ldc : " + tile("i32", m, 1) + "\n"
-         "%ra = mul %rmx, %ldas : " + tile("i32", m, 1) + "\n %rb = mul %rky, %ldbs : " +
-         tile("i32", step, 1) + "\n %rc = mul %rmx, %ldcs : " + tile("i32", m, 1) + "\n"
-         "%As = splat %A : " + ptr + mk + "\n %ab0 = broadcast %ra : i32" + mk +
-         "\n %ab1 = broadcast %rkx : i32" + mk + "\n %pa0 = addptr %As, %ab0 : " + ptr + mk +
-         "\n %pa1 = addptr %pa0, %ab1 : " + ptr + mk + "\n"
-         "%Bs = splat %B : " + ptr + kn + "\n %bb0 = broadcast %rb : i32" + kn +
-         "\n %bb1 = broadcast %rny : i32" + kn + "\n %pb0 = addptr %Bs, %bb0 : " + ptr + kn +
-         "\n %pb1 = addptr %pb0, %bb1 : " + ptr + kn + "\n"
-         "%none = constant {number = 0.0} : f32\n %sum0 = splat %none : f32" + mn + "\n"
-         "%k, %sum, %pa, %pb = while_loop %K, %sum0, %pa1, %pb1 : i32, f32" + mn + ", " + ptr + mk + ", " +
-         ptr + kn + " {\n (%k0: i32, %s0: f32" + mn + ", %q0: " + ptr + mk + ", %r0: " + ptr + kn + ")\n"
-         "%zero = constant {value = 0} : i32\n %go = cmp %k0, %zero {pred = \"gt\"} : i1\n condition %go\n"
-         "} {\n (%k1: i32, %s1: f32" + mn + ", %q1: " + ptr + mk + ", %r1: " + ptr + kn + ")\n"
-         "%a = load %q1 : " + elem + mk + "\n %b = load %r1 : " + elem + kn + "\n"
-         "%p = dot %a, %b, %sum0 " + precision + ": f32" + mn + "\n %s2 = add %s1, %p : f32" + mn + "\n"
-         "%cks = splat %ck : i32" + mk + "\n %q2 = addptr %q1, %cks : " + ptr + mk + "\n"
-         "%st = mul %ck, %ldb : i32\n %sts = splat %st : i32" + kn + "\n %r2 = addptr %r1, %sts : " + ptr +
-         kn + "\n %k2 = sub %k1, %ck : i32\n yield %k2, %s2, %q2, %r2\n}\n"
-         "%Cs = splat %C : " + ptr + mn + "\n %cb0 = broadcast %rc : i32" + mn +
-         "\n %cb1 = broadcast %rny : i32" + mn + "\n %pc0 = addptr %Cs, %cb0 : " + ptr + mn +
-         "\n %pc = addptr %pc0, %cb1 : " + ptr + mn + "\n"
-         "%out = cast %sum : " + elem + mn + "\n store %pc, %out\n return\n}";
+         "%im = range {start = 0} : " +
+         row("i32", m) + "\n %in = range {start = 0} : " + row("i32", n) +
+         "\n %rk = range {start = 0} : " + row("i32", step) +
+         "\n"
+         "%oms = splat %om : " +
+         row("i32", m) + "\n %rm = add %oms, %im : " + row("i32", m) +
+         "\n"
+         "%ons = splat %on : " +
+         row("i32", n) + "\n %rn = add %ons, %in : " + row("i32", n) +
+         "\n"
+         "%rmx = expand %rm {axis = 1} : " +
+         tile("i32", m, 1) +
+         "\n"
+         "%rkx = expand %rk {axis = 0} : " +
+         tile("i32", 1, step) +
+         "\n"
+         "%rky = expand %rk {axis = 1} : " +
+         tile("i32", step, 1) +
+         "\n"
+         "%rny = expand %rn {axis = 0} : " +
+         tile("i32", 1, n) +
+         "\n"
+         "%ldas = splat %lda : " +
+         tile("i32", m, 1) + "\n %ldbs = splat %ldb : " + tile("i32", step, 1) +
+         "\n %ldcs = splat %ldc : " + tile("i32", m, 1) +
+         "\n"
+         "%ra = mul %rmx, %ldas : " +
+         tile("i32", m, 1) + "\n %rb = mul %rky, %ldbs : " + tile("i32", step, 1) +
+         "\n %rc = mul %rmx, %ldcs : " + tile("i32", m, 1) +
+         "\n"
+         "%As = splat %A : " +
+         ptr + mk + "\n %ab0 = broadcast %ra : i32" + mk + "\n %ab1 = broadcast %rkx : i32" + mk +
+         "\n %pa0 = addptr %As, %ab0 : " + ptr + mk + "\n %pa1 = addptr %pa0, %ab1 : " + ptr + mk +
+         "\n"
+         "%Bs = splat %B : " +
+         ptr + kn + "\n %bb0 = broadcast %rb : i32" + kn + "\n %bb1 = broadcast %rny : i32" + kn +
+         "\n %pb0 = addptr %Bs, %bb0 : " + ptr + kn + "\n %pb1 = addptr %pb0, %bb1 : " + ptr + kn +
+         "\n"
+         "%none = constant {number = 0.0} : f32\n %sum0 = splat %none : f32" +
+         mn +
+         "\n"
+         "%k, %sum, %pa, %pb = while_loop %K, %sum0, %pa1, %pb1 : i32, f32" +
+         mn + ", " + ptr + mk + ", " + ptr + kn + " {\n (%k0: i32, %s0: f32" + mn +
+         ", %q0: " + ptr + mk + ", %r0: " + ptr + kn +
+         ")\n"
+         "%zero = constant {value = 0} : i32\n %go = cmp %k0, %zero {pred = \"gt\"} : i1\n "
+         "condition %go\n"
+         "} {\n (%k1: i32, %s1: f32" +
+         mn + ", %q1: " + ptr + mk + ", %r1: " + ptr + kn +
+         ")\n"
+         "%a = load %q1 : " +
+         elem + mk + "\n %b = load %r1 : " + elem + kn +
+         "\n"
+         "%p = dot %a, %b, %sum0 " +
+         precision + ": f32" + mn + "\n %s2 = add %s1, %p : f32" + mn +
+         "\n"
+         "%cks = splat %ck : i32" +
+         mk + "\n %q2 = addptr %q1, %cks : " + ptr + mk +
+         "\n"
+         "%st = mul %ck, %ldb : i32\n %sts = splat %st : i32" +
+         kn + "\n %r2 = addptr %r1, %sts : " + ptr + kn +
+         "\n %k2 = sub %k1, %ck : i32\n yield %k2, %s2, %q2, %r2\n}\n"
+         "%Cs = splat %C : " +
+         ptr + mn + "\n %cb0 = broadcast %rc : i32" + mn + "\n %cb1 = broadcast %rny : i32" + mn +
+         "\n %pc0 = addptr %Cs, %cb0 : " + ptr + mn + "\n %pc = addptr %pc0, %cb1 : " + ptr + mn +
+         "\n"
+         "%out = cast %sum : " +
+         elem + mn + "\n store %pc, %out\n return\n}";
 }
 
 std::string run(const std::string &program, const char *gpu, const PassObserver &observe = {}) {
@@ -86,10 +131,12 @@ TEST_CASE("the function is valid after every pass") {
     int m, n, step;
     std::string precision;
   } cases[] = {
-      {"f16", 128, 128, 32}, {"f16", 64, 32, 16},   {"f16", 32, 64, 8},
-      {"f16", 16, 16, 64},   {"bf16", 64, 64, 32},  {"f32", 64, 64, 16},
+      {"f16", 128, 128, 32}, {"f16", 64, 32, 16},
+      {"f16", 32, 64, 8},    {"f16", 16, 16, 64},
+      {"bf16", 64, 64, 32},  {"f32", 64, 64, 16},
       {"f32", 128, 64, 8},   {"f32", 64, 64, 16, "{precision = \"tf32\"} "},
-      {"f16", 8, 8, 4},      {"f16", 2, 4, 2},      {"f32", 1, 1, 1},
+      {"f16", 8, 8, 4},      {"f16", 2, 4, 2},
+      {"f32", 1, 1, 1},
   };
   for (const char *gpu : {"75", "80", "90a"})
     for (const auto &[elem, m, n, step, precision] : cases) {

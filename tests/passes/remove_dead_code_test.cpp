@@ -30,7 +30,8 @@ TEST_CASE("what nothing uses goes, with what only it used") {
       %l = load %p : i32
       store %p, %a
       return
-    })", R"(
+    })",
+          R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a = add %n, %n : i32
       store %p, %a
@@ -74,7 +75,8 @@ TEST_CASE("a loop carries only what matters") {
       }
       store %p, %b
       return
-    })", R"(
+    })",
+          R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a, %b = for_loop %n, %n, %n : i32, i32 {
         (%t: i32, %a0: i32, %b0: i32)
@@ -136,7 +138,8 @@ TEST_CASE("a while loop drops a value in both of its blocks") {
       }
       store %p, %k
       return
-    })", R"(
+    })",
+          R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %k = while_loop %n : i32 {
         (%k0: i32)
@@ -168,7 +171,8 @@ TEST_CASE("loops and branches without effect or use go as a whole") {
         yield %n
       }
       return
-    })", "func @f(%p: ptr<i32>, %n: i32, %c: i1) {\n return\n}");
+    })",
+          "func @f(%p: ptr<i32>, %n: i32, %c: i1) {\n return\n}");
 }
 
 TEST_CASE("a branch gives only what is used") {
@@ -183,7 +187,8 @@ TEST_CASE("a branch gives only what is used") {
       }
       store %p, %b
       return
-    })", R"(
+    })",
+          R"(
     func @f(%p: ptr<i32>, %n: i32, %c: i1) {
       %b = if_else %c : i32 {
         %b0 = mul %n, %n : i32
@@ -205,7 +210,8 @@ TEST_CASE("values that only keep each other alive go") {
         yield %b0, %a0
       }
       return
-    })", R"(
+    })",
+          R"(
     func @f(%p: ptr<i32>, %n: i32) {
       for_loop %n {
         (%t: i32)

@@ -1,7 +1,7 @@
 // Tests passes/slice_dots.cpp.
 
-#include "passes/slice_dots.h"
 #include "passes/remove_dead_code.h"
+#include "passes/slice_dots.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -13,14 +13,20 @@ namespace {
 
 std::string program(const std::string &k, const std::string &operations) {
   return R"(
-    func @f(%sa: shared<f16>[1,16,)" + k + "], %sb: shared<f16>[1," + k + R"(,8], %c: f32[16,8],
-            %C: ptr<f32>[16,8], %z: i32, %st: shared<f16>[1,)" + k + R"(,16]) {
-      )" + operations + "\n store %C, %d\n return\n}";
+    func @f(%sa: shared<f16>[1,16,)" +
+         k + "], %sb: shared<f16>[1," + k + R"(,8], %c: f32[16,8],
+            %C: ptr<f32>[16,8], %z: i32, %st: shared<f16>[1,)" +
+         k + R"(,16]) {
+      )" +
+         operations + "\n store %C, %d\n return\n}";
 }
 
-std::string loads(const std::string &k, const std::string &a = "%sa", const std::string &perm = "[0,1]") {
-  return "%a = shared_load " + a + ", %z {origin = [0,0], perm = " + perm + "} : f16[16," + k + "]\n"
-         "%b = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[" + k + ",8]\n";
+std::string loads(const std::string &k, const std::string &a = "%sa",
+                  const std::string &perm = "[0,1]") {
+  return "%a = shared_load " + a + ", %z {origin = [0,0], perm = " + perm + "} : f16[16," + k +
+         "]\n"
+         "%b = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[" +
+         k + ",8]\n";
 }
 
 void slice(ir::Function &fn) {

@@ -1,7 +1,7 @@
 // Tests passes/stage_operands.cpp.
 
-#include "passes/stage_operands.h"
 #include "passes/remove_dead_code.h"
+#include "passes/stage_operands.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -17,12 +17,15 @@ std::string program(const std::string &operations) {
             %ld: i64 multiple_of 8, %b: f16[16,8]) {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
-      )" + operations + "\n return\n}";
+      )" +
+         operations + "\n return\n}";
 }
 
 // The layout of a buffer of 16 x 16 whose rows (columns) are side by side.
-const std::string rows = "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)\n";
-const std::string columns = "layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (8,4) (0,8)\n";
+const std::string rows =
+    "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)\n";
+const std::string columns =
+    "layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (8,4) (0,8)\n";
 const std::string factor_b = "layout #1 [16,8] offset (0,1) (0,2) (0,4) (1,0) (2,0) (4,0) (8,0)\n";
 
 void stage(ir::Function &fn) {
@@ -87,7 +90,8 @@ TEST_CASE("two transpositions are none") {
   CHECK(result.find("shared_load %0, %2 {origin = [0,0], perm = [0,1]}") != std::string::npos);
 }
 
-TEST_CASE("a factor of several products is stored once, and outside of the loop if it is from there") {
+TEST_CASE(
+    "a factor of several products is stored once, and outside of the loop if it is from there") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]

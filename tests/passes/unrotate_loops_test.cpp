@@ -1,7 +1,7 @@
 // Tests passes/unrotate_loops.cpp.
 
-#include "passes/unrotate_loops.h"
 #include "passes/remove_dead_code.h"
+#include "passes/unrotate_loops.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -35,11 +35,13 @@ std::string program(const Rotated &parts) {
       %none = constant {number = 0.0} : f32
       %sum0 = splat %none : f32[8]
       %a0 = load %p0 : f32[8]
-      )" + parts.before + R"(
+      )" +
+         parts.before + R"(
       %sum, %a, %p, %k = while_loop %sum0, %a0, %p0, %K : f32[8], f32[8], ptr<f32>[8], i32 {
         (%s0: f32[8], %b0: f32[8], %r0: ptr<f32>[8], %k0: i32)
         %zero0 = constant {value = 0} : i32
-        )" + parts.go + R"(
+        )" +
+         parts.go + R"(
         condition %go
       } {
         (%s1: f32[8], %a2: f32[8], %p2: ptr<f32>[8], %k1: i32)
@@ -47,11 +49,13 @@ std::string program(const Rotated &parts) {
         %steps = splat %c8 : i32[8]
         %p1 = addptr %p2, %steps : ptr<f32>[8]
         %k2 = sub %k1, %c8 : i32
-        )" + parts.body + parts.fetch + R"(
+        )" +
+         parts.body + parts.fetch + R"(
         yield %next, %a1, %p1, %k2
       }
       store %q, %sum
-      )" + parts.behind + R"(
+      )" +
+         parts.behind + R"(
       return
     })";
 }
@@ -183,8 +187,9 @@ TEST_CASE("a store before the first fetch does not matter") {
 
 TEST_CASE("nothing happens if the first tile is from another place or masked") {
   std::string before = program({});
-  for (std::string first : {"%a0 = load %q : f32[8]", "%a0 = add %sum0, %sum0 : f32[8]",
-                            "%m0 = cmp %K, %c8 {pred = \"gt\"} : i1\n %a0 = load %p0, %m0 : f32[8]"}) {
+  for (std::string first :
+       {"%a0 = load %q : f32[8]", "%a0 = add %sum0, %sum0 : f32[8]",
+        "%m0 = cmp %K, %c8 {pred = \"gt\"} : i1\n %a0 = load %p0, %m0 : f32[8]"}) {
     std::string changed = before;
     changed.replace(changed.find("%a0 = load %p0 : f32[8]"), 23, first);
     CAPTURE(first);

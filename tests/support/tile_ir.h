@@ -14,8 +14,8 @@
 
 namespace tritonc::test {
 
-/// The function that `text` is. Text that does not parse, or breaks a rule of tile IR, fails the test
-/// with the reason.
+/// The function that `text` is. Text that does not parse, or breaks a rule of tile IR, fails the
+/// test with the reason.
 ir::Function parsed(std::string_view text);
 
 /// Fails the test if `fn` breaks a rule of tile IR.

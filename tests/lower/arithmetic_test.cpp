@@ -1,0 +1,151 @@
+// Tests lower/arithmetic.cpp.
+
+#include "lower/llvm_text.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::test;
+
+namespace {
+
+// The LLVM IR of an operation %r on scalars of each type.
+std::string scalar(const std::string &operation, const std::string &type) {
+  return lowered("func @f(%i: i32, %j: i32, %w: i64, %b: i8, %c: i1, %x: f32, %y: f32, %h: f16,"
+                 " %g: bf16, %d: f64, %e: f64, %p: ptr<f16>, %out: ptr<" +
+                 type + ">) warps 1 {\n%r = " + operation + " : " + type +
+                 "\n store %out, %r\n return\n}");
+}
+
+} // namespace
+
+TEST_CASE("each operation becomes the instruction of its type") {
+  struct {
+    std::string operation, type, instruction;
+  } cases[] = {
+      {"add %i, %j", "i32", "add nsw i32 %i, %j"},
+      {"add %x, %y", "f32", "fadd float %x, %y"},
+      {"sub %i, %j", "i32", "sub nsw i32 %i, %j"},
+      {"sub %d, %e", "f64", "fsub double %d, %e"},
+      {"mul %i, %j", "i32", "mul nsw i32 %i, %j"},
+      {"mul %h, %h", "f16", "fmul half %h, %h"},
+      {"div %i, %j", "i32", "sdiv i32 %i, %j"},
+      {"div %x, %y", "f32", "fdiv float %x, %y"},
+      {"udiv %i, %j", "i32", "udiv i32 %i, %j"},
+      {"rem %i, %j", "i32", "srem i32 %i, %j"},
+      {"rem %x, %y", "f32", "frem float %x, %y"},
+      {"urem %i, %j", "i32", "urem i32 %i, %j"},
+      {"min %i, %j", "i32", "@llvm.smin.i32"},
+      {"max %i, %j", "i32", "@llvm.smax.i32"},
+      {"umin %i, %j", "i32", "@llvm.umin.i32"},
+      {"umax %i, %j", "i32", "@llvm.umax.i32"},
+      {"min %x, %y", "f32", "@llvm.minnum.f32"},
+      {"max %x, %y", "f32", "@llvm.maxnum.f32"},
+      {"and %i, %j", "i32", "and i32 %i, %j"},
+      {"or %c, %c", "i1", "or i1"},
+      {"xor %i, %j", "i32", "xor i32 %i, %j"},
+      {"shl %i, %j", "i32", "shl i32 %i, %j"},
+      {"shr %i, %j", "i32", "ashr i32 %i, %j"},
+      {"ushr %i, %j", "i32", "lshr i32 %i, %j"},
+      {"neg %i", "i32", "sub nsw i32 0, %i"},
+      {"neg %x", "f32", "fneg float %x"},
+      {"abs %i", "i32", "@llvm.abs.i32(i32 %i, i1 false)"},
+      {"abs %x", "f32", "@llvm.fabs.f32"},
+      {"exp %x", "f32", "call afn float @llvm.exp2.f32"},
+      {"log %x", "f32", "call afn float @llvm.log2.f32"},
+      {"sqrt %d", "f64", "@llvm.sqrt.f64"},
+      {"select %c, %i, %j", "i32", "select i1 %"},
+      {"addptr %p, %i", "ptr<f16>", ""},
+      {"bitcast %x", "i32", "bitcast float %x to i32"},
+      {"bitcast %p", "i64", "ptrtoint ptr addrspace(1) %p to i64"},
+  };
+  for (const auto &[operation, type, instruction] : cases) {
+    CAPTURE(operation);
+    if (type.rfind("ptr", 0) == 0)
+      continue; // pointers are not stored; below
+    CHECK(contains(scalar(operation, type), instruction));
+  }
+}
+
+TEST_CASE("a pointer moves by elements, 64 bits wide") {
+  std::string text = lowered("func @f(%p: ptr<f16>, %i: i32, %x: f16) warps 1 {\n"
+                             "%q = addptr %p, %i : ptr<f16>\n store %q, %x\n return\n}");
+  CHECK(contains(text, "sext i32 %i to i64"));
+  CHECK(contains(text, "getelementptr half, ptr addrspace(1) %p, i64"));
+}
+
+TEST_CASE("comparisons are ordered on floats, signed or not on integers") {
+  struct {
+    std::string operation, instruction;
+  } cases[] = {
+      {"cmp %i, %j {pred = \"eq\"}", "icmp eq i32 %i, %j"},
+      {"cmp %i, %j {pred = \"ne\"}", "icmp ne i32 %i, %j"},
+      {"cmp %i, %j {pred = \"lt\"}", "icmp slt i32 %i, %j"},
+      {"cmp %i, %j {pred = \"le\"}", "icmp sle i32 %i, %j"},
+      {"cmp %i, %j {pred = \"gt\"}", "icmp sgt i32 %i, %j"},
+      {"cmp %i, %j {pred = \"ge\"}", "icmp sge i32 %i, %j"},
+      {"cmp %i, %j {pred = \"ult\"}", "icmp ult i32 %i, %j"},
+      {"cmp %i, %j {pred = \"uge\"}", "icmp uge i32 %i, %j"},
+      {"cmp %x, %y {pred = \"eq\"}", "fcmp oeq float %x, %y"},
+      {"cmp %x, %y {pred = \"ne\"}", "fcmp une float %x, %y"}, // a NaN differs from itself
+      {"cmp %x, %y {pred = \"lt\"}", "fcmp olt float %x, %y"},
+  };
+  for (const auto &[operation, instruction] : cases) {
+    CAPTURE(operation);
+    CHECK(contains(scalar(operation, "i1"), instruction));
+  }
+}
+
+TEST_CASE("conversions keep values, signs as said") {
+  struct {
+    std::string operation, type, instruction;
+  } cases[] = {
+      {"cast %i", "i64", "sext i32 %i to i64"},
+      {"cast %i {unsigned = 1}", "i64", "zext i32 %i to i64"},
+      {"cast %w", "i32", "trunc i64 %w to i32"},
+      {"cast %c", "i32", "zext i1"},
+      {"cast %i", "f32", "sitofp i32 %i to float"},
+      {"cast %i {unsigned = 1}", "f32", "uitofp i32 %i to float"},
+      {"cast %c", "f32", "uitofp i1"},
+      {"cast %x", "i32", "fptosi float %x to i32"},
+      {"cast %x {unsigned = 1}", "i8", "fptoui float %x to i8"},
+      {"cast %x", "f16", "fptrunc float %x to half"},
+      {"cast %h", "f32", "fpext half %h to float"},
+      {"cast %g", "f64", "fpext bfloat %g to double"},
+      {"cast %i", "i1", "icmp ne i32 %i, 0"}, // not the lowest bit
+      {"cast %x", "i1", "fcmp une float %x, 0"},
+  };
+  for (const auto &[operation, type, instruction] : cases) {
+    CAPTURE(operation);
+    CHECK(contains(scalar(operation, type), instruction));
+  }
+  // f16 and bf16 have one size but not one range: through f32.
+  std::string text = scalar("cast %h", "bf16");
+  CHECK(contains(text, "fpext half %h to float"));
+  CHECK(contains(text, "to bfloat"));
+}
+
+TEST_CASE("constants are folded into their uses, exactly") {
+  CHECK(contains(scalar("constant {value = -1}", "i64"), "store i64 -1"));
+  CHECK(contains(scalar("constant {value = 255}", "i8"), "store i8 -1"));
+  CHECK(contains(scalar("constant {number = 0.5}", "f32"), "store float 5.000000e-01"));
+  CHECK(contains(scalar("constant {number = -0.0}", "f16"), "store half 0xH8000"));
+  CHECK(contains(scalar("constant {number = inf}", "f32"), "store float 0x7FF0000000000000"));
+}
+
+TEST_CASE("a tile is computed register by register, a scalar condition once") {
+  std::string text = lowered(R"(
+    layout #0 [128] reg (32) (64) lane (1) (2) (4) (8) (16) warp
+    func @f(%p: ptr<f32>, %x: f32, %c: i1) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %v = view %p, %zero, %one : view<f32>[128]
+      %a = load %v {vector = 1} : f32[128] #0
+      %xs = splat %x : f32[128] #0
+      %b = mul %a, %xs : f32[128] #0
+      %d = select %c, %b, %a : f32[128] #0
+      store %v, %d {vector = 1}
+      return
+    })");
+  CHECK(count(text, "fmul float") == 4);
+  CHECK(count(text, "select i1") == 4);
+}

@@ -1,0 +1,123 @@
+// Tests lower/dot.cpp.
+
+#include "lower/llvm_text.h"
+#include "support/tile_ir.h"
+
+#include "analysis/layouts.h"
+#include "ir/builder.h"
+#include "ir/printer.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// An m x n x k product whose factors and sum come from memory, all in the layouts that the dot
+// wants.
+std::string program(const std::string &elem, int m, int n, int k, const std::string &attributes) {
+  auto shape = [](int rows, int columns) {
+    return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  };
+  ir::Function fn =
+      parsed("func @f(%A: ptr<" + elem +
+             ">, %C: ptr<f32>, %ld: i64) {\n"
+             "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+             "%va = view %A, %zero, %ld, %one : view<" +
+             elem + ">" + shape(m, k) +
+             "\n"
+             "%vb = view %A, %zero, %ld, %one : view<" +
+             elem + ">" + shape(k, n) +
+             "\n"
+             "%vc = view %C, %zero, %ld, %one : view<f32>" +
+             shape(m, n) +
+             "\n"
+             "%a = load %va {vector = 1} : " +
+             elem + shape(m, k) +
+             "\n"
+             "%b = load %vb {vector = 1} : " +
+             elem + shape(k, n) +
+             "\n"
+             "%c = load %vc {vector = 1} : f32" +
+             shape(m, n) +
+             "\n"
+             "%d = dot %a, %b, %c {" +
+             attributes + "} : f32" + shape(m, n) +
+             "\n"
+             "store %vc, %d {vector = 1}\n return\n}");
+  const ir::Op &dot = *value_named(fn, "d")->op;
+  fn.warps = accumulator_layout(dot).warps();
+  for (const char *name : {"c", "d"})
+    value_named(fn, name)->type = value_named(fn, name)->type.with_layout(accumulator_layout(dot));
+  ir::LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
+  value_named(fn, "a")->type = value_named(fn, "a")->type.with_layout(a);
+  value_named(fn, "b")->type = value_named(fn, "b")->type.with_layout(b);
+  return printed(fn);
+}
+
+} // namespace
+
+TEST_CASE("each instruction by element type, one per 16 x 8 of the sum") {
+  struct {
+    std::string elem, instruction;
+    int k;
+    std::string call;
+  } cases[] = {
+      {"f16", "m16n8k16", 16, "call <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32> "},
+      {"f16", "m16n8k8", 8, "call <4 x float> @tritonc.mma_m16n8k8_f16(<2 x i32> "},
+      {"bf16", "m16n8k16", 16, "call <4 x float> @tritonc.mma_m16n8k16_bf16(<4 x i32> "},
+      {"bf16", "m16n8k8", 8, "call <4 x float> @tritonc.mma_m16n8k8_bf16(<2 x i32> "},
+      {"f32", "m16n8k8", 8, "call <4 x float> @tritonc.mma_m16n8k8_tf32(<4 x i32> "},
+      {"f32", "m16n8k4", 4, "call <4 x float> @tritonc.mma_m16n8k4_tf32(<2 x i32> "},
+  };
+  for (const auto &[elem, instruction, k, call] : cases) {
+    CAPTURE(elem);
+    CAPTURE(instruction);
+    std::string one = "instruction = \"" + instruction + "\", warps = [1,1]";
+    CHECK(count(lowered(program(elem, 16, 8, k, one)), call) == 1);
+    CHECK(count(lowered(program(elem, 32, 32, k, one)), call) == 8);
+    std::string four = "instruction = \"" + instruction + "\", warps = [2,2]";
+    CHECK(count(lowered(program(elem, 32, 32, k, four)), call) == 2);
+  }
+}
+
+TEST_CASE("fragments are packed once for all instructions that use them") {
+  std::string text =
+      lowered(program("f16", 32, 32, 16, "instruction = \"m16n8k16\", warps = [1,1]"));
+  // Two rows of A of 4 words, four columns of B of 2 words.
+  CHECK(count(text, "bitcast <2 x half>") == 2 * 4 + 4 * 2);
+}
+
+TEST_CASE("f32 is rounded to tf32") {
+  std::string text = lowered(program("f32", 16, 8, 8, "instruction = \"m16n8k8\", warps = [1,1]"));
+  CHECK(count(text, "call i32 @tritonc.cvt_rna_tf32(float") == 4 + 2);
+}
+
+TEST_CASE("without tensor cores every thread multiplies and adds, in the type of the sum") {
+  std::string fma = "instruction = \"fma\", vector = [1,1], warps = [1,1]";
+  std::string f32 = lowered(program("f32", 16, 16, 4, fma));
+  CHECK(count(f32, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+  std::string f16 = lowered(program("f16", 16, 16, 4, fma));
+  CHECK(contains(f16, "fpext half"));
+  CHECK(count(f16, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+}
+
+TEST_CASE("integers are multiplied and added as integers") {
+  std::string text = compiled(R"(
+    func @f(%A: ptr<i8>, %C: ptr<i32>, %ld: i64) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %va = view %A, %zero, %ld, %one : view<i8>[16,16]
+      %vc = view %C, %zero, %ld, %one : view<i32>[16,16]
+      %a = load %va : i8[16,16]
+      %none = constant {value = 0} : i32
+      %c = splat %none : i32[16,16]
+      %d = dot %a, %a, %c : i32[16,16]
+      store %vc, %d
+      return
+    })");
+  CHECK(contains(text, "sext i8"));
+  CHECK(contains(text, "mul i32"));
+  CHECK_FALSE(contains(text, "mma"));
+}

@@ -1,0 +1,182 @@
+// Tests lower/lower.cpp: functions and control flow.
+
+#include "lower/llvm_text.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::test;
+
+TEST_CASE("a kernel has its parameters with what their author promised") {
+  std::string text = lowered(R"(
+    func @scale(%x: ptr<f32> read_only no_alias, %y: ptr<f16> aligned 4 write_only, %n: i32, %b: i1) warps 4 {
+      return
+    })");
+  CHECK(contains(text, "define ptx_kernel void @scale("));
+  CHECK(contains(text, "ptr addrspace(1) noalias readonly align 16 %x"));
+  CHECK(contains(text, "ptr addrspace(1) writeonly align 4 %y"));
+  CHECK(contains(text, "i32 %n, i8 %b")); // a bool is a byte for whoever passes it
+  CHECK(contains(text, "icmp ne i8 %b, 0"));
+  CHECK(contains(text, "\"nvvm.maxntid\"=\"128\""));
+  CHECK_FALSE(contains(text, "nvvm.minctasm"));
+}
+
+TEST_CASE("how many programs share a multiprocessor is passed on if it was decided") {
+  CHECK(
+      contains(lowered("func @f() warps 4 residency 2 {\n return\n}"), "\"nvvm.minctasm\"=\"2\""));
+}
+
+TEST_CASE("shared memory is one external array, if there is any") {
+  CHECK(contains(lowered("func @f() warps 1 shared 512 {\n return\n}"),
+                 "@tritonc_shared = external addrspace(3) global [0 x i8], align 1024"));
+  CHECK_FALSE(contains(lowered("func @f() warps 1 {\n return\n}"), "tritonc_shared"));
+}
+
+TEST_CASE("programs know where they are in the grid") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>) warps 1 {
+      %x = program_id {axis = 0} : i32
+      %y = program_id {axis = 1} : i32
+      %z = program_id {axis = 2} : i32
+      %n = num_programs {axis = 1} : i32
+      store %p, %x
+      store %p, %y
+      store %p, %z
+      store %p, %n
+      return
+    })");
+  for (const char *call : {"%x = call i32 @tritonc.ctaid_x", "%y = call i32 @tritonc.ctaid_y",
+                           "%z = call i32 @tritonc.ctaid_z", "%n = call i32 @tritonc.nctaid_y"})
+    CHECK(contains(text, call));
+}
+
+TEST_CASE("a for loop counts from 0 and carries its values") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %n: i32) warps 1 {
+      %s = for_loop %n, %n : i32 {
+        (%t: i32, %acc: i32)
+        %next = add %acc, %t : i32
+        yield %next
+      }
+      store %p, %s
+      return
+    })");
+  CHECK(contains(text, "phi i32 [ 0, %entry ]"));
+  CHECK(contains(text, "phi i32 [ %n, %entry ], [ %next, %for.body ]"));
+  CHECK(contains(text, "icmp slt i32 %t, %n"));
+  CHECK(contains(text, "!llvm.loop"));
+  CHECK(contains(text, "llvm.loop.unroll.disable"));
+}
+
+TEST_CASE("a while loop tests first") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %n: i32) warps 1 {
+      %k = while_loop %n : i32 {
+        (%k0: i32)
+        %zero = constant {value = 0} : i32
+        %go = cmp %k0, %zero {pred = "gt"} : i1
+        condition %go
+      } {
+        (%k1: i32)
+        %k2 = sub %k1, %n : i32
+        yield %k2
+      }
+      store %p, %k
+      return
+    })");
+  CHECK(contains(text, "br i1 %go, label %while.body, label %while.end"));
+  CHECK(contains(text, "%k2 = sub nsw i32 %k0, %n"));
+}
+
+TEST_CASE("a branch joins what its sides give") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %n: i32, %m: i32) warps 1 {
+      %c = cmp %n, %m {pred = "lt"} : i1
+      %r, %q = if_else %c : i32, i32 {
+        %a = mul %n, %m : i32
+        yield %a, %n
+      } {
+        yield %m, %m
+      }
+      store %p, %r
+      store %p, %q
+      return
+    })");
+  CHECK(contains(text, "br i1 %c, label %then, label %else"));
+  CHECK(contains(text, "phi i32 [ %a, %then ], [ %m, %else ]"));
+}
+
+TEST_CASE("loops and branches nest") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %n: i32) warps 2 {
+      %s = for_loop %n, %n : i32 {
+        (%t: i32, %acc: i32)
+        %c = cmp %t, %acc {pred = "eq"} : i1
+        %v = if_else %c : i32 {
+          %w = for_loop %t, %acc : i32 {
+            (%u: i32, %x: i32)
+            store %p, %x
+            %y = add %x, %u : i32
+            yield %y
+          }
+          yield %w
+        } {
+          yield %acc
+        }
+        yield %v
+      }
+      store %p, %s
+      return
+    })");
+  CHECK(count(text, "!llvm.loop") >= 2);
+}
+
+TEST_CASE("tiles are carried register by register") {
+  std::string text = lowered(R"(
+    layout #0 [64] reg (32) lane (1) (2) (4) (8) (16) warp
+    func @f(%p: ptr<f32>, %n: i32) warps 1 {
+      %none = constant {number = 0.0} : f32
+      %one = constant {number = 1.0} : f32
+      %start = splat %none : f32[64] #0
+      %ones = splat %one : f32[64] #0
+      %s = for_loop %n, %start : f32[64] #0 {
+        (%t: i32, %acc: f32[64] #0)
+        %next = add %acc, %ones : f32[64] #0
+        yield %next
+      }
+      %zero = constant {value = 0} : i64
+      %step = constant {value = 1} : i64
+      %v = view %p, %zero, %step : view<f32>[64]
+      store %v, %s {vector = 1}
+      return
+    })");
+  CHECK(count(text, "phi float") == 2);
+  CHECK(count(text, "fadd float") == 2);
+  CHECK(count(text, "store float") == 2);
+}
+
+TEST_CASE("the same function gives the same text") {
+  const char *program = R"(
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64 multiple_of 8) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %c16 = constant {value = 16} : i64
+      %none = constant {number = 0.0} : f32
+      %start = splat %none : f32[64,64]
+      %r = for_loop %n, %start : f32[64,64] {
+        (%t: i32, %s: f32[64,64])
+        %t64 = cast %t : i64
+        %k = mul %t64, %c16 : i64
+        %va = view %A, %k, %ld, %one : view<f16>[64,16]
+        %vb = view %B, %k, %one, %ld : view<f16>[16,64]
+        %a = load %va : f16[64,16]
+        %b = load %vb : f16[16,64]
+        %d = dot %a, %b, %s : f32[64,64]
+        yield %d
+      }
+      %vc = view %C, %zero, %ld, %one : view<f32>[64,64]
+      store %vc, %r
+      return
+    })";
+  for (const char *gpu : {"75", "80", "90a"})
+    CHECK(compiled(program, gpu) == compiled(program, gpu));
+}

@@ -1,0 +1,73 @@
+// Tests lower/shape.cpp: reordering and repeating elements takes no instruction.
+
+#include "lower/llvm_text.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::test;
+
+namespace {
+
+// 8 x 16: registers (0,1) (4,0), lanes along rows first.
+const std::string layouts = R"(
+    layout #0 [8,16] reg (0,1) (4,0) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp
+    layout #1 [16,8] reg (1,0) (0,4) lane (2,0) (4,0) (8,0) (0,1) (0,2) warp
+    layout #2 [8] reg (4) lane (0) (0) (0) (1) (2) warp
+    layout #3 [8,1] reg (4,0) lane (0,0) (0,0) (0,0) (1,0) (2,0) warp
+    layout #4 [128] reg (1) (64) lane (2) (4) (8) (16) (32) warp
+    )";
+
+} // namespace
+
+TEST_CASE("transposed and reshaped tiles are the same registers") {
+  std::string text = lowered(layouts + R"(
+    func @f(%p: ptr<f32>, %q: ptr<f32>, %ld: i64) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %v = view %p, %zero, %ld, %one : view<f32>[8,16]
+      %a = load %v {vector = 2} : f32[8,16] #0
+      %t = trans %a {perm = [1,0]} : f32[16,8] #1
+      %w = view %q, %zero, %one, %ld : view<f32>[16,8]
+      store %w, %t {vector = 2}
+      %r = reshape %a : f32[128] #4
+      %u = view %q, %zero, %one : view<f32>[128]
+      store %u, %r {vector = 2}
+      return
+    })");
+  CHECK(count(text, "load <2 x float>") == 2);
+  CHECK(count(text, "store <2 x float>") == 4);
+  CHECK_FALSE(contains(text, "shfl"));
+  CHECK_FALSE(contains(text, "addrspace(3)"));
+}
+
+TEST_CASE("a range is the thread's part plus a constant per register") {
+  std::string text = lowered(layouts + R"(
+    func @f(%p: ptr<i32>) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %r = range {start = 7} : i32[128] #4
+      %u = view %p, %zero, %one : view<i32>[128]
+      store %u, %r {vector = 2}
+      return
+    })");
+  CHECK(contains(text, ", 7"));
+  for (const char *offset : {", 1\n", ", 64\n", ", 65\n"})
+    CHECK(contains(text, offset));
+}
+
+TEST_CASE("a row is expanded and repeated without being copied") {
+  std::string text = lowered(layouts + R"(
+    func @f(%p: ptr<f32>, %q: ptr<f32>, %ld: i64) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %v = view %p, %zero, %one : view<f32>[8]
+      %a = load %v {vector = 1} : f32[8] #2
+      %e = expand %a {axis = 1} : f32[8,1] #3
+      %b = broadcast %e : f32[8,16] #0
+      %w = view %q, %zero, %ld, %one : view<f32>[8,16]
+      store %w, %b {vector = 2}
+      return
+    })");
+  CHECK(count(text, "load float") == 2);
+  CHECK(count(text, "store <2 x float>") == 2);
+}

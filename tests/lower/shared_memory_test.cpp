@@ -1,0 +1,240 @@
+// Tests lower/shared_memory.cpp and the shared side of lower/addresses.cpp.
+
+#include "lower/llvm_text.h"
+#include "support/tile_ir.h"
+
+#include "analysis/layouts.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::string text_of(const ir::Shape &shape) {
+  std::string text = "[";
+  for (int64_t extent : shape)
+    text += (text.size() > 1 ? "," : "") + std::to_string(extent);
+  return text + "]";
+}
+
+// A factor of a product, read from a buffer of `rows` x `columns` with the axis `contiguous` side
+// by side, the axes exchanged if `transposed`.
+struct Factor {
+  std::string elem, instruction;
+  int operand;
+  ir::Shape buffer;
+  int contiguous;
+  bool transposed;
+  std::string more = "";
+};
+
+std::string program(const Factor &factor) {
+  ir::Shape tile = factor.buffer;
+  if (factor.transposed)
+    std::swap(tile[0], tile[1]);
+  // A product around it, for its fragments.
+  int64_t k = tile[1 - factor.operand], m = factor.operand == 0 ? tile[0] : 16;
+  int64_t n = factor.operand == 1 ? tile[1] : 8;
+  ir::Function dot =
+      parsed("func @d(%a: " + factor.elem + text_of({m, k}) + ", %b: " + factor.elem +
+             text_of({k, n}) + ", %c: f32" + text_of({m, n}) +
+             ") {\n"
+             "%d = dot %a, %b, %c {instruction = \"" +
+             factor.instruction + "\", vector = [1,1], warps = [1,1]} : f32" + text_of({m, n}) +
+             "\n return\n}");
+  ir::LinearLayout fragment = operand_layout(*value_named(dot, "d")->op, factor.operand);
+  ir::LinearLayout buffer =
+      swizzled_layout(factor.buffer, factor.contiguous, factor.elem == "f32" ? 4 : 2);
+  return "layout #0 " + text_of(fragment.shape) + " " + fragment.text() + "\n" + "layout #1 " +
+         text_of(buffer.shape) + " " + buffer.text() + "\n" + "func @f(%p: ptr<" + factor.elem +
+         ">, %slot: i32, %ld: i64) warps 1 shared 65536 {\n"
+         "%s = shared_alloc {address = 1024} : shared<" +
+         factor.elem + ">[3," + text_of(factor.buffer).substr(1) +
+         " #1\n"
+         "%f = shared_load %s, %slot {origin = [0,0], perm = " +
+         (factor.transposed ? "[1,0]" : "[0,1]") + "} : " + factor.elem + text_of(tile) +
+         " #0\n"
+         "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+         "%v = view %p, %zero, %ld, %one : view<" +
+         factor.elem + ">" + text_of(tile) +
+         "\n"
+         "store %v, %f {vector = 1}\n return\n}";
+}
+
+} // namespace
+
+TEST_CASE("fragments of 16-bit elements are fetched by ldmatrix, transposing where they lie the "
+          "other way") {
+  struct {
+    Factor factor;
+    std::string call;
+    int times;
+  } cases[] = {
+      // A, stored by rows (M x K) or by columns.
+      {{"f16", "m16n8k16", 0, {16, 16}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
+      {{"f16", "m16n8k16", 0, {16, 16}, 0, false}, "<4 x i32> @tritonc.ldmatrix_x4_trans(", 1},
+      {{"f16", "m16n8k16", 0, {16, 16}, 1, true}, "<4 x i32> @tritonc.ldmatrix_x4_trans(", 1},
+      {{"bf16", "m16n8k16", 0, {64, 16}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 4},
+      {{"f16", "m16n8k8", 0, {16, 8}, 1, false}, "<2 x i32> @tritonc.ldmatrix_x2(", 1},
+      {{"f16", "m16n8k8", 0, {8, 16}, 1, true}, "<2 x i32> @tritonc.ldmatrix_x2_trans(", 1},
+      // B (K x N), stored by rows or by columns.
+      {{"f16", "m16n8k16", 1, {16, 8}, 1, false}, "<2 x i32> @tritonc.ldmatrix_x2_trans(", 1},
+      {{"f16", "m16n8k16", 1, {16, 8}, 0, false}, "<2 x i32> @tritonc.ldmatrix_x2(", 1},
+      {{"f16", "m16n8k16", 1, {16, 64}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4_trans(", 4},
+      {{"f16", "m16n8k16", 1, {64, 16}, 1, true}, "<4 x i32> @tritonc.ldmatrix_x4(", 4},
+      {{"f16", "m16n8k8", 1, {8, 8}, 1, false}, "i32 @tritonc.ldmatrix_x1_trans(", 1},
+      // 32-bit words: rows of 16 bytes are fetched just as well, but not transposed.
+      {{"f32", "m16n8k8", 0, {16, 8}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
+      {{"f32", "m16n8k8", 1, {8, 8}, 0, false}, "<2 x i32> @tritonc.ldmatrix_x2(", 1},
+  };
+  for (const auto &[factor, call, times] : cases) {
+    CAPTURE(factor.elem);
+    CAPTURE(factor.instruction);
+    CAPTURE(factor.operand);
+    CAPTURE(text_of(factor.buffer));
+    CAPTURE(factor.transposed);
+    std::string text = lowered(program(factor));
+    CHECK(count(text, "call " + call) == times);
+    CHECK_FALSE(contains(text, "inttoptr"));
+  }
+}
+
+TEST_CASE("nothing is fetched by ldmatrix that does not lie as it must") {
+  // 32-bit words that would have to be transposed; fragments of threads without tensor cores.
+  for (const Factor &factor : {Factor{"f32", "m16n8k8", 0, {16, 8}, 0, false},
+                               Factor{"f32", "m16n8k8", 1, {8, 8}, 1, false},
+                               Factor{"f16", "fma", 0, {16, 4}, 1, false}}) {
+    std::string text = lowered(program(factor));
+    CHECK_FALSE(contains(text, "ldmatrix"));
+    CHECK(contains(text, "addrspace(3)"));
+  }
+}
+
+TEST_CASE("the slot is a multiple of its size away from the start") {
+  std::string text = lowered(program({"f16", "m16n8k16", 0, {16, 16}, 1, false}));
+  CHECK(contains(text, "mul i32 %slot, 512"));
+  CHECK(contains(text, "ptr addrspace(3) @tritonc_shared to i32"));
+  CHECK(contains(text, "1024"));
+}
+
+TEST_CASE("stores and loads are as wide as registers and buffer allow") {
+  auto program = [](const std::string &reg_lane, const std::string &buffer,
+                    const std::string &elem) {
+    return "layout #0 [16,16] " + reg_lane + " warp\n layout #1 [16,16] " + buffer +
+           "\n"
+           "func @f(%p: ptr<" +
+           elem +
+           ">, %z: i32, %ld: i64) warps 1 shared 4096 {\n"
+           "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+           "%v = view %p, %zero, %ld, %one : view<" +
+           elem +
+           ">[16,16]\n"
+           "%a = load %v {vector = 1} : " +
+           elem +
+           "[16,16] #0\n"
+           "%s = shared_alloc {address = 0} : shared<" +
+           elem +
+           ">[1,16,16] #1\n"
+           "shared_store %a, %s, %z\n"
+           "%b = shared_load %s, %z {origin = [0,0], perm = [0,1]} : " +
+           elem +
+           "[16,16] #0\n"
+           "store %v, %b {vector = 1}\n return\n}";
+  };
+  const std::string by_rows = "reg (0,1) (0,2) (0,4) lane (0,8) (1,0) (2,0) (4,0) (8,0)";
+  const std::string plain = "offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,0) (8,0)";
+  const std::string swizzled = "offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)";
+  for (std::string buffer : {plain, swizzled}) {
+    std::string f16 = lowered(program(by_rows, buffer, "f16"));
+    CHECK(count(f16, "store <8 x half>") == 1);
+    CHECK(count(f16, "load <8 x half>") == 1);
+    CHECK(contains(f16, "align 16"));
+    std::string f32 = lowered(program(by_rows, buffer, "f32"));
+    CHECK(count(f32, "store <4 x float>") == 2);
+    CHECK(count(f32, "load <4 x float>") == 2);
+  }
+  // Swizzled in the middle of a register vector: narrower.
+  const std::string broken = "offset (0,1) (0,2) (0,4) (0,8) (1,2) (2,0) (4,0) (8,0)";
+  std::string f16 = lowered(program(by_rows, broken, "f16"));
+  CHECK(count(f16, "store <2 x half>") == 4);
+  // Registers along the other axis.
+  const std::string by_columns = "reg (1,0) (2,0) (4,0) lane (8,0) (0,1) (0,2) (0,4) (0,8)";
+  CHECK(count(lowered(program(by_columns, plain, "f16")), "store <1 x half>") == 8);
+}
+
+TEST_CASE("where threads hold copies, one of them stores to shared memory") {
+  std::string text = lowered(R"(
+    layout #0 [16] reg lane (1) (2) (4) (8) (0) warp (0)
+    layout #1 [16] offset (1) (2) (4) (8)
+    func @f(%x: i32, %z: i32) warps 2 shared 1024 {
+      %xs = splat %x : i32[16] #0
+      %s = shared_alloc {address = 0} : shared<i32>[1,16] #1
+      shared_store %xs, %s, %z
+      return
+    })");
+  CHECK(contains(text, "and i32 %lane, 16"));
+  CHECK(contains(text, "and i32 %warp, 1"));
+}
+
+TEST_CASE("a slot of a ring is counted modulo its slots") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %t: i32) warps 1 {
+      %s = ring_slot %t {ahead = 2, slots = 3} : i32
+      store %p, %s
+      return
+    })");
+  CHECK(contains(text, "add nuw nsw i32 %t, 2"));
+  CHECK(contains(text, ", 3"));
+  CHECK(contains(text, "urem i32"));
+}
+
+TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are not wanted") {
+  auto program = [](const std::string &elem, int vector, const std::string &mask) {
+    std::string reg, lane = "lane";
+    int bit = 1;
+    for (; bit < vector; bit *= 2)
+      reg += " (" + std::to_string(bit) + ")";
+    for (int lanes = 0; lanes < 5; lanes++, bit *= 2)
+      lane += " (" + std::to_string(bit) + ")";
+    for (; bit < 256; bit *= 2)
+      reg += " (" + std::to_string(bit) + ")";
+    return "layout #0 [256] reg" + reg + " " + lane +
+           " warp\n"
+           "layout #1 [256] offset (1) (2) (4) (8) (16) (32) (64) (128)\n"
+           "func @f(%p: ptr<" +
+           elem +
+           ">, %z: i32, %c: i1, %n: i32) warps 1 shared 4096 {\n"
+           "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+           "%v = view %p, %zero, %one : view<" +
+           elem +
+           ">[256] #0\n"
+           "%r = range {start = 0} : i32[256] #0\n %ns = splat %n : i32[256] #0\n"
+           "%m = cmp %r, %ns {pred = \"lt\"} : i1[256] #0\n"
+           "%s = shared_alloc {address = 0} : shared<" +
+           elem +
+           ">[1,256] #1\n"
+           "async_copy %v, %s, %z, %c" +
+           mask + " {vector = " + std::to_string(vector) +
+           "}\n"
+           "async_commit\n async_wait {pending = 3}\n barrier\n return\n}";
+  };
+  struct {
+    std::string elem;
+    int vector, bytes;
+  } cases[] = {{"f16", 8, 16}, {"f16", 4, 8}, {"f16", 2, 4},
+               {"f32", 4, 16}, {"f32", 1, 4}, {"i8", 4, 4}};
+  for (const auto &[elem, vector, bytes] : cases) {
+    CAPTURE(elem);
+    CAPTURE(vector);
+    std::string text = lowered(program(elem, vector, ""));
+    CHECK(count(text, "call void @tritonc.cp_async_" + std::to_string(bytes) + "(") ==
+          256 / 32 / vector);
+    CHECK(contains(text, ", i32 " + std::to_string(bytes) + ", i32 0\n"));
+    CHECK(contains(text, "call void @tritonc.cp_async_commit()"));
+    CHECK(contains(text, "call void @tritonc.cp_async_wait(i32 3)"));
+    CHECK(contains(text, "call void @tritonc.barrier()"));
+  }
+  CHECK(contains(lowered(program("f16", 8, ", %m")), "and i1"));
+}
