@@ -1,0 +1,63 @@
+// Tests interpreter/contraction.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::test;
+
+namespace {
+
+// x as a 2 x 4 tile times x as a 4 x 2 tile, plus c.
+Ran product(const std::string &elem, const std::string &sum, const std::string &c,
+            const std::string &attributes = "") {
+  std::string constant = sum[0] == 'i' ? "value" : "number";
+  return Ran("%t = load %p : " + elem + "[8]\n %a = reshape %t : " + elem +
+                 "[2,4]\n %b = reshape %t : " + elem + "[4,2]\n %c0 = constant {" + constant +
+                 " = " + c + "} : " + sum + "\n %c = splat %c0 : " + sum +
+                 "[2,2]\n %d = dot %a, %b, %c " + attributes + ": " + sum +
+                 "[2,2]\n %z = splat %y : ptr<" + sum +
+                 ">[2,2]\n %j = range {start = 0} : i32[4]\n %k = reshape %j : i32[2,2]\n"
+                 "%r = addptr %z, %k : ptr<" +
+                 sum + ">[2,2]\n store %r, %d",
+             elem, sum);
+}
+
+std::vector<double> first_four(const Ran &ran) {
+  CHECK(ran.text() == "");
+  std::vector<double> y = ran.y();
+  y.resize(4);
+  return y;
+}
+
+} // namespace
+
+TEST_CASE("a product of tiles") {
+  CHECK(first_four(product("f16", "f32", "0.0")) == std::vector<double>{28, 34, 76, 98});
+  CHECK(first_four(product("f32", "f32", "1.0")) == std::vector<double>{29, 35, 77, 99});
+  CHECK(first_four(product("i8", "i32", "0")) == std::vector<double>{28, 34, 76, 98});
+  CHECK(first_four(product("f32", "f32", "0.0", "{precision = \"tf32\"} ")) ==
+        std::vector<double>{28, 34, 76, 98});
+}
+
+TEST_CASE("sums are rounded to the type of the result, after every step") {
+  CHECK(first_four(product("f16", "f16", "2048.0")) == std::vector<double>{2076, 2084, 2124, 2148});
+  CHECK(first_four(product("i8", "i8", "100")) == std::vector<double>{-128, -122, -80, -58});
+}
+
+TEST_CASE("reductions along either axis") {
+  auto reduced = [](const std::string &axis, const std::string &how) {
+    std::string extent = axis == "0" ? "4" : "2";
+    Ran ran("%t = load %p : f32[8]\n %a = reshape %t : f32[2,4]\n %r = reduce %a {axis = " + axis +
+            ", op = \"" + how + "\"} : f32[" + extent + "]\n %z = splat %y : ptr<f32>[" + extent +
+            "]\n %j = range {start = 0} : i32[" + extent + "]\n %s = addptr %z, %j : ptr<f32>[" +
+            extent + "]\n store %s, %r");
+    std::vector<double> y = ran.y();
+    y.resize(size_t(std::stoi(extent)));
+    return y;
+  };
+  CHECK(reduced("0", "add") == std::vector<double>{4, 6, 8, 10});
+  CHECK(reduced("0", "max") == std::vector<double>{4, 5, 6, 7});
+  CHECK(reduced("1", "add") == std::vector<double>{6, 22});
+  CHECK(reduced("1", "min") == std::vector<double>{0, 4});
+}

@@ -1,0 +1,87 @@
+// Blocks, loops and branches of the interpreter.
+//
+// Tested by tests/interpreter/control_test.cpp.
+
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::block(const Block &block) {
+  for (const Op *op : block.ops) {
+    if (ended_)
+      return;
+    if (result_.steps >= launch_.max_steps) {
+      ended_ = true;
+      found_at_ = -1; // whatever the last operation did
+      return find(Finding::Kind::too_many_steps, *op, -1,
+                  "stopped after " + std::to_string(launch_.max_steps) + " steps");
+    }
+    result_.steps++;
+    execute(*op);
+  }
+}
+
+std::vector<Tile> Machine::values_of(const std::vector<Value *> &values, size_t first) const {
+  std::vector<Tile> tiles;
+  for (size_t i = first; i < values.size(); i++)
+    tiles.push_back(tile(values[i]));
+  return tiles;
+}
+
+void Machine::assign(const std::vector<Value *> &to, size_t first, const std::vector<Tile> &tiles) {
+  for (size_t i = 0; i < tiles.size(); i++)
+    values_[to[first + i]] = tiles[i];
+}
+
+int64_t Machine::decision(const Op &op, const Value *condition) {
+  const Element &element = scalar(condition);
+  if (!element.poison)
+    return element.integer;
+  ended_ = true;
+  find(Finding::Kind::poison_condition, op, -1, "depends on a value that was never there");
+  return 0;
+}
+
+void Machine::for_loop(const Op &op) {
+  const Block &body = *op.blocks[0];
+  int64_t trips = decision(op, op.operand(0));
+  std::vector<Tile> carried = values_of(op.operands, 1);
+  for (int64_t t = 0; t < trips && !ended_; t++) {
+    values_[body.arguments[0]] = {Element::of_integer(t)};
+    assign(body.arguments, 1, carried);
+    block(body);
+    if (!ended_)
+      carried = values_of(body.terminator()->operands, 0);
+  }
+  assign(op.results, 0, carried);
+}
+
+void Machine::while_loop(const Op &op) {
+  const Block &test = *op.blocks[0], &body = *op.blocks[1];
+  std::vector<Tile> carried = values_of(op.operands, 0);
+  while (!ended_) {
+    assign(test.arguments, 0, carried);
+    block(test);
+    if (ended_ || !decision(*test.terminator(), test.terminator()->operand(0)))
+      break;
+    assign(body.arguments, 0, carried);
+    block(body);
+    if (!ended_)
+      carried = values_of(body.terminator()->operands, 0);
+  }
+  assign(op.results, 0, carried);
+}
+
+void Machine::if_else(const Op &op) {
+  int64_t condition = decision(op, op.operand(0));
+  if (ended_)
+    return;
+  const Block &side = *op.blocks[condition ? 0 : 1];
+  block(side);
+  if (!ended_)
+    assign(op.results, 0, values_of(side.terminator()->operands, 0));
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,91 @@
+// Views, loads and stores of the interpreter. Every access is checked against its buffer.
+//
+// Tested by tests/interpreter/global_memory_test.cpp.
+
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::view(const Op &op) {
+  const Shape &shape = op.result()->type.shape;
+  Element start = scalar(op.operand(0));
+  for (const Value *operand : op.operands)
+    start.poison |= scalar(operand).poison;
+  start.integer += scalar(op.operand(1)).integer;
+  std::vector<int64_t> strides;
+  for (size_t d = 2; d < op.operands.size(); d++)
+    strides.push_back(scalar(op.operand(d)).integer);
+  define(op, [&](size_t i) {
+    std::vector<int64_t> at = unflatten(shape, FlatIndex(i));
+    Element pointer = start;
+    for (size_t d = 0; d < at.size(); d++)
+      pointer.integer += at[d] * strides[d];
+    return pointer;
+  });
+}
+
+// Whether element i is accessed.
+bool Machine::is_on(const Op &op, const Value *mask, size_t i) {
+  if (!mask)
+    return true;
+  const Tile &elements = tile(mask);
+  const Element &element = elements[elements.size() == 1 ? 0 : i];
+  if (element.poison)
+    find(Finding::Kind::poison_address, op, int64_t(i), "its mask was never there");
+  return !element.poison && element.integer;
+}
+
+// What element i of the pointers of `op` points to; null, after a finding, if that is nothing.
+Element *Machine::accessed(const Op &op, size_t i, const char *verb) {
+  const Element &pointer = tile(op.operand(0))[i];
+  Element *element = pointer.poison ? nullptr : memory_.at(pointer);
+  if (element && memory_[pointer.buffer].elem == op.operand(0)->type.elem)
+    return element;
+  report(op, i, verb, pointer);
+  return nullptr;
+}
+
+void Machine::report(const Op &op, size_t i, std::string verb, const Element &pointer) {
+  if (pointer.poison)
+    return find(Finding::Kind::poison_address, op, int64_t(i),
+                verb + " where no pointer was ever there");
+  if (pointer.buffer < 0 || pointer.buffer >= memory_.size())
+    return find(Finding::Kind::out_of_bounds, op, int64_t(i),
+                verb + " through a pointer to nothing");
+  const Buffer &buffer = memory_[pointer.buffer];
+  std::string does = verb + " " + buffer.name + "[" + std::to_string(pointer.integer) + "]";
+  if (memory_.at(pointer))
+    return find(Finding::Kind::wrong_type, op, int64_t(i),
+                does + ", which is " + name_of(buffer.elem));
+  find(Finding::Kind::out_of_bounds, op, int64_t(i),
+       does + ", which has " + std::to_string(buffer.elements.size()) + " elements");
+}
+
+void Machine::load(const Op &op) {
+  const Value *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
+  define(op, [&](size_t i) {
+    if (!is_on(op, mask, i))
+      return other ? tile(other)[i] : Element::no_value();
+    const Element *element = accessed(op, i, "reads");
+    return element ? *element : Element::no_value();
+  });
+}
+
+void Machine::store(const Op &op) {
+  const Value *mask = op.operand_or_null(2);
+  const Tile &values = tile(op.operand(1));
+  for (size_t i = 0; i < values.size(); i++) {
+    if (!is_on(op, mask, i))
+      continue;
+    Element *element = accessed(op, i, "writes");
+    if (!element)
+      continue;
+    if (values[i].poison)
+      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+    *element = values[i];
+  }
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,82 @@
+// Tests interpreter/global_memory.cpp and memory.cpp. What is found is in findings_test.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using tritonc::ir::Elem;
+
+namespace {
+
+const std::string first_three = "%ns = splat %n : i32[8]\n"
+                                "%m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n";
+
+} // namespace
+
+TEST_CASE("what is masked off is not loaded, and gives the alternative") {
+  Ran ran(first_three + "%x1 = constant {number = 9.0} : f32\n %o = splat %x1 : f32[8]\n"
+                        "%a = load %p, %m, %o : f32[8]\n store %q, %a");
+  CHECK(ran.y() == std::vector<double>{0, 1, 2, 9, 9, 9, 9, 9});
+  // Without one it is poison, which may go where it is not stored.
+  Ran without(first_three +
+              "%a = load %p, %m : f32[8]\n %b = add %a, %a : f32[8]\n store %q, %b, %m");
+  CHECK(without.text() == "");
+  CHECK(without.y()[2] == 4);
+  CHECK(std::isnan(without.y()[3]));
+}
+
+TEST_CASE("a scalar mask is for the whole tile") {
+  Ran ran("%c = cmp %n, %zero {pred = \"eq\"} : i1\n %a = load %p : f32[8]\n store %q, %a, %c");
+  CHECK(ran.text() == "");
+  CHECK(std::isnan(ran.y()[0]));
+}
+
+TEST_CASE("masked-off pointers may point anywhere") {
+  Ran ran(first_three + "%k = constant {value = 5} : i32\n %ks = splat %k : i32[8]\n"
+                        "%far = addptr %p, %ks : ptr<f32>[8]\n %a = load %far, %m : f32[8]\n"
+                        "store %q, %a, %m");
+  CHECK(ran.text() == "");
+  CHECK(ran.y()[0] == 5);
+}
+
+TEST_CASE("a view is a base, an offset and a stride per axis") {
+  Ran ran("%k = constant {value = 1} : i64\n %l = constant {value = 2} : i64\n"
+          "%z = constant {value = 0} : i64\n %f = constant {value = 4} : i64\n"
+          "%v = view %x, %k, %z, %l : view<f32>[2,2]\n %a = load %v : f32[2,2]\n"
+          "%w = view %y, %z, %f, %k : view<f32>[2,2]\n store %w, %a");
+  CHECK(ran.text() == "");
+  std::vector<double> y = ran.y();
+  CHECK(y[0] == 1);
+  CHECK(y[1] == 3);
+  CHECK(std::isnan(y[2]));
+  CHECK(y[4] == 1);
+  CHECK(y[5] == 3);
+}
+
+TEST_CASE("scalars are loaded and stored too") {
+  Ran ran("%a = load %x : f32\n %r = addptr %y, %n : ptr<f32>\n store %r, %a");
+  CHECK(ran.y()[3] == 0);
+  CHECK(std::isnan(ran.y()[2]));
+}
+
+TEST_CASE("memory holds numbers as its type can, and differences are told") {
+  Memory a;
+  int x = a.add("x", Elem::f16, {2049, -1});
+  CHECK(a[x].elements[0].number == 2048);
+  CHECK(a.add("k", Elem::i8, {200}) == 1);
+  CHECK(a[1].elements[0].integer == -56);
+  Memory b = a;
+  CHECK(difference(a, b) == "");
+  b[x].elements[1].number = 3;
+  CHECK(difference(a, b) == "x[1] is 3, not -1");
+  b[x].elements[1] = Element::no_value();
+  CHECK(difference(a, b) == "x[1] is poison, not -1");
+  CHECK(a.at(Element::pointer(x, 1)) == &a[x].elements[1]);
+  CHECK(a.at(Element::pointer(x, 2)) == nullptr);
+  CHECK(a.at(Element::pointer(x, -1)) == nullptr);
+  CHECK(a.at(Element::pointer(7)) == nullptr);
+}

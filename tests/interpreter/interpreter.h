@@ -1,0 +1,73 @@
+// The tile interpreter: tile IR executed slowly and obviously, the oracle of all tests of meaning.
+//
+// It says what a function computes, before the passes, after them and between any two. Values are
+// whole tiles, programs run one after another, and nothing is known of threads: layouts, barriers
+// and addresses in shared memory do not change what a tile is. (So it does not find a missing
+// barrier or buffers that overlap.) What it does know is where a value may come from: elements that
+// nobody wrote are poison, a copy in the background lands only when it is waited for, and buffers
+// in global memory end where they end.
+//
+//     interpreter::Memory memory;
+//     int x = memory.add("x", ir::Elem::f32, {1, 2, 3});
+//     int y = memory.add_unwritten("y", ir::Elem::f32, 3); // three elements without a value
+//     interpreter::Launch launch;
+//     launch.grid = {1, 1, 1};
+//     launch.arguments = {Element::pointer(x), Element::pointer(y), Element::of_integer(3)};
+//     interpreter::Result result = interpreter::run(fn, launch, memory);
+//     for (const Finding &finding : result.findings)
+//       std::cerr << text_of(finding) << "\n";
+//     ... memory[y].elements
+//
+// Needs a function that keeps the rules of ir/verifier.h. Whatever that function does at run time,
+// `run` comes back: mistakes are findings, and an endless loop ends at `max_steps`.
+
+#pragma once
+
+#include "interpreter/memory.h"
+#include "ir/ir.h"
+
+#include <array>
+
+namespace tritonc::interpreter {
+
+struct Launch {
+  std::array<int, 3> grid = {1, 1, 1};
+  std::vector<Element> arguments;  // one per parameter
+  int64_t max_steps = 100'000'000; // operations executed, by all programs together
+  size_t max_findings = 16;        // further ones are not kept
+};
+
+struct Finding {
+  enum class Kind : uint8_t {
+    out_of_bounds,     // global memory is accessed outside of a buffer
+    wrong_type,        // a buffer is accessed as another element type than it has
+    poison_address,    // an access whose pointer, mask or slot is poison
+    poison_condition,  // a branch or a loop that depends on poison
+    poison_store,      // poison is stored to global memory
+    bad_slot,          // shared memory is accessed at a slot that the buffer does not have
+    copy_not_awaited,  // a program ends while copies in the background are under way
+    too_many_steps,    // max_steps
+    invalid_arguments, // there are more or fewer than parameters
+  };
+  Kind kind;
+  std::string operation;           // as the printer prints it
+  ir::Location location;           // of the operation in the source
+  std::array<int, 3> program = {}; // its ids
+  int64_t element = -1;            // of the tile that the operation accesses; -1: not about one
+  std::string text;                // what happened
+};
+
+/// "program (1, 0, 0), element 5 of `%a = load %p : f32[8]`: reads x[8], which has 8 elements"
+std::string text_of(const Finding &finding);
+
+struct Result {
+  std::vector<Finding> findings;
+  int64_t steps = 0;
+};
+
+/// Runs `fn` for every program of the grid, one after another, on `memory`. An operation that is at
+/// fault for many elements is one finding, about the first of them. A program that depends on a
+/// poison condition ends there; the others still run.
+Result run(const ir::Function &fn, const Launch &launch, Memory &memory);
+
+} // namespace tritonc::interpreter

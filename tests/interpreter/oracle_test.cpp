@@ -1,0 +1,146 @@
+// Whether every pass keeps the meaning of every kernel: the shipped ones, those of device/forms,
+// and in forms/ what a pass could get wrong and none of the others has.
+//
+// A kernel is interpreted as it was translated, and again after each pass for each GPU. Memory must
+// be the same bit for bit and nothing may be found. A function that prints like one that was
+// interpreted before is that function, and is not interpreted again: that spares the passes that
+// change nothing, and the GPUs that agree.
+//
+//     test_oracle                # a variant or so for each choice of types and layouts
+//     test_oracle --no-skip      # all variants with tiles up to 64: many minutes
+
+#include "interpreter/interpreter.h"
+#include "interpreter/subjects.h"
+
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "passes/pipeline.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+struct Outcome {
+  Memory memory;
+  std::string wrong; // findings, a line each
+};
+
+Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_counts) {
+  Outcome outcome{run.memory, ""};
+  Result result = interpreter::run(fn, run.launch, outcome.memory);
+  for (const Finding &finding : result.findings)
+    if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
+      outcome.wrong += text_of(finding) + "\n";
+  return outcome;
+}
+
+// One variant of one kernel, through all passes.
+struct Trial {
+  const Subject &subject;
+  const Variant &variant;
+  std::vector<Run> runs = {};
+  std::vector<Outcome> expected = {};
+  std::set<std::string> done = {}; // functions interpreted, as text
+  int interpreted = 0;
+
+  // "kernels/matmul.tc [TYPE=half ...] after `slice_dots` for sm_80, K=32: "
+  std::string place(const std::string &stage, const Run &run) const {
+    return subject.file + " [" + variant.text + "] " + stage + ", " + run.text + ": ";
+  }
+
+  std::optional<ir::Function> translated() const {
+    FrontEndResult result = translate_source(input_of(subject, variant));
+    INFO(subject.file, " [", variant.text, "]\n", result.diagnostics);
+    REQUIRE(result.errors == 0);
+    REQUIRE(result.kernels.size() == 1);
+    return std::move(result.kernels[0]);
+  }
+
+  void interpret_source(const ir::Function &fn) {
+    for (const Run &run : runs) {
+      expected.push_back(interpret(fn, run, !subject.fetches_past_the_end));
+      std::string wrong = expected.back().wrong + run.check(expected.back().memory);
+      CHECK_MESSAGE(wrong.empty(), place("as translated", run), wrong);
+    }
+    done.insert(ir::print(fn));
+  }
+
+  // Whether all is well with `fn`.
+  bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts) {
+    std::string text = ir::print(fn), broken = ir::verify(fn);
+    CHECK_MESSAGE(broken.empty(), subject.file, " [", variant.text, "] ", stage, ": ", broken);
+    if (!broken.empty())
+      return false;
+    if (!done.insert(text + (out_of_bounds_counts ? "strict" : "")).second)
+      return true;
+    for (size_t i = 0; i < runs.size(); i++) {
+      Outcome outcome = interpret(fn, runs[i], out_of_bounds_counts);
+      std::string wrong = outcome.wrong + difference(expected[i].memory, outcome.memory);
+      interpreted++;
+      CHECK_MESSAGE(wrong.empty(), place(stage, runs[i]), wrong, "\n", text);
+      if (!wrong.empty())
+        return false;
+    }
+    return true;
+  }
+
+  // The first pass that goes wrong is named; those after it would only repeat it.
+  void run_passes(const char *gpu) {
+    ir::Function fn = std::move(*translated());
+    bool good = true, strict = !subject.fetches_past_the_end;
+    run_pipeline(fn, *find_gpu(gpu), [&](std::string_view pass, ir::Function &now) {
+      // Here what was fetched too far has gone.
+      strict |= pass == "remove_dead_code";
+      good = good && holds("after `" + std::string(pass) + "` for sm_" + gpu, now, strict);
+    });
+  }
+
+  void run() {
+    std::mt19937 random(1);
+    runs = subject.runs(variant, random);
+    interpret_source(*translated());
+    for (const char *gpu : gpus)
+      run_passes(gpu);
+  }
+};
+
+void try_all(bool all_variants) {
+  for (const Subject &subject : subjects()) {
+    std::vector<Variant> variants = variants_of(subject, all_variants);
+    CAPTURE(subject.file);
+    REQUIRE_FALSE(variants.empty());
+    for (const Variant &variant : variants) {
+      Trial trial{subject, variant};
+      trial.run();
+      CHECK(trial.interpreted > 0);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
+
+TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { try_all(true); }
+
+TEST_CASE("no kernel is left out") {
+  std::set<std::string> listed, found;
+  for (const Subject &subject : subjects())
+    listed.insert(subject.file);
+  for (std::string folder : {"kernels", "tests/device/forms", "tests/interpreter/forms"})
+    for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/../" + folder))
+      if (entry.path().extension() == ".tc")
+        found.insert(folder + "/" + entry.path().filename().string());
+  CHECK(listed == found);
+}

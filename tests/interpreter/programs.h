@@ -1,0 +1,30 @@
+// Small programs for the tests of the interpreter: operations as text around 8 numbers.
+
+#pragma once
+
+#include "interpreter/interpreter.h"
+
+namespace tritonc::test {
+
+/// What a program did. It is
+///
+///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) { (prologue) `operations` return }
+///
+/// where x has 0, 1, ... 7 and y has 8 elements without a value. The prologue gives %i (0 to 7,
+/// i32[8]), %p and %q (pointers to the elements of x and y) and the i32 %zero; %n is 3.
+struct Ran {
+  interpreter::Memory memory;
+  interpreter::Result result;
+
+  explicit Ran(const std::string &operations, const std::string &from = "f32",
+               const std::string &to = "", interpreter::Launch launch = {});
+
+  /// y, with NaN where there is no value.
+  std::vector<double> y() const;
+  /// The kinds of the findings.
+  std::vector<interpreter::Finding::Kind> kinds() const;
+  /// All findings as text, a line each.
+  std::string text() const;
+};
+
+} // namespace tritonc::test

@@ -1,0 +1,115 @@
+// Shared memory and copies in the background.
+//
+// A buffer is an array of slots, each a tile in row-major order: layouts and addresses say where an
+// element is, which changes nothing here. It is fresh, all poison, each time its shared_alloc runs.
+//
+// An async_copy makes its place in the slot poison; the values land when an async_wait covers the
+// group that the copy was committed in, as late as the hardware may. When global memory is read in
+// the meantime is open too: a value that changes between start and landing becomes poison.
+//
+// Tested by tests/interpreter/shared_memory_test.cpp.
+
+#include "interpreter/machine.h"
+
+#include <algorithm>
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::shared_alloc(const Op &op) {
+  auto [found, is_new] = allocated_.emplace(&op, int(shared_.size()));
+  if (is_new)
+    shared_.emplace_back();
+  const Type &type = op.result()->type;
+  shared_[size_t(found->second)] = {Tile(size_t(type.elements()), Element::no_value()),
+                                    type.shape[0]};
+  define(op, Element::of_integer(found->second));
+}
+
+void Machine::ring_slot(const Op &op) {
+  Element slot = scalar(op.operand(0));
+  if (!slot.poison)
+    slot.integer = (slot.integer + op.integer("ahead")) % op.integer("slots");
+  define(op, slot);
+}
+
+// The first element of a slot; null, after a finding, if there is no such slot.
+Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
+  SharedBuffer &in = shared_[size_t(scalar(buffer).integer)];
+  const Element &index = scalar(slot);
+  if (index.poison) {
+    find(Finding::Kind::poison_address, op, -1, "its slot was never there");
+    return nullptr;
+  }
+  if (index.integer < 0 || index.integer >= in.slots) {
+    find(Finding::Kind::bad_slot, op, -1,
+         "slot " + std::to_string(index.integer) + " of " + std::to_string(in.slots));
+    return nullptr;
+  }
+  return &in.elements[in.elements.size() / size_t(in.slots) * size_t(index.integer)];
+}
+
+void Machine::shared_store(const Op &op) {
+  if (Element *to = slot(op, op.operand(1), op.operand(2)))
+    std::copy(tile(op.operand(0)).begin(), tile(op.operand(0)).end(), to);
+}
+
+void Machine::shared_load(const Op &op) {
+  const Shape &shape = op.result()->type.shape, &ring = op.operand(0)->type.shape;
+  Shape slot_shape(ring.begin() + 1, ring.end());
+  std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+  const Element *from = slot(op, op.operand(0), op.operand(1));
+  define(op, [&](size_t i) {
+    if (!from)
+      return Element::no_value();
+    std::vector<int64_t> at = unflatten(shape, FlatIndex(i)), place(at.size());
+    for (size_t d = 0; d < at.size(); d++)
+      place[size_t(perm[d])] = at[d] + origin[d];
+    return from[flatten(slot_shape, place)];
+  });
+}
+
+void Machine::async_copy(const Op &op) {
+  Element *to = slot(op, op.operand(1), op.operand(2));
+  const Element &wanted = scalar(op.operand(3));
+  if (wanted.poison)
+    find(Finding::Kind::poison_address, op, -1, "whether to copy was never there");
+  if (!to || wanted.poison)
+    return;
+  int into = int(scalar(op.operand(1)).integer);
+  size_t first = size_t(to - shared_[size_t(into)].elements.data());
+  const Tile &pointers = tile(op.operand(0));
+  Element zero; // of any type
+  for (size_t i = 0; i < pointers.size(); i++) {
+    Copy copy{into, first + i, zero, Element::no_value()};
+    if (wanted.integer && is_on(op, op.operand_or_null(4), i)) {
+      const Element *element = accessed(op, i, "copies");
+      copy.value = element ? *element : Element::no_value();
+      copy.from = element ? pointers[i] : Element::no_value();
+    }
+    to[i] = Element::no_value();
+    started_.push_back(copy);
+  }
+}
+
+void Machine::async_commit() {
+  groups_.push_back(std::move(started_));
+  started_.clear();
+}
+
+void Machine::land(const Copy &copy) {
+  Element &to = shared_[size_t(copy.into)].elements[copy.at];
+  bool changed = !copy.from.poison && !same(*memory_.at(copy.from), copy.value);
+  to = changed ? Element::no_value() : copy.value;
+}
+
+void Machine::async_wait(const Op &op) {
+  while (groups_.size() > size_t(op.integer("pending"))) {
+    for (const Copy &copy : groups_.front())
+      land(copy);
+    groups_.pop_front();
+  }
+}
+
+} // namespace tritonc::interpreter

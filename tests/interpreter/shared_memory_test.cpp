@@ -1,0 +1,124 @@
+// Tests interpreter/shared_memory.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tritonc::test;
+using Kind = tritonc::interpreter::Finding::Kind;
+
+namespace {
+
+const std::string ring = "%one = constant {value = 1} : i32\n %yes = constant {value = 1} : i1\n"
+                         "%no = constant {value = 0} : i1\n"
+                         "%s = shared_alloc : shared<f32>[2,8]\n %a = load %p : f32[8]\n";
+const std::string load = "%b = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n";
+const std::string store_b = "store %q, %b";
+const std::string view = "%z = constant {value = 0} : i64\n %u = constant {value = 1} : i64\n"
+                         "%v = view %x, %z, %u : view<f32>[8]\n";
+const std::string copy = "async_copy %v, %s, %zero, %yes {vector = 1}\n async_commit\n";
+
+const std::vector<double> zero_to_seven = {0, 1, 2, 3, 4, 5, 6, 7};
+
+bool all_poison(const Ran &ran) {
+  for (double value : ran.y())
+    if (!std::isnan(value))
+      return false;
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("what is stored is loaded; slots are apart; a barrier changes nothing") {
+  Ran ran(ring +
+          "%c = neg %a : f32[8]\n shared_store %a, %s, %zero\n shared_store %c, %s, %one\n"
+          "barrier\n" +
+          load + store_b);
+  CHECK(ran.y() == zero_to_seven);
+}
+
+TEST_CASE("a part of a slot, with its axes exchanged") {
+  Ran ran("%s = shared_alloc : shared<f32>[1,4,4]\n %j = range {start = 0} : i32[16]\n"
+          "%k = cast %j : f32[16]\n %r = reshape %k : f32[4,4]\n shared_store %r, %s, %zero\n"
+          // element (i, j) of the part is element (2 + j, i) of the slot
+          "%t = shared_load %s, %zero {origin = [0,2], perm = [1,0]} : f32[4,2]\n"
+          "%f = reshape %t : f32[8]\n store %q, %f");
+  CHECK(ran.text() == "");
+  CHECK(ran.y() == std::vector<double>{8, 12, 9, 13, 10, 14, 11, 15});
+}
+
+TEST_CASE("a buffer is fresh each time it is allocated") {
+  Ran unwritten(ring + load + store_b);
+  CHECK(unwritten.kinds() == std::vector{Kind::poison_store});
+  Ran ran("%w = shared_alloc : shared<f32>[1,8]\n %a = load %p : f32[8]\n"
+          "%r = for_loop %n, %a : f32[8] {\n(%t: i32, %c: f32[8])\n"
+          "%s = shared_alloc : shared<f32>[1,8]\n %first = cmp %t, %zero {pred = \"eq\"} : i1\n"
+          "if_else %first {\n shared_store %c, %s, %zero\n yield\n} {\n yield\n}\n" +
+          load + "yield %b\n}\n store %q, %r");
+  CHECK(ran.kinds() == std::vector{Kind::poison_store});
+}
+
+TEST_CASE("a ring goes round") {
+  Ran ran("%big = constant {value = 7} : i32\n %r = ring_slot %big {ahead = 2, slots = 4} : i32\n"
+          "%s = splat %r : i32[8]\n store %q, %s",
+          "i32");
+  CHECK(ran.y()[0] == 1);
+}
+
+TEST_CASE("a copy lands when it is waited for, and not before") {
+  Ran waited(ring + view + copy + "async_wait {pending = 0}\n" + load + store_b);
+  CHECK(waited.text() == "");
+  CHECK(waited.y() == zero_to_seven);
+  Ran early(ring + view + copy + load + "async_wait {pending = 0}\n" + store_b);
+  CHECK(early.kinds() == std::vector{Kind::poison_store});
+  CHECK(all_poison(early));
+  // What was in the slot before is gone as soon as the copy starts.
+  Ran over(ring + view + "shared_store %a, %s, %zero\n" + copy + load +
+           "async_wait {pending = 0}\n" + store_b);
+  CHECK(all_poison(over));
+}
+
+TEST_CASE("a wait covers the groups before the last {pending}") {
+  const std::string two =
+      ring + view + copy + "async_copy %v, %s, %one, %yes {vector = 1}\n async_commit\n";
+  Ran first(two + "async_wait {pending = 1}\n" + load + store_b + "\n async_wait {pending = 0}");
+  CHECK(first.text() == "");
+  CHECK(first.y() == zero_to_seven);
+  Ran second(two +
+             "async_wait {pending = 1}\n"
+             "%b = shared_load %s, %one {origin = [0], perm = [0]} : f32[8]\n" +
+             store_b + "\n async_wait {pending = 0}");
+  CHECK(all_poison(second));
+  // What no commit has closed is not covered.
+  Ran open(ring + view +
+           "async_copy %v, %s, %zero, %yes {vector = 1}\n async_wait {pending = 0}\n" + load +
+           store_b + "\n async_commit\n async_wait {pending = 0}");
+  CHECK(all_poison(open));
+}
+
+TEST_CASE("a copy that is not wanted, or masked off, gives zeros and reads nothing") {
+  Ran unwanted(ring + view +
+               "async_copy %v, %s, %zero, %no {vector = 1}\n async_commit\n"
+               "async_wait {pending = 0}\n" +
+               load + store_b);
+  CHECK(unwanted.y() == std::vector<double>(8, 0));
+  const std::string far = "%z = constant {value = 5} : i64\n %u = constant {value = 1} : i64\n"
+                          "%v = view %x, %z, %u : view<f32>[8]\n %ns = splat %n : i32[8]\n"
+                          "%m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n";
+  Ran masked(ring + far +
+             "async_copy %v, %s, %zero, %yes, %m {vector = 1}\n async_commit\n"
+             "async_wait {pending = 0}\n" +
+             load + store_b);
+  CHECK(masked.text() == "");
+  CHECK(masked.y() == std::vector<double>{5, 6, 7, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("what is overwritten while it is copied is neither the old nor the new") {
+  Ran ran(ring + view + copy +
+          "%c = add %a, %a : f32[8]\n store %p, %c\n async_wait {pending = 0}\n" + load + store_b);
+  CHECK(ran.kinds() == std::vector{Kind::poison_store});
+  CHECK(ran.y()[0] == 0); // the first element did not change
+  CHECK(std::isnan(ran.y()[1]));
+}

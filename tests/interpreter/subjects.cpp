@@ -1,0 +1,362 @@
+// The kernels that the oracle test runs. See subjects.h.
+
+#include "interpreter/subjects.h"
+
+#include "interpreter/numbers.h"
+
+#include <algorithm>
+
+namespace tritonc::test {
+
+using namespace interpreter;
+using ir::Elem;
+
+namespace {
+
+// Small integers: sums and products of them are exact in every type and in every order.
+double draw(std::mt19937 &random) { return double(int(random() % 9) - 4); }
+
+std::vector<double> draw(std::mt19937 &random, size_t count) {
+  std::vector<double> values(count);
+  for (double &value : values)
+    value = draw(random);
+  return values;
+}
+
+// A matrix in memory, rows `ld` elements apart, which ends with its last element.
+struct Matrix {
+  int buffer = -1;
+  int64_t rows = 0, columns = 0, ld = 0;
+
+  size_t at(int64_t row, int64_t column) const { return size_t(row * ld + column); }
+  size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
+};
+
+// One with values drawn, or without any.
+Matrix add_matrix(Memory &memory, const char *name, Elem elem, int64_t rows, int64_t columns,
+                  int64_t ld, std::mt19937 *random) {
+  Matrix matrix{memory.size(), rows, columns, ld};
+  memory.add_unwritten(name, elem, matrix.extent());
+  if (random)
+    for (int64_t row = 0; row < rows; row++)
+      for (int64_t column = 0; column < columns; column++)
+        memory[matrix.buffer].elements[matrix.at(row, column)] = Element::of_number(draw(*random));
+  return matrix;
+}
+
+double value_at(const Memory &memory, const Matrix &matrix, int64_t row, int64_t column) {
+  return memory[matrix.buffer].elements[matrix.at(row, column)].number;
+}
+
+// What is wrong with `matrix`, whose elements should be what `expected(row, column)` says, and
+// between whose rows nothing should have been written.
+template <typename Expected>
+std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected expected) {
+  const Buffer &buffer = memory[matrix.buffer];
+  for (size_t i = 0; i < buffer.elements.size(); i++) {
+    int64_t row = int64_t(i) / matrix.ld, column = int64_t(i) % matrix.ld;
+    Element wanted =
+        column < matrix.columns ? Element::of_number(expected(row, column)) : Element::no_value();
+    // Not `same`: a sum may be -0.
+    if (wanted.poison != buffer.elements[i].poison || wanted.number != buffer.elements[i].number)
+      return buffer.name + " at row " + std::to_string(row) + ", column " + std::to_string(column) +
+             " is not what the definition of the kernel gives";
+  }
+  return "";
+}
+
+constexpr int grid_x = 2, grid_y = 3;
+
+Element integer(int64_t value) { return Element::of_integer(value); }
+
+// A matrix product: parameters A, B, C, M, N, K, lda, ldb, ldc.
+struct ProductShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool transposed_a = false, transposed_b = false;
+  int64_t multiple = 8;    // the distances between rows are multiples of this
+  bool activation = false; // C is the larger one of the product and 0
+  int64_t left_out = 0;    // so many of K, at its end, do not count
+};
+
+int64_t distance_between_rows(int64_t columns, int64_t multiple) {
+  return (columns / multiple + 1) * multiple;
+}
+
+Run product(const Variant &variant, std::mt19937 &random, const ProductShape &shape) {
+  Run run;
+  run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
+             " K=" + std::to_string(shape.k);
+  auto matrix = [&](const char *name, int64_t rows, int64_t columns, bool transposed,
+                    std::mt19937 *values) {
+    if (transposed)
+      std::swap(rows, columns);
+    return add_matrix(run.memory, name, variant.type(), rows, columns,
+                      distance_between_rows(columns, shape.multiple), values);
+  };
+  Matrix a = matrix("A", shape.m, shape.k, shape.transposed_a, &random);
+  Matrix b = matrix("B", shape.k, shape.n, shape.transposed_b, &random);
+  Matrix c = matrix("C", shape.m, shape.n, false, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(a.buffer),
+                          Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          integer(shape.m),
+                          integer(shape.n),
+                          integer(shape.k),
+                          integer(a.ld),
+                          integer(b.ld),
+                          integer(c.ld)};
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      for (int64_t k = 0; k < shape.k - shape.left_out; k++) {
+        double x = shape.transposed_a ? value_at(memory, a, k, row) : value_at(memory, a, row, k);
+        double y =
+            shape.transposed_b ? value_at(memory, b, column, k) : value_at(memory, b, k, column);
+        sum += x * y;
+      }
+      return rounded(memory[c.buffer].elem, shape.activation ? std::max(sum, 0.0) : sum);
+    });
+  };
+  return run;
+}
+
+bool is_transposed(const Variant &variant, const char *macro) {
+  return variant[macro].find('^') != std::string::npos;
+}
+
+// Whole tiles, and so many steps along K.
+std::vector<Run> whole_products(const Variant &variant, std::mt19937 &random,
+                                const std::vector<int> &steps, ProductShape shape) {
+  std::vector<Run> runs;
+  shape.m = grid_x * variant.number("TM");
+  shape.n = grid_y * variant.number("TN");
+  for (int count : steps) {
+    shape.k = count * variant.number("TK");
+    runs.push_back(product(variant, random, shape));
+  }
+  return runs;
+}
+
+std::vector<Run> plain_products(const Variant &variant, std::mt19937 &random) {
+  return whole_products(
+      variant, random, {0, 1, 2, 5},
+      {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
+}
+
+// Kernels that fetch the first step unconditionally.
+std::vector<Run> prefetched_products(const Variant &variant, std::mt19937 &random) {
+  return whole_products(
+      variant, random, {1, 2, 5},
+      {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
+}
+
+// Kernels that leave out the last step, unless it is the only one.
+std::vector<Run> shortened_products(const Variant &variant, std::mt19937 &random) {
+  std::vector<Run> runs = whole_products(variant, random, {1}, {});
+  ProductShape shape;
+  shape.left_out = variant.number("TK");
+  for (Run &run : whole_products(variant, random, {2, 5}, shape))
+    runs.push_back(std::move(run));
+  return runs;
+}
+
+std::vector<Run> tf32_products(const Variant &variant, std::mt19937 &random) {
+  return whole_products(variant, random, {0, 1, 2, 5}, {0, 0, 0, false, true, 4, true});
+}
+
+// No size is a multiple of the tile.
+std::vector<Run> masked_products(const Variant &variant, std::mt19937 &random) {
+  std::vector<Run> runs;
+  bool aligned = !variant["PROMISE"].empty();
+  for (int steps : {0, 1, 2, 5})
+    runs.push_back(
+        product(variant, random,
+                {grid_x * variant.number("TM") - 5, grid_y * variant.number("TN") - 7,
+                 std::max(steps * variant.number("TK") - 3, 0), false, false, aligned ? 8 : 1}));
+  return runs;
+}
+
+std::vector<Run> vector_sums(const Variant &variant, std::mt19937 &random) {
+  std::vector<Run> runs;
+  int size = variant.number("SIZE");
+  for (int n : {0, 1, size, 3 * size - 11}) {
+    Run run;
+    run.text = "n=" + std::to_string(n);
+    int x = run.memory.add("x", variant.type(), draw(random, size_t(n)));
+    int y = run.memory.add("y", variant.type(), draw(random, size_t(n)));
+    int z = run.memory.add_unwritten("z", variant.type(), size_t(n));
+    run.launch.grid = {(n + size - 1) / size, 1, 1};
+    run.launch.arguments = {Element::pointer(x), Element::pointer(y), Element::pointer(z),
+                            integer(n)};
+    Matrix sums{z, 1, n, std::max(n, 1)};
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, sums, [&](int64_t, int64_t i) {
+        return memory[x].elements[size_t(i)].number + memory[y].elements[size_t(i)].number;
+      });
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// y[i] is the sum of the table from index[i] on, at most `limit` terms and up to a negative one.
+Run gather(std::mt19937 &random, int n, int count, int limit, int tile) {
+  Run run;
+  run.text = "N=" + std::to_string(n) + " count=" + std::to_string(count) +
+             " limit=" + std::to_string(limit);
+  constexpr int first_places = 40;
+  int terms = std::min(count, limit);
+  int table = run.memory.add("table", Elem::f32, draw(random, size_t(first_places + terms)));
+  std::vector<double> places;
+  for (int i = 0; i < n; i++)
+    places.push_back(double(random() % first_places));
+  int index = run.memory.add("index", Elem::i32, places);
+  int y = run.memory.add_unwritten("y", Elem::f32, size_t(n));
+  run.launch.grid = {(n + tile - 1) / tile, 1, 1};
+  run.launch.arguments = {Element::pointer(table), Element::pointer(index),
+                          Element::pointer(y),     integer(n),
+                          integer(count),          integer(limit)};
+  run.check = [=](const Memory &memory) {
+    return check_matrix(memory, {y, 1, n, std::max(n, 1)}, [&](int64_t, int64_t i) {
+      double sum = 0;
+      for (int j = 0; j < terms; j++) {
+        double term = memory[table].elements[size_t(places[size_t(i)]) + size_t(j)].number;
+        if (term < 0)
+          break;
+        sum += term;
+      }
+      return sum;
+    });
+  };
+  return run;
+}
+
+std::vector<Run> gathers(const Variant &variant, std::mt19937 &random) {
+  int tile = variant.number("TILE");
+  std::vector<Run> runs;
+  runs.push_back(gather(random, 2 * tile - 9, 0, 3, tile));
+  runs.push_back(gather(random, 2 * tile - 9, 5, 9, tile));
+  runs.push_back(gather(random, tile, 9, 2, tile));
+  return runs;
+}
+
+std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random) {
+  Run run;
+  int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
+  run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
+  Matrix x = add_matrix(run.memory, "X", variant.type(), m, n, n + 3, &random);
+  Matrix y = add_matrix(run.memory, "Y", variant.type(), n, m, m + 1, nullptr);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.arguments = {Element::pointer(x.buffer),
+                          Element::pointer(y.buffer),
+                          integer(m),
+                          integer(n),
+                          integer(x.ld),
+                          integer(y.ld)};
+  run.check = [=](const Memory &memory) {
+    return check_matrix(
+        memory, y, [&](int64_t row, int64_t column) { return value_at(memory, x, column, row); });
+  };
+  std::vector<Run> runs;
+  runs.push_back(std::move(run));
+  return runs;
+}
+
+// Values for the tuned axes, one choice per row; an axis that a kernel does not have does not
+// count. K is covered from one slice of a dot to several, and tiles are square, wide and high.
+const std::vector<std::vector<Define>> tiles = {
+    {{"TM", "32"}, {"TN", "32"}, {"TK", "16"}, {"SIZE", "256"}, {"TILE", "128"}},
+    {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}, {"SIZE", "1024"}, {"TILE", "512"}},
+    {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}, {"SIZE", "256"}, {"TILE", "128"}},
+};
+
+constexpr int largest_tile = 64; // of the axes TM, TN and TK, if all variants are wanted
+
+void extend(Variant &variant, const std::string &axis, const AxisValue &value) {
+  variant.text += (variant.text.empty() ? "" : " ") + axis + "=" + value.name;
+  variant.defines.insert(variant.defines.end(), value.defines.begin(), value.defines.end());
+}
+
+// Every variant of `bases` with every value of `axis` that `wanted`.
+template <typename Wanted>
+std::vector<Variant> times(const std::vector<Variant> &bases, const Axis &axis, Wanted wanted) {
+  std::vector<Variant> result;
+  for (const Variant &base : bases)
+    for (const AxisValue &value : axis.values)
+      if (wanted(value)) {
+        result.push_back(base);
+        extend(result.back(), axis.name, value);
+      }
+  return result;
+}
+
+// `tile` for the tuned axes of a kernel. A value need not be one that the kernel lists.
+Variant with_tile(Variant variant, const std::vector<Axis> &axes, const std::vector<Define> &tile) {
+  for (const Axis &axis : axes)
+    for (const Define &define : tile)
+      if (axis.tuned && axis.name == define.name)
+        extend(variant, axis.name, {define.value, {define}});
+  return variant;
+}
+
+} // namespace
+
+std::string Variant::operator[](const std::string &name) const {
+  for (const Define &define : defines)
+    if (define.name == name)
+      return define.value;
+  return "";
+}
+
+Elem Variant::type() const {
+  std::string name = (*this)["TYPE"];
+  return name == "half" ? Elem::f16 : name == "bfloat16" ? Elem::bf16 : Elem::f32;
+}
+
+FrontEndInput input_of(const Subject &subject, const Variant &variant) {
+  return {TRITONC_TESTS_DIR "/../" + subject.file, variant.defines, {}, ""};
+}
+
+std::vector<Variant> variants_of(const Subject &subject, bool all) {
+  std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
+  std::vector<Variant> bases = {{}};
+  for (const Axis &axis : axes)
+    if (!axis.tuned)
+      bases = times(bases, axis, [](const AxisValue &) { return true; });
+  if (all) {
+    for (const Axis &axis : axes)
+      if (axis.tuned)
+        bases = times(bases, axis, [&](const AxisValue &value) {
+          return axis.name.size() > 2 || std::stoi(value.name) <= largest_tile;
+        });
+    return bases;
+  }
+  // A kernel with few variants gets every tile, one with many takes turns.
+  std::vector<Variant> variants;
+  size_t each = bases.size() >= tiles.size() ? 1 : tiles.size();
+  for (size_t i = 0; i < bases.size(); i++)
+    for (size_t k = 0; k < each; k++)
+      variants.push_back(with_tile(bases[i], axes, tiles[(i + k) % tiles.size()]));
+  return variants;
+}
+
+const std::vector<Subject> &subjects() {
+  static const std::vector<Subject> list = {
+      {"kernels/matmul.tc", false, plain_products},
+      {"kernels/matmul_basic.tc", false, plain_products},
+      {"kernels/matmul_prefetch.tc", false, prefetched_products},
+      {"kernels/matmul_remat.tc", true, prefetched_products},
+      {"kernels/vector_add.tc", false, vector_sums},
+      {"tests/interpreter/forms/late_product.tc", false, plain_products},
+      {"tests/interpreter/forms/short_guard.tc", false, shortened_products},
+      {"tests/device/forms/fused_prefetch.tc", true, plain_products},
+      {"tests/device/forms/gather_and_scan.tc", false, gathers},
+      {"tests/device/forms/masked_product.tc", false, masked_products},
+      {"tests/device/forms/tf32_product.tc", false, tf32_products},
+      {"tests/device/forms/transpose.tc", false, transpositions},
+  };
+  return list;
+}
+
+} // namespace tritonc::test

@@ -1,0 +1,53 @@
+// The kernels that the oracle test runs: which files, in which variants, on which data.
+//
+// Every kernel has its own line here that says what its arguments are, and what they must give. The
+// buffers are exactly as large as the kernel's contract says: rows further apart than they are long
+// leave elements between them that have no value, and the output has none at all before the run.
+
+#pragma once
+
+#include "interpreter/interpreter.h"
+#include "language/front_end.h"
+
+#include <functional>
+#include <random>
+
+namespace tritonc::test {
+
+/// The macros of one variant, and what they are called in messages.
+struct Variant {
+  std::vector<Define> defines;
+  std::string text; // "TYPE=half A=T B=N TM=32 TN=64 TK=8"
+
+  /// The value of a macro; "" if it is not defined.
+  std::string operator[](const std::string &name) const;
+  int number(const std::string &name) const { return std::stoi((*this)[name]); }
+  ir::Elem type() const;
+};
+
+/// One run of a kernel: memory before it, and a check of memory after it ("" or what is wrong).
+struct Run {
+  std::string text; // "K=32"
+  interpreter::Memory memory;
+  interpreter::Launch launch;
+  std::function<std::string(const interpreter::Memory &)> check;
+};
+
+struct Subject {
+  std::string file; // "kernels/matmul.tc", from the project's folder on
+  /// The source loads past its operands, and only the passes put that right: what is out of bounds
+  /// does not count before.
+  bool fetches_past_the_end = false;
+  std::function<std::vector<Run>(const Variant &, std::mt19937 &)> runs;
+};
+
+const std::vector<Subject> &subjects();
+
+/// Every choice from the API's axes, each with one of three tiles in turn (with all three where
+/// there are few choices); or (`all`) with every choice from the other axes too, as far as tiles
+/// stay small.
+std::vector<Variant> variants_of(const Subject &subject, bool all);
+
+FrontEndInput input_of(const Subject &subject, const Variant &variant);
+
+} // namespace tritonc::test
