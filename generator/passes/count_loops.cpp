@@ -18,7 +18,9 @@
 //
 // Needs:   nothing.
 // Ensures: every loop left as while_loop has a condition that is not such a comparison.
-// Limits:  steps must be constants; unsigned comparisons and `!=` are not counted.
+// Limits:  steps must be constants; unsigned comparisons and `!=` are not counted. 64-bit scalars
+//          aren't either, since they may make more trips than the i32 counter of a for loop has; a
+//          32-bit one can do so only with a step of 1 over more than half of its range.
 //
 // Tested by tests/passes/count_loops_test.cpp.
 
@@ -79,7 +81,9 @@ struct State {
   std::optional<Countdown> countdown(const Poly &positive) {
     for (size_t i = 0; i < loop.results.size(); i++) {
       const Value *carried = condition().arguments[i];
-      if (carried->type.is_tile() || !carried->type.is_number() || !is_integer(carried->type.elem))
+      bool counts = carried->type.is_scalar() && carried->type.is_number() &&
+                    is_integer(carried->type.elem) && bits_of(carried->type.elem) <= 32;
+      if (!counts)
         continue;
       auto term = positive.terms.find({carried});
       Poly without = positive.substitute(carried, Poly());

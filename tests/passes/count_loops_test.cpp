@@ -215,3 +215,23 @@ TEST_CASE("loops in loops are counted, inner ones by what the outer ones carry")
   CHECK(result.find("%i = for_loop") != std::string::npos);
   CHECK(result.find("%j = for_loop") != std::string::npos);
 }
+
+TEST_CASE("a 64-bit counter stays: it may make more trips than an i32 counts") {
+  std::string loop = R"(
+    func @f(%K: i64, %x: ptr<i64>) {
+      %zero = constant {value = 0} : i64
+      %k = while_loop %zero : i64 {
+        (%k0: i64)
+        %go = cmp %k0, %K {pred = "lt"} : i1
+        condition %go
+      } {
+        (%k1: i64)
+        %one = constant {value = 1} : i64
+        %k2 = add %k1, %one : i64
+        yield %k2
+      }
+      store %x, %k
+      return
+    })";
+  CHECK(after(count_loops, loop) == text(loop));
+}
