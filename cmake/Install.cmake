@@ -39,6 +39,7 @@ configure_file(cmake/TritonCKernels.cmake "${PROJECT_BINARY_DIR}/TritonCKernels.
 # Where the set-up script had to fetch ptxas and fatbinary, the tool finds them in its own folder.
 foreach(program IN ITEMS ptxas fatbinary)
   if(EXISTS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}")
+    file(MAKE_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}") # not there yet in a new build folder
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}" SYMBOLIC)
     install(PROGRAMS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
