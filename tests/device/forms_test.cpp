@@ -27,7 +27,8 @@ template <typename... Arguments> std::string text(const char *format, Arguments.
   return buffer;
 }
 
-// Launches a product C = A B and compares; `store_b_transposed` if the kernel wants B so.
+// Launches a product C = A B with rows `gap` elements apart, and compares. With `positive_only` the
+// kernel is one that puts zero in the place of negative results.
 template <typename Kernel, typename T, typename Params>
 std::string run_product(const Params &tile, int m, int n, int k, int gap, bool a_transposed,
                         bool b_transposed, double tolerance, bool positive_only) {
@@ -69,8 +70,7 @@ void masked_products(const char *type, double tolerance, int round) {
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, k] : {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
                            std::tuple(64, 128, 64), std::tuple(7, 200, 0)}) {
-      int width = round; // rows that fit the promise about leading dimensions, or none
-      if (width > 1 && (k % width || n % width))
+      if (k % round || n % round) // would break the promise about leading dimensions
         continue;
       check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
                  tile.TK, m, n, k),
