@@ -10,12 +10,21 @@
 #   [NAMESPACE <name>]                 C++ namespace of the header, default <target>; may be nested: a::b
 #   [HEADER <name.hpp>]                what the application includes, default <target>.hpp
 #   [EMBED OBJECT|HEADER]              where the GPU code goes: into an object file (default), or into the header itself
+#   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
+#                                      that kernels can be run and checked without a GPU (see below); default OFF
 #   [MANIFEST <variable>]              is set to the path of the manifest (JSON: all that was compiled, and how)
 #   [REPORT <variable>]                is set to the path of the report (text: registers, shared memory, spills, sizes)
 # )
 #
 # Compiles kernels for all variants and GPUs while the project is built; no GPU is needed for that. <target> becomes a
 # library: target_link_libraries(app PRIVATE <target>) is all that an application needs in order to #include <target>.hpp.
+#
+# With EMULATE the program runs as it is where there is no GPU, on an emulator that looks at every access for races, bounds
+# and memory that nobody wrote. It is slow, and meant for tests. The environment says that it takes the driver's place:
+#
+#   triton_add_kernels(gemm SOURCES gemm.tc ARCHITECTURES 80 90a EMULATE ON)
+#   add_test(NAME gemm COMMAND test_gemm)
+#   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
@@ -25,7 +34,7 @@ cmake_policy(VERSION 3.25)
 
 function(triton_add_kernels target)
   set(single_value NAMESPACE HEADER EMBED MANIFEST REPORT)
-  set(multi_value SOURCES ARCHITECTURES VARIANTS GRID DEFINES INCLUDE_DIRECTORIES)
+  set(multi_value SOURCES ARCHITECTURES VARIANTS GRID DEFINES INCLUDE_DIRECTORIES EMULATE)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -62,6 +71,11 @@ function(triton_add_kernels target)
     message(FATAL_ERROR "${call}: EMBED ${arg_EMBED}: did you mean ${nearest}?")
   endif()
 
+  _tritonc_check_emulate("${call}" "${arg_EMULATE}" "${architectures}" emulate)
+  if(emulate AND arg_EMBED STREQUAL "HEADER")
+    message(FATAL_ERROR "${call}: EMULATE needs EMBED OBJECT; code for the CPU cannot be in a header")
+  endif()
+
   set(include_dir "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/include")
   set(header "${include_dir}/${arg_HEADER}")
   set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/${target}")
@@ -75,6 +89,11 @@ function(triton_add_kernels target)
   if(arg_EMBED STREQUAL "OBJECT")
     list(APPEND options --object "${base}.o")
     list(APPEND byproducts "${base}.o")
+  endif()
+  if(emulate)
+    string(REPLACE ";" "," emulate_list "${emulate}")
+    list(APPEND options --emulate "${emulate_list}" --host-code "${base}.host.a")
+    list(APPEND byproducts "${base}.host.a")
   endif()
   string(REPLACE ";" "," architecture_list "${architectures}")
   list(APPEND options --arch "${architecture_list}")
@@ -124,6 +143,10 @@ function(triton_add_kernels target)
   target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${include_dir}>")
   target_compile_features(${target} ${scope} cxx_std_17)
   target_link_libraries(${target} ${scope} TritonC::runtime)
+  if(emulate)
+    # What the object refers to; behind it for the linker, and in front of <math.h>.
+    target_link_libraries(${target} ${scope} "${base}.host.a" m)
+  endif()
 
   if(arg_MANIFEST)
     set(${arg_MANIFEST} "${base}.manifest.json" PARENT_SCOPE)
@@ -143,7 +166,7 @@ function(_tritonc_check_keywords call keywords arguments unparsed)
   foreach(argument IN LISTS arguments)
     if(argument MATCHES "^[A-Z_]+$" AND NOT argument IN_LIST keywords)
       _tritonc_nearest("${argument}" "${keywords}" nearest distance)
-      if(distance LESS_EQUAL 3 AND NOT argument STREQUAL "OBJECT")
+      if(distance LESS_EQUAL 3 AND NOT argument MATCHES "^(OBJECT|ON|OFF)$")
         message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
       endif()
     endif()
@@ -174,7 +197,30 @@ function(_tritonc_check_sources call sources out)
   set(${out} "${absolute}" PARENT_SCOPE)
 endfunction()
 
-# Turns "sm_90a", "90a-real" and "90a" into "90a", once each.
+# The architectures to have host code for: those that are named, which must be compiled for.
+function(_tritonc_check_emulate call values architectures out)
+  list(LENGTH values count)
+  if(count GREATER 1 AND ("ON" IN_LIST values OR "OFF" IN_LIST values))
+    message(FATAL_ERROR "${call}: EMULATE is ON, OFF or a list of architectures")
+  endif()
+  if(count EQUAL 0 OR values STREQUAL "OFF")
+    set(${out} "" PARENT_SCOPE)
+    return()
+  endif()
+  if(values STREQUAL "ON")
+    set(${out} "${architectures}" PARENT_SCOPE)
+    return()
+  endif()
+  _tritonc_known_architectures("${call}" "${values}" plain)
+  foreach(architecture IN LISTS plain)
+    if(NOT architecture IN_LIST architectures)
+      string(REPLACE ";" " " compiled "${architectures}")
+      message(FATAL_ERROR "${call}: EMULATE ${architecture}: ARCHITECTURES are ${compiled}")
+    endif()
+  endforeach()
+  set(${out} "${plain}" PARENT_SCOPE)
+endfunction()
+
 function(_tritonc_check_architectures call architectures out)
   if(NOT architectures)
     set(architectures "${CMAKE_CUDA_ARCHITECTURES}")
@@ -183,6 +229,12 @@ function(_tritonc_check_architectures call architectures out)
     message(FATAL_ERROR "${call}: ARCHITECTURES is missing and CMAKE_CUDA_ARCHITECTURES is not set; "
       "name GPUs such as 80 90a")
   endif()
+  _tritonc_known_architectures("${call}" "${architectures}" plain)
+  set(${out} "${plain}" PARENT_SCOPE)
+endfunction()
+
+# Turns "sm_90a", "90a-real" and "90a" into "90a", once each.
+function(_tritonc_known_architectures call architectures out)
   string(REPLACE ";" " " known "${TritonC_KNOWN_ARCHITECTURES}")
   set(plain "")
   foreach(architecture IN LISTS architectures)

@@ -10,12 +10,15 @@
 #include "compile.h"
 
 #include "backend/fatbinary.h"
+#include "backend/host_object.h"
 #include "backend/ptx.h"
 #include "backend/ptxas.h"
 #include "backend/sass_stats.h"
 #include "emit/interface.h"
+#include "ir/checks.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
+#include "lower/host_kernel.h"
 #include "lower/lower.h"
 #include "merged_messages.h"
 #include "passes/pipeline.h"
@@ -61,18 +64,21 @@ struct TranslatedVariant {
   const SourcePlan *source;
   const VariantChoice *choice;
   FrontEndResult front_end;
+  StepTimes times = {};
 };
 
 // One kernel of one variant for one GPU.
 struct KernelJob {
   size_t variant; // index of its TranslatedVariant
   const ir::Function *function;
+  const ir::Function *checked; // the same with `assert` and `print`
   const Gpu *gpu;
 
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
   std::string printed, stage_output;
   Image image;
+  StepTimes times = {};
 };
 
 // The rule of the tile IR that a pass broke.
@@ -144,11 +150,20 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Cubin &cubi
           .cubin_bytes = int(cubin.bytes.size())};
 }
 
+// Where the source is does not matter to anyone who reads the output, and must not change it.
+std::string shown_path(const std::string &path) {
+  std::filesystem::path shown(path);
+  return (shown.is_absolute() ? shown.filename() : shown).generic_string();
+}
+
 // The LLVM IR of a function that went through the pipeline.
 Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &function, const Gpu &gpu,
-                                                       llvm::LLVMContext &context) {
-  std::unique_ptr<llvm::Module> module = lower(function, gpu, context);
-  if (auto optimized = optimize(*module, gpu); !optimized)
+                                                       llvm::LLVMContext &context,
+                                                       StepTimes &times) {
+  std::unique_ptr<llvm::Module> module =
+      times.measure(Step::lower, [&] { return lower(function, gpu, context); });
+  auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
+  if (!optimized)
     return optimized.failure();
   return module;
 }
@@ -156,26 +171,76 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
 // From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
 // a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
 // program less is tried, until nothing spills or there is only one.
-Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const Toolchain &tools) {
+Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const Toolchain &tools,
+                                StepTimes &times) {
   for (;; function.residency--) {
     llvm::LLVMContext context;
-    auto module = optimized_module(function, gpu, context);
+    auto module = optimized_module(function, gpu, context, times);
     if (!module)
       return module.failure();
-    Result<std::string> ptx = generate_ptx(**module, gpu);
+    Result<std::string> ptx = times.measure(Step::ptx, [&] { return generate_ptx(**module, gpu); });
     if (!ptx)
       return ptx.failure();
-    Result<Cubin> cubin = assemble(tools, *ptx, function.name, gpu);
+    Result<Cubin> cubin =
+        times.measure(Step::ptxas, [&] { return assemble(tools, *ptx, function.name, gpu); });
     if (!cubin || !cubin->resources.spill_stores || function.residency <= 1)
       return cubin;
   }
 }
 
+// --- Host code -----------------------------------------------------------------------------------
+
+// The function that host code is made of: with `assert` and `print`, which code for GPUs has not.
+// `function` is the one without, after the pipeline.
+ir::Function checked_function(const KernelJob &job, const ir::Function &function) {
+  if (!ir::has_checks(*job.checked))
+    return ir::clone(function);
+  ir::Function checked = ir::clone(*job.checked);
+  checked.file = function.file;
+  run_pipeline(checked, *job.gpu, [](std::string_view, ir::Function &) {});
+  return checked;
+}
+
+// Puts the host code of `function` into the image. The symbol is the code's, so that two libraries
+// that are called the same can be linked into one program.
+std::optional<Failure> add_host_code(const ir::Function &function, const std::string &heading,
+                                     const CompileOptions &options, KernelJob &job) {
+  llvm::LLVMContext context;
+  ir::Function checked = checked_function(job, function);
+  auto module = optimized_module(checked, *job.gpu, context, job.times);
+  if (!module)
+    return module.failure();
+  std::string identity = options.name + "\n" + function.name + heading + "\n" + text_of(**module);
+  job.image.host_symbol = "tritonc_host_" + short_hash(identity);
+  Result<std::string> object = job.times.measure(Step::host_code, [&] {
+    return host_object(**module, describe(checked, *job.gpu), job.image.host_symbol);
+  });
+  if (!object)
+    return object.failure();
+  job.image.host_object = std::move(*object);
+  return std::nullopt;
+}
+
+std::optional<Failure> build_host_text(const ir::Function &function, KernelJob &job) {
+  llvm::LLVMContext context;
+  ir::Function checked = checked_function(job, function);
+  auto module = optimized_module(checked, *job.gpu, context, job.times);
+  if (!module)
+    return module.failure();
+  Result<std::string> text = host_text(**module, describe(checked, *job.gpu), function.name);
+  if (!text)
+    return text.failure();
+  job.stage_output = *text;
+  return std::nullopt;
+}
+
+// --- One kernel ----------------------------------------------------------------------------------
+
 // The stages from tile IR to LLVM IR or PTX, as first tried.
 std::optional<Failure> build_text(const CompileOptions &options, const ir::Function &function,
                                   KernelJob &job) {
   llvm::LLVMContext context;
-  auto module = optimized_module(function, *job.gpu, context);
+  auto module = optimized_module(function, *job.gpu, context, job.times);
   if (!module)
     return module.failure();
   if (options.stage == Stage::llvm) {
@@ -194,13 +259,17 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
                                     const std::string &heading, KernelJob &job) {
   const Gpu &gpu = *job.gpu;
   ir::Function function = ir::clone(*job.function);
-  run_pipeline(function, gpu, observer(options, job, heading));
+  function.file = shown_path(function.file);
+  job.times.measure(Step::passes,
+                    [&] { run_pipeline(function, gpu, observer(options, job, heading)); });
   if (std::optional<Failure> failure = check_shared(function, 0, gpu))
     return failure;
   if (options.stage == Stage::llvm || options.stage == Stage::ptx)
     return build_text(options, function, job);
+  if (options.stage == Stage::host_llvm)
+    return build_host_text(function, job);
 
-  Result<Cubin> cubin = assemble_function(function, gpu, *tools);
+  Result<Cubin> cubin = assemble_function(function, gpu, *tools, job.times);
   if (!cubin)
     return cubin.failure();
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
@@ -213,10 +282,13 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   if (options.stage != Stage::library)
     return std::nullopt;
 
-  Result<std::string> image = compress(*tools, cubin->bytes, gpu);
+  Result<std::string> image =
+      job.times.measure(Step::fatbinary, [&] { return compress(*tools, cubin->bytes, gpu); });
   if (!image)
     return image.failure();
   job.image = make_image(function, gpu, *cubin, std::move(*image));
+  if (llvm::is_contained(options.emulate, &gpu))
+    return add_host_code(function, heading, options, job);
   return std::nullopt;
 }
 
@@ -249,12 +321,6 @@ std::vector<Parameter> parameters_of(const ir::Function &function) {
                           .aligned_bytes = parameter.aligned_bytes});
   }
   return parameters;
-}
-
-// Where the source is does not matter to anyone who reads the output, and must not change it.
-std::string shown_path(const std::string &path) {
-  std::filesystem::path shown(path);
-  return (shown.is_absolute() ? shown.filename() : shown).generic_string();
 }
 
 KernelEntry &kernel_named(Library &library, const std::string &name,
@@ -333,10 +399,12 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
       variants.push_back({&source, &choice, {}});
   run_jobs(variants.size(), options.jobs, [&](size_t i) {
     TranslatedVariant &variant = variants[i];
-    variant.front_end = translate_source({.path = variant.source->path,
-                                          .defines = variant.choice->defines,
-                                          .include_dirs = options.include_dirs,
-                                          .grid = options.grid});
+    variant.front_end = variant.times.measure(Step::front_end, [&] {
+      return translate_source({.path = variant.source->path,
+                               .defines = variant.choice->defines,
+                               .include_dirs = options.include_dirs,
+                               .grid = options.grid});
+    });
   });
   return variants;
 }
@@ -345,9 +413,12 @@ std::vector<KernelJob> make_jobs(const std::vector<TranslatedVariant> &variants,
                                  const std::vector<const Gpu *> &gpus) {
   std::vector<KernelJob> jobs;
   for (size_t i = 0; i < variants.size(); i++)
-    for (const ir::Function &kernel : variants[i].front_end.kernels)
+    for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
       for (const Gpu *gpu : gpus)
-        jobs.push_back({.variant = i, .function = &kernel, .gpu = gpu});
+        jobs.push_back({.variant = i,
+                        .function = &variants[i].front_end.kernels[k],
+                        .checked = &variants[i].front_end.checked[k],
+                        .gpu = gpu});
   return jobs;
 }
 
@@ -467,8 +538,12 @@ CompileResult compile(const CompileOptions &options) {
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;
   });
-  for (const KernelJob &job : jobs)
+  for (const TranslatedVariant &variant : variants)
+    result.times.add(variant.times);
+  for (const KernelJob &job : jobs) {
+    result.times.add(job.times);
     result.printed += job.printed;
+  }
   report_jobs(jobs, variants, result);
   if (result.code != ExitCode::ok)
     return result;

@@ -7,6 +7,7 @@
 #include "language/front_end.h"
 #include "source/exit_code.h"
 #include "target/gpu.h"
+#include "time_report.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ namespace tritonc {
 extern const char *const tool_name; // "tritonc 0.1.0"
 
 /// A form that a kernel passes through and that can be looked at.
-enum class Stage { tile_ir, llvm, ptx, cubin, sass_stats, library };
+enum class Stage { tile_ir, llvm, ptx, host_llvm, cubin, sass_stats, library };
 
 struct CompileOptions {
   std::vector<std::string> sources;
@@ -25,6 +26,7 @@ struct CompileOptions {
   std::string grid;     // replaces the source's: "M / TM, N / TN"
   std::string variants; // restricts or adds axes: "TM=32,64;TYPE=half"
   std::vector<const Gpu *> gpus;
+  std::vector<const Gpu *> emulate; // of these: for which there shall be host code too
   ToolchainOptions tools;
   std::string name;             // of the library: a C++ namespace; empty: as the first source
   Stage stage = Stage::library; // anything else: that form of the one kernel there must be
@@ -40,6 +42,7 @@ struct CompileResult {
   Library library;                       // complete where the stage is library and the code is ok
   std::string stage_output;              // of another stage
   std::vector<std::string> dependencies; // every file that the result depends on
+  StepTimes times;                       // of all variants and GPUs
 };
 
 CompileResult compile(const CompileOptions &options);

@@ -12,6 +12,7 @@
 #include "emit/depfile.h"
 #include "emit/files.h"
 #include "emit/header.h"
+#include "emit/host_archive.h"
 #include "emit/manifest.h"
 #include "emit/object.h"
 #include "emit/report.h"
@@ -43,19 +44,18 @@ struct CommandLine {
   CompileOptions compile;
   std::vector<std::string> defines; // as given: NAME or NAME=VALUE
   std::vector<std::string> architectures;
+  std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
-  std::string header, object, manifest, report, depfile, stamp;
+  std::string header, object, host_code, manifest, report, depfile, stamp;
+  bool time_report = false;
   std::string emit, output;
   int timeout_seconds = 120;
 };
 
 const std::vector<std::pair<std::string, Stage>> stages = {
-    {"tile-ir", Stage::tile_ir},
-    {"llvm", Stage::llvm},
-    {"ptx", Stage::ptx},
-    {"cubin", Stage::cubin},
-    {"sass-stats", Stage::sass_stats},
+    {"tile-ir", Stage::tile_ir},     {"llvm", Stage::llvm},   {"ptx", Stage::ptx},
+    {"host-llvm", Stage::host_llvm}, {"cubin", Stage::cubin}, {"sass-stats", Stage::sass_stats},
 };
 
 ExitCode fail(const Failure &failure) {
@@ -178,8 +178,8 @@ std::string library_name(const CommandLine &line) {
 
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
-  for (const std::string &path : {line.header, line.object, line.manifest, line.report,
-                                  line.depfile, line.output, line.stamp})
+  for (const std::string &path : {line.header, line.object, line.host_code, line.manifest,
+                                  line.report, line.depfile, line.output, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   return paths;
@@ -205,6 +205,13 @@ std::optional<Failure> check_combination(const CommandLine &line) {
     return usage("--embed header puts the code into the header; leave out --object");
   if (line.compile.gpus.empty() && line.compile.stage != Stage::tile_ir)
     return usage("--arch is missing, as in --arch 80,90a");
+  if (line.compile.emulate.empty() != line.host_code.empty())
+    return usage("--emulate and --host-code FILE.a go together");
+  if (!line.host_code.empty() && line.object.empty())
+    return usage("--emulate needs --object FILE: host code cannot be embedded in a header");
+  for (const Gpu *gpu : line.compile.emulate)
+    if (!llvm::is_contained(line.compile.gpus, gpu))
+      return usage("--emulate names " + std::string(gpu->name) + ", which --arch does not");
   return std::nullopt;
 }
 
@@ -225,6 +232,8 @@ std::optional<Failure> complete(CommandLine &line) {
   options.defines = parse_defines(line.defines);
   if (std::optional<Failure> failure = parse_architectures(line.architectures, options.gpus))
     return failure;
+  if (std::optional<Failure> failure = parse_architectures(line.emulate, options.emulate))
+    return failure;
   for (const auto &[name, stage] : stages)
     if (name == line.emit)
       options.stage = stage;
@@ -235,7 +244,7 @@ std::optional<Failure> complete(CommandLine &line) {
 
 // --- Commands ------------------------------------------------------------------------------------
 
-// Header, object, manifest and report, as far as they are wanted.
+// Header, object, host code, manifest and report, as far as they are wanted.
 Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Library &library) {
   Result<Interface> interface = make_interface(library);
   if (!interface)
@@ -250,6 +259,12 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     if (!object)
       return object.failure();
     files.push_back({line.object, std::move(*object)});
+  }
+  if (!line.host_code.empty()) {
+    Result<std::string> archive = host_archive(library);
+    if (!archive)
+      return archive.failure();
+    files.push_back({line.host_code, std::move(*archive)});
   }
   if (!line.header.empty())
     files.push_back({line.header, line.object.empty()
@@ -301,6 +316,8 @@ ExitCode run_compile(CommandLine &line) {
 
   CompileResult result = compile(line.compile);
   std::cerr << result.printed << result.diagnostics;
+  if (line.time_report)
+    std::cerr << result.times.report();
   if (result.code != ExitCode::ok)
     return result.code;
 
@@ -391,6 +408,11 @@ void add_tool_options(CLI::App &command, CommandLine &line) {
 void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--header", line.header, "writes the C++ header");
   command.add_option("--object", line.object, "writes the object with the compiled kernels");
+  command
+      .add_option("--emulate", line.emulate,
+                  "architectures of --arch for which the object also gets code for this CPU")
+      ->allow_extra_args(false);
+  command.add_option("--host-code", line.host_code, "writes that code, a static library");
   command.add_option("--embed", line.embed, "where the compiled kernels go: object or header")
       ->check(CLI::IsMember({"object", "header"}));
   command.add_option("--name", line.compile.name, "name of the library, a C++ namespace");
@@ -410,6 +432,8 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--print-after", line.compile.print_after,
                      "prints the tile IR after this pass, or after all");
   command.add_flag("--verify-each", line.compile.verify_each, "checks the tile IR after each pass");
+  command.add_flag("--time-report", line.time_report,
+                   "says where the time went, on standard error");
   command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
 }
 

@@ -104,6 +104,9 @@ bool is_small(const Poly &poly) {
                      [](const auto &term) { return term.first.size() <= most_factors; });
 }
 
+// Whether the result may be another one than that of the formula: unsigned arithmetic.
+bool may_wrap(const Op &op) { return !op.is(Opcode::cast_) && op.has("unsigned"); }
+
 // Whether a conversion keeps the value, given that signed arithmetic doesn't overflow.
 bool keeps_value(const Op &cast) {
   Elem from = cast.operand(0)->type.elem, to = cast.result()->type.elem;
@@ -185,7 +188,7 @@ struct Forms {
 
   Poly expand(const Value *scalar) {
     const Op *op = scalar->op;
-    if (!op)
+    if (!op || may_wrap(*op))
       return Poly::symbol(scalar);
     switch (op->code) {
     case Opcode::constant_:
@@ -223,7 +226,7 @@ struct Forms {
 
   std::optional<Affine> of_tile(const Value *value) {
     const Op *op = value->op;
-    if (!op || (value->type.is_number() && is_float(value->type.elem)))
+    if (!op || may_wrap(*op) || (value->type.is_number() && is_float(value->type.elem)))
       return std::nullopt;
     switch (op->code) {
     case Opcode::range_: {

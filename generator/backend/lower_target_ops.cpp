@@ -1,4 +1,4 @@
-// lower_target_ops: calls of declared GPU operations become NVPTX intrinsics.
+// lower_target_ops: calls of declared GPU operations become NVPTX intrinsics or inline PTX.
 //
 //     %m = call <4 x i32> @tritonc.ldmatrix_x4(i32 %s)
 //  =>
@@ -6,9 +6,16 @@
 //     %r = call { i32, i32, i32, i32 } @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr
 //     addrspace(3) %p) %m = ... the four words as a vector
 //
+//     %d = call <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32 4, i32 1, <4 x float> %c)
+//  =>
+//     %r = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned 1;",
+//     "=f,=f,=f,=f,0,1,2,3,~{memory}"(... the elements of %c) %d = ... the four as a vector
+//
 // Method. Operands are taken apart into scalars and each scalar is made what the intrinsic's
-// parameter is; the result is put together again. Nothing here knows a single operation: what
-// differs between them is in target_ops.def.
+// parameter is, or a register operand of the PTX; the result is put together again. A result that
+// takes an operand's registers is tied to it element by element, so that the accumulators of wgmma
+// stay where they are. Nothing here knows a single operation: what differs between them is in
+// target_ops.def.
 //
 // Tested by tests/backend/lower_target_ops_test.cpp.
 
@@ -20,8 +27,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 #include <cassert>
 
@@ -36,39 +46,63 @@ public:
       : call_(call), info_(info), builder_(call) {}
 
   void run() {
+    switch (info_.nvptx.kind) {
+    case NvptxForm::Intrinsic:
+      return replace(call_intrinsic());
+    case NvptxForm::Asm:
+      return replace(call_asm());
+    case NvptxForm::Nothing:
+      return drop();
+    }
+    llvm_unreachable("all forms are above");
+  }
+
+private:
+  void replace(llvm::CallInst *result) {
+    if (!call_->getType()->isVoidTy())
+      call_->replaceAllUsesWith(pack(result, call_->getType()));
+    call_->eraseFromParent();
+  }
+
+  // What was worked out for the call alone goes too.
+  void drop() {
+    assert(call_->getType()->isVoidTy() && "nobody needs what an operation without form gives");
+    llvm::SmallVector<llvm::WeakTrackingVH> operands(call_->arg_begin(), call_->arg_end());
+    call_->eraseFromParent();
+    llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(operands);
+  }
+
+  llvm::CallInst *call_intrinsic() {
     llvm::Function *intrinsic = llvm::Intrinsic::getOrInsertDeclaration(
-        call_->getModule(), info_.nvptx_intrinsic, overloads());
-    Values arguments = nvptx_arguments();
+        call_->getModule(), info_.nvptx.intrinsic, overloads());
+    Values arguments = intrinsic_arguments();
     llvm::FunctionType *type = intrinsic->getFunctionType();
     assert(arguments.size() == type->getNumParams() && "the table's arguments fit the intrinsic");
     for (auto [argument, wanted] : llvm::zip(arguments, type->params()))
       argument = coerce(argument, wanted);
-
     llvm::CallInst *result = builder_.CreateCall(intrinsic, arguments);
-    if (!call_->getType()->isVoidTy()) {
-      copy_range(result);
-      call_->replaceAllUsesWith(pack(result, call_->getType()));
-    }
-    call_->eraseFromParent();
+    copy_range(result);
+    return result;
   }
 
-private:
-  // Of all forms in the table only ldmatrix is overloaded, on the address space.
+  // Of all forms in the table only those are overloaded that take any pointer, and they take it
+  // first.
   llvm::SmallVector<llvm::Type *> overloads() {
-    if (!llvm::Intrinsic::isOverloaded(info_.nvptx_intrinsic))
+    if (!llvm::Intrinsic::isOverloaded(info_.nvptx.intrinsic))
       return {};
-    return {llvm::PointerType::get(builder_.getContext(), 3)};
+    llvm::Type *address = call_->getArgOperand(0)->getType();
+    return {address->isPointerTy() ? address : llvm::PointerType::get(builder_.getContext(), 3)};
   }
 
-  Values nvptx_arguments() {
+  Values intrinsic_arguments() {
     Values arguments;
-    if (info_.nvptx_arguments.empty()) {
+    if (info_.nvptx.text.empty()) {
       for (llvm::Value *operand : call_->args())
         arguments.append(elements(operand));
       return arguments;
     }
     llvm::SmallVector<llvm::StringRef> parts;
-    info_.nvptx_arguments.split(parts, ',');
+    info_.nvptx.text.split(parts, ',');
     for (llvm::StringRef part : parts) {
       part = part.trim();
       int number = 0;
@@ -83,6 +117,109 @@ private:
     return arguments;
   }
 
+  // Inline PTX numbers its registers: those of the result, then those of the operands.
+  llvm::CallInst *call_asm() {
+    Values arguments;
+    llvm::SmallVector<std::string> constraints;
+    llvm::SmallVector<llvm::Type *> result_types = element_types(call_->getType());
+    for (llvm::Type *type : result_types)
+      constraints.push_back(std::string("=") + constraint(type));
+    std::string result = registers(call_->getType(), 0);
+
+    llvm::SmallVector<std::string> operands;
+    for (auto [type, operand] : llvm::zip(info_.operands, call_->args())) {
+      if (type.kind == TargetType::imm) {
+        operands.push_back(std::to_string(immediate(operand)));
+        continue;
+      }
+      bool tied = type.elements == TargetType::overloaded;
+      assert((!tied ||
+              element_types(operand->getType()).size() == immediate(call_->getArgOperand(0))) &&
+             "an acc is as long as the first operand says");
+      operands.push_back(registers(operand->getType(), constraints.size()));
+      for (auto [i, element] : llvm::enumerate(elements(operand))) {
+        constraints.push_back(tied ? std::to_string(i)
+                                   : std::string(1, constraint(element->getType())));
+        arguments.push_back(element);
+      }
+    }
+    bool acts = info_.effect != TargetEffect::Pure && info_.effect != TargetEffect::Warp;
+    if (acts)
+      constraints.push_back("~{memory}");
+
+    llvm::SmallVector<llvm::Type *> types;
+    for (llvm::Value *argument : arguments)
+      types.push_back(argument->getType());
+    auto *type = llvm::FunctionType::get(asm_result(result_types), types, /*isVarArg=*/false);
+    llvm::CallInst *call = builder_.CreateCall(
+        llvm::InlineAsm::get(type, asm_text(result, operands), llvm::join(constraints, ","), acts),
+        arguments);
+    if (call_->isConvergent())
+      call->setConvergent();
+    return call;
+  }
+
+  // The table's text with registers for `$n` and `$r`.
+  std::string asm_text(const std::string &result, llvm::ArrayRef<std::string> operands) {
+    std::string text;
+    for (llvm::StringRef rest = info_.nvptx.text; !rest.empty();) {
+      auto [plain, after] = rest.split('$');
+      text += plain;
+      rest = after;
+      if (rest.empty())
+        break;
+      size_t number = 0;
+      if (rest.consume_front("r"))
+        text += result;
+      else if (rest.consume_front("N"))
+        text += std::to_string(2 * immediate(call_->getArgOperand(0)));
+      else if (rest.starts_with("{"))
+        text += '$';
+      else if (!rest.consumeInteger(10, number))
+        text += operands[number];
+      else
+        llvm_unreachable("`$` as target_ops.def explains it");
+    }
+    return text;
+  }
+
+  static uint64_t immediate(llvm::Value *operand) {
+    return llvm::cast<llvm::ConstantInt>(operand)->getZExtValue();
+  }
+
+  // "$3", or "{$3, $4}" for a vector.
+  static std::string registers(llvm::Type *type, size_t first) {
+    auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    if (!vector)
+      return "$" + std::to_string(first);
+    std::string text;
+    for (unsigned i = 0; i < vector->getNumElements(); i++)
+      text += (i ? ", $" : "{$") + std::to_string(first + i);
+    return text + "}";
+  }
+
+  static char constraint(llvm::Type *type) {
+    if (type->isFloatTy())
+      return 'f';
+    if (type->isDoubleTy())
+      return 'd';
+    return type->isIntegerTy(32) ? 'r' : 'l';
+  }
+
+  llvm::Type *asm_result(llvm::ArrayRef<llvm::Type *> types) {
+    if (types.empty())
+      return builder_.getVoidTy();
+    return types.size() == 1 ? types[0] : llvm::StructType::get(builder_.getContext(), types);
+  }
+
+  static llvm::SmallVector<llvm::Type *> element_types(llvm::Type *type) {
+    if (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+      return llvm::SmallVector<llvm::Type *>(vector->getNumElements(), vector->getElementType());
+    if (type->isVoidTy())
+      return {};
+    return {type};
+  }
+
   Values elements(llvm::Value *value) {
     auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
     if (!vector)
@@ -94,10 +231,17 @@ private:
   }
 
   llvm::Value *coerce(llvm::Value *value, llvm::Type *wanted) {
-    if (value->getType() == wanted)
+    llvm::Type *type = value->getType();
+    if (type == wanted)
       return value;
-    if (wanted->isPointerTy() && value->getType()->isIntegerTy())
+    if (wanted->isPointerTy() && type->isIntegerTy())
       return builder_.CreateIntToPtr(value, wanted);
+    if (wanted->isIntegerTy() && type->isPointerTy())
+      return builder_.CreatePtrToInt(value, wanted);
+    if (wanted->isIntegerTy(1))
+      return builder_.CreateIsNotNull(value);
+    if (wanted->isIntegerTy() && type->isIntegerTy())
+      return builder_.CreateZExtOrTrunc(value, wanted);
     return builder_.CreateBitCast(value, wanted);
   }
 
@@ -105,6 +249,8 @@ private:
     auto *fields = llvm::dyn_cast<llvm::StructType>(value->getType());
     if (!fields)
       return coerce(value, wanted);
+    if (!wanted->isVectorTy())
+      return coerce(builder_.CreateExtractValue(value, fields->getNumElements() - 1), wanted);
     llvm::Value *vector = llvm::PoisonValue::get(wanted);
     for (unsigned i = 0; i < fields->getNumElements(); i++)
       vector = builder_.CreateInsertElement(vector, builder_.CreateExtractValue(value, i), i);

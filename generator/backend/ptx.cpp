@@ -7,6 +7,10 @@
 //   register and `inttoptr` of what a target op takes is free.
 // - Multiplications and additions are fused where an instruction's `contract` flag allows it, not
 //   everywhere.
+// - The PTX version is the GPU's, or that of the newest operation used: the lower, the more drivers
+//   take the text.
+// - Where in the source an instruction comes from does not go into PTX. Otherwise a comment in a
+//   source would change the text, and with it every cubin.
 // - Before lower_target_ops there is no inline assembly and no intrinsic that only NVPTX has: what
 //   lower/ builds could be executed by an emulator. The check is here, since here it ends.
 //
@@ -15,7 +19,10 @@
 #include "backend/ptx.h"
 
 #include "backend/lower_target_ops.h"
+#include "backend/prepare_for_ptx.h"
+#include "backend/target_ops.h"
 
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InlineAsm.h"
@@ -68,8 +75,11 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(llvm::StringRef cpu,
                                   llvm::CodeGenOptLevel::Aggressive));
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Gpu &gpu) {
-  return make_target_machine(llvm::StringRef(gpu.name), "+ptx" + std::to_string(gpu.ptx_version));
+// For a module before lower_target_ops.
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module &module,
+                                                         const Gpu &gpu) {
+  return make_target_machine(llvm::StringRef(gpu.name),
+                             "+ptx" + std::to_string(ptx_version_for(module, gpu)));
 }
 
 // What LLVM reports while it works on a module, which it does through the context.
@@ -161,7 +171,7 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
     if (!problem.empty())
       return Failure{Message::internal_error, {"lower", problem}};
 
-  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(gpu);
+  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, gpu);
   assert(module.getDataLayout() == machine->createDataLayout() && "made by prepare_module");
   ErrorCollector collector(module.getContext());
   run_o2(module, *machine);
@@ -171,11 +181,16 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
 }
 
 Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
+  if (const TargetOpInfo *missing = find_missing_target_op(module, gpu))
+    return Failure{Message::internal_error,
+                   {"lower", "`" + missing->name.str() + "` for " + std::string(gpu.name)}};
+  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, gpu);
+  llvm::StripDebugInfo(module);
   lower_target_ops(module);
+  prepare_for_ptx(module);
   if (std::string problem = verify(module); !problem.empty())
     return Failure{Message::internal_error, {"lower_target_ops", problem}};
 
-  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(gpu);
   ErrorCollector collector(module.getContext());
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream out(ptx);

@@ -18,7 +18,7 @@ void prepare_module(llvm::Module &module);
 /// without a GPU can execute too.
 Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu);
 
-/// Lowers the GPU-only calls of `module` and generates PTX.
+/// Lowers the GPU-only calls of `module` and generates PTX. Leaves nothing of use in the module.
 Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu);
 
 /// Both.

@@ -24,9 +24,10 @@ struct Cubin {
   Resources resources;
 };
 
-/// Assembles `ptx`, in which `kernel` is an entry, for `gpu`.
+/// Assembles `ptx`, in which `kernel` is an entry, for `gpu`. Code that is compared with other code
+/// may be optimised less: "-O0".
 Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std::string &kernel,
-                       const Gpu &gpu);
+                       const Gpu &gpu, const std::string &optimization = "-O3");
 
 /// What is wrong with `bytes` as a cubin that contains `kernel`; empty if nothing is.
 std::string check_cubin(const std::string &bytes, const std::string &kernel);

@@ -83,7 +83,7 @@ private:
     return "{" + numbered("image_", row.bytes) + ", " +
            std::to_string(tables_.images[row.bytes].size()) + ", &states[" +
            std::to_string(row.state) + "], " + std::to_string(image.sm) + ", " +
-           (image.suffix ? std::string("'") + image.suffix + "'" : "0") + "}";
+           (image.suffix ? std::string("'") + image.suffix + "'" : "0") + ", nullptr}";
   }
 
   static std::string info_initialiser(const Image &image) {

@@ -42,6 +42,9 @@ struct Image {
   int spill_loads = 0;  // bytes
   int stack_bytes = 0;
   int cubin_bytes = 0; // before compression
+  // The same kernel for this machine's CPU; both empty unless it was asked for.
+  std::string host_symbol; // of its abi::host_code
+  std::string host_object; // the ELF object that defines the symbol
 };
 
 /// One choice of a value for every axis.

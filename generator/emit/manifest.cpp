@@ -29,7 +29,7 @@ std::string sha256(const std::string &bytes) {
 }
 
 Object image_object(const Image &image) {
-  return Object{
+  Object out{
       {"gpu", image.gpu},
       {"threads", image.threads},
       {"registers", image.registers},
@@ -42,6 +42,11 @@ Object image_object(const Image &image) {
       {"image_bytes", int64_t(image.bytes.size())},
       {"image_sha256", sha256(image.bytes)},
   };
+  if (!image.host_symbol.empty()) {
+    out["host_object_bytes"] = int64_t(image.host_object.size());
+    out["host_object_sha256"] = sha256(image.host_object);
+  }
+  return out;
 }
 
 Object parameter_object(const Parameter &parameter) {

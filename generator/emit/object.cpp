@@ -257,7 +257,18 @@ private:
     record_.pointer_into(offsetof(S, state), states_, row.state * sizeof(abi::image_state));
     record_.number(offsetof(S, sm), row.image->sm, sizeof(S::sm));
     record_.number(offsetof(S, suffix), row.image->suffix, sizeof(S::suffix));
+    record_.pointer(offsetof(S, host), host_symbol(row.image->host_symbol));
     record_.end(sizeof(S));
+  }
+
+  // Defined in the archive of host code.
+  Label host_symbol(const std::string &name) {
+    if (name.empty())
+      return nullptr;
+    Label symbol = context_.getOrCreateSymbol(name);
+    streamer_.emitSymbolAttribute(symbol, llvm::MCSA_Global);
+    streamer_.emitSymbolAttribute(symbol, llvm::MCSA_Hidden);
+    return symbol;
   }
 
   void info(const Image &from) {

@@ -133,6 +133,7 @@ Function clone(const Function &fn) {
   copy.name = fn.name;
   copy.plan = fn.plan;
   copy.location = fn.location;
+  copy.file = fn.file;
   copy.warps = fn.warps;
   copy.shared_bytes = fn.shared_bytes;
   copy.residency = fn.residency;

@@ -39,6 +39,7 @@ enum class Effect : uint8_t {
   shared_read,
   shared_write,
   sync,
+  report,
   control,
 };
 
@@ -117,6 +118,7 @@ struct Function {
   Block *body = nullptr;
   LaunchPlan plan;
   Location location;
+  std::string file; // that all locations are in; "" if unknown
 
   // Decided by passes.
   int warps = 0;        // 0: not decided

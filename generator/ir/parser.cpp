@@ -202,16 +202,36 @@ struct Parser {
     return true;
   }
 
+  // Up to behind the closing quotes.
+  bool quoted(std::string &result) {
+    size_t begin = at;
+    for (; at < text.size() && text[at] != '"'; at++) {
+      if (text[at] != '\\') {
+        result += text[at];
+        continue;
+      }
+      std::string_view rest = text.substr(at + 1, 3);
+      unsigned code = 0;
+      bool is_code =
+          rest.size() == 3 && rest[0] == 'x' &&
+          std::from_chars(rest.data() + 1, rest.data() + 3, code, 16).ptr == rest.data() + 3;
+      if (!is_code && !rest.starts_with('"') && !rest.starts_with('\\'))
+        return fail("unknown escape in a string");
+      result += is_code ? char(code) : rest[0];
+      at += is_code ? 3 : 1;
+    }
+    return accept("\"") || fail_at(begin, "unterminated string");
+  }
+
   bool attribute(Op &op) {
     std::string name;
     if (!this->name(name) || !expect("="))
       return false;
     if (accept("\"")) {
-      size_t end = text.find('"', at);
-      if (end == std::string_view::npos)
-        return fail("unterminated string");
-      op.set(name, std::string(text.substr(at, end - at)));
-      at = end + 1;
+      std::string value;
+      if (!quoted(value))
+        return false;
+      op.set(name, std::move(value));
       return true;
     }
     if (accept("[")) {

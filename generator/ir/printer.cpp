@@ -19,13 +19,29 @@ std::string number_text(double value) {
   return text.find_first_of(".einf") == std::string::npos ? text + ".0" : text;
 }
 
+// Control characters and what has a meaning of its own inside of quotes are escaped.
+std::string quoted(const std::string &text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (char c : text) {
+    unsigned char code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (code < 32 || code == 127)
+      out += {'\\', 'x', digits[code / 16], digits[code % 16]};
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
 std::string text_of(const Attribute &attribute) {
   if (auto *i = std::get_if<int64_t>(&attribute))
     return std::to_string(*i);
   if (auto *d = std::get_if<double>(&attribute))
     return number_text(*d);
   if (auto *s = std::get_if<std::string>(&attribute))
-    return "\"" + *s + "\"";
+    return quoted(*s);
   std::string out = "[";
   for (int64_t i : std::get<std::vector<int64_t>>(attribute))
     out += (out.size() > 1 ? "," : "") + std::to_string(i);

@@ -12,7 +12,9 @@
 //     }
 //
 // One operation a line: results, name, operands, attributes, result types, blocks. Names of values
-// are kept where the source has one and made unique; the others are numbers.
+// are kept where the source has one and made unique; the others are numbers. In texts, `\"`, `\\`
+// and
+// `\x0a` stand for one character.
 
 #pragma once
 

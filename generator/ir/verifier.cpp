@@ -3,6 +3,7 @@
 // Tested by tests/ir/verifier_test.cpp.
 
 #include "ir/verifier.h"
+#include "ir/checks.h"
 #include "ir/printer.h"
 
 #include <bit>
@@ -311,6 +312,14 @@ struct Verifier {
       return yields(*op.blocks[1], Opcode::yield_, op.results);
     case Opcode::condition_:
       return check(op.operand(0)->type == Type::scalar(Elem::i1), "the condition is a scalar i1");
+    case Opcode::print_:
+      for (const Value *operand : op.operands)
+        check(operand->type.is_number(), "only numbers are printed");
+      return check(places_in(op.text("text")) == op.operands.size(),
+                   "{text} has a place for each operand");
+    case Opcode::assert_:
+      return check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i1,
+                   "what must hold is i1");
     case Opcode::shared_alloc_:
       return check(op.result()->type.is_shared(), "allocates a buffer");
     case Opcode::ring_slot_:
@@ -337,6 +346,7 @@ struct Verifier {
     case Effect::write:
     case Effect::shared_write:
     case Effect::sync:
+    case Effect::report:
       return op.results.empty();
     case Effect::control:
       return !op.blocks.empty() || op.results.empty();

@@ -16,6 +16,35 @@ const char *spelling_of(Operator op) {
 
 bool is_comparison(Operator op) { return op >= Operator::less && op <= Operator::not_equal; }
 
+namespace {
+
+// Whether it is nothing any more. Inside of an `if` or a loop an empty statement stays.
+bool remove_checks(Stmt &stmt, bool &found) {
+  if (stmt.is(Stmt::Kind::assertion) || stmt.is(Stmt::Kind::print)) {
+    found = true;
+    stmt.kind = Stmt::Kind::empty;
+    stmt.value.reset();
+    stmt.shown.clear();
+    return true;
+  }
+  if (stmt.is(Stmt::Kind::block))
+    std::erase_if(stmt.body, [&](StmtPtr &inner) { return remove_checks(*inner, found); });
+  else
+    for (StmtPtr &inner : stmt.body)
+      remove_checks(*inner, found);
+  return false;
+}
+
+} // namespace
+
+bool remove_checks(Program &program) {
+  bool found = false;
+  for (Function &function : program.functions)
+    if (function.body)
+      remove_checks(*function.body, found);
+  return found;
+}
+
 bool has_effects(const Expr &expr) {
   bool found = false;
   for_each_expr(expr, [&](const Expr &e) { found |= e.is(Expr::Kind::assign); });

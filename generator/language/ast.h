@@ -121,6 +121,12 @@ struct Expr {
 struct Stmt;
 using StmtPtr = std::unique_ptr<Stmt>;
 
+/// An argument of `print`: a text or a value.
+struct Shown {
+  std::string text; // of a value: as it is written
+  ExprPtr value;    // null: a text
+};
+
 /// `name attributes [extents] = init`.
 struct Declarator {
   TypeName type_name;
@@ -147,7 +153,9 @@ struct Stmt {
     jump_break,
     jump_continue,
     jump_return,
-    assertion, // value, text
+    static_assertion, // value, text
+    assertion,        // value, text, which may be empty
+    print,            // shown
   };
   Kind kind = Kind::empty;
   Location at;
@@ -157,7 +165,8 @@ struct Stmt {
   bool tests_first = true;
   std::vector<StmtPtr> body;
   std::vector<Declarator> declarators;
-  std::string text;
+  std::vector<Shown> shown;
+  std::string text, written; // written: the value as it is written
 
   bool is(Kind k) const { return kind == k; }
 };
@@ -194,6 +203,10 @@ template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
   for (const ExprPtr &operand : expr.operands)
     for_each_expr(*operand, visit);
 }
+
+/// Takes all `assert` and `print` out, as if they had not been written. Returns whether there were
+/// any.
+bool remove_checks(Program &program);
 
 /// Whether evaluating it assigns to something.
 bool has_effects(const Expr &expr);

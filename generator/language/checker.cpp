@@ -20,7 +20,7 @@ struct Checker::Scope {
 void Checker::check() {
   Scope scope(*this);
   for (StmtPtr &assertion : program_.assertions)
-    check_assertion(*assertion);
+    check_static_assertion(*assertion);
   std::map<std::string, Location> seen;
   for (Function &function : program_.functions) {
     auto [known, is_new] = seen.emplace(function.name, function.at);
@@ -192,8 +192,12 @@ void Checker::check_stmt(Stmt &stmt) {
     return;
   case Stmt::Kind::loop:
     return check_loop(stmt);
+  case Stmt::Kind::static_assertion:
+    return check_static_assertion(stmt);
   case Stmt::Kind::assertion:
     return check_assertion(stmt);
+  case Stmt::Kind::print:
+    return check_print(stmt);
   default:
     return check_jump(stmt);
   }
@@ -236,7 +240,7 @@ void Checker::check_condition(ExprPtr &condition, const std::string &keyword) {
   to_bool(condition);
 }
 
-void Checker::check_assertion(Stmt &stmt) {
+void Checker::check_static_assertion(Stmt &stmt) {
   check_expr(stmt.value);
   if (stmt.value->type.is_error())
     return;
@@ -252,6 +256,33 @@ void Checker::check_assertion(Stmt &stmt) {
     report(Message::assertion_values, condition.at,
            {std::to_string(constant_integer(*condition.operands[0]).value_or(0)),
             std::to_string(constant_integer(*condition.operands[1]).value_or(0))});
+}
+
+// Of a tile, every element must be true.
+void Checker::check_assertion(Stmt &stmt) {
+  check_expr(stmt.value);
+  if (has_no_effects(*stmt.value, stmt))
+    to_bool(stmt.value);
+}
+
+void Checker::check_print(Stmt &stmt) {
+  for (Shown &shown : stmt.shown) {
+    if (!shown.value)
+      continue;
+    check_expr(shown.value);
+    const Expr &value = *shown.value;
+    if (has_no_effects(value, stmt) && !value.type.is_error() && !value.type.is_number())
+      report(Message::not_printable, value.at, {name_of(value.type)}, {value.range});
+  }
+}
+
+// What is left out of some code must not change anything.
+bool Checker::has_no_effects(const Expr &expr, const Stmt &stmt) {
+  if (!has_effects(expr))
+    return true;
+  report(Message::effect_in_check, expr.at, {stmt.keyword}, {expr.range});
+  report(Message::assign_before, expr.at);
+  return false;
 }
 
 void Checker::check_jump(const Stmt &stmt) {

@@ -41,7 +41,10 @@ private:
   void check_declaration(Stmt &stmt);
   void check_loop(Stmt &stmt);
   void check_condition(ExprPtr &condition, const std::string &keyword);
+  void check_static_assertion(Stmt &stmt);
   void check_assertion(Stmt &stmt);
+  void check_print(Stmt &stmt);
+  bool has_no_effects(const Expr &expr, const Stmt &stmt);
   void check_jump(const Stmt &stmt);
 
   // Names.

@@ -102,17 +102,36 @@ std::variant<Number, Message> parse_number(std::string_view spelling) {
   return is_real(text) ? parse_real(text) : parse_integer(text);
 }
 
-std::optional<int> parse_character(std::string_view spelling) {
-  if (spelling.size() < 3 || spelling.front() != '\'' || spelling.back() != '\'')
+namespace {
+
+// The text between two quotes, with its escapes replaced.
+std::optional<std::string> unquoted(std::string_view spelling, char quote) {
+  if (spelling.size() < 2 || spelling.front() != quote || spelling.back() != quote)
     return std::nullopt;
-  std::string_view text = spelling.substr(1, spelling.size() - 2);
-  if (text.size() == 1)
-    return int(text[0]);
   constexpr std::string_view names = "ntr0abfv\\'\"", values("\n\t\r\0\a\b\f\v\\'\"", 11);
-  size_t found = text.size() == 2 && text[0] == '\\' ? names.find(text[1]) : names.npos;
-  if (found == names.npos)
-    return std::nullopt;
-  return int(values[found]);
+  std::string text;
+  for (size_t i = 1; i + 1 < spelling.size(); i++) {
+    if (spelling[i] != '\\') {
+      text += spelling[i];
+      continue;
+    }
+    size_t found = ++i + 1 < spelling.size() ? names.find(spelling[i]) : names.npos;
+    if (found == names.npos)
+      return std::nullopt;
+    text += values[found];
+  }
+  return text;
+}
+
+} // namespace
+
+std::optional<std::string> parse_string(std::string_view spelling) {
+  return unquoted(spelling, '"');
+}
+
+std::optional<int> parse_character(std::string_view spelling) {
+  std::optional<std::string> text = unquoted(spelling, '\'');
+  return text && text->size() == 1 ? std::optional<int>((*text)[0]) : std::nullopt;
 }
 
 } // namespace tritonc

@@ -5,6 +5,8 @@
 #include "language/types.h"
 #include "source/diagnostics.h"
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -19,6 +21,9 @@ struct Number {
 
 /// The number, or what is wrong with it (each of the messages takes the spelling).
 std::variant<Number, Message> parse_number(std::string_view spelling);
+
+/// The text that "a\tb" stands for; nothing if there is an escape that we don't know.
+std::optional<std::string> parse_string(std::string_view spelling);
 
 /// The value of 'a' or '\n'.
 std::optional<int> parse_character(std::string_view spelling);

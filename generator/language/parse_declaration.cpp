@@ -308,7 +308,7 @@ void Parser::external_declaration(Program &program) {
   if (accept(";"))
     return;
   if (peek().is_word("static_assert") || peek().is_word("_Static_assert"))
-    return program.assertions.push_back(assertion());
+    return program.assertions.push_back(assertion(Stmt::Kind::static_assertion));
   function_or_typedef(program);
 }
 

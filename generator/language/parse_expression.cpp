@@ -52,10 +52,10 @@ std::optional<Operator> assignment_operator(const Token &token) {
 }
 
 // What the language has and this compiler does not yet.
-constexpr std::array<std::string_view, 15> unsupported_calls = {
-    "atomic_add", "atomic_cas", "atomic_xchg", "atomic_max",     "atomic_min",
-    "atomic_and", "atomic_or",  "atomic_xor",  "f32_atomic_add", "__debug_barrier",
-    "calloc",     "printf",     "print",       "assert",         "__syncthreads"};
+constexpr std::array<std::string_view, 13> unsupported_calls = {
+    "atomic_add", "atomic_cas", "atomic_xchg",  "atomic_max",     "atomic_min",
+    "atomic_and", "atomic_or",  "atomic_xor",   "f32_atomic_add", "__debug_barrier",
+    "calloc",     "printf",     "__syncthreads"};
 
 bool is_unsupported_call(std::string_view name) {
   return std::find(unsupported_calls.begin(), unsupported_calls.end(), name) !=
@@ -329,6 +329,10 @@ ExprPtr Parser::name_or_call() {
     ExprPtr expr = make(Kind::name, name.at, range);
     expr->text = name.spelling;
     return expr;
+  }
+  if (name.spelling == "print" || name.spelling == "assert") {
+    fail(Message::not_an_expression, name.at, {std::string(name.spelling)});
+    return make_error();
   }
   if (is_unsupported_call(name.spelling)) {
     fail(Message::not_supported, name.at, {"`" + std::string(name.spelling) + "`"});

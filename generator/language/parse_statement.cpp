@@ -1,5 +1,6 @@
 // The parser's statements. See parser.h.
 
+#include "language/literal.h"
 #include "language/parser_nesting.h"
 
 #include <algorithm>
@@ -47,7 +48,12 @@ StmtPtr Parser::statement() {
   if (token.is_word("return"))
     return jump(Kind::jump_return);
   if (token.is_word("static_assert") || token.is_word("_Static_assert"))
-    return assertion();
+    return assertion(Kind::static_assertion);
+  bool is_call = peek(1).is("(");
+  if (token.is_word("assert") && is_call)
+    return assertion(Kind::assertion);
+  if (token.is_word("print") && is_call)
+    return print();
   if (token.is(TokenKind::identifier) &&
       std::find(unsupported_statements.begin(), unsupported_statements.end(), token.spelling) !=
           unsupported_statements.end()) {
@@ -148,24 +154,66 @@ StmtPtr Parser::jump(Kind kind) {
   return stmt;
 }
 
-StmtPtr Parser::assertion() {
-  StmtPtr stmt = make_stmt(Kind::assertion);
+// Of both kinds, at run time and at compile time.
+StmtPtr Parser::assertion(Kind kind) {
+  StmtPtr stmt = make_stmt(kind);
   next();
   Token opening = peek();
   expect("(", "behind `" + stmt->keyword + "`");
-  stmt->value = conditional();
+  size_t start = position_;
+  stmt->value = assignment();
+  stmt->written = written_since(start);
   if (accept(",")) {
-    if (!peek().is(TokenKind::string))
-      fail_expected("a string");
+    if (peek().is(TokenKind::string))
+      stmt->text = text();
     else
-      while (peek().is(TokenKind::string)) { // "a" "b" is one string
-        std::string_view text = next().spelling;
-        stmt->text += text.size() >= 2 ? text.substr(1, text.size() - 2) : text;
-      }
+      fail_expected("a string");
   }
   expect_closing(")", "behind the assertion", opening);
   expect(";", "behind the assertion");
   return stmt;
+}
+
+StmtPtr Parser::print() {
+  StmtPtr stmt = make_stmt(Kind::print);
+  next();
+  Token opening = next();
+  do {
+    Shown &shown = stmt->shown.emplace_back();
+    size_t start = position_;
+    if (peek().is(TokenKind::string)) {
+      shown.text = text();
+      continue;
+    }
+    shown.value = assignment();
+    shown.text = written_since(start);
+  } while (accept(","));
+  expect_closing(")", "behind what is printed", opening);
+  expect(";", "behind the statement");
+  return stmt;
+}
+
+// "a" "b" is one text.
+std::string Parser::text() {
+  std::string text;
+  while (peek().is(TokenKind::string)) {
+    Token token = next();
+    if (std::optional<std::string> part = parse_string(token.spelling))
+      text += *part;
+    else
+      fail(Message::bad_string, token.at, {std::string(token.spelling)});
+  }
+  return text;
+}
+
+// The tokens since that position, with single blanks where there are any.
+std::string Parser::written_since(size_t position) const {
+  std::string text;
+  for (size_t i = position; i < position_; i++) {
+    text += i > position && tokens_[i].spaced ? " " : "";
+    text += tokens_[i].spelling;
+  }
+  return text;
 }
 
 StmtPtr Parser::declaration() {

@@ -11,6 +11,8 @@
 //   matmul      := range { '@' range }
 //   then        * / %   + -   << >>   < <= > >=   == !=   &   ^   |   &&   ||   ?:   =   ,
 //
+// `assert` and `print` are statements: like calls, but with texts among their arguments.
+//
 // After a mistake it goes on behind the next `;` or before the next `}`, so that one mistake is one
 // message. Nesting is limited, so that no source can exhaust the stack of this or a later stage.
 
@@ -81,7 +83,10 @@ private:
   StmtPtr while_loop();
   StmtPtr do_loop();
   StmtPtr declaration();
-  StmtPtr assertion();
+  StmtPtr assertion(Stmt::Kind kind);
+  StmtPtr print();
+  std::string text();
+  std::string written_since(size_t position) const;
   StmtPtr jump(Stmt::Kind kind);
   StmtPtr make_stmt(Stmt::Kind kind);
 

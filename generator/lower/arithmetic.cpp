@@ -1,8 +1,10 @@
 // Lowering: arithmetic, element by element.
 //
 // Signed integer arithmetic is marked as not overflowing: overflow is undefined in the language for
-// indices, and the address arithmetic of loops simplifies only under that assumption.
+// indices, and the address arithmetic of loops simplifies only under that assumption. Unsigned
+// arithmetic wraps.
 
+#include "lower/double_functions.h"
 #include "lower/lowering.h"
 
 namespace tritonc {
@@ -67,12 +69,44 @@ llvm::Value *Lowering::convert(const Op &op, llvm::Value *value) {
 
 namespace {
 
-// exp and log by the base-2 instructions of the hardware, accurate to 2 ulp over most of the range
-// (PTX ISA, ex2.approx and lg2.approx).
+// exp and log of floats by the base-2 instructions of the hardware, accurate to 2 ulp over most of
+// the range (PTX ISA, ex2.approx and lg2.approx).
 llvm::Value *approximate(llvm::IRBuilder<> &builder, llvm::Intrinsic::ID id, llvm::Value *value) {
   llvm::CallInst *call = builder.CreateUnaryIntrinsic(id, value);
   call->setHasApproxFunc(true);
   return call;
+}
+
+// The operands of an integer division, so that it has a result. LLVM leaves everything undefined if
+// a divisor is zero or a quotient too large, even where nobody uses the result, as behind a mask or
+// in the arm of a `?:` that is not chosen. In tile IR only the use is wrong; so there, 1 divides.
+struct Division {
+  llvm::Value *dividend, *divisor;
+};
+
+Division with_result(llvm::IRBuilder<> &builder, llvm::Value *x, llvm::Value *y, bool is_signed) {
+  auto *constant = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (constant && !constant->isZero() && !(is_signed && constant->isMinusOne()))
+    return {x, y};
+  llvm::Type *type = y->getType();
+  y = builder.CreateFreeze(y);
+  llvm::Value *wrong = builder.CreateICmpEQ(y, llvm::ConstantInt::get(type, 0));
+  if (is_signed) {
+    x = builder.CreateFreeze(x);
+    auto least = llvm::APInt::getSignedMinValue(type->getIntegerBitWidth());
+    llvm::Value *overflows =
+        builder.CreateAnd(builder.CreateICmpEQ(x, llvm::ConstantInt::get(type, least)),
+                          builder.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type)));
+    wrong = builder.CreateOr(wrong, overflows);
+  }
+  return {x, builder.CreateSelect(wrong, llvm::ConstantInt::get(type, 1), y)};
+}
+
+llvm::Value *divide(llvm::IRBuilder<> &builder, llvm::Instruction::BinaryOps instruction,
+                    llvm::Value *x, llvm::Value *y) {
+  bool is_signed = instruction == llvm::Instruction::SDiv || instruction == llvm::Instruction::SRem;
+  Division division = with_result(builder, x, y, is_signed);
+  return builder.CreateBinOp(instruction, division.dividend, division.divisor);
 }
 
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
@@ -82,22 +116,22 @@ constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> operands) {
   llvm::IRBuilder<> &b = builder_;
   llvm::Value *x = operands[0], *y = operands.size() > 1 ? operands[1] : nullptr;
-  bool fp = x->getType()->isFloatingPointTy();
+  bool fp = x->getType()->isFloatingPointTy(), wraps = op.has("unsigned");
   switch (op.code) {
   case Opcode::add_:
-    return fp ? b.CreateFAdd(x, y) : b.CreateAdd(x, y, "", false, true);
+    return fp ? b.CreateFAdd(x, y) : b.CreateAdd(x, y, "", false, !wraps);
   case Opcode::sub_:
-    return fp ? b.CreateFSub(x, y) : b.CreateSub(x, y, "", false, true);
+    return fp ? b.CreateFSub(x, y) : b.CreateSub(x, y, "", false, !wraps);
   case Opcode::mul_:
-    return fp ? b.CreateFMul(x, y) : b.CreateMul(x, y, "", false, true);
+    return fp ? b.CreateFMul(x, y) : b.CreateMul(x, y, "", false, !wraps);
   case Opcode::div_:
-    return fp ? b.CreateFDiv(x, y) : b.CreateSDiv(x, y);
+    return fp ? b.CreateFDiv(x, y) : divide(b, llvm::Instruction::SDiv, x, y);
   case Opcode::udiv_:
-    return b.CreateUDiv(x, y);
+    return divide(b, llvm::Instruction::UDiv, x, y);
   case Opcode::rem_:
-    return fp ? b.CreateFRem(x, y) : b.CreateSRem(x, y);
+    return fp ? b.CreateFRem(x, y) : divide(b, llvm::Instruction::SRem, x, y);
   case Opcode::urem_:
-    return b.CreateURem(x, y);
+    return divide(b, llvm::Instruction::URem, x, y);
   case Opcode::min_:
     return fp ? b.CreateMinNum(x, y) : b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
   case Opcode::max_:
@@ -119,14 +153,18 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   case Opcode::ushr_:
     return b.CreateLShr(x, y);
   case Opcode::neg_:
-    return fp ? b.CreateFNeg(x) : b.CreateNSWNeg(x);
+    return fp ? b.CreateFNeg(x) : b.CreateNeg(x, "", !wraps);
   case Opcode::abs_:
     return fp ? (llvm::Value *)b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x)
               : b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse());
   case Opcode::exp_:
+    if (x->getType()->isDoubleTy())
+      return exp_of_double(b, x);
     return approximate(b, llvm::Intrinsic::exp2,
                        b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2_of_e)));
   case Opcode::log_:
+    if (x->getType()->isDoubleTy())
+      return log_of_double(b, x);
     return b.CreateFMul(approximate(b, llvm::Intrinsic::log2, x),
                         llvm::ConstantFP::get(x->getType(), ln_of_2));
   case Opcode::sqrt_:

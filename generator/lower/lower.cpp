@@ -7,6 +7,9 @@
 #include "backend/ptx.h"
 #include "lower/lowering.h"
 
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/IR/DIBuilder.h"
+
 namespace tritonc {
 
 using namespace ir;
@@ -51,6 +54,34 @@ void Lowering::define(const Value *value, Registers registers) {
   values_[value] = std::move(registers);
 }
 
+// Every instruction says which line it comes from, if it comes from a file: what goes wrong is
+// reported there. PTX does without (backend/ptx.cpp).
+void Lowering::start_locations() {
+  if (fn_.file.empty())
+    return;
+  module_.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  llvm::DIBuilder build(module_);
+  llvm::DIFile *file = build.createFile(fn_.file, /*Directory=*/"");
+  llvm::DICompileUnit *unit = build.createCompileUnit(
+      llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "tritonc", /*isOptimized=*/true,
+      /*Flags=*/"", /*RV=*/0, /*SplitName=*/"", llvm::DICompileUnit::LineTablesOnly);
+  unsigned line = unsigned(fn_.location.line);
+  llvm::DISubprogram *subprogram =
+      build.createFunction(unit, fn_.name, fn_.name, file, line,
+                           build.createSubroutineType(build.getOrCreateTypeArray({})), line,
+                           llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+  build.finalize();
+  function_->setSubprogram(subprogram);
+  set_location(fn_.location);
+}
+
+void Lowering::set_location(ir::Location at) {
+  if (!function_->getSubprogram())
+    return;
+  builder_.SetCurrentDebugLocation(llvm::DILocation::get(
+      context_, unsigned(at.line), unsigned(at.column), function_->getSubprogram()));
+}
+
 void Lowering::start_function() {
   std::vector<llvm::Type *> types;
   for (const Parameter &parameter : fn_.parameters) {
@@ -63,6 +94,7 @@ void Lowering::start_function() {
                                      llvm::GlobalValue::ExternalLinkage, fn_.name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  start_locations();
   function_->addFnAttr("nvvm.maxntid", std::to_string(32 * fn_.warps));
   if (fn_.residency)
     function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
@@ -99,8 +131,12 @@ void Lowering::start_function() {
 }
 
 void Lowering::lower_block(const Block &block) {
-  for (const Op *op : block.ops)
+  llvm::DebugLoc around = builder_.getCurrentDebugLocation();
+  for (const Op *op : block.ops) {
+    set_location(op->location);
     lower_op(*op);
+  }
+  builder_.SetCurrentDebugLocation(around);
 }
 
 namespace {
@@ -155,6 +191,10 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::return_:
     builder_.CreateRetVoid();
     return;
+  case Opcode::print_:
+    return lower_print(op);
+  case Opcode::assert_:
+    return lower_assert(op);
   case Opcode::shared_alloc_:
     return;
   case Opcode::ring_slot_:

@@ -30,6 +30,8 @@ public:
 private:
   // lower.cpp: functions, blocks and control flow.
   void start_function();
+  void start_locations();
+  void set_location(ir::Location at);
   void lower_block(const ir::Block &block);
   void lower_op(const ir::Op &op);
   void lower_for(const ir::Op &op);
@@ -63,6 +65,15 @@ private:
   void lower_fma(const ir::Op &op);
   void lower_reduce(const ir::Op &op);
 
+  // checks.cpp: print and assert.
+  void lower_print(const ir::Op &op);
+  void lower_assert(const ir::Op &op);
+  llvm::Value *is_first_thread();
+  /// Calls `visit(register, index)` with the flat index, in the tile, of each register of this
+  /// thread that is not a copy of another. A scalar is register 0, index 0.
+  void for_each_element(const ir::Value *value,
+                        const std::function<void(int, llvm::Value *)> &visit);
+
   // Values.
   const Registers &registers(const ir::Value *value) const { return values_.at(value); }
   llvm::Value *scalar(const ir::Value *value) const { return values_.at(value).at(0); }
@@ -93,6 +104,7 @@ private:
   llvm::Function *function_ = nullptr;
   llvm::Value *lane_ = nullptr, *warp_ = nullptr;
   std::map<const ir::Value *, Registers> values_;
+  int prints_ = 0; // statements so far
 };
 
 /// The register of a layout by the part of the flat index that it contributes.

@@ -14,6 +14,8 @@ llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Valu
   bool fp = a->getType()->isFloatingPointTy();
   if (op == "add")
     return fp ? builder.CreateFAdd(a, b) : builder.CreateAdd(a, b);
+  if (a == b)
+    return a;
   if (op == "min")
     return fp ? builder.CreateMinNum(a, b)
               : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
@@ -21,8 +23,12 @@ llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Valu
             : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
 }
 
-// `value` of the lane whose number differs by `mask`; 32 bits at a time.
+// `value` of the lane whose number differs by `mask`; 32 bits at a time. A constant is the same in
+// every lane. (ptxas knows that too, but only late, and then subtracts from it the wrong way round:
+// up to 13.5, `max(shfl(4) - x, 0)` is computed as `max(x - 4, 0)` for sm_90.)
 llvm::Value *from_lane(llvm::IRBuilder<> &builder, llvm::Value *value, uint32_t mask) {
+  if (llvm::isa<llvm::Constant>(value))
+    return value;
   llvm::Type *type = value->getType();
   unsigned bits = type->getScalarSizeInBits();
   llvm::Value *word = builder.CreateBitCast(value, builder.getIntNTy(bits));

@@ -15,6 +15,8 @@
 // than moving it between threads. Where a value with a layout is asked for in another, a
 // convert_layout goes in.
 //
+// What is printed or asserted is taken as it lies.
+//
 // A store takes the value as it lies if that fills the 32-byte sectors of memory, otherwise it asks
 // for the layout of memory.
 //
@@ -310,6 +312,13 @@ struct State {
     demand_operand(op, 4, layout);
   }
 
+  void rewrite_check(Op *op) {
+    for (size_t i = 0; i < op->operands.size(); i++) {
+      Layout layout = natural(op->operand(i));
+      demand_operand(op, i, layout ? layout : default_layout(op->operand(i)->type));
+    }
+  }
+
   void rewrite_loop(Op *op) {
     size_t skip = op->is(Opcode::for_loop_) ? 1 : 0;
     for (size_t i = 0; i < op->results.size(); i++) {
@@ -348,6 +357,9 @@ struct State {
       return op->operand(0)->type.is_tile() ? rewrite_store(op) : void();
     case Opcode::async_copy_:
       return rewrite_copy(op);
+    case Opcode::print_:
+    case Opcode::assert_:
+      return rewrite_check(op);
     case Opcode::shared_store_: {
       Layout layout = natural(op->operand(0));
       return demand_operand(op, 0, layout ? layout : default_layout(op->operand(0)->type));

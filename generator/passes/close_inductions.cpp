@@ -14,6 +14,7 @@
 // Needs:   count_loops.
 // Ensures: no for_loop carries an integer or pointer whose next value is itself plus or minus
 //          something that does not change in the loop. remove_dead_code drops the rest of it.
+// Limits:  what may wrap ({unsigned}) is left alone: as a formula it would not.
 //
 // Tested by tests/passes/close_inductions_test.cpp.
 
@@ -45,7 +46,7 @@ struct State {
       if (!op || op->parent != &body())
         return std::nullopt;
       bool subtract = op->is(Opcode::sub_);
-      if (!op->is(Opcode::add_) && !op->is(Opcode::addptr_) && !subtract)
+      if ((!op->is(Opcode::add_) && !op->is(Opcode::addptr_) && !subtract) || op->has("unsigned"))
         return std::nullopt;
       bool second = can_clone(op->operand(1), &body(), {});
       bool first = !subtract && op->is(Opcode::add_) && can_clone(op->operand(0), &body(), {});

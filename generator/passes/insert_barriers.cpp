@@ -1,4 +1,4 @@
-// insert_barriers: make threads wait where they could see stale shared memory.
+// insert_barriers: make threads wait where they could see stale memory.
 //
 // A tile operation is one line of IR but many threads, and they do not finish together. An access
 // that conflicts with an earlier one needs a barrier in between:
@@ -16,6 +16,16 @@
 // kept apart, with the number of groups committed after it; a wait turns those it covers into
 // ordinary writes of this thread, which the next barrier settles like any other.
 //
+// Global memory is shared too. An access to it conflicts with an earlier one through the same
+// parameter if one of them stores, unless each element is accessed by the same thread both times:
+// in one trip of a loop, through the same view, in the same layout, in which no thread holds
+// copies.
+//
+//     %a = load %p                            %a = load %p              all threads, one after
+//     store %p, %b                      =>    barrier                   the other
+//     store %q, %a                            store %p, %b              the first thread
+//                                             store %q, %a
+//
 // Method. Walk in program order with the set of accesses that no barrier has settled; before an
 // operation that conflicts with one of them, insert a barrier, which empties the set. Loops are
 // walked until what is pending at their end adds nothing to what was assumed at their start; that
@@ -27,12 +37,15 @@
 // Needs:   allocate_shared.
 // Ensures: no two conflicting accesses are without a barrier between them; no barrier could go.
 // Limits:  compares whole slots, not elements: a thread that reads back only what it wrote itself
-//          still waits.
+//          still waits. Of global memory it knows only the parameters: two of them are taken for
+//          different memory, or for the same element by element (z = x + y, where z may be x); and
+//          a store that meets itself in another trip is not ordered.
 //
 // Tested by tests/passes/insert_barriers_test.cpp.
 
 #include "passes/insert_barriers.h"
 
+#include "analysis/affine.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -54,10 +67,12 @@ struct Slot {
 };
 
 struct Access {
-  const Op *buffer = nullptr; // its shared_alloc
+  const Op *buffer = nullptr; // its shared_alloc; null: global memory
   Slot slot;
   bool writes = false;
-  int groups_since = -1; // an async_copy not yet waited for: commits after it. Else -1.
+  int groups_since = -1;      // an async_copy not yet waited for: commits after it. Else -1.
+  const Op *global = nullptr; // what accesses global memory
+  bool is_old = false;        // global memory: in a trip of a loop before this one
 
   auto operator<=>(const Access &) const = default;
   bool in_background() const { return groups_since >= 0; }
@@ -68,6 +83,104 @@ constexpr int many_groups = 16; // no wait distinguishes more
 int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
 
 int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
+
+// --- Global memory. ------------------------------------------------------------------------------
+
+// The parameters that a pointer may come from; null among them if it is not known.
+void add_roots(const Value *pointer, std::set<const Value *> &seen,
+               std::set<const Value *> &roots) {
+  if (!seen.insert(pointer).second)
+    return;
+  const Op *op = pointer->op;
+  auto from = [&](const Value *source) { add_roots(source, seen, roots); };
+  auto carried = [&](const Op &loop, size_t i) {
+    size_t first = loop.operands.size() - loop.results.size(); // 1: the number of trips
+    from(loop.operand(first + i));
+    from(loop.blocks.back()->terminator()->operand(i));
+  };
+  if (!op && !pointer->block) {
+    roots.insert(pointer);
+  } else if (!op) {
+    const Op &loop = *pointer->block->parent;
+    size_t counters = pointer->block->arguments.size() - loop.results.size();
+    carried(loop, size_t(pointer->index) - counters);
+  } else if (op->is(Opcode::for_loop_) || op->is(Opcode::while_loop_)) {
+    carried(*op, size_t(pointer->index));
+  } else if (op->is(Opcode::if_else_)) {
+    for (const Block *block : op->blocks)
+      from(block->terminator()->operand(size_t(pointer->index)));
+  } else if (op->is(Opcode::select_)) {
+    from(op->operand(1));
+    from(op->operand(2));
+  } else if (!op->operands.empty() && (op->operand(0)->type.is_pointer())) {
+    from(op->operand(0)); // addptr, view, and all that only moves elements
+  } else {
+    roots.insert(nullptr);
+  }
+}
+
+// The operations that access global memory through a parameter through which something else stores.
+class GlobalAccesses {
+public:
+  explicit GlobalAccesses(Function &fn) {
+    for_each_op(*fn.body, [&](const Op &op) {
+      if (!op.is(Opcode::load_) && !op.is(Opcode::store_) && !op.is(Opcode::async_copy_))
+        return;
+      std::set<const Value *> seen;
+      add_roots(op.operand(0), seen, roots_[&op]);
+    });
+    for (const auto &[op, roots] : roots_)
+      for (const auto &[other, other_roots] : roots_)
+        if (op != other && (op->is(Opcode::store_) || other->is(Opcode::store_)) &&
+            meet(roots, other_roots))
+          ordered_.insert(op);
+  }
+
+  /// Whether the operation must be ordered with others at all.
+  bool matters(const Op &op) const { return ordered_.count(&op); }
+
+  /// Whether two accesses may be of the same element by different threads.
+  bool conflict(const Access &earlier, const Access &later) const {
+    return earlier.global != later.global &&
+           meet(roots_.at(earlier.global), roots_.at(later.global)) &&
+           (earlier.is_old || !by_same_threads(*earlier.global, *later.global));
+  }
+
+private:
+  static bool meet(const std::set<const Value *> &a, const std::set<const Value *> &b) {
+    return a.count(nullptr) || b.count(nullptr) ||
+           std::any_of(a.begin(), a.end(), [&](const Value *root) { return b.count(root); });
+  }
+
+  static const Type &accessed(const Op &op) {
+    return op.is(Opcode::store_) ? op.operand(1)->type : op.result()->type;
+  }
+
+  static bool has_copies(const LinearLayout &layout) {
+    return std::count(layout.lane.begin(), layout.lane.end(), 0u) ||
+           std::count(layout.warp.begin(), layout.warp.end(), 0u);
+  }
+
+  static bool by_same_threads(const Op &a, const Op &b) {
+    if (a.is(Opcode::async_copy_) || b.is(Opcode::async_copy_))
+      return false;
+    const Type &type = accessed(a);
+    if (type.is_scalar() || accessed(b).is_scalar()) // loaded by all threads, stored by the first
+      return type.is_scalar() && accessed(b).is_scalar() && a.is(Opcode::store_) &&
+             b.is(Opcode::store_);
+    if (!type.layout || !accessed(b).layout || *type.layout != *accessed(b).layout ||
+        has_copies(*type.layout))
+      return false;
+    std::optional<Affine> at = affine_of(a.operand(0)), also_at = affine_of(b.operand(0));
+    return at && also_at && at->base == also_at->base && at->offset == also_at->offset &&
+           at->strides == also_at->strides;
+  }
+
+  std::map<const Op *, std::set<const Value *>> roots_;
+  std::set<const Op *> ordered_;
+};
+
+// --- Shared memory. ------------------------------------------------------------------------------
 
 bool overlap(const Access &a, const Access &b) {
   if (a.buffer == b.buffer) {
@@ -98,22 +211,32 @@ Slot slot_of(const Value *value) {
   return counts ? Slot{true, value, ahead} : Slot{};
 }
 
-// The access that `op` makes, if it makes one.
-std::optional<Access> access_of(const Op &op) {
+// The accesses that `op` makes.
+std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
+  std::vector<Access> accesses;
   switch (op.code) {
   case Opcode::shared_load_:
-    return Access{op.operand(0)->op, slot_of(op.operand(1)), false};
+    accesses = {{op.operand(0)->op, slot_of(op.operand(1)), false}};
+    break;
   case Opcode::shared_store_:
-    return Access{op.operand(1)->op, slot_of(op.operand(2)), true};
+    accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true}};
+    break;
   case Opcode::async_copy_:
-    return Access{op.operand(1)->op, slot_of(op.operand(2)), true, 0};
+    accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true, 0}};
+    break;
   default:
-    return std::nullopt;
+    break;
   }
+  if (globals.matters(op))
+    accesses.push_back({.writes = op.is(Opcode::store_),
+                        .groups_since = op.is(Opcode::async_copy_) ? 0 : -1,
+                        .global = &op});
+  return accesses;
 }
 
 struct State {
   Function &fn;
+  GlobalAccesses globals = GlobalAccesses(fn);
   bool inserting = true; // else conflicts are only found
   bool conflict_found = false;
   std::vector<Op *> inserted = {};
@@ -155,10 +278,11 @@ struct State {
     });
   }
 
-  // Slots of this iteration, seen from the next.
+  // Accesses of this trip, seen from the next. `counter` is null in a while loop.
   static Pending go_round(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
-      if (access.slot.known && access.slot.counter == counter)
+      access.is_old = access.global;
+      if (counter && access.slot.known && access.slot.counter == counter)
         access.slot.ahead = modulo(access.slot.ahead - 1, slots_of(access.buffer));
     });
   }
@@ -192,7 +316,7 @@ struct State {
     Pending start = before, tested;
     do {
       tested = walk(*op.blocks[0], start);
-    } while (merge(start, walk(*op.blocks[1], tested)));
+    } while (merge(start, go_round(walk(*op.blocks[1], tested), nullptr)));
     return tested;
   }
 
@@ -200,6 +324,32 @@ struct State {
     Pending after = walk(*op.blocks[0], before);
     merge(after, walk(*op.blocks[1], before));
     return after;
+  }
+
+  bool conflict(const Access &earlier, const Access &later) const {
+    if ((!earlier.writes && !later.writes) || earlier.in_background())
+      return false;
+    if (earlier.global || later.global)
+      return earlier.global && later.global && globals.conflict(earlier, later);
+    return overlap(earlier, later);
+  }
+
+  // Notes what operation `i` of `block` accesses, behind a barrier if it needs one.
+  void access(Op &op, Pending &pending, Block &block, size_t &i) {
+    std::vector<Access> accesses = accesses_of(op, globals);
+    bool conflicts = std::any_of(pending.begin(), pending.end(), [&](const Access &earlier) {
+      return std::any_of(accesses.begin(), accesses.end(),
+                         [&](const Access &later) { return conflict(earlier, later); });
+    });
+    conflict_found |= conflicts;
+    if (conflicts && inserting) {
+      Builder builder(fn, &block, i);
+      builder.set_location(op.location);
+      inserted.push_back(builder.create(Opcode::barrier_, {}));
+      barrier(pending);
+      i++;
+    }
+    pending.insert(accesses.begin(), accesses.end());
   }
 
   // Inserts the barriers that `block` needs when it starts with `pending`, and returns what is
@@ -219,18 +369,8 @@ struct State {
         pending = commit(pending);
       } else if (op.is(Opcode::async_wait_)) {
         pending = wait(pending, op.integer("pending"));
-      } else if (std::optional<Access> access = access_of(op)) {
-        bool conflict = std::any_of(pending.begin(), pending.end(), [&](const Access &earlier) {
-          return (earlier.writes || access->writes) && !earlier.in_background() &&
-                 overlap(earlier, *access);
-        });
-        conflict_found |= conflict;
-        if (conflict && inserting) {
-          inserted.push_back(Builder(fn, &block, i).create(Opcode::barrier_, {}));
-          barrier(pending);
-          i++;
-        }
-        pending.insert(*access);
+      } else {
+        access(op, pending, block, i);
       }
     }
     return pending;
@@ -256,7 +396,7 @@ struct State {
 } // namespace
 
 void insert_barriers(Function &fn) {
-  State state{fn, true, false, {}};
+  State state{fn};
   state.walk(*fn.body, {});
   state.remove_superfluous();
 }

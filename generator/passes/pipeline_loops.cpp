@@ -179,6 +179,8 @@ struct State {
     for (int64_t ahead = 0; ahead < slots - 1; ahead++)
       start_copies(before, candidates, nullptr, ahead, slots);
     Builder top(fn, &body(), 0);
+    Location location = candidates[0].load->location;
+    top.set_location(location);
     wait(top, slots - 2);
     start_copies(top, candidates, counter(), slots - 1, slots);
     Value *now = slot(top, counter(), 0, slots);
@@ -186,6 +188,7 @@ struct State {
       read_from(candidate, now);
     // The copies of iterations that don't exist write zeros; nobody may reuse their slots before.
     Builder behind = Builder::after(fn, &loop);
+    behind.set_location(location);
     wait(behind, 0);
   }
 };

@@ -1,8 +1,9 @@
 // remove_dead_code: drop what nothing observable depends on.
 //
-// Observable are stores, accesses to shared memory that write it, synchronisation, and what decides
-// how often they happen. Everything else lives only if something living uses it; a loop carries a
-// value only if the loop's body or what follows uses it for more than computing its own next value:
+// Observable are stores, accesses to shared memory that write it, synchronisation, what a kernel
+// says about itself, and what decides how often they happen. Everything else lives only if
+// something living uses it; a loop carries a value only if the loop's body or what follows uses it
+// for more than computing its own next value:
 //
 //     %k2, %c2 = while_loop %k, %c {...}           %c2 = for_loop %n, %c {
 //       (%p, %acc)                             =>    (%t, %acc)
@@ -58,6 +59,7 @@ struct State {
     case Effect::write:
     case Effect::shared_write:
     case Effect::sync:
+    case Effect::report:
       return true;
     default:
       return op.is(Opcode::return_);

@@ -143,14 +143,21 @@ int Diagnostics::errors() const { return int(parts_->printer.getNumErrors()); }
 int Diagnostics::warnings() const { return int(parts_->printer.getNumWarnings()); }
 std::string Diagnostics::text() const { return parts_->text; }
 
+static clang::PresumedLoc presumed(const clang::SourceManager &sources, Location at) {
+  return at ? sources.getPresumedLoc(sources.getExpansionLoc(clang_location(at)))
+            : clang::PresumedLoc();
+}
+
 LineColumn Diagnostics::line_column(Location at) const {
-  if (!at)
-    return {};
-  clang::PresumedLoc place =
-      parts_->sources.getPresumedLoc(parts_->sources.getExpansionLoc(clang_location(at)));
+  clang::PresumedLoc place = presumed(parts_->sources, at);
   if (place.isInvalid())
     return {};
   return {int(place.getLine()), int(place.getColumn())};
+}
+
+std::string Diagnostics::file_of(Location at) const {
+  clang::PresumedLoc place = presumed(parts_->sources, at);
+  return place.isInvalid() ? "" : place.getFilename();
 }
 
 Location Diagnostics::spelling(Location at) const {

@@ -71,6 +71,8 @@ public:
   std::string text() const;
 
   LineColumn line_column(Location at) const;
+  /// The name of the file that `line_column` counts in, as it was opened; "" if there is none.
+  std::string file_of(Location at) const;
   /// Where the token itself is written: inside of a macro, in its definition.
   Location spelling(Location at) const;
 

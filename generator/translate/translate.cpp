@@ -9,6 +9,21 @@
 
 namespace tritonc {
 
+namespace {
+
+// Every kernel, if nothing is wrong with any.
+std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics &diagnostics) {
+  std::vector<ir::Function> kernels;
+  for (const ast::Function &function : program.functions)
+    if (diagnostics.errors() == 0)
+      kernels.push_back(translate(function, program, diagnostics));
+  if (diagnostics.errors() > 0)
+    kernels.clear();
+  return kernels;
+}
+
+} // namespace
+
 FrontEndResult translate_source(const FrontEndInput &input) {
   Diagnostics diagnostics;
   FrontEndResult result;
@@ -20,12 +35,17 @@ FrontEndResult translate_source(const FrontEndInput &input) {
     ast::Program program = ast::Parser(source.tokens, input.path, diagnostics).program();
     ast::Checker(program, diagnostics).check();
     // From here on: the program is right, or there are errors.
-    for (const ast::Function &function : program.functions)
-      if (diagnostics.errors() == 0)
-        result.kernels.push_back(translate(function, program, diagnostics));
+    result.checked = translate_all(program, diagnostics);
+    // All there is to say has been said; what is left out of code for GPUs counts too.
+    if (ast::remove_checks(program)) {
+      diagnostics.set_silent(true);
+      result.kernels = translate_all(program, diagnostics);
+      diagnostics.set_silent(false);
+    } else {
+      for (const ir::Function &kernel : result.checked)
+        result.kernels.push_back(ir::clone(kernel));
+    }
   }
-  if (diagnostics.errors() > 0)
-    result.kernels.clear();
   result.diagnostics = diagnostics.text();
   result.errors = diagnostics.errors();
   result.warnings = diagnostics.warnings();

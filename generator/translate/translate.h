@@ -11,7 +11,11 @@
 namespace tritonc {
 
 struct FrontEndResult {
-  std::vector<ir::Function> kernels;     // none if there are errors
+  /// For GPUs: `assert` and `print` are left out, as if they had not been written. None if there
+  /// are errors.
+  std::vector<ir::Function> kernels;
+  /// The same kernels with `assert` and `print`, for code that runs on a host.
+  std::vector<ir::Function> checked;
   std::vector<std::string> dependencies; // every file opened
   std::string diagnostics;               // as the user reads them
   int errors = 0, warnings = 0;

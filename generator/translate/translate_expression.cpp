@@ -159,8 +159,10 @@ ir::Value *Translator::negation(ir::Value *condition) {
 ir::Value *Translator::unary(const ast::Expr &expr) {
   ir::Value *operand = value(*expr.operands[0]);
   switch (expr.op) {
-  case Operator::minus:
-    return build_->unary(ir::Opcode::neg_, operand);
+  case Operator::minus: {
+    ir::Value *result = build_->unary(ir::Opcode::neg_, operand);
+    return is_unsigned(expr.type.scalar) ? wrapping(result) : result;
+  }
   case Operator::bit_not:
     return build_->binary(ir::Opcode::xor_, operand, build_->filled(operand->type, -1));
   case Operator::logical_not:
@@ -186,7 +188,23 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
   bool without_sign = is_unsigned(a.type.scalar);
   if (is_comparison(expr.op))
     return build_->cmp(predicate_of(expr.op, without_sign), left, right);
-  return build_->binary(opcode_of(expr.op, without_sign), left, right);
+  ir::Value *result = build_->binary(opcode_of(expr.op, without_sign), left, right);
+  return without_sign ? wrapping(result) : result;
+}
+
+// Says of the arithmetic that gave `result` that it is modulo a power of two, as unsigned types
+// are.
+ir::Value *Translator::wrapping(ir::Value *result) {
+  switch (result->op->code) {
+  case ir::Opcode::add_:
+  case ir::Opcode::sub_:
+  case ir::Opcode::mul_:
+  case ir::Opcode::neg_:
+    result->op->set("unsigned", int64_t(1));
+    return result;
+  default: // nothing else can overflow
+    return result;
+  }
 }
 
 ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
@@ -202,7 +220,8 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
   bool is_and = expr.op == Operator::logical_and;
   ir::Value *left = value(without_repeat(a));
   bool may_do_both = !has_effects(b) && !has_loads(b);
-  if (!expr.type.is_tile() && !may_do_both) {
+  // In an arm whose loads are masked, what was left out on the left must not decide about a branch.
+  if (!expr.type.is_tile() && !may_do_both && masks_.empty()) {
     auto right = [&] { return value(b); };
     auto decided = [&] { return left; };
     return is_and ? choose(left, right, decided) : choose(left, decided, right);

@@ -2,6 +2,7 @@
 
 #include "translate/translator.h"
 
+#include "ir/checks.h"
 #include "language/constant.h"
 
 #include <algorithm>
@@ -117,8 +118,12 @@ void Translator::statement(const Stmt &stmt) {
   set_location(stmt.at);
   switch (stmt.kind) {
   case Kind::empty:
-  case Kind::assertion:
+  case Kind::static_assertion:
     return;
+  case Kind::assertion:
+    return assertion(stmt);
+  case Kind::print:
+    return print(stmt);
   case Kind::expression:
     value(*stmt.value);
     return;
@@ -146,6 +151,35 @@ void Translator::declaration(const Stmt &stmt) {
       init->name = declarator.name;
     values_[variable] = init;
   }
+}
+
+void Translator::assertion(const Stmt &stmt) {
+  ir::Value *condition = value(*stmt.value);
+  std::string text = "assertion `" + stmt.written + "` failed";
+  set_location(stmt.at);
+  build_->create(ir::Opcode::assert_, {condition})
+      ->set("text", stmt.text.empty() ? text : text + ": " + stmt.text);
+}
+
+// Texts and values with blanks between them; without any text, each value behind its name.
+void Translator::print(const Stmt &stmt) {
+  bool has_text = std::any_of(stmt.shown.begin(), stmt.shown.end(),
+                              [](const ast::Shown &shown) { return !shown.value; });
+  std::vector<ir::Value *> values;
+  std::string text;
+  for (const ast::Shown &shown : stmt.shown) {
+    bool is_first = &shown == &stmt.shown.front();
+    text += is_first ? "" : has_text ? " " : ", ";
+    if (!has_text || !shown.value)
+      text += ir::without_places(shown.text) + (shown.value ? " = " : "");
+    if (!shown.value)
+      continue;
+    const Type &type = shown.value->type;
+    text += is_unsigned(type.scalar) && !type.is_bool() ? "{u}" : "{}";
+    values.push_back(value(*shown.value));
+  }
+  set_location(stmt.at);
+  build_->create(ir::Opcode::print_, values)->set("text", text);
 }
 
 // An `if`, and `rest` in the arm that does not jump.
@@ -225,6 +259,7 @@ void add_assigned(const ast::Expr &expr, std::set<int> &variables) {
 }
 
 void add_assigned(const Stmt &stmt, std::set<int> &variables) {
+  // `assert` and `print` assign nothing.
   for (const ast::ExprPtr *expr : {&stmt.value, &stmt.step})
     if (*expr)
       add_assigned(**expr, variables);

@@ -46,6 +46,7 @@ ir::Function Translator::run() {
   fn_.name = source_.name;
   LineColumn at = diagnostics_.line_column(source_.at);
   fn_.location = {at.line, at.column};
+  fn_.file = diagnostics_.file_of(source_.at);
   fn_.plan = launch_plan(source_);
   for (const ast::Declarator &declarator : source_.parameters)
     parameter(declarator);

@@ -63,6 +63,8 @@ private:
   void scope(const Fill &fill);
   void statement(const ast::Stmt &stmt);
   void declaration(const ast::Stmt &stmt);
+  void assertion(const ast::Stmt &stmt);
+  void print(const ast::Stmt &stmt);
   void branch(const ast::Stmt &stmt, const Fill &rest);
   void loop(const ast::Stmt &stmt);
   void repeat(const ast::Stmt &stmt, bool tests_in_body, bool has_running);
@@ -88,6 +90,7 @@ private:
   ir::Value *read(const ast::Expr &expr);
   ir::Value *unary(const ast::Expr &expr);
   ir::Value *binary(const ast::Expr &expr);
+  static ir::Value *wrapping(ir::Value *result);
   ir::Value *pointer_sum(const ast::Expr &expr);
   ir::Value *logical(const ast::Expr &expr);
   ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);

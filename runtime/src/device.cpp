@@ -46,6 +46,7 @@ status current_device(device_info &info) noexcept {
   const cuda::Driver *driver = enter(why, &device);
   if (!driver)
     return why;
+  info.emulated = driver->is_emulator;
   struct {
     int attribute;
     int *value;

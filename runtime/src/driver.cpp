@@ -21,12 +21,12 @@ constexpr int oldest_version = 12000; // cuLibrary*, and the cubins of any toolk
 using GetProcAddress = Result (*)(const char *, void **, int, std::uint64_t, int *);
 
 pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<const Driver *> resolved{nullptr};
 std::atomic<const Driver *> opened{nullptr};
 std::atomic<Result> first_cause{success};
 
 // Under `opening`.
 Driver table;
-bool table_is_complete = false;
 status_code lasting_failure = status_code::ok;
 std::int32_t lasting_detail = 0;
 const char *lasting_subject = nullptr;
@@ -92,7 +92,15 @@ status fill_table() {
   TRITONC_OPTIONAL_FUNCTIONS(TRITONC_RESOLVE)
 #undef TRITONC_RESOLVE
   table.version = version;
-  table_is_complete = true;
+  if (table.tritoncEmulatorVersion) {
+    int emulator_version = 0, takes_any_gpu = 0;
+    if (table.tritoncEmulatorVersion(&emulator_version, &takes_any_gpu) != success ||
+        emulator_version != int(abi::host_code_version))
+      return lasting(status_code::wrong_emulator, nullptr, emulator_version);
+    table.is_emulator = true;
+    table.takes_any_gpu = takes_any_gpu != 0;
+  }
+  resolved.store(&table, std::memory_order_release);
   return {};
 }
 
@@ -132,7 +140,7 @@ const Driver *open_driver(status &why) noexcept {
     why = {lasting_failure, nullptr, lasting_subject, lasting_detail};
     return nullptr;
   }
-  if (!table_is_complete) {
+  if (!resolved_driver()) {
     why = fill_table();
     if (!why.ok())
       return nullptr;
@@ -155,6 +163,8 @@ const Driver *open_driver(status &why) noexcept {
 
 const Driver *opened_driver() noexcept { return opened.load(std::memory_order_acquire); }
 
+const Driver *resolved_driver() noexcept { return resolved.load(std::memory_order_acquire); }
+
 status failure(const Driver &driver, Result result, const abi::kernel *kernel,
                const char *subject) noexcept {
   if (is_sticky(result)) {
@@ -171,6 +181,8 @@ status failure(const Driver &driver, Result result, const abi::kernel *kernel,
   case no_binary_for_gpu:
     return {status_code::no_image_for_device, kernel, subject, 0};
   case unsupported_ptx_version:
+    if (driver.is_emulator) // it lacks an operation of the host code
+      return {status_code::wrong_emulator, kernel, subject, abi::host_code_version};
     return {status_code::driver_too_old, kernel, subject, driver.version};
   case not_initialized:
     if (driver.process != 0 && driver.process != getpid())

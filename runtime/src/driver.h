@@ -86,7 +86,8 @@ enum CaptureMode { capture_relaxed = 2 };
   F(cuEventDestroy, 4000, (Event))                                                                 \
   F(cuEventRecord, 2000, (Event, Stream))                                                          \
   F(cuEventSynchronize, 2000, (Event))                                                             \
-  F(cuEventElapsedTime, 2000, (float *, Event, Event))
+  F(cuEventElapsedTime, 2000, (float *, Event, Event))                                             \
+  F(tritoncEmulatorVersion, 12000, (int *version, int *takes_any_gpu))
 
 struct Driver {
 #define TRITONC_MEMBER(name, version, parameters) Result(*name) parameters = nullptr;
@@ -95,6 +96,10 @@ struct Driver {
 #undef TRITONC_MEMBER
   int version = 0; // 12040 for CUDA 12.4
   int process = 0; // the process that initialised it: a forked child cannot use it
+
+  /// What is not a driver but the emulator runs host code instead of images.
+  bool is_emulator = false;
+  bool takes_any_gpu = false; // code for any; else for the device's alone, as a driver does
 };
 
 /// The driver, opened and initialised; on failure null, and `why` says it. Cheap after the first
@@ -103,6 +108,9 @@ const Driver *open_driver(status &why) noexcept;
 
 /// The driver if some thread has opened it already; else null.
 const Driver *opened_driver() noexcept;
+
+/// The driver once its functions are known, initialised or not: it can name its errors.
+const Driver *resolved_driver() noexcept;
 
 /// A failed call as a status. The first error that no context survives is kept, and reported for
 /// all that follow.

@@ -24,6 +24,11 @@ int fitness(const abi::image &image, int device_sm) {
   return 10 + 2 * (image.sm % 10) + (image.suffix == 'f');
 }
 
+/// The same where host code for any GPU will do.
+int fitness_anywhere(const abi::image &image) {
+  return 1 + 2 * image.sm + (image.suffix != 0) + (image.host ? 100000 : 0);
+}
+
 bool is_whole(const abi::image &image) {
   abi::image_header header;
   if (image.size < sizeof header)
@@ -66,7 +71,9 @@ bool is_capturing(const Driver &driver, Stream stream) {
 // Unloading is for failed loads only. Libraries live as long as the process: other threads may be
 // launching when it ends.
 Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {
-  const char *code = image.bytes + sizeof(abi::image_header);
+  const void *code = image.bytes + sizeof(abi::image_header);
+  if (driver.is_emulator)
+    code = image.host;
   int stays_in_place = 1; // CU_LIBRARY_BINARY_IS_PRESERVED: the driver need not copy it
   void *yes = reinterpret_cast<void *>(1);
   Library library = nullptr;
@@ -103,11 +110,21 @@ public:
 
 } // namespace
 
-const abi::image *choose_image(const abi::variant &variant, int device_sm) noexcept {
+const abi::image *choose_image(const abi::variant &variant, int device_sm,
+                               bool takes_any_gpu) noexcept {
   const abi::image *best = nullptr;
   int best_fitness = 0;
   for (std::uint32_t i = 0; i < variant.image_count; i++) {
     int fit = fitness(variant.images[i], device_sm);
+    if (fit <= best_fitness)
+      continue;
+    best = &variant.images[i];
+    best_fitness = fit;
+  }
+  if (best || !takes_any_gpu)
+    return best;
+  for (std::uint32_t i = 0; i < variant.image_count; i++) {
+    int fit = fitness_anywhere(variant.images[i]);
     if (fit <= best_fitness)
       continue;
     best = &variant.images[i];
@@ -138,6 +155,8 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
   if (!handle) {
     if (!is_whole(image))
       return {status_code::corrupt_image, &kernel, info.gpu};
+    if (driver.is_emulator && !image.host)
+      return {status_code::no_host_code, &kernel, info.gpu};
     if (Result result = load(driver, variant.entry, image, handle))
       return failure(driver, result, &kernel, "cuLibraryLoadData");
     image.state->kernel.store(handle, std::memory_order_release);

@@ -8,8 +8,11 @@
 namespace tritonc::v1::cuda {
 
 /// The best image for the device, or null. Code for exactly this GPU ("sm_90a") comes first, then
-/// that of the same major number and the highest minor number up to the device's.
-const abi::image *choose_image(const abi::variant &variant, int device_sm) noexcept;
+/// that of the same major number and the highest minor number up to the device's. If the driver
+/// `takes_any_gpu`, what would be refused is instead the newest that there is, preferably one with
+/// host code.
+const abi::image *choose_image(const abi::variant &variant, int device_sm,
+                               bool takes_any_gpu = false) noexcept;
 
 /// Makes the image ready for a launch on the device: verified and loaded by whichever thread comes
 /// first, once per process; the limit of shared memory raised once per device. Cheap when it is.

@@ -62,7 +62,8 @@ private:
       if (!entered.ok())
         return entered;
     }
-    const image *fitting = cuda::choose_image(candidate, context_.facts().sm);
+    const image *fitting =
+        cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
     if (!fitting) {
       has_no_image_ = true;
       return {};
@@ -150,7 +151,7 @@ private:
 
 status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
                        const cuda::DeviceFacts &device, bool &found) {
-  const image *fitting = cuda::choose_image(wanted, device.sm);
+  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
   if (!fitting)
     return {};
   found = true;

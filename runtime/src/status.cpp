@@ -15,8 +15,10 @@ const char *const names[] = {
     "ok",
     "no_driver",
     "driver_too_old",
+    "wrong_emulator",
     "no_device",
     "no_image_for_device",
+    "no_host_code",
     "no_variant",
     "requirement_failed",
     "null_pointer",
@@ -38,7 +40,7 @@ struct CudaError {
 
 CudaError explain(int result) {
   CudaError error;
-  const cuda::Driver *driver = cuda::opened_driver();
+  const cuda::Driver *driver = cuda::resolved_driver();
   if (!driver)
     return error;
   if (driver->cuGetErrorName(result, &error.name) != cuda::success || !error.name)
@@ -82,12 +84,22 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
         "%s%sthe CUDA driver is too old: it supports CUDA %d.%d, needed is 12.0 (driver 525) "
         "or newer",
         detail_ / 1000, detail_ % 1000 / 10);
+  case status_code::wrong_emulator:
+    if (detail_ == int(abi::host_code_version))
+      return say("%s%sthe emulator in TRITONC_DRIVER lacks an operation that it needs: use the one "
+                 "of the TritonC that compiled this program");
+    return say("%s%sthe emulator in TRITONC_DRIVER (version %d) is not the one of this program "
+               "(version %d): use the one of the TritonC that compiled it",
+               detail_, int(abi::host_code_version));
   case status_code::no_device:
     return say("%s%sno CUDA device: none is installed, or CUDA_VISIBLE_DEVICES hides it");
   case status_code::no_image_for_device:
     if (!detail_ || !kernel_)
       return say("%s%sthe driver found no code for this GPU");
     return say("%s%sno code for this GPU: compiled for %s; this is sm_%d", kernel_->gpus, detail_);
+  case status_code::no_host_code:
+    return say("%s%sthe emulator in TRITONC_DRIVER cannot run it, it was compiled for GPUs only: "
+               "add EMULATE ON to its triton_add_kernels()");
   case status_code::no_variant:
     return say("%s%sno such variant: variants() lists those that were compiled");
   case status_code::requirement_failed:

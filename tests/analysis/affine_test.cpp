@@ -68,6 +68,7 @@ TEST_CASE("scalars are polynomials") {
   } cases[] = {
       {"%r = add %m, %n : i32", "m + n []"},
       {"%r = sub %m, %m : i32", "0 []"},
+      {"%a = sub %u, %u {unsigned = 1} : i32\n %r = add %a, %one : i32", "1 + a []"},
       {"%a = add %m, %one : i32\n %b = sub %n, %c128 : i32\n %r = mul %a, %b : i32",
        "-128 + -128*m + m*n + n []"},
       {"%r = neg %m : i32", "-1*m []"},
@@ -140,6 +141,7 @@ TEST_CASE("pointer tiles have a base") {
 TEST_CASE("what is not affine is not said to be") {
   for (const std::string operations : {
            "%r = mul %i, %i : i32[128]",
+           "%a = splat %u : i32[128]\n %r = add %a, %i {unsigned = 1} : i32[128]",
            "%r = div %i, %i : i32[128]",
            "%a = splat %m : i32[128]\n %r = rem %i, %a : i32[128]",
            "%a = splat %u : i32[128]\n %b = add %a, %i : i32[128]\n"

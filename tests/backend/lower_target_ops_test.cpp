@@ -3,6 +3,7 @@
 #include "backend/lower_target_ops.h"
 
 #include "backend/ptx.h"
+#include "backend/ptxas.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Verifier.h"
@@ -14,6 +15,10 @@
 using namespace tritonc;
 
 namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
 
 // The body of the only function, lowered, as text.
 std::string lowered(const std::string &ir) {
@@ -70,6 +75,214 @@ TEST_CASE("arguments that the table gives, in its order") {
   CHECK(text.find("@llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %value, i32 %mask, i32 31)") !=
         std::string::npos);
   CHECK(text.find("@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)") != std::string::npos);
+}
+
+TEST_CASE("conditions are compared with 0, and come back as 0 or 1") {
+  std::string text = lowered(R"(
+    declare i32 @tritonc.vote_any(i32)
+    define i32 @f(i32 %value) {
+      %r = call i32 @tritonc.vote_any(i32 %value)
+      ret i32 %r
+    })");
+  CHECK(contains(text, "%1 = icmp ne i32 %value, 0"));
+  CHECK(contains(text, "%2 = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %1)"));
+  CHECK(contains(text, "%3 = zext i1 %2 to i32"));
+}
+
+TEST_CASE("of a struct the last field is a scalar result") {
+  std::string text = lowered(R"(
+    declare i32 @tritonc.elect()
+    define i32 @f() {
+      %r = call i32 @tritonc.elect()
+      ret i32 %r
+    })");
+  CHECK(contains(text, "%1 = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)"));
+  CHECK(contains(text, "%2 = extractvalue { i32, i1 } %1, 1"));
+  CHECK(contains(text, "%3 = zext i1 %2 to i32"));
+}
+
+TEST_CASE("another block's address stays an i32, a tensor map a generic pointer") {
+  std::string text = lowered(R"(
+    declare i32 @tritonc.map_shared_rank(i32, i32)
+    declare void @tritonc.prefetch_tensor_map(ptr)
+    define i32 @f(i32 %s, i32 %rank, ptr %map) {
+      call void @tritonc.prefetch_tensor_map(ptr %map)
+      %r = call i32 @tritonc.map_shared_rank(i32 %s, i32 %rank)
+      ret i32 %r
+    })");
+  CHECK(contains(text, "call void @llvm.nvvm.prefetch.tensormap.p0(ptr %map)"));
+  CHECK(contains(text, "call ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3)"));
+  CHECK(contains(text, "ptrtoint ptr addrspace(7)"));
+}
+
+TEST_CASE("constant arguments take the width that the intrinsic wants") {
+  std::string text = lowered(R"(
+    declare void @tritonc.tma_load_multicast_1d(i32, ptr, i32, i32, i32)
+    define void @f(i32 %to, ptr %map, i32 %x, i32 %barrier, i32 %mask) {
+      call void @tritonc.tma_load_multicast_1d(i32 %to, ptr %map, i32 %x, i32 %barrier, i32 %mask)
+      ret void
+    })");
+  CHECK(contains(text, "trunc i32 %mask to i16"));
+  CHECK(contains(text, "ptr %map, i32 %x, i16 %"));
+  CHECK(contains(text, ", i64 0, i1 true, i1 false, i32 0)"));
+}
+
+TEST_CASE("PTX: operands are registers, an imm is its value, the result comes first") {
+  std::string text = lowered(R"(
+    declare i32 @tritonc.mbarrier_test(i32, i32)
+    define i32 @f(i32 %s, i32 %parity) {
+      %r = call i32 @tritonc.mbarrier_test(i32 %s, i32 %parity)
+      ret i32 %r
+    })");
+  CHECK(contains(text, "call i32 asm sideeffect"));
+  CHECK(contains(text, "done, [$1], $2;"));
+  CHECK(contains(text, "selp.b32 $0, 1, 0, done;"));
+  CHECK(contains(text, R"("=r,r,r,~{memory}"(i32 %s, i32 %parity))"));
+}
+
+TEST_CASE("PTX: a label is unique wherever its text goes") {
+  std::string text = lowered(R"(
+    declare void @tritonc.mbarrier_wait(i32, i32)
+    define void @f(i32 %s) {
+      call void @tritonc.mbarrier_wait(i32 %s, i32 0)
+      ret void
+    })");
+  CHECK(contains(text, "wait_${:uid}:"));
+  CHECK(contains(text, "bra wait_${:uid};"));
+  CHECK(contains(text, R"("r,r,~{memory}"(i32 %s, i32 0))"));
+}
+
+TEST_CASE("PTX: accumulators are tied, element by element") {
+  std::string text = lowered(R"(
+    declare <4 x float> @tritonc.wgmma_f16.v4f32(i32, i64, i64, i32, i32, i32, <4 x float>)
+    declare <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32, i32, <4 x float>)
+    define <4 x float> @f(i64 %a, i64 %b, i32 %add, <4 x float> %c) {
+      %d = call <4 x float> @tritonc.wgmma_f16.v4f32(i32 4, i64 %a, i64 %b, i32 %add, i32 0, i32 1,
+                                                     <4 x float> %c)
+      %e = call <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32 4, i32 2, <4 x float> %d)
+      ret <4 x float> %e
+    })");
+  CHECK(contains(text, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+                       "{$0, $1, $2, $3}, $4, $5, accumulate, 1, 1, 0, 1;"));
+  CHECK(contains(text, "setp.ne.b32 accumulate, $6, 0;"));
+  CHECK(contains(text, R"("=f,=f,=f,=f,l,l,r,0,1,2,3,~{memory}"(i64 %a, i64 %b, i32 %add, float)"));
+  CHECK(contains(text, R"("wgmma.wait_group.sync.aligned 2;", "=f,=f,=f,=f,0,1,2,3,~{memory}")"));
+}
+
+TEST_CASE("PTX: a fragment is a list of registers, integers have integer registers") {
+  std::string text = lowered(R"(
+    declare <4 x i32> @tritonc.wgmma_s8_ra.v4i32(i32, <4 x i32>, i64, i32, <4 x i32>)
+    define <4 x i32> @f(<4 x i32> %a, i64 %b, <4 x i32> %c) {
+      %d = call <4 x i32> @tritonc.wgmma_s8_ra.v4i32(i32 4, <4 x i32> %a, i64 %b, i32 1,
+                                                     <4 x i32> %c)
+      ret <4 x i32> %d
+    })");
+  CHECK(contains(text, "m64n8k32.s32.s8.s8 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $8, accumulate;"));
+  CHECK(contains(text, R"("=r,=r,=r,=r,r,r,r,r,l,r,0,1,2,3,~{memory}")"));
+}
+
+TEST_CASE("what only the emulator does is dropped, with what was worked out for it") {
+  std::string text = lowered(R"(
+    declare void @tritonc.assert_fail(ptr, i32)
+    declare i32 @tritonc.tid_x() nounwind willreturn memory(none)
+    define void @f(ptr %text) {
+      %t = call i32 @tritonc.tid_x()
+      %element = mul i32 %t, 3
+      call void @tritonc.assert_fail(ptr %text, i32 %element)
+      ret void
+    })");
+  CHECK_FALSE(contains(text, "call"));
+  CHECK_FALSE(contains(text, "mul"));
+}
+
+TEST_CASE("dropping it leaves what others need") {
+  std::string text = lowered(R"(
+    declare void @tritonc.assert_fail(ptr, i32)
+    define i32 @f(ptr %text, i32 %t) {
+      %element = mul i32 %t, 3
+      call void @tritonc.assert_fail(ptr %text, i32 %element)
+      ret i32 %element
+    })");
+  CHECK_FALSE(contains(text, "call"));
+  CHECK(contains(text, "mul i32 %t, 3"));
+}
+
+// Three steps of a product with accumulators in a loop, as a matrix product has them.
+TEST_CASE("accumulators stay in their registers around a loop, and ptxas has nothing to say") {
+  const char *ir = R"(
+    declare i32 @tritonc.tid_x()
+    declare void @tritonc.mbarrier_wait(i32, i32)
+    declare void @tritonc.mbarrier_arrive(i32)
+    declare void @tritonc.wgmma_fence()
+    declare void @tritonc.wgmma_commit()
+    declare <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32, i32, <128 x float>)
+    declare <128 x float> @tritonc.wgmma_bf16.v128f32(i32, i64, i64, i32, i32, i32, <128 x float>)
+    define ptx_kernel void @product(ptr addrspace(1) %out, i32 %trips, i64 %a, i64 %b)
+        "nvvm.maxntid"="128" "nvvm.minctasm"="1" {
+    entry:
+      %t = call i32 @tritonc.tid_x()
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+      %c0 = phi <128 x float> [ poison, %entry ], [ %c3, %loop ]
+      %started = icmp ne i32 %i, 0
+      %add = zext i1 %started to i32
+      %parity = and i32 %i, 1
+      call void @tritonc.mbarrier_wait(i32 1024, i32 %parity)
+      call void @tritonc.wgmma_fence()
+      %c1 = call <128 x float> @tritonc.wgmma_bf16.v128f32(i32 128, i64 %a, i64 %b, i32 %add,
+                                                           i32 0, i32 1, <128 x float> %c0)
+      %a1 = add i64 %a, 2
+      %b1 = add i64 %b, 128
+      %c2 = call <128 x float> @tritonc.wgmma_bf16.v128f32(i32 128, i64 %a1, i64 %b1, i32 1,
+                                                           i32 0, i32 1, <128 x float> %c1)
+      call void @tritonc.wgmma_commit()
+      %c3 = call <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32 128, i32 1, <128 x float> %c2)
+      call void @tritonc.mbarrier_arrive(i32 1032)
+      %next = add i32 %i, 1
+      %more = icmp ult i32 %next, %trips
+      br i1 %more, label %loop, label %done
+    done:
+      %d = call <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32 128, i32 0, <128 x float> %c3)
+      %at = getelementptr [128 x float], ptr addrspace(1) %out, i32 %t
+      store <128 x float> %d, ptr addrspace(1) %at, align 16
+      ret void
+    })";
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(ir, error, context);
+  REQUIRE_MESSAGE(module, error.getMessage().str());
+  prepare_module(*module);
+  const Gpu &gpu = *find_gpu("90a");
+  Result<std::string> ptx = emit_ptx(*module, gpu);
+  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+
+  // Both instructions name the same registers, and nothing moves them.
+  size_t loop = ptx->find("$L__BB0_1:"), end = ptx->find("st.global");
+  REQUIRE(loop != std::string::npos);
+  REQUIRE(end != std::string::npos);
+  std::string body = ptx->substr(loop, end - loop);
+  auto accumulators = [&](size_t from) {
+    size_t at = body.find("m64n256k16.f32.bf16.bf16 {", from);
+    REQUIRE(at != std::string::npos);
+    return std::pair(body.substr(at, body.find('}', at) - at), at + 1);
+  };
+  auto [first, after] = accumulators(0);
+  CHECK(accumulators(after).first == first);
+  std::string one = first.substr(first.find('{') + 1, first.find(',') - first.find('{') - 1);
+  CHECK_FALSE(contains(body, "mov.b32 \t" + one));
+  size_t moves = 0;
+  for (size_t at = body.find("\tmov."); at != std::string::npos; at = body.find("\tmov.", at + 1))
+    moves++;
+  CHECK(moves < 8); // addresses and conditions; there are 128 accumulators
+
+  Result<Toolchain> tools = find_toolchain({});
+  REQUIRE(tools);
+  Result<Cubin> cubin = assemble(*tools, *ptx, "product", gpu);
+  REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+  CHECK(cubin->resources.spill_stores == 0);
+  CHECK(cubin->resources.stack_bytes == 0);
+  CHECK(cubin->resources.advice.empty());
 }
 
 TEST_CASE("what is no target op stays as it is") {

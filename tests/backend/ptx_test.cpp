@@ -81,6 +81,24 @@ TEST_CASE("shared memory is external, aligned, and addressed by one register") {
   CHECK(contains(ptx, "bar"));
 }
 
+TEST_CASE("where in the source an instruction comes from is not in PTX") {
+  std::string located = copy_kernel;
+  located.replace(located.find("\"nvvm.maxntid\"=\"128\" {"), 22,
+                  "\"nvvm.maxntid\"=\"128\" !dbg !3 {");
+  located.replace(located.find("ret void"), 8, "ret void, !dbg !5");
+  located += R"(
+    !llvm.module.flags = !{!0}
+    !llvm.dbg.cu = !{!1}
+    !0 = !{i32 2, !"Debug Info Version", i32 3}
+    !1 = distinct !DICompileUnit(language: DW_LANG_C, file: !2, emissionKind: LineTablesOnly)
+    !2 = !DIFile(filename: "k.tc", directory: "")
+    !3 = distinct !DISubprogram(name: "copy", scope: null, file: !2, line: 1, type: !4, unit: !1,
+                                spFlags: DISPFlagDefinition)
+    !4 = !DISubroutineType(types: !{})
+    !5 = !DILocation(line: 12, column: 3, scope: !3))";
+  CHECK(ptx_of(located.c_str(), "80") == ptx_of(copy_kernel, "80"));
+}
+
 TEST_CASE("loops are unrolled only where metadata asks") {
   auto loop = [](const char *metadata) {
     return std::string(R"(

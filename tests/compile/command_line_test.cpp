@@ -85,6 +85,21 @@ TEST_CASE("the same bytes for any number of jobs, and no absolute path") {
   }
 }
 
+TEST_CASE("host code: the same archive for any number of jobs, and no absolute path") {
+  Project project, other;
+  for (const Project *one : {&project, &other}) {
+    Run run = one->compile({"--emulate", "80", "--host-code", one->files.path("host.a"), "--jobs",
+                            one == &project ? "1" : "5"});
+    CHECK(run.output == "");
+    REQUIRE(run.code == 0);
+  }
+  std::string archive = project.files.read("host.a");
+  CHECK(archive.rfind("!<arch>\n", 0) == 0);
+  CHECK(archive == other.files.read("host.a"));
+  CHECK(project.files.read("scale.o") == other.files.read("scale.o"));
+  CHECK_FALSE(contains(archive, "tritonc-")); // the folder of the source
+}
+
 TEST_CASE("a header that did not change keeps its time") {
   Project project;
   REQUIRE(project.compile().code == 0);
@@ -122,6 +137,19 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
        "needs --object"},
       {{"compile", source, "--arch", "80", "--header", header, "--emit", "ptx", "-o", "-"},
        "does not go with"},
+      {{"compile", source, "--arch", "80", "--object", header, "--emulate", "80"},
+       "--emulate and --host-code FILE.a go together"},
+      {{"compile", source, "--arch", "80", "--object", header, "--host-code", "/tmp/x.a"},
+       "--emulate and --host-code FILE.a go together"},
+      {{"compile", source, "--arch", "80", "--header", header, "--emulate", "80", "--host-code",
+        "/tmp/x.a"},
+       "--emulate needs --object FILE"},
+      {{"compile", source, "--arch", "80", "--object", header, "--emulate", "75,80", "--host-code",
+        "/tmp/x.a"},
+       "--emulate names sm_75, which --arch does not"},
+      {{"compile", source, "--arch", "80", "--object", header, "--emulate", "1", "--host-code",
+        "/tmp/x.a"},
+       "unknown architecture `1`"},
       {{"compile", source, "--arch", "80", "--emit", "ptx"}, "-o FILE"},
       {{"compile", source, "--arch", "80", "--emit", "ptx", "-o", "-"}, "narrow with --variants"},
       {{"compile", source, "--arch", "80", "--emit", "nonsense", "-o", "-"}, "nonsense"},
@@ -268,6 +296,10 @@ TEST_CASE("stages to standard output") {
                           "-DSIZE=128", "--emit", "ptx", "-o", "-"});
   CHECK(run.code == 0);
   CHECK(contains(run.output, ".entry scale("));
+  run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80", "-DTYPE=float",
+                      "-DSIZE=128", "--emit", "host-llvm", "-o", "-"});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "@scale(ptr %operations, ptr %thread, ptr %arguments)"));
   CHECK(project.files.count() == 1);
 }
 

@@ -4,6 +4,8 @@
 
 #include "source_files.h"
 
+#include <set>
+
 using namespace tritonc;
 
 namespace {
@@ -149,6 +151,35 @@ TEST_CASE("the number of jobs changes nothing") {
   CHECK(images(1) == images(7));
 }
 
+TEST_CASE("host code for the GPUs that it was asked for") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  const Gpu *sm_75 = find_gpu("75"), *sm_80 = find_gpu("80");
+  auto compiled = [&](std::vector<const Gpu *> emulate, int jobs) {
+    CompileResult result = compile(
+        {.sources = {path}, .gpus = {sm_75, sm_80}, .emulate = std::move(emulate), .jobs = jobs});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    return result.library;
+  };
+  Library none = compiled({}, 2), some = compiled({sm_80}, 2), again = compiled({sm_80}, 1);
+  std::set<std::string> symbols;
+  for (size_t v = 0; v < 4; v++) {
+    const std::vector<Image> &images = some.kernels[0].variants[v].images;
+    CHECK(none.kernels[0].variants[v].images[1].host_symbol.empty());
+    CHECK(none.kernels[0].variants[v].images[1].bytes == images[1].bytes);
+    CHECK(images[0].host_symbol.empty());
+    CHECK(images[0].host_object.empty());
+    CHECK(images[1].host_symbol.substr(0, 13) == "tritonc_host_");
+    symbols.insert(images[1].host_symbol);
+    CHECK(contains(images[1].host_object, "ELF"));
+    CHECK(contains(images[1].host_object, "scale.tc"));
+    CHECK_FALSE(contains(images[1].host_object, path)); // that is absolute
+    CHECK(images[1].host_symbol == again.kernels[0].variants[v].images[1].host_symbol);
+    CHECK(images[1].host_object == again.kernels[0].variants[v].images[1].host_object);
+  }
+  CHECK(symbols.size() == 4);
+}
+
 TEST_CASE("an error of several variants is said once") {
   SourceFiles files;
   std::string path = files.add("f.tc", "#pragma tritonc tune(SIZE: 2, 3, 4, 6)\n"
@@ -190,6 +221,7 @@ TEST_CASE("one stage of one variant") {
   } cases[] = {{Stage::tile_ir, "func @scale("},
                {Stage::llvm, "define ptx_kernel void @scale("},
                {Stage::ptx, ".entry scale("},
+               {Stage::host_llvm, "define internal void @scale(ptr %operations"},
                {Stage::cubin, "ELF"},
                {Stage::sass_stats, "scale for sm_80"}};
   for (const auto &expected : cases) {
@@ -230,4 +262,44 @@ TEST_CASE("preferences: no spills first, then larger tiles, then the source's or
   CHECK(preferences(axes, {variant(1), variant(1)}) == std::vector<int>{0, 1});
   axes[0].tuned = false; // then it is not for the library to choose
   CHECK(preferences(axes, {variant(0), variant(1)}) == std::vector<int>{0, 1});
+}
+
+TEST_CASE("code for GPUs is the same with and without assert and print") {
+  const std::string kernel = R"(
+__global__ void f(half *A __readonly, half *B __readonly, half *C, int K) {
+  int r[32] = 0 ... 32;
+  half *pa[32, 32] = A + r[:, newaxis] * K + r[newaxis, :];
+  half *pb[32, 32] = B + r[:, newaxis] * 32 + r[newaxis, :];
+  float sum[32, 32] = 0;
+  CHECK_BEFORE
+  for (int k = 0; k < K; k += 32) {
+    half a[32, 32] = *pa, b[32, 32] = *pb;
+    CHECK_INSIDE
+    sum += a @ b;
+    if (K > 4096) {
+      CHECK_INSIDE
+    }
+    pa += 32;
+    pb += 32 * 32;
+  }
+  *(C + r[:, newaxis] * 32 + r[newaxis, :]) = sum;
+  CHECK_BEHIND
+}
+)";
+  SourceFiles files;
+  std::string path = files.add("f.tc", kernel);
+  auto ptx = [&](std::vector<Define> checks, Stage stage) {
+    CompileResult result =
+        compile({.sources = {path}, .defines = checks, .gpus = {find_gpu("80")}, .stage = stage});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    CHECK(result.diagnostics == "");
+    return result.stage_output;
+  };
+  std::vector<Define> none = {{"CHECK_BEFORE", ""}, {"CHECK_INSIDE", ""}, {"CHECK_BEHIND", ""}};
+  std::vector<Define> all = {
+      {"CHECK_BEFORE", "int only_checked = K / 32; assert(K % 32 == 0); print(\"K\", K);"},
+      {"CHECK_INSIDE", "float rows[32] = a[:, +]; assert(a == a, \"no NaN\"); print(k, rows, b);"},
+      {"CHECK_BEHIND", "assert(only_checked > 0 && *(B + r) > 0); print(sum[+, +]);"}};
+  for (Stage stage : {Stage::ptx, Stage::cubin})
+    CHECK(ptx(none, stage) == ptx(all, stage));
 }

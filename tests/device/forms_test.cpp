@@ -1,6 +1,6 @@
 // Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products
 // don't have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
-// transposition, gathers, loops that are left early.
+// transposition, gathers, loops that are left early, exp and log.
 //
 // As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their
 // last element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
@@ -173,6 +173,52 @@ void gathers() {
     }
 }
 
+// Within `accuracy` of the result; of exp also of the argument, which is rounded in between, and of
+// log also of 1, since it is 0 where its argument is near 1.
+template <typename T> void functions(const char *type, double accuracy) {
+  using Kernel = forms::functions<T>;
+  constexpr int n = 5003;
+  std::vector<T> x(n);
+  for (int i = 0; i < n; i++) // of all sizes up to e^4
+    x[i] = T(std::exp(std::uniform_real_distribution<double>(i % 2 ? -80 : -4, 4)(generator)));
+  x[0] = 0;
+  tritonc::buffer<T> device_x, device_results[3];
+  require(device_x.allocate(n), "allocation");
+  require(device_x.copy_from(x.data()), "copy");
+  for (tritonc::buffer<T> &results : device_results)
+    require(results.allocate(n), "allocation");
+  for (const auto &tile : Kernel::variants()) {
+    for (tritonc::buffer<T> &results : device_results)
+      require(results.fill(0xff), "fill");
+    tritonc::status launched = Kernel::launch({},
+                                              {.x = device_x.data(),
+                                               .exp_x = device_results[0].data(),
+                                               .log_x = device_results[1].data(),
+                                               .sqrt_x = device_results[2].data(),
+                                               .n = n},
+                                              tile);
+    require(tritonc::synchronize(), "functions");
+    std::string problem = launched.ok() ? "" : launched.message().c_str();
+    for (int which = 0; which < 3; which++) {
+      std::vector<T> results(n);
+      require(device_results[which].copy_to(results.data()), "copy");
+      for (int i = 0; i < n && problem.empty(); i++) {
+        double v = x[i], right = which == 0 ? std::exp(v) : which == 1 ? std::log(v) : std::sqrt(v);
+        double scale = which == 0   ? right * (1 + std::fabs(v))
+                       : which == 1 ? 1 + std::fabs(right)
+                                    : right;
+        if (!(results[i] == right || std::fabs(results[i] - right) <= accuracy * scale))
+          problem = text("%s of %.17g is %.17g, not %.17g",
+                         which == 0   ? "exp"
+                         : which == 1 ? "log"
+                                      : "sqrt",
+                         v, double(results[i]), right);
+      }
+    }
+    check(text("functions<%s> SIZE=%d", type, tile.SIZE), problem);
+  }
+}
+
 } // namespace
 
 int main() {
@@ -188,5 +234,7 @@ int main() {
   transpositions<tritonc::half>("half");
   transpositions<float>("float");
   gathers();
+  functions<float>("float", 0x1p-20);
+  functions<double>("double", 0x1p-50);
   return report();
 }

@@ -1,13 +1,13 @@
 # Builds TARGET in BUILD and runs PROGRAM, on a machine with a GPU. On others it says that it skips both.
 #
-#   cmake -D BUILD=<folder> -D TARGET=<target> -D PROGRAM=<file> -P run_on_gpu.cmake
+#   cmake -D BUILD=<folder> -D TARGET=<target> -D PROGRAM=<file> [-D ARGUMENTS=<argument>...] -P run_on_gpu.cmake
 
 if(NOT EXISTS /dev/nvidiactl)
   message("[SKIP] no GPU here")
   return()
 endif()
 execute_process(COMMAND "${CMAKE_COMMAND}" --build "${BUILD}" --target "${TARGET}" COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE result)
+execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} RESULT_VARIABLE result)
 if(result EQUAL 77)
   message("[SKIP] no GPU here")
 elseif(NOT result EQUAL 0)

@@ -31,6 +31,18 @@ TEST_CASE("any text of a source becomes valid JSON") {
   CHECK(value->getAsObject()->getInteger("schema") == 1);
 }
 
+TEST_CASE("host code is in the manifest where there is any") {
+  Library library = sample_library();
+  CHECK(manifest(library).find("host_object") == std::string::npos);
+  library.kernels[0].variants[0].images[0].host_symbol = "symbol";
+  library.kernels[0].variants[0].images[0].host_object = "object";
+  std::string text = manifest(library);
+  CHECK(text.find("\"host_object_bytes\": 6") != std::string::npos);
+  CHECK(text.find("\"host_object_sha256\": "
+                  "\"2958d416d08aa5a472d7b509036cb7eafd542add84527e66a145ea64cb4cdc75\"") !=
+        std::string::npos);
+}
+
 TEST_CASE("images with equal bytes are recognised by their hash") {
   std::string text = manifest(sample_library());
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);

@@ -131,6 +131,28 @@ TEST_CASE("images are aligned, whole, and each there once") {
   }
 }
 
+TEST_CASE("an image refers to its host code, if it has any") {
+  Library library = sample_library();
+  library.kernels[0].variants[0].images[0].host_symbol = "tritonc_host_0123";
+  for (const char *triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
+    ReadBack object(made_for(triple, library));
+    int undefined = 0, relocations = 0;
+    for (llvm::object::ELFSymbolRef symbol : object.file.symbols()) {
+      if (!(llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined) ||
+          symbol.getBinding() != llvm::ELF::STB_GLOBAL)
+        continue;
+      undefined++;
+      CHECK(llvm::cantFail(symbol.getName()) == "tritonc_host_0123");
+      CHECK(symbol.getOther() == llvm::ELF::STV_HIDDEN);
+    }
+    for (auto &[name, section] : object.sections)
+      for (llvm::object::ELFRelocationRef relocation : section.relocations())
+        relocations += llvm::cantFail(relocation.getSymbol()->getName()) == "tritonc_host_0123";
+    CHECK(undefined == 1);
+    CHECK(relocations == 1);
+  }
+}
+
 TEST_CASE("equal libraries give equal bytes") {
   CHECK(made_for("x86_64-linux-gnu") == made_for("x86_64-linux-gnu"));
 }

@@ -2,11 +2,12 @@
 
 #include "emit/host_compiler.h"
 #include "emit/sample_library.h"
-#include "runtime/fake_driver.h"
+#include "runtime/stand_in.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 using namespace tritonc;
@@ -40,34 +41,51 @@ Run built(const GeneratedFiles &files, const std::string &mode) {
   return reinterpret_cast<Run>(run);
 }
 
-Library with_code(const std::string &code) {
+// What the kernels of the libraries do: host code, which the stand-in driver takes in place of a
+// cubin.
+int last = 0;
+using HostOperations = const abi::host_operation *;
+void run_first(HostOperations, abi::host_thread *, void *const *) { last = 1; }
+void run_second(HostOperations, abi::host_thread *, void *const *) { last = 2; }
+
+Library with_code(decltype(abi::host_code::entry) entry) {
+  static const abi::host_parameter parameters[] = {
+      {"values", 8, 1}, {"bias", 8, 1}, {"factor", 8, 0}, {"n", 4, 0}};
   Library library = sample_library();
-  library.kernels[1].variants[0].images[0].bytes = code + "$";
+  Image &image = library.kernels[1].variants[0].images[0];
+  abi::host_code code = {};
+  std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
+  code.version = abi::host_code_version;
+  code.entry = entry;
+  code.name = "scale";
+  code.gpu = "sm_80";
+  code.parameters = parameters;
+  code.parameter_count = 4;
+  code.threads = std::uint32_t(image.threads);
+  code.shared_bytes = std::uint32_t(image.shared_bytes);
+  code.cluster_size = 1;
+  image.bytes.assign(reinterpret_cast<const char *>(&code), sizeof code);
   return library;
 }
 
 } // namespace
 
 TEST_CASE("two libraries with kernels of one name run their own code") {
-  setenv("TRITONC_DRIVER", TRITONC_FAKE_DRIVER, 1);
-  void *library = dlopen(TRITONC_FAKE_DRIVER, RTLD_NOW);
-  REQUIRE(library);
-  void *accessor = dlsym(library, "fake_driver");
-  REQUIRE(accessor);
-  fake::Driver &driver = *reinterpret_cast<fake::Driver *(*)()>(accessor)();
-  driver.devices[0] = {8, 0, 108};
+  setenv("TRITONC_DRIVER", TRITONC_EMULATOR_LIBRARY, 1);
+  StandIn driver(TRITONC_EMULATOR_LIBRARY);
+  driver.configure("missing=tritoncEmulatorVersion,gpu=80"); // the images are what is run
   alignas(16) static char values[16];
   for (const char *mode : {"object", "self_contained"}) {
     CAPTURE(mode);
-    GeneratedFiles first_files(with_code("first")), second_files(with_code("second"));
+    GeneratedFiles first_files(with_code(run_first)), second_files(with_code(run_second));
     Run first = built(first_files, mode), second = built(second_files, mode);
-    driver.launches.clear();
+    int before = driver.launches();
     for (int round = 0; round < 2; round++) {
       REQUIRE(first(values));
+      CHECK(last == 1);
       REQUIRE(second(values));
+      CHECK(last == 2);
     }
-    REQUIRE(driver.launches.size() == 4);
-    for (size_t i = 0; i < 4; i++)
-      CHECK(driver.launches[i].image == (i % 2 == 0 ? "first" : "second"));
+    CHECK(driver.launches() == before + 4);
   }
 }

@@ -28,7 +28,7 @@
 #include <cstdint>
 
 namespace matmul {
-inline namespace [[gnu::visibility("hidden")]] abi_9f24ba0bc5d0 {
+inline namespace [[gnu::visibility("hidden")]] abi_e970cbe198c0 {
 
 enum class A : std::int32_t { N };
 enum class B : std::int32_t { N };
@@ -38,12 +38,12 @@ namespace detail {
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_matmul_matmul_9f24ba0bc5d0;
+extern const tritonc::abi::kernel tritonc_matmul_matmul_e970cbe198c0;
 }
 
 template <typename TYPE, A A_, B B_> struct matmul_code : tritonc::abi::not_compiled {};
 template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_9f24ba0bc5d0; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_e970cbe198c0; }
 };
 
 } // namespace detail
@@ -106,5 +106,5 @@ template <typename TYPE, A A_, B B_> struct matmul {
   }
 };
 
-} // namespace abi_9f24ba0bc5d0
+} // namespace abi_e970cbe198c0
 } // namespace matmul

@@ -25,19 +25,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_5e0680202a69 {
+inline namespace [[gnu::visibility("hidden")]] abi_14562ebc7925 {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_5e0680202a69;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_14562ebc7925;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_5e0680202a69; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_14562ebc7925; }
 };
 
 } // namespace detail
@@ -93,5 +93,5 @@ template <typename TYPE> struct vector_add {
   }
 };
 
-} // namespace abi_5e0680202a69
+} // namespace abi_14562ebc7925
 } // namespace vector_add

@@ -36,6 +36,13 @@ double binary_number(Opcode code, double x, double y) {
   }
 }
 
+// Whether the result is one of the operands. Then an infinity stays one also where results of
+// arithmetic stop at the largest number.
+bool chooses(Opcode code) {
+  return code == Opcode::min_ || code == Opcode::max_ || code == Opcode::umin_ ||
+         code == Opcode::umax_;
+}
+
 // Nothing where there is no result.
 std::optional<int64_t> quotient(Opcode code, Elem elem, int64_t a, int64_t b) {
   uint64_t x = as_unsigned(elem, a), y = as_unsigned(elem, b);
@@ -148,8 +155,10 @@ Element binary(Opcode code, Elem elem, const Element &a, const Element &b) {
       return *one;
   if (a.poison || b.poison)
     return Element::no_value();
-  if (is_float(elem))
-    return Element::of_number(rounded(elem, binary_number(code, a.number, b.number)));
+  if (is_float(elem)) {
+    double result = binary_number(code, a.number, b.number);
+    return Element::of_number(chooses(code) ? result : rounded(elem, result));
+  }
   std::optional<int64_t> result = binary_integer(code, elem, a.integer, b.integer);
   return result ? Element::of_integer(wrapped(elem, *result)) : Element::no_value();
 }
@@ -162,9 +171,9 @@ Element unary(Opcode code, Elem elem, const Element &a) {
     return Element::of_integer(code == Opcode::abs_ && a.integer >= 0 ? a.integer : negative);
   }
   double x = a.number;
-  double result = code == Opcode::neg_   ? -x
-                  : code == Opcode::abs_ ? std::fabs(x)
-                  : code == Opcode::exp_ ? std::exp(x)
+  if (code == Opcode::neg_ || code == Opcode::abs_) // only the sign changes
+    return Element::of_number(code == Opcode::neg_ ? -x : std::fabs(x));
+  double result = code == Opcode::exp_   ? std::exp(x)
                   : code == Opcode::log_ ? std::log(x)
                                          : std::sqrt(x);
   return Element::of_number(rounded(elem, result));

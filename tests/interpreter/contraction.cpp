@@ -16,44 +16,70 @@ using namespace ir;
 
 namespace {
 
-// The factors of a dot as it uses them.
-Tile factor(const Op &op, const Tile &elements) {
-  Tile result = elements;
-  if (op.text("precision") == "tf32")
-    for (Element &element : result)
-      element.number = rounded_to_tf32(element.number);
-  return result;
-}
+// A factor of a dot as it uses it, and which of its rows and columns have poison.
+struct Factor {
+  std::vector<uint64_t> integers;
+  std::vector<double> numbers;
+  std::vector<char> poison_in_row, poison_in_column;
 
-// Row m of $0 times column n of $1, plus $2.
-struct Product {
-  const Tile &a, &b;
-  int64_t columns, depth;
-  Elem elem;
-
-  Element operator()(int64_t m, int64_t n, Element sum) const {
-    for (int64_t k = 0; k < depth; k++) {
-      const Element &x = a[size_t(m * depth + k)], &y = b[size_t(k * columns + n)];
-      sum.poison |= x.poison || y.poison;
-      if (is_float(elem))
-        sum.number = rounded(elem, sum.number + x.number * y.number);
-      else
-        sum.integer = wrapped(
-            elem, int64_t(uint64_t(sum.integer) + uint64_t(x.integer) * uint64_t(y.integer)));
+  Factor(const Op &op, const Value *value, const Tile &elements)
+      : poison_in_row(size_t(value->type.shape[0])),
+        poison_in_column(size_t(value->type.shape[1])) {
+    bool is_tf32 = op.text("precision") == "tf32";
+    for (const Element &element : elements) {
+      size_t i = integers.size();
+      integers.push_back(uint64_t(element.integer));
+      numbers.push_back(is_tf32 ? rounded_to_tf32(element.number) : element.number);
+      poison_in_row[i / poison_in_column.size()] |= element.poison;
+      poison_in_column[i % poison_in_column.size()] |= element.poison;
     }
-    return sum.poison ? Element::no_value() : sum;
   }
 };
+
+// Adds to each of `sums` its product x y, rounded as `round` says.
+template <typename T, typename Round>
+void add_products(std::vector<T> &sums, T x, const T *y, Round round) {
+  for (size_t n = 0; n < sums.size(); n++)
+    sums[n] = round(sums[n] + x * y[n]);
+}
+
+void add_products(Elem elem, std::vector<double> &sums, double x, const double *y) {
+  if (elem == Elem::f32) // the usual case, which a compiler makes fast
+    return add_products(sums, x, y, [](double sum) { return double(float(sum)); });
+  add_products(sums, x, y, [&](double sum) { return rounded(elem, sum); });
+}
+
+void add_products(Elem elem, std::vector<uint64_t> &sums, uint64_t x, const uint64_t *y) {
+  add_products(sums, x, y, [&](uint64_t sum) { return uint64_t(wrapped(elem, int64_t(sum))); });
+}
 
 } // namespace
 
 void Machine::dot(const Op &op) {
-  Tile a = factor(op, tile(op.operand(0))), b = factor(op, tile(op.operand(1)));
-  const Tile &c = tile(op.operand(2));
   const Type &type = op.result()->type;
-  int64_t columns = type.shape[1];
-  Product product{a, b, columns, op.operand(0)->type.shape[1], type.elem};
-  define(op, [&](size_t i) { return product(int64_t(i) / columns, int64_t(i) % columns, c[i]); });
+  size_t columns = size_t(type.shape[1]), depth = size_t(op.operand(0)->type.shape[1]);
+  Factor a(op, op.operand(0), tile(op.operand(0))), b(op, op.operand(1), tile(op.operand(1)));
+  const Tile &c = tile(op.operand(2));
+  std::vector<double> numbers(columns);
+  std::vector<uint64_t> integers(columns);
+  define(op, [&](size_t i) {
+    size_t m = i / columns, n = i % columns;
+    if (n == 0) { // the whole row
+      for (size_t j = 0; j < columns; j++) {
+        numbers[j] = c[i + j].number;
+        integers[j] = uint64_t(c[i + j].integer);
+      }
+      for (size_t k = 0; k < depth; k++)
+        if (is_float(type.elem))
+          add_products(type.elem, numbers, a.numbers[m * depth + k], &b.numbers[k * columns]);
+        else
+          add_products(type.elem, integers, a.integers[m * depth + k], &b.integers[k * columns]);
+    }
+    if (c[i].poison || a.poison_in_row[m] || b.poison_in_column[n])
+      return Element::no_value();
+    return is_float(type.elem) ? Element::of_number(numbers[n])
+                               : Element::of_integer(int64_t(integers[n]));
+  });
 }
 
 void Machine::reduce(const Op &op) {

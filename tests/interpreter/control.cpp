@@ -30,9 +30,9 @@ std::vector<Tile> Machine::values_of(const std::vector<Value *> &values, size_t 
   return tiles;
 }
 
-void Machine::assign(const std::vector<Value *> &to, size_t first, const std::vector<Tile> &tiles) {
+void Machine::assign(const std::vector<Value *> &to, size_t first, std::vector<Tile> &&tiles) {
   for (size_t i = 0; i < tiles.size(); i++)
-    values_[to[first + i]] = tiles[i];
+    values_[to[first + i]] = std::move(tiles[i]);
 }
 
 int64_t Machine::decision(const Op &op, const Value *condition) {
@@ -50,28 +50,28 @@ void Machine::for_loop(const Op &op) {
   std::vector<Tile> carried = values_of(op.operands, 1);
   for (int64_t t = 0; t < trips && !ended_; t++) {
     values_[body.arguments[0]] = {Element::of_integer(t)};
-    assign(body.arguments, 1, carried);
+    assign(body.arguments, 1, std::move(carried));
     block(body);
     if (!ended_)
       carried = values_of(body.terminator()->operands, 0);
   }
-  assign(op.results, 0, carried);
+  assign(op.results, 0, std::move(carried));
 }
 
 void Machine::while_loop(const Op &op) {
   const Block &test = *op.blocks[0], &body = *op.blocks[1];
   std::vector<Tile> carried = values_of(op.operands, 0);
   while (!ended_) {
-    assign(test.arguments, 0, carried);
+    assign(test.arguments, 0, std::vector<Tile>(carried));
     block(test);
     if (ended_ || !decision(*test.terminator(), test.terminator()->operand(0)))
       break;
-    assign(body.arguments, 0, carried);
+    assign(body.arguments, 0, std::move(carried));
     block(body);
     if (!ended_)
       carried = values_of(body.terminator()->operands, 0);
   }
-  assign(op.results, 0, carried);
+  assign(op.results, 0, std::move(carried));
 }
 
 void Machine::if_else(const Op &op) {

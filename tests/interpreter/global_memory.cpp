@@ -17,29 +17,26 @@ void Machine::view(const Op &op) {
   std::vector<int64_t> strides;
   for (size_t d = 2; d < op.operands.size(); d++)
     strides.push_back(scalar(op.operand(d)).integer);
+  std::vector<int64_t> offsets = places(shape, strides);
   define(op, [&](size_t i) {
-    std::vector<int64_t> at = unflatten(shape, FlatIndex(i));
     Element pointer = start;
-    for (size_t d = 0; d < at.size(); d++)
-      pointer.integer += at[d] * strides[d];
+    pointer.integer += offsets[i];
     return pointer;
   });
 }
 
 // Whether element i is accessed.
-bool Machine::is_on(const Op &op, const Value *mask, size_t i) {
+bool Machine::is_on(const Op &op, const Tile *mask, size_t i) {
   if (!mask)
     return true;
-  const Tile &elements = tile(mask);
-  const Element &element = elements[elements.size() == 1 ? 0 : i];
+  const Element &element = (*mask)[mask->size() == 1 ? 0 : i];
   if (element.poison)
     find(Finding::Kind::poison_address, op, int64_t(i), "its mask was never there");
   return !element.poison && element.integer;
 }
 
-// What element i of the pointers of `op` points to; null, after a finding, if that is nothing.
-Element *Machine::accessed(const Op &op, size_t i, const char *verb) {
-  const Element &pointer = tile(op.operand(0))[i];
+// What `pointer`, element i of those of `op`, points to; null, after a finding, if that is nothing.
+Element *Machine::accessed(const Op &op, size_t i, const Element &pointer, const char *verb) {
   Element *element = pointer.poison ? nullptr : memory_.at(pointer);
   if (element && memory_[pointer.buffer].elem == op.operand(0)->type.elem)
     return element;
@@ -64,22 +61,24 @@ void Machine::report(const Op &op, size_t i, std::string verb, const Element &po
 }
 
 void Machine::load(const Op &op) {
-  const Value *mask = op.operand_or_null(1), *other = op.operand_or_null(2);
+  const Tile &pointers = tile(op.operand(0));
+  const Tile *mask = tile_or_null(op.operand_or_null(1));
+  const Tile *other = tile_or_null(op.operand_or_null(2));
   define(op, [&](size_t i) {
     if (!is_on(op, mask, i))
-      return other ? tile(other)[i] : Element::no_value();
-    const Element *element = accessed(op, i, "reads");
+      return other ? (*other)[i] : Element::no_value();
+    const Element *element = accessed(op, i, pointers[i], "reads");
     return element ? *element : Element::no_value();
   });
 }
 
 void Machine::store(const Op &op) {
-  const Value *mask = op.operand_or_null(2);
-  const Tile &values = tile(op.operand(1));
+  const Tile &pointers = tile(op.operand(0)), &values = tile(op.operand(1));
+  const Tile *mask = tile_or_null(op.operand_or_null(2));
   for (size_t i = 0; i < values.size(); i++) {
     if (!is_on(op, mask, i))
       continue;
-    Element *element = accessed(op, i, "writes");
+    Element *element = accessed(op, i, pointers[i], "writes");
     if (!element)
       continue;
     if (values[i].poison)

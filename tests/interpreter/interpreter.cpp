@@ -72,6 +72,10 @@ void Machine::execute(const Op &op) {
   case Opcode::return_:
   case Opcode::barrier_:
     return; // terminators are read by the operation around them; a program is one thread here
+  case Opcode::print_:
+    return show(op);
+  case Opcode::assert_:
+    return assertion(op);
   case Opcode::shared_alloc_:
     return shared_alloc(op);
   case Opcode::ring_slot_:

@@ -35,6 +35,7 @@ struct Launch {
   std::vector<Element> arguments;  // one per parameter
   int64_t max_steps = 100'000'000; // operations executed, by all programs together
   size_t max_findings = 16;        // further ones are not kept
+  size_t max_lines = 10'000;       // printed by all programs; further ones are not kept
 };
 
 struct Finding {
@@ -46,6 +47,7 @@ struct Finding {
     poison_store,      // poison is stored to global memory
     bad_slot,          // shared memory is accessed at a slot that the buffer does not have
     copy_not_awaited,  // a program ends while copies in the background are under way
+    assertion_failed,  // an assert of the kernel does not hold
     too_many_steps,    // max_steps
     invalid_arguments, // there are more or fewer than parameters
   };
@@ -62,12 +64,13 @@ std::string text_of(const Finding &finding);
 
 struct Result {
   std::vector<Finding> findings;
+  std::vector<std::string> printed; // "program (0, 0, 0): n = 3", "?" where there is no value
   int64_t steps = 0;
 };
 
 /// Runs `fn` for every program of the grid, one after another, on `memory`. An operation that is at
 /// fault for many elements is one finding, about the first of them. A program that depends on a
-/// poison condition ends there; the others still run.
+/// poison condition, or whose assertion fails, ends there; the others still run.
 Result run(const ir::Function &fn, const Launch &launch, Memory &memory);
 
 } // namespace tritonc::interpreter

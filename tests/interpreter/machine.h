@@ -10,6 +10,12 @@
 
 namespace tritonc::interpreter {
 
+/// The distance of neighbours along each axis, in elements.
+std::vector<int64_t> row_major_strides(const ir::Shape &shape);
+
+/// The sum of coordinates times strides, for each element in row-major order.
+std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &strides);
+
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
@@ -24,6 +30,7 @@ private:
   void execute(const ir::Op &op);
   void find(Finding::Kind kind, const ir::Op &op, int64_t element, std::string text);
   const Tile &tile(const ir::Value *value) const { return values_.at(value); }
+  const Tile *tile_or_null(const ir::Value *value) const { return value ? &tile(value) : nullptr; }
   const Element &scalar(const ir::Value *value) const { return values_.at(value)[0]; }
 
   /// Gives `op` its one result, element by element.
@@ -43,9 +50,13 @@ private:
   void while_loop(const ir::Op &op);
   void if_else(const ir::Op &op);
   std::vector<Tile> values_of(const std::vector<ir::Value *> &values, size_t first) const;
-  void assign(const std::vector<ir::Value *> &to, size_t first, const std::vector<Tile> &tiles);
+  void assign(const std::vector<ir::Value *> &to, size_t first, std::vector<Tile> &&tiles);
   /// What decides a branch. Poison is a finding and ends the program.
   int64_t decision(const ir::Op &op, const ir::Value *condition);
+
+  // checks.cpp
+  void show(const ir::Op &op);
+  void assertion(const ir::Op &op);
 
   // arithmetic.cpp
   void elementwise(const ir::Op &op);
@@ -65,8 +76,8 @@ private:
   void view(const ir::Op &op);
   void load(const ir::Op &op);
   void store(const ir::Op &op);
-  bool is_on(const ir::Op &op, const ir::Value *mask, size_t i);
-  Element *accessed(const ir::Op &op, size_t i, const char *verb);
+  bool is_on(const ir::Op &op, const Tile *mask, size_t i);
+  Element *accessed(const ir::Op &op, size_t i, const Element &pointer, const char *verb);
   void report(const ir::Op &op, size_t i, std::string verb, const Element &pointer);
 
   // shared_memory.cpp

@@ -53,8 +53,8 @@ uint64_t small_bits(const Format &format, double value) {
   uint64_t sign = uint64_t(std::signbit(value)) << (format.bits - 1);
   uint64_t hidden = uint64_t(1) << (format.precision - 1);
   uint64_t highest = (uint64_t(1) << (format.bits - 1)) - hidden; // the highest exponent
-  if (std::isnan(value))
-    return format.has_infinity ? highest | hidden / 2 : highest | (hidden - 1);
+  if (std::isnan(value)) // the one that conversions on GPUs give
+    return highest | (hidden - 1);
   if (std::isinf(value))
     return sign | highest;
   double magnitude = std::fabs(value);
@@ -85,9 +85,11 @@ double small_value(const Format &format, uint64_t bits) {
 
 double rounded_to_small(Elem elem, long double value) {
   Format format = format_of(elem);
+  long double magnitude = std::fabs(value);
   if (value == 0 || std::isnan(value))
     return double(value);
-  long double magnitude = std::fabs(value);
+  if (magnitude <= (1 << format.precision) && magnitude == int(magnitude))
+    return double(value); // these every format has; most numbers in tests are such
   if (!std::isinf(value)) {
     // The distance between neighbouring numbers of the format; below the normal ones it stays.
     int exponent = std::max(exponent_of(magnitude), format.least_exponent);

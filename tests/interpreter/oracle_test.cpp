@@ -2,7 +2,8 @@
 // and in forms/ what a pass could get wrong and none of the others has.
 //
 // A kernel is interpreted as it was translated, and again after each pass for each GPU. Memory must
-// be the same bit for bit and nothing may be found. A function that prints like one that was
+// be the same bit for bit, what is printed too, and nothing may be found. Kernels with `assert` or
+// `print` are tried twice, without them and with them. A function that prints like one that was
 // interpreted before is that function, and is not interpreted again: that spares the passes that
 // change nothing, and the GPUs that agree.
 //
@@ -12,6 +13,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/subjects.h"
 
+#include "ir/checks.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
@@ -34,14 +36,27 @@ constexpr const char *gpus[] = {"75", "80", "90a"};
 struct Outcome {
   Memory memory;
   std::string wrong; // findings, a line each
+  std::vector<std::string> printed;
 };
 
+// What differs; empty if nothing does.
+std::string difference(const Outcome &expected, const Outcome &found) {
+  for (size_t i = 0; i < expected.printed.size() || i < found.printed.size(); i++) {
+    std::string was = i < expected.printed.size() ? expected.printed[i] : "nothing";
+    std::string is = i < found.printed.size() ? found.printed[i] : "nothing";
+    if (was != is)
+      return "printed:\n  " + is + "\nbefore:\n  " + was + "\n";
+  }
+  return difference(expected.memory, found.memory);
+}
+
 Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_counts) {
-  Outcome outcome{run.memory, ""};
+  Outcome outcome{run.memory, "", {}};
   Result result = interpreter::run(fn, run.launch, outcome.memory);
   for (const Finding &finding : result.findings)
     if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
       outcome.wrong += text_of(finding) + "\n";
+  outcome.printed = std::move(result.printed);
   return outcome;
 }
 
@@ -49,6 +64,7 @@ Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_cou
 struct Trial {
   const Subject &subject;
   const Variant &variant;
+  bool with_checks; // print and assert are kept
   std::vector<Run> runs = {};
   std::vector<Outcome> expected = {};
   std::set<std::string> done = {}; // functions interpreted, as text
@@ -64,7 +80,7 @@ struct Trial {
     INFO(subject.file, " [", variant.text, "]\n", result.diagnostics);
     REQUIRE(result.errors == 0);
     REQUIRE(result.kernels.size() == 1);
-    return std::move(result.kernels[0]);
+    return std::move((with_checks ? result.checked : result.kernels)[0]);
   }
 
   void interpret_source(const ir::Function &fn) {
@@ -86,7 +102,7 @@ struct Trial {
       return true;
     for (size_t i = 0; i < runs.size(); i++) {
       Outcome outcome = interpret(fn, runs[i], out_of_bounds_counts);
-      std::string wrong = outcome.wrong + difference(expected[i].memory, outcome.memory);
+      std::string wrong = outcome.wrong + difference(expected[i], outcome);
       interpreted++;
       CHECK_MESSAGE(wrong.empty(), place(stage, runs[i]), wrong, "\n", text);
       if (!wrong.empty())
@@ -121,9 +137,15 @@ void try_all(bool all_variants) {
     CAPTURE(subject.file);
     REQUIRE_FALSE(variants.empty());
     for (const Variant &variant : variants) {
-      Trial trial{subject, variant};
-      trial.run();
-      CHECK(trial.interpreted > 0);
+      Trial plain{subject, variant, false}, checked{subject, variant, true};
+      plain.run();
+      CHECK(plain.interpreted > 0);
+      if (!ir::has_checks(*checked.translated()))
+        continue;
+      checked.run();
+      CHECK(checked.interpreted > 0);
+      CHECK_FALSE(checked.expected.back().printed.empty());
+      CHECK(plain.expected.back().printed.empty());
     }
   }
 }

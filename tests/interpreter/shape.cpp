@@ -9,6 +9,25 @@ namespace tritonc::interpreter {
 
 using namespace ir;
 
+std::vector<int64_t> row_major_strides(const Shape &shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+std::vector<int64_t> places(const Shape &shape, const std::vector<int64_t> &strides) {
+  std::vector<int64_t> result = {0};
+  for (size_t d = 0; d < shape.size(); d++) {
+    std::vector<int64_t> outer = std::move(result);
+    result.clear();
+    for (int64_t place : outer)
+      for (int64_t i = 0; i < shape[d]; i++)
+        result.push_back(place + i * strides[d]);
+  }
+  return result;
+}
+
 void Machine::constant(const Op &op) {
   Elem elem = op.result()->type.elem;
   define(op, is_float(elem) ? Element::of_number(rounded(elem, op.number("number")))
@@ -27,25 +46,22 @@ void Machine::splat(const Op &op) {
 void Machine::broadcast(const Op &op) {
   const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
   const Tile &elements = tile(op.operand(0));
-  define(op, [&](size_t i) {
-    std::vector<int64_t> at = unflatten(to, FlatIndex(i));
-    for (size_t d = 0; d < at.size(); d++)
-      if (from[d] == 1)
-        at[d] = 0;
-    return elements[flatten(from, at)];
-  });
+  std::vector<int64_t> strides = row_major_strides(from);
+  for (size_t d = 0; d < from.size(); d++)
+    if (from[d] == 1)
+      strides[d] = 0;
+  std::vector<int64_t> sources = places(to, strides);
+  define(op, [&](size_t i) { return elements[size_t(sources[i])]; });
 }
 
 void Machine::trans(const Op &op) {
   const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
   const Tile &elements = tile(op.operand(0));
-  std::vector<int64_t> perm = op.list("perm");
-  define(op, [&](size_t i) {
-    std::vector<int64_t> at = unflatten(to, FlatIndex(i)), source(at.size());
-    for (size_t d = 0; d < at.size(); d++)
-      source[size_t(perm[d])] = at[d];
-    return elements[flatten(from, source)];
-  });
+  std::vector<int64_t> perm = op.list("perm"), of_from = row_major_strides(from), strides;
+  for (int64_t axis : perm)
+    strides.push_back(of_from[size_t(axis)]);
+  std::vector<int64_t> sources = places(to, strides);
+  define(op, [&](size_t i) { return elements[size_t(sources[i])]; });
 }
 
 } // namespace tritonc::interpreter

@@ -59,15 +59,15 @@ void Machine::shared_load(const Op &op) {
   const Shape &shape = op.result()->type.shape, &ring = op.operand(0)->type.shape;
   Shape slot_shape(ring.begin() + 1, ring.end());
   std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+  std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
+  int64_t first = 0;
+  for (size_t d = 0; d < perm.size(); d++) {
+    strides.push_back(of_slot[size_t(perm[d])]);
+    first += origin[d] * strides[d];
+  }
+  std::vector<int64_t> sources = places(shape, strides);
   const Element *from = slot(op, op.operand(0), op.operand(1));
-  define(op, [&](size_t i) {
-    if (!from)
-      return Element::no_value();
-    std::vector<int64_t> at = unflatten(shape, FlatIndex(i)), place(at.size());
-    for (size_t d = 0; d < at.size(); d++)
-      place[size_t(perm[d])] = at[d] + origin[d];
-    return from[flatten(slot_shape, place)];
-  });
+  define(op, [&](size_t i) { return from ? from[first + sources[i]] : Element::no_value(); });
 }
 
 void Machine::async_copy(const Op &op) {
@@ -80,11 +80,12 @@ void Machine::async_copy(const Op &op) {
   int into = int(scalar(op.operand(1)).integer);
   size_t first = size_t(to - shared_[size_t(into)].elements.data());
   const Tile &pointers = tile(op.operand(0));
+  const Tile *mask = tile_or_null(op.operand_or_null(4));
   Element zero; // of any type
   for (size_t i = 0; i < pointers.size(); i++) {
     Copy copy{into, first + i, zero, Element::no_value()};
-    if (wanted.integer && is_on(op, op.operand_or_null(4), i)) {
-      const Element *element = accessed(op, i, "copies");
+    if (wanted.integer && is_on(op, mask, i)) {
+      const Element *element = accessed(op, i, pointers[i], "copies");
       copy.value = element ? *element : Element::no_value();
       copy.from = element ? pointers[i] : Element::no_value();
     }

@@ -126,58 +126,49 @@ bool is_transposed(const Variant &variant, const char *macro) {
 }
 
 // Whole tiles, and so many steps along K.
-std::vector<Run> whole_products(const Variant &variant, std::mt19937 &random,
-                                const std::vector<int> &steps, ProductShape shape) {
-  std::vector<Run> runs;
+Run whole_product(const Variant &variant, std::mt19937 &random, int steps, ProductShape shape) {
   shape.m = grid_x * variant.number("TM");
   shape.n = grid_y * variant.number("TN");
-  for (int count : steps) {
-    shape.k = count * variant.number("TK");
-    runs.push_back(product(variant, random, shape));
-  }
-  return runs;
+  shape.k = steps * variant.number("TK");
+  return product(variant, random, shape);
 }
 
-std::vector<Run> plain_products(const Variant &variant, std::mt19937 &random) {
-  return whole_products(
-      variant, random, {0, 1, 2, 5},
-      {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
+Run plain_product(const Variant &variant, std::mt19937 &random, int steps) {
+  return whole_product(variant, random, steps,
+                       {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
 }
 
-// Kernels that fetch the first step unconditionally.
-std::vector<Run> prefetched_products(const Variant &variant, std::mt19937 &random) {
-  return whole_products(
-      variant, random, {1, 2, 5},
-      {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
-}
-
-// Kernels that leave out the last step, unless it is the only one.
-std::vector<Run> shortened_products(const Variant &variant, std::mt19937 &random) {
-  std::vector<Run> runs = whole_products(variant, random, {1}, {});
+// Of kernels that leave out the last step, unless it is the only one.
+Run shortened_product(const Variant &variant, std::mt19937 &random, int steps) {
   ProductShape shape;
-  shape.left_out = variant.number("TK");
-  for (Run &run : whole_products(variant, random, {2, 5}, shape))
-    runs.push_back(std::move(run));
-  return runs;
+  shape.left_out = steps > 1 ? variant.number("TK") : 0;
+  return whole_product(variant, random, steps, shape);
 }
 
-std::vector<Run> tf32_products(const Variant &variant, std::mt19937 &random) {
-  return whole_products(variant, random, {0, 1, 2, 5}, {0, 0, 0, false, true, 4, true});
+Run tf32_product(const Variant &variant, std::mt19937 &random, int steps) {
+  return whole_product(variant, random, steps, {0, 0, 0, false, true, 4, true});
 }
 
 // No size is a multiple of the tile.
-std::vector<Run> masked_products(const Variant &variant, std::mt19937 &random) {
-  std::vector<Run> runs;
+Run masked_product(const Variant &variant, std::mt19937 &random, int steps) {
   bool aligned = !variant["PROMISE"].empty();
-  for (int steps : {0, 1, 2, 5})
-    runs.push_back(
-        product(variant, random,
-                {grid_x * variant.number("TM") - 5, grid_y * variant.number("TN") - 7,
-                 std::max(steps * variant.number("TK") - 3, 0), false, false, aligned ? 8 : 1}));
+  return product(variant, random,
+                 {grid_x * variant.number("TM") - 5, grid_y * variant.number("TN") - 7,
+                  std::max(steps * variant.number("TK") - 3, 0), false, false, aligned ? 8 : 1});
+}
+
+using Steps = std::vector<int>;
+
+// A product of each number of steps.
+template <Run make(const Variant &, std::mt19937 &, int)>
+std::vector<Run> products(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  std::vector<Run> runs;
+  for (int count : steps)
+    runs.push_back(make(variant, random, count));
   return runs;
 }
 
-std::vector<Run> vector_sums(const Variant &variant, std::mt19937 &random) {
+std::vector<Run> vector_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
   int size = variant.number("SIZE");
   for (int n : {0, 1, size, 3 * size - 11}) {
@@ -232,7 +223,7 @@ Run gather(std::mt19937 &random, int n, int count, int limit, int tile) {
   return run;
 }
 
-std::vector<Run> gathers(const Variant &variant, std::mt19937 &random) {
+std::vector<Run> gathers(const Variant &variant, std::mt19937 &random, const Steps &) {
   int tile = variant.number("TILE");
   std::vector<Run> runs;
   runs.push_back(gather(random, 2 * tile - 9, 0, 3, tile));
@@ -241,7 +232,7 @@ std::vector<Run> gathers(const Variant &variant, std::mt19937 &random) {
   return runs;
 }
 
-std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random) {
+std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, const Steps &) {
   Run run;
   int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
@@ -342,19 +333,21 @@ std::vector<Variant> variants_of(const Subject &subject, bool all) {
 }
 
 const std::vector<Subject> &subjects() {
+  const Steps any = {0, 1, 2, 5}, some = {1, 2, 5}; // some: the first is fetched unconditionally
   static const std::vector<Subject> list = {
-      {"kernels/matmul.tc", false, plain_products},
-      {"kernels/matmul_basic.tc", false, plain_products},
-      {"kernels/matmul_prefetch.tc", false, prefetched_products},
-      {"kernels/matmul_remat.tc", true, prefetched_products},
-      {"kernels/vector_add.tc", false, vector_sums},
-      {"tests/interpreter/forms/late_product.tc", false, plain_products},
-      {"tests/interpreter/forms/short_guard.tc", false, shortened_products},
-      {"tests/device/forms/fused_prefetch.tc", true, plain_products},
-      {"tests/device/forms/gather_and_scan.tc", false, gathers},
-      {"tests/device/forms/masked_product.tc", false, masked_products},
-      {"tests/device/forms/tf32_product.tc", false, tf32_products},
-      {"tests/device/forms/transpose.tc", false, transpositions},
+      {"kernels/matmul.tc", false, products<plain_product>, any},
+      {"kernels/matmul_basic.tc", false, products<plain_product>, any},
+      {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
+      {"kernels/matmul_remat.tc", true, products<plain_product>, some},
+      {"kernels/vector_add.tc", false, vector_sums, {}},
+      {"tests/interpreter/forms/checked_product.tc", false, products<plain_product>, any},
+      {"tests/interpreter/forms/late_product.tc", false, products<plain_product>, any},
+      {"tests/interpreter/forms/short_guard.tc", false, products<shortened_product>, some},
+      {"tests/device/forms/fused_prefetch.tc", true, products<plain_product>, any},
+      {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},
+      {"tests/device/forms/masked_product.tc", false, products<masked_product>, any},
+      {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},
+      {"tests/device/forms/transpose.tc", false, transpositions, {}},
   };
   return list;
 }

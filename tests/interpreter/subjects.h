@@ -38,7 +38,15 @@ struct Subject {
   /// The source loads past its operands, and only the passes put that right: what is out of bounds
   /// does not count before.
   bool fetches_past_the_end = false;
-  std::function<std::vector<Run>(const Variant &, std::mt19937 &)> runs;
+  /// Runs whose loops make so many steps, one for each number. Kernels without such a loop have
+  /// runs of their own instead.
+  std::function<std::vector<Run>(const Variant &, std::mt19937 &, const std::vector<int> &steps)>
+      runs_of;
+  std::vector<int> steps; // that all go through
+
+  std::vector<Run> runs(const Variant &variant, std::mt19937 &random) const {
+    return runs_of(variant, random, steps);
+  }
 };
 
 const std::vector<Subject> &subjects();

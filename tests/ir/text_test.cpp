@@ -62,6 +62,9 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %38 = view %37, %2, %35, %2 : view<f32>[8,8] #0
   %39 = load %38, %33 {vector = 2} : f32[8,8] #0
   store %38, %39
+  print %39, %u {text = "x = {}, \"u\" = {u}\x0a"}
+  print {text = "\\"}
+  assert %33 {text = "assertion `n < u` failed"}
   %40 = splat %1 : f32[8,8] #0
   %41 = dot %39, %39, %40 {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[8,8] #0
   %42 = reduce %41 {axis = 1, op = "max"} : f32[8]
@@ -132,6 +135,7 @@ TEST_CASE("attributes of all kinds come back as they were") {
   b.i64(0)->op->set("list", std::vector<int64_t>{1, -2, 3});
   b.i64(0)->op->set("list", std::vector<int64_t>{});
   b.i64(0)->op->set("word", std::string("a b/c"));
+  b.i64(0)->op->set("text", std::string("  \"quoted\", \\x41, {}\n\t\x7f\0 \xc3\xa4", 30));
   b.return_op();
 
   ParseResult read = parse(print(fn));
@@ -246,6 +250,8 @@ TEST_CASE("what is wrong is named with its line") {
       {"func @f() {\n  %a = constant {value = x} : i32\n}", "line 2: expected an integer"},
       {"func @f() {\n  %a = constant {value = .} : f32\n}", "line 2: expected a number"},
       {"func @f() {\n  %a = constant {value = \"x} : i32\n}", "line 2: unterminated string"},
+      {"func @f() {\n  print {text = \"\\q\"}\n}", "line 2: unknown escape in a string"},
+      {"func @f() {\n  print {text = \"\\x4\"}\n}", "line 2: unknown escape in a string"},
       {"func @f() {\n  %a = add %b, %b : i32\n}", "line 2: %b is not defined"},
       {"func @f() {\n  %a = range {start = 0} : i32[2]\n  %a = range {start = 0} : i32[2]\n}",
        "line 3: %a is defined twice"},

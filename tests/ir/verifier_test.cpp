@@ -57,6 +57,8 @@ TEST_CASE("what is right is left alone") {
       "%1 = while_loop %n : i32 {\n (%k: i32)\n condition %c\n} {\n (%k2: i32)\n yield %k2\n}",
       "%1 = for_loop %n, %x : f32 {\n (%t: i32, %y: f32)\n yield %y\n}",
       "%1 = cast %f : f16[8]\n %2 = bitcast %1 : i16[8]",
+      "print %n, %f {text = \"{} {u}\"}\n assert %m {text = \"\"}\n assert %c {text = \"{}\"}",
+      "print {text = \"{{}}\"}",
   };
   for (const std::string text : operations) {
     CAPTURE(text);
@@ -266,4 +268,13 @@ TEST_CASE("operands and results of arithmetic have one layout") {
   CHECK(errors_of("%1 = splat %x : f32[8] #0\n %2 = convert_layout %1 : f32[8] #1", layouts) == "");
   check_named("%1 = splat %x : f32[8] #0\n %2 = convert_layout %1 : f16[8] #1",
               "only the layout changes", layouts);
+}
+
+TEST_CASE("numbers are printed, each in a place of the text; truths are asserted") {
+  check_named("print %ps {text = \"{}\"}", "only numbers are printed");
+  check_named("print %n {text = \"n\"}", "{text} has a place for each operand");
+  check_named("print {text = \"{}\"}", "{text} has a place for each operand");
+  check_named("assert %n {text = \"\"}", "what must hold is i1");
+  check_named("%1 = print %n {text = \"{}\"} : i32", "wrong number of results");
+  check_named("assert %c, %c {text = \"\"}", "wrong number of operands");
 }

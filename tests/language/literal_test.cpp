@@ -74,3 +74,12 @@ TEST_CASE("characters are their codes") {
   CHECK_FALSE(parse_character("'ab'"));
   CHECK_FALSE(parse_character("'\\q'"));
 }
+
+TEST_CASE("strings are their text, with escapes replaced") {
+  CHECK(parse_string("\"a b\"") == "a b");
+  CHECK(parse_string("\"\"") == "");
+  CHECK(parse_string("\"\\\"\\\\\\t'\"") == "\"\\\t'");
+  CHECK_FALSE(parse_string("\"\\q\""));
+  CHECK_FALSE(parse_string("\"\\\""));
+  CHECK_FALSE(parse_string("u8\"a\""));
+}

@@ -271,3 +271,35 @@ TEST_CASE("after a mistake it goes on with the next statement") {
   CHECK(parsed.diagnostics.errors() == 8);
   CHECK(parsed.program.functions.size() == 2);
 }
+
+TEST_CASE("print and assert are statements, texts and values in any order") {
+  Parsed parsed(
+      "__global__ void f(int n) { print(\"a\" \"b\", n + 1, \"c\"); assert(n<1 , \"d\"); }");
+  CHECK(parsed.message() == "");
+  REQUIRE(parsed.statements().size() == 2);
+  const Stmt &print = *parsed.statements()[0], &assertion = *parsed.statements()[1];
+  REQUIRE(print.is(Stmt::Kind::print));
+  REQUIRE(print.shown.size() == 3);
+  CHECK(print.shown[0].text == "ab");
+  CHECK_FALSE(print.shown[0].value);
+  CHECK(print.shown[1].text == "n + 1");
+  CHECK(text_of(*print.shown[1].value) == "(+ n 1)");
+  CHECK(print.shown[2].text == "c");
+  REQUIRE(assertion.is(Stmt::Kind::assertion));
+  CHECK(assertion.written == "n<1");
+  CHECK(assertion.text == "d");
+}
+
+TEST_CASE("checks are removed as if they had not been written") {
+  Parsed parsed("__global__ void f(int n) { print(n); if (n) assert(n); else { n = 1; print(n); } "
+                "for (;;) { { assert(n); } } }");
+  REQUIRE(parsed.message() == "");
+  CHECK(ast::remove_checks(parsed.program));
+  REQUIRE(parsed.statements().size() == 2);
+  const Stmt &branch = *parsed.statements()[0], &loop = *parsed.statements()[1];
+  CHECK(branch.body[0]->is(Stmt::Kind::empty));
+  CHECK(branch.body[1]->body.size() == 1);
+  REQUIRE(loop.body[0]->body.size() == 1);
+  CHECK(loop.body[0]->body[0]->body.empty());
+  CHECK_FALSE(ast::remove_checks(parsed.program)); // nothing is left to be removed
+}

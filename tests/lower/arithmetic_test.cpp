@@ -25,15 +25,18 @@ TEST_CASE("each operation becomes the instruction of its type") {
       {"add %i, %j", "i32", "add nsw i32 %i, %j"},
       {"add %x, %y", "f32", "fadd float %x, %y"},
       {"sub %i, %j", "i32", "sub nsw i32 %i, %j"},
+      {"add %i, %j {unsigned = 1}", "i32", "add i32 %i, %j"}, // wraps
+      {"mul %w, %w {unsigned = 1}", "i64", "mul i64 %w, %w"},
+      {"neg %i {unsigned = 1}", "i32", "sub i32 0, %i"},
       {"sub %d, %e", "f64", "fsub double %d, %e"},
       {"mul %i, %j", "i32", "mul nsw i32 %i, %j"},
       {"mul %h, %h", "f16", "fmul half %h, %h"},
-      {"div %i, %j", "i32", "sdiv i32 %i, %j"},
+      {"div %i, %j", "i32", "sdiv i32"},
       {"div %x, %y", "f32", "fdiv float %x, %y"},
-      {"udiv %i, %j", "i32", "udiv i32 %i, %j"},
-      {"rem %i, %j", "i32", "srem i32 %i, %j"},
+      {"udiv %i, %j", "i32", "udiv i32"},
+      {"rem %i, %j", "i32", "srem i32"},
       {"rem %x, %y", "f32", "frem float %x, %y"},
-      {"urem %i, %j", "i32", "urem i32 %i, %j"},
+      {"urem %i, %j", "i32", "urem i32"},
       {"min %i, %j", "i32", "@llvm.smin.i32"},
       {"max %i, %j", "i32", "@llvm.smax.i32"},
       {"umin %i, %j", "i32", "@llvm.umin.i32"},
@@ -64,6 +67,26 @@ TEST_CASE("each operation becomes the instruction of its type") {
       continue; // pointers are not stored; below
     CHECK(contains(scalar(operation, type), instruction));
   }
+}
+
+TEST_CASE("a division that nobody uses does no harm, whatever its operands are") {
+  std::string text = scalar("div %i, %j", "i32");
+  CHECK(contains(text, "freeze i32 %j"));
+  CHECK(contains(text, "select i1"));   // of the divisor
+  CHECK(contains(text, "-2147483648")); // by -1 overflows
+  CHECK(contains(scalar("urem %i, %j", "i32"), "select i1"));
+  CHECK_FALSE(contains(scalar("urem %i, %j", "i32"), "-2147483648"));
+}
+
+TEST_CASE("a constant divisor stays as it is, unless it is one of those") {
+  auto by = [](const std::string &operation, const std::string &value) {
+    return lowered("func @f(%i: i32, %out: ptr<i32>) warps 1 {\n%c = constant {value = " + value +
+                   "} : i32\n%r = " + operation + " %i, %c : i32\n store %out, %r\n return\n}");
+  };
+  CHECK(contains(by("div", "16"), "sdiv i32 %i, 16"));
+  CHECK(contains(by("urem", "-1"), "urem i32 %i, -1"));
+  CHECK(contains(by("rem", "-1"), "select i1"));
+  CHECK_FALSE(contains(by("udiv", "0"), "udiv i32 %i, 0"));
 }
 
 TEST_CASE("a pointer moves by elements, 64 bits wide") {

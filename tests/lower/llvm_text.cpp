@@ -32,6 +32,8 @@ std::string lowered(std::string_view tile_ir, const char *gpu) {
   return text_of(parsed(tile_ir), *find_gpu(gpu));
 }
 
+std::string lowered(const ir::Function &fn, const char *gpu) { return text_of(fn, *find_gpu(gpu)); }
+
 std::string compiled(std::string_view tile_ir, const char *gpu) {
   ir::Function fn = parsed(tile_ir);
   run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &f) { check_rules(f); });

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "ir/ir.h"
+
 #include <string>
 #include <string_view>
 
@@ -10,6 +12,8 @@ namespace tritonc::test {
 /// The LLVM IR of a function in tile IR. Fails the test if LLVM finds it invalid or if there is
 /// inline assembly in it.
 std::string lowered(std::string_view tile_ir, const char *gpu = "80");
+
+std::string lowered(const ir::Function &fn, const char *gpu = "80");
 
 /// What `lowered` gives for a function that still has to go through the pipeline.
 std::string compiled(std::string_view tile_ir, const char *gpu = "80");

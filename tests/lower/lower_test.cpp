@@ -1,6 +1,7 @@
 // Tests lower/lower.cpp: functions and control flow.
 
 #include "lower/llvm_text.h"
+#include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
 
@@ -179,4 +180,43 @@ TEST_CASE("the same function gives the same text") {
     })";
   for (const char *gpu : {"75", "80", "90a"})
     CHECK(compiled(program, gpu) == compiled(program, gpu));
+}
+
+TEST_CASE("instructions say where in the source they come from") {
+  tritonc::ir::Function fn = parsed(R"(
+    func @f(%p: ptr<i32>, %n: i32, %c: i1) warps 1 {
+      %one = constant {value = 1} : i32
+      if_else %c {
+        %a = add %n, %one : i32
+        store %p, %a
+        yield
+      } {
+        yield
+      }
+      %b = mul %n, %n : i32
+      store %p, %b
+      return
+    })");
+  fn.file = "f.tc";
+  fn.location = {3, 17};
+  int line = 10;
+  for_each_op(*fn.body, [&](tritonc::ir::Op &op) { op.location = {line++, 5}; });
+  std::string text = lowered(fn);
+  CHECK(contains(text, "!DIFile(filename: \"f.tc\", directory: \"\")"));
+  CHECK(contains(text, "line: 3"));
+  // What stands behind a block is not on the last line of the block.
+  auto line_of = [&](std::string_view instruction) {
+    size_t at = text.find(instruction);
+    REQUIRE(at != std::string::npos);
+    size_t number = text.find("!dbg !", at) + 6;
+    std::string wanted = "\n!" + text.substr(number, text.find('\n', number) - number) + " = ";
+    size_t location = text.find(wanted);
+    REQUIRE(location != std::string::npos);
+    size_t digits = text.find("line: ", location) + 6;
+    return std::stoi(text.substr(digits));
+  };
+  CHECK(line_of("add nsw i32") == 12);
+  CHECK(line_of("br i1 %") == 11);
+  CHECK(line_of("mul nsw i32") == 16);
+  CHECK(line_of("ret void") == 18);
 }

@@ -63,6 +63,20 @@ TEST_CASE("each way to combine, on integers and floats") {
     CHECK(contains(lowered(program(elem, 1, op)), instruction));
 }
 
+TEST_CASE("a constant is the same in every lane") {
+  std::string text = lowered(R"(
+    layout #0 [32] reg lane (1) (2) (4) (8) (16) warp
+    func @f(%p: ptr<i32>) warps 1 {
+      %four = constant {value = 4} : i32
+      %t = splat %four : i32[32] #0
+      %m = reduce %t {axis = 0, op = "max"} : i32
+      store %p, %m
+      return
+    })");
+  CHECK(contains(text, "store i32 4"));
+  CHECK_FALSE(contains(text, "call i32 @tritonc.shfl_bfly"));
+}
+
 TEST_CASE("narrow elements travel as words, wide ones as two") {
   std::string narrow = lowered(program("f16", 1, "max"));
   CHECK(count(narrow, "call i32 @tritonc.shfl_bfly") == 4);

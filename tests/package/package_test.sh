@@ -47,13 +47,20 @@ cp -r "$source/samples/matmul" "$project"
 
 # The sample needs both types and all layouts; one size of tiles is enough here.
 cmake -S "$project" -B "$project/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
-  "-DCMAKE_PREFIX_PATH=$prefix" -DMATMUL_ARCHITECTURES=80 "-DMATMUL_VARIANTS=TM=64;TN=64;TK=32" \
+  "-DCMAKE_PREFIX_PATH=$prefix" -DMATMUL_ARCHITECTURES=90a "-DMATMUL_VARIANTS=TM=64;TN=64;TK=32" \
   >"$log" 2>&1 || fail "cannot configure"
-build_and expect "Compiling kernels gemm for 80" "Linking"
+build_and expect "Compiling kernels gemm for 90a" "Linking"
 program=$(find "$project/build" -name matmul -type f -perm -u+x)
 nothing_to_do
 
 "$program" >"$log" 2>&1 || fail "the program fails"
+
+# The sample has code for this machine too (EMULATE), which the emulator runs in the driver's place: once is enough.
+emulator=$(find "$prefix" -name libtritonc_emulator.so)
+if [ -n "$emulator" ] && [ "$generator" = Ninja ]; then
+  TRITONC_DRIVER=$emulator "$program" >"$log" 2>&1 || fail "the program fails on the emulator"
+  grep -q "TritonC emulator" "$log" || fail "the program did not run on the emulator"
+fi
 strange=$(ldd "$program" | awk '{print $1}' | grep -vE '^(linux-vdso|/lib.*/ld-linux|libc|libm|libdl|libstdc\+\+|libgcc_s)' || true)
 [ -z "$strange" ] || fail "the program needs $strange"
 

@@ -235,6 +235,31 @@ TEST_CASE("a reduction to a scalar needs a layout for its operand only") {
   CHECK(cheap.conversions() == 0);
 }
 
+TEST_CASE(
+    "what is printed or asserted is taken as it lies; what lies nowhere, in the plain layout") {
+  Assigned a("%a = load %columns : f32[16,16]\n %b = cmp %a, %a {pred = \"eq\"} : i1[16,16]\n"
+             "print %a, %n {text = \"{} {}\"}\n assert %b {text = \"\"}");
+  CHECK(a.layout("a") == by_columns);
+  CHECK(a.layout("b") == by_columns);
+  CHECK(a.conversions() == 0);
+  Assigned cheap("%i = range {start = 0} : i32[16]\n %ns = splat %n : i32[16]\n"
+                 "%m = cmp %i, %ns {pred = \"lt\"} : i1[16]\n print %i {text = \"{}\"}\n"
+                 "assert %m {text = \"\"}");
+  for_each_op(*cheap.fn.body, [](Op &op) {
+    if (info(op.code).effect == Effect::report)
+      CHECK(op.operand(0)->type.layout->text() == "reg lane (1) (2) (4) (8) (0) warp");
+  });
+  CHECK(cheap.conversions() == 0);
+}
+
+TEST_CASE("a check does not change how the tiles beside it lie") {
+  const std::string plain = "%a = load %rows : f32[16,16]\n %d = add %a, %a : f32[16,16]\n",
+                    store = "store %out, %d";
+  Assigned without(plain + store), with(plain + "print %d, %a {text = \"{} {}\"}\n" + store);
+  CHECK(without.layout("d") == with.layout("d"));
+  CHECK(with.conversions() == 0);
+}
+
 TEST_CASE("a reduced tile that is repeated again needs no exchange") {
   Assigned a(R"(
     %a = load %rows : f32[16,16]

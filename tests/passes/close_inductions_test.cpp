@@ -189,6 +189,10 @@ TEST_CASE("nothing happens to what keeps its value") {
     })");
 }
 
+TEST_CASE("nothing happens to what may wrap") {
+  unchanged(program("i32", "%c16", "store %out, %v\n %next = add %v, %step {unsigned = 1} : i32"));
+}
+
 TEST_CASE("nothing happens to floating-point sums: they would come out different") {
   unchanged(program("f32", "%one", "store %p, %v\n %next = add %v, %one : f32"));
 }

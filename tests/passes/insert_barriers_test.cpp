@@ -263,3 +263,60 @@ TEST_CASE("a ring that is filled in the background takes one barrier a trip") {
 TEST_CASE("barriers that became superfluous are taken out, those of the text stay") {
   unchanged("barrier\n barrier\n shared_store %x, %s, %z\n barrier\n barrier\n" + load("%a", "%s"));
 }
+
+TEST_CASE("a store to global memory waits for loads by threads that hold copies") {
+  // %v has one element per register pair and lane, and the second warp has copies of it.
+  needs_these_barriers("%a = load %v : f16[64] #0\nbarrier\nstore %v, %x\n");
+  // A scalar is loaded by all threads and stored by the first.
+  needs_these_barriers("%a = load %q : f16\nbarrier\nstore %q, %a\n");
+}
+
+TEST_CASE("a load from global memory waits for the store before it, and a store too") {
+  needs_these_barriers("store %v, %x\nbarrier\n%a = load %A : f16\nstore %q, %a\n");
+  needs_these_barriers("store %v, %x\nbarrier\n%a = load %A : f16\nbarrier\nstore %A, %a\n");
+}
+
+TEST_CASE("in a loop what was accessed in the trip before counts") {
+  needs_these_barriers("for_loop %n {\n(%t: i32)\nbarrier\n%a = load %A : f16\nbarrier\n"
+                       "store %v, %x\nyield\n}\n");
+  needs_these_barriers("while_loop {\ncondition %c\n} {\nbarrier\n%a = load %A : f16\nbarrier\n"
+                       "store %v, %x\nyield\n}\n");
+}
+
+TEST_CASE("a pointer that a loop carries comes from where it started") {
+  needs_these_barriers(
+      "%e = for_loop %n, %A : ptr<f16> {\n(%t: i32, %p: ptr<f16>)\nbarrier\n"
+      "%a = load %p : f16\nbarrier\nstore %v, %x\n%p1 = addptr %p, %one : ptr<f16>\n"
+      "yield %p1\n}\n");
+  unchanged("%e = for_loop %n, %q : ptr<f16> {\n(%t: i32, %p: ptr<f16>)\n"
+            "%a = load %p : f16\nstore %v, %x\n%p1 = addptr %p, %one : ptr<f16>\n"
+            "yield %p1\n}\n");
+}
+
+TEST_CASE("nothing happens to accesses through other parameters, nor to those that only load") {
+  unchanged("%a = load %v : f16[64] #0\n%b = load %A : f16\n%d = load %v : f16[64] #0\n"
+            "store %q, %b\n"
+            "%c1 = load %v : f16[64] #0\n");
+  unchanged("store %v, %x\n");
+  unchanged("for_loop %n {\n(%t: i32)\n%a = load %q : f16\nstore %v, %x\nyield\n}\n");
+}
+
+TEST_CASE("nothing happens where each thread stores what it loaded itself") {
+  std::string function = R"(
+    layout #0 [128] reg (1) lane (2) (4) (8) (16) (32) warp (64)
+    func @f(%A: ptr<f16>, %n: i32) warps 2 shared 0 {
+      %zero = constant {value = 0} : i64
+      %step = constant {value = 1} : i64
+      %v = view %A, %zero, %step : view<f16>[128] #0
+      %x = load %v : f16[128] #0
+      %y = add %x, %x : f16[128] #0
+      %w = view %A, %zero, %step : view<f16>[128] #0
+      store %w, %y
+      return
+    })";
+  CHECK(after(insert_barriers, function) == text(function));
+  // One element further, the neighbour's is meant.
+  std::string shifted = function;
+  shifted.replace(shifted.find("%w = view %A, %zero"), 19, "%w = view %A, %step");
+  CHECK(after(insert_barriers, shifted).find("barrier") != std::string::npos);
+}

@@ -58,6 +58,27 @@ TEST_CASE("nothing happens to what can be observed") {
     })");
 }
 
+TEST_CASE("nothing happens to what a kernel says about itself, wherever it is") {
+  unchanged(R"(
+    func @f(%p: ptr<i32>, %n: i32, %c: i1) {
+      print %n {text = "n = {}"}
+      %l = load %p : i32
+      for_loop %n {
+        (%t: i32)
+        %m = cmp %t, %l {pred = "lt"} : i1
+        assert %m {text = "assertion `t < l` failed"}
+        if_else %c {
+          print {text = "here"}
+          yield
+        } {
+          yield
+        }
+        yield
+      }
+      return
+    })");
+}
+
 TEST_CASE("a buffer that nothing writes or reads goes") {
   becomes("func @f() {\n %b = shared_alloc : shared<f16>[1,8]\n return\n}",
           "func @f() {\n return\n}");

@@ -178,6 +178,12 @@ TEST_CASE("nothing happens if memory may change between the fetch and the use") 
   unchanged({.go = "store %q, %sum0\n %go = cmp %k0, %zero0 {pred = \"gt\"} : i1"});
 }
 
+TEST_CASE("what a kernel says about itself in between does not matter") {
+  CHECK(after(unrotate_loops, program({.before = "print %sum0 {text = \"{}\"}",
+                                       .body = "print %a2 {text = \"{}\"}\n"}))
+            .find("load %p2") != std::string::npos);
+}
+
 TEST_CASE("a store before the first fetch does not matter") {
   std::string before = program({});
   size_t at = before.find("%a0 = load");

@@ -84,7 +84,7 @@ public:
     header.length = bytes.size() - sizeof header;
     header.checksum = abi::checksum(bytes.data() + sizeof header, header.length);
     std::memcpy(bytes.data(), &header, sizeof header);
-    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0};
+    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr};
     info_.gpu = "ptx";
     info_.threads = 64;
     info_.shared_bytes = shared_bytes;

@@ -10,17 +10,24 @@ using namespace tritonc;
 
 namespace {
 
-status launch(Machine &machine, const SampleKernel &sample, fake::Stream *stream = nullptr) {
+status launch(Machine &machine, const SampleKernel &sample, cu::Stream *stream = nullptr) {
   SampleArgs args = good_args();
-  return machine.runtime().launch(sample.kernel, reinterpret_cast<CUstream_st *>(stream), &args,
-                                  nullptr, nullptr);
+  return machine.runtime().launch(sample.kernel, as_stream(stream), &args, nullptr, nullptr);
+}
+
+/// The limit of dynamic shared memory that the driver knows for the image's kernel.
+int shared_limit(Machine &machine, const abi::image &image, int device) {
+  auto *kernel = static_cast<cu::Kernel *>(image.state->kernel.load());
+  int limit = 0;
+  REQUIRE(machine.driver().cuKernelGetAttribute(&limit, 8, kernel, device) == cu::success);
+  return limit;
 }
 
 /// The name of the image that a device takes out of these.
 std::string chosen(const std::vector<std::pair<int, char>> &images, int device) {
   std::vector<abi::image> rows;
   for (auto [sm, suffix] : images)
-    rows.push_back({nullptr, 0, nullptr, sm, suffix});
+    rows.push_back({nullptr, 0, nullptr, sm, suffix, nullptr});
   abi::variant variant = {};
   variant.images = rows.data();
   variant.image_count = std::uint32_t(rows.size());
@@ -51,7 +58,17 @@ TEST_CASE("a whole image reaches the driver, as it was given") {
   Machine machine;
   SampleKernel sample;
   REQUIRE(launch(machine, sample).ok());
-  CHECK(machine.driver().loaded == std::vector<std::string>{"sm_90a tile 64"});
+  CHECK(machine.driver().counters().libraries == 1);
+  CHECK(std::string(machine.driver().last_launch().kernel) == "copy_64");
+  CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a");
+}
+
+TEST_CASE("the driver is given the image, not its host code") {
+  Machine machine;
+  SampleKernel sample;
+  for (abi::host_code &code : sample.codes)
+    code.magic[0] = 'x';
+  CHECK(launch(machine, sample).ok());
 }
 
 TEST_CASE("a damaged image never reaches the driver") {
@@ -81,7 +98,7 @@ TEST_CASE("a damaged image never reaches the driver") {
     if (!is_unused)
       CHECK(is_refused(flipped));
   }
-  CHECK(machine.driver().loaded.empty());
+  CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
   // Nothing of this lasts: what is whole is loaded.
   image.bytes = whole.data();
   image.size = whole.size();
@@ -89,75 +106,127 @@ TEST_CASE("a damaged image never reaches the driver") {
 }
 
 TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
-  Machine machine;
+  Machine machine(Machine::as_driver, "devices=2");
   SampleKernel sample;
-  machine.driver().devices = {fake::Device{}, fake::Device{}};
-  fake::Context contexts[] = {{0}, {1}};
+  const abi::image &image = sample.images[0][1];
   SUBCASE("dynamic and static together count") {
+    cu::Context *contexts[] = {machine.driver().new_context(0), machine.driver().new_context(1)};
     sample.infos[0][1].shared_bytes = 48 * 1024;
     sample.infos[0][1].static_shared_bytes = 16;
     for (int round = 0; round < 2; round++)
-      for (fake::Context &context : contexts) {
-        machine.make_current(&context);
+      for (cu::Context *context : contexts) {
+        machine.driver().make_current(context);
         REQUIRE(launch(machine, sample).ok());
       }
-    CHECK(machine.driver().attributes == std::vector<std::string>{"copy 0 49152", "copy 1 49152"});
-    CHECK(machine.driver().loaded.size() == 1);
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 2);
+    CHECK(shared_limit(machine, image, 0) == 49152);
+    CHECK(shared_limit(machine, image, 1) == 49152);
+    CHECK(machine.driver().counters().libraries == 1);
   }
   SUBCASE("a failure does not last") {
     sample.infos[0][1].shared_bytes = 100000;
-    machine.driver().fails_once["cuKernelSetAttribute"] = 1;
+    machine.driver().configure("fail=cuKernelSetAttribute:1:1");
     CHECK(launch(machine, sample).code() == status_code::cuda);
     CHECK(launch(machine, sample).ok());
-    CHECK(machine.driver().attributes.size() == 1);
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 2);
+    CHECK(shared_limit(machine, image, 0) == 100000);
+    CHECK(machine.driver().last_launch().shared_bytes == 100000);
   }
   SUBCASE("48 KiB are there anyway") {
     sample.infos[0][1].shared_bytes = 48 * 1024;
     REQUIRE(launch(machine, sample).ok());
-    CHECK(machine.driver().attributes.empty());
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 0);
+  }
+  SUBCASE("what no block may have is refused") {
+    sample.infos[0][1].shared_bytes = 1 << 20;
+    CHECK(launch(machine, sample).code() == status_code::cuda);
+    CHECK(machine.runtime().synchronize({}).ok());
   }
 }
 
 TEST_CASE("first use during a capture") {
-  Machine machine;
+  auto begin = [](Machine &machine, cu::Stream *stream) {
+    constexpr int strictest = 0;
+    REQUIRE(machine.driver().cuStreamBeginCapture_v2(stream, strictest) == cu::success);
+  };
+  auto end = [](Machine &machine, cu::Stream *stream) {
+    cu::Graph *graph = nullptr;
+    cu::Result result = machine.driver().cuStreamEndCapture(stream, &graph);
+    return result == cu::success && graph != nullptr;
+  };
   SampleKernel sample;
-  fake::Context context;
-  fake::Stream stream{&context};
-  stream.is_capturing = true;
-  machine.make_current(&context);
   SUBCASE("a driver from 12.3 on loads under a relaxed mode, which is taken back") {
-    machine.driver().version = 12030;
-    REQUIRE(launch(machine, sample, &stream).ok());
-    CHECK(machine.driver().capture_modes == std::vector<int>{2, 0});
+    Machine machine(Machine::as_driver, "version=12030");
+    machine.driver().new_context();
+    cu::Stream *stream = machine.driver().new_stream();
+    begin(machine, stream);
+    REQUIRE(launch(machine, sample, stream).ok());
+    CHECK(machine.driver().calls("cuThreadExchangeStreamCaptureMode") == 2);
+    int mode = 1;
+    REQUIRE(machine.driver().cuThreadExchangeStreamCaptureMode(&mode) == cu::success);
+    CHECK(mode == 0);
+    CHECK(end(machine, stream));
   }
   SUBCASE("an older one is not touched, so that the capture survives") {
-    machine.driver().version = 12020;
-    CHECK(launch(machine, sample, &stream).code() == status_code::not_preloaded_in_capture);
-    CHECK(machine.driver().loaded.empty());
-    CHECK(machine.driver().capture_modes.empty());
-    stream.is_capturing = false;
-    REQUIRE(launch(machine, sample, &stream).ok());
-    stream.is_capturing = true;
-    CHECK(launch(machine, sample, &stream).ok()); // loaded by now
+    Machine machine(Machine::as_driver, "version=12020");
+    machine.driver().new_context();
+    cu::Stream *stream = machine.driver().new_stream();
+    begin(machine, stream);
+    CHECK(launch(machine, sample, stream).code() == status_code::not_preloaded_in_capture);
+    CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
+    CHECK(machine.driver().calls("cuThreadExchangeStreamCaptureMode") == 0);
+    CHECK(end(machine, stream));
+    REQUIRE(launch(machine, sample, stream).ok());
+    begin(machine, stream);
+    CHECK(launch(machine, sample, stream).ok()); // loaded by now
+    CHECK(end(machine, stream));
   }
+  SUBCASE("while another stream captures, the default one must not be used") {
+    Machine machine(Machine::as_driver, "version=12020");
+    machine.driver().new_context();
+    cu::Stream *stream = machine.driver().new_stream();
+    begin(machine, stream);
+    CHECK(launch(machine, sample).code() == status_code::not_preloaded_in_capture);
+    CHECK(end(machine, stream));
+  }
+}
+
+TEST_CASE("a captured launch runs when its graph does, with the arguments of the capture") {
+  Machine machine;
+  SampleKernel sample;
+  machine.driver().new_context();
+  cu::Stream *stream = machine.driver().new_stream();
+  SampleArgs args = good_args();
+  args.n = 64;
+  REQUIRE(machine.runtime().preload(sample.kernel, nullptr).ok());
+  REQUIRE(launch(machine, sample).ok()); // n = 64 * 16
+  REQUIRE(machine.driver().cuStreamBeginCapture_v2(stream, 0) == cu::success);
+  REQUIRE(machine.runtime().launch(sample.kernel, as_stream(stream), &args, nullptr, nullptr).ok());
+  args.n = 0;
+  cu::Graph *graph = nullptr;
+  cu::GraphExec *exec = nullptr;
+  REQUIRE(machine.driver().cuStreamEndCapture(stream, &graph) == cu::success);
+  REQUIRE(machine.driver().cuGraphInstantiateWithFlags(&exec, graph, 0) == cu::success);
+  CHECK(noted_args().n == 64 * 16);
+  REQUIRE(machine.driver().cuGraphLaunch(exec, stream) == cu::success);
+  CHECK(noted_args().n == 64);
 }
 
 TEST_CASE("preload loads every variant for the device, down to the function") {
   Machine machine;
   SampleKernel sample;
   REQUIRE(machine.runtime().preload(sample.kernel, nullptr).ok());
-  CHECK(machine.driver().loaded == std::vector<std::string>{"sm_90a tile 64", "sm_90a tile 16"});
-  CHECK(machine.driver().calls["cuFuncLoad"] == 2);
-  CHECK(machine.current() == nullptr);
+  CHECK(machine.driver().counters().libraries == 2);
+  CHECK(machine.driver().calls("cuFuncLoad") == 2);
+  CHECK(machine.driver().current() == nullptr);
   std::int32_t unknown = 5;
   CHECK(machine.runtime().preload(sample.kernel, &unknown).code() == status_code::no_variant);
-  machine.driver().fails["cuKernelGetFunction"] = 2;
+  machine.driver().configure("fail=cuKernelGetFunction:*:2");
   CHECK(machine.runtime().preload(sample.kernel, nullptr).code() == status_code::out_of_memory);
 }
 
 TEST_CASE("preload of a kernel without code for the device") {
-  Machine machine;
-  machine.driver().devices[0] = {7, 5, 40};
+  Machine machine(Machine::as_driver, "gpu=75");
   SampleKernel sample;
   CHECK(machine.runtime().preload(sample.kernel, nullptr).code() ==
         status_code::no_image_for_device);

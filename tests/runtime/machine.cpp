@@ -7,43 +7,38 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <fstream>
 
 namespace tritonc {
 
-namespace {
-
-void *open_copy(const std::string &library, const std::string &copy) {
-  std::filesystem::copy_file(library, copy);
-  void *handle = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
-  INFO(dlerror());
-  REQUIRE(handle);
-  return handle;
-}
-
-template <typename Function> Function *symbol(void *handle, const char *name) {
-  void *address = dlsym(handle, name);
-  REQUIRE(address);
-  return reinterpret_cast<Function *>(address);
-}
-
-} // namespace
-
-Machine::Machine(Kind kind) {
+Machine::Machine(Kind kind, const std::string &settings) {
   std::string pattern = std::filesystem::temp_directory_path() / "tritonc-machine-XXXXXX";
   REQUIRE(mkdtemp(pattern.data()));
   folder_ = pattern;
   std::string driver = folder_ + "/libcuda.so.1";
   setenv("TRITONC_DRIVER", driver.c_str(), 1);
-  if (kind != without_driver) {
-    const char *library = kind == with_driver ? TRITONC_FAKE_DRIVER : TRITONC_OLD_FAKE_DRIVER;
-    void *handle = open_copy(library, driver);
-    driver_ = symbol<fake::Driver *()>(handle, "fake_driver")();
-    make_current_ = symbol<void(fake::Context *)>(handle, "fake_make_current");
-    current_ = symbol<fake::Context *()>(handle, "fake_current");
-    primary_ = symbol<fake::Context *()>(handle, "fake_primary");
+  unsetenv("TRITONC_EMULATOR");
+  if (kind == as_driver || kind == emulator)
+    std::filesystem::copy_file(TRITONC_EMULATOR_LIBRARY, driver);
+  if (kind == old_driver)
+    std::filesystem::copy_file(TRITONC_OLD_DRIVER, driver);
+  if (kind == other_library)
+    std::filesystem::copy_file(TRITONC_RUNTIME_UNDER_TEST, driver);
+  if (kind == garbage)
+    std::ofstream(driver) << "\177ELF and then something else";
+  if (kind == as_driver || kind == emulator) {
+    driver_ = std::make_unique<StandIn>(driver);
+    if (kind == as_driver) // code must be for the device, too
+      driver_->configure("missing=tritoncEmulatorVersion,gpu=90a,multiprocessors=16");
+    driver_->configure("report=/dev/null," + settings);
   }
-  void *runtime = open_copy(TRITONC_RUNTIME_UNDER_TEST, folder_ + "/runtime.so");
-  runtime_ = symbol<const RuntimeFunctions *()>(runtime, "runtime_functions")();
+  std::string runtime = folder_ + "/runtime.so";
+  std::filesystem::copy_file(TRITONC_RUNTIME_UNDER_TEST, runtime);
+  void *handle = dlopen(runtime.c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE_MESSAGE(handle, dlerror());
+  void *functions = dlsym(handle, "runtime_functions");
+  REQUIRE(functions);
+  runtime_ = reinterpret_cast<const RuntimeFunctions *(*)()>(functions)();
 }
 
 // The libraries stay open, as they do in programs; only their files go.

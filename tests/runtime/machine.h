@@ -4,35 +4,34 @@
 
 #pragma once
 
-#include "runtime/fake_driver.h"
 #include "runtime/runtime_under_test.h"
+#include "runtime/stand_in.h"
 
+#include <memory>
 #include <string>
 
 namespace tritonc {
 
 class Machine {
 public:
-  enum Kind { with_driver, with_old_driver, without_driver };
-  explicit Machine(Kind kind = with_driver);
+  /// `as_driver`: the runtime does not learn that it is an emulator, and treats it as any driver:
+  /// its images must be what the stand-in runs (sample_kernel.h). `old_driver` has no
+  /// cuGetProcAddress_v2; `no_file`, `garbage`: what TRITONC_DRIVER names isn't there, is no
+  /// library; `other_library`: it is a library, but no driver.
+  enum Kind { as_driver, emulator, old_driver, no_file, garbage, other_library };
+  explicit Machine(Kind kind = as_driver, const std::string &settings = "");
   ~Machine();
   Machine(const Machine &) = delete;
 
-  fake::Driver &driver() { return *driver_; }
+  /// Only of a machine that has one.
+  StandIn &driver() { return *driver_; }
   const RuntimeFunctions &runtime() { return *runtime_; }
   std::string message(const status &status) { return runtime_->message(status).text; }
 
-  void make_current(fake::Context *context) { make_current_(context); }
-  fake::Context *current() { return current_(); }
-  fake::Context *primary() { return primary_(); }
-
 private:
   std::string folder_;
-  fake::Driver *driver_ = nullptr;
+  std::unique_ptr<StandIn> driver_;
   const RuntimeFunctions *runtime_ = nullptr;
-  decltype(&fake_make_current) make_current_ = nullptr;
-  decltype(&fake_current) current_ = nullptr;
-  decltype(&fake_primary) primary_ = nullptr;
 };
 
 } // namespace tritonc

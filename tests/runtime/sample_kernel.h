@@ -1,4 +1,5 @@
-// Descriptors as the generator would write them, built by hand, for the tests of the runtime.
+// Descriptors and host code as the generator would write them, made by hand, for the tests of the
+// runtime.
 
 #pragma once
 
@@ -11,9 +12,8 @@
 
 namespace tritonc {
 
-/// `image` behind the header that the runtime checks. A dollar sign ends it for the stand-in
-/// driver.
-std::string sealed_image(const std::string &image);
+/// `bytes` behind the header that the runtime checks.
+std::string sealed_image(const std::string &bytes);
 
 struct SampleArgs {
   const void *source;
@@ -21,11 +21,23 @@ struct SampleArgs {
   std::int32_t n;
 };
 
+/// What the samples' programs do.
+enum class SampleBody {
+  touch_nothing, // and note their arguments
+  copy,          // `tile` 32-bit integers each
+  never_end,
+  race, // all write one word
+};
+
 /// copy<>(source, target, n): programs of `tile` elements each, n a multiple of the tile. Variants
-/// tile = 64 and tile = 16, each for sm_80 and sm_90a.
+/// tile = 64 and tile = 16, each for sm_80 and sm_90a, with the entries copy_64 and copy_16.
+///
+/// An image is the bytes of its host code, as that of a GPU is a cubin, so it runs as well where
+/// the runtime does not know that the driver is an emulator.
 class SampleKernel {
 public:
-  SampleKernel();
+  explicit SampleKernel(SampleBody body = SampleBody::touch_nothing);
+  SampleKernel(const SampleKernel &) = delete;
 
   abi::kernel kernel;
   std::vector<abi::variant> variants;
@@ -33,10 +45,14 @@ public:
   std::vector<image_info> infos[2];
   std::vector<abi::parameter> parameters;
   std::vector<std::int32_t> choices = {64, 16};
-  std::deque<std::string> bytes; // of the images, in the order of `images`
+  std::deque<abi::host_code> codes; // in the order of `images`
+  std::deque<std::string> bytes;    // of the images, in the same order
+
+  /// Makes the blocks of every image larger, or gives them more shared memory.
+  void set_threads(int threads);
 
 private:
-  void add_image(int variant, const char *gpu, int sm, char suffix);
+  void add_image(int variant, const char *gpu, int sm, char suffix, SampleBody body);
 
   std::vector<std::int64_t> grid_[2], divides_[2];
   std::vector<abi::requirement> requirements_[2];
@@ -44,7 +60,11 @@ private:
   int state_count_ = 0;
 };
 
-/// Arguments that every variant takes: 16-byte aligned pointers, n = 64 * 1000.
+/// Arguments that every variant takes: 16-byte aligned pointers, n = 64 * 16. The memory is the
+/// host's.
 SampleArgs good_args();
+
+/// The arguments that the last thread which ran a `touch_nothing` was given.
+SampleArgs noted_args();
 
 } // namespace tritonc

@@ -33,6 +33,8 @@ TEST_CASE("a place is drawn with its line, a caret and marks") {
   CHECK(diagnostics.errors() == 1);
   CHECK(diagnostics.line_column(plus).line == 1);
   CHECK(diagnostics.line_column(plus).column == 11);
+  CHECK(diagnostics.file_of(plus) == kernel.input.path);
+  CHECK(diagnostics.file_of({}) == "");
 }
 
 TEST_CASE("a place in a macro of the host shows the kernel and the macro") {

@@ -220,6 +220,23 @@ TEST_CASE("masked stores and updates evaluate their pointers once") {
   )"));
 }
 
+TEST_CASE("unsigned arithmetic is said to wrap, signed is not") {
+  CHECK(ir_of("*q = u * 3 - u; *q = -u; *q = n * 3; *q += u;") == expected(R"(
+    %0 = constant {value = 3} : i32
+    %1 = mul %u, %0 {unsigned = 1} : i32
+    %2 = sub %1, %u {unsigned = 1} : i32
+    store %q, %2
+    %3 = neg %u {unsigned = 1} : i32
+    store %q, %3
+    %4 = constant {value = 3} : i32
+    %5 = mul %n, %4 : i32
+    store %q, %5
+    %6 = load %q : i32
+    %7 = add %6, %u {unsigned = 1} : i32
+    store %q, %7
+  )"));
+}
+
 TEST_CASE("and and or evaluate their right side only if it matters") {
   CHECK(ir_of("*q = n && *q;") == expected(R"(
     %0 = constant {value = 0} : i32
@@ -243,6 +260,26 @@ TEST_CASE("and and or evaluate their right side only if it matters") {
     %4 = or %1, %3 : i1
     %5 = cast %4 {unsigned = 1} : i32
     store %q, %5
+  )"));
+}
+
+TEST_CASE("in an arm that is masked the right side is masked too, whether it is a tile or not") {
+  CHECK(ir_of("*q = n ? *q && *p : 0;") == expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "ne"} : i1
+    %2 = load %q, %1 : i32
+    %3 = constant {value = 0} : i32
+    %4 = cmp %2, %3 {pred = "ne"} : i1
+    %5 = and %1, %4 : i1
+    %6 = constant {number = 0.0} : f32
+    %7 = load %p, %5, %6 : f32
+    %8 = constant {number = 0.0} : f32
+    %9 = cmp %7, %8 {pred = "ne"} : i1
+    %10 = and %4, %9 : i1
+    %11 = cast %10 {unsigned = 1} : i32
+    %12 = constant {value = 0} : i32
+    %13 = select %1, %11, %12 : i32
+    store %q, %13
   )"));
 }
 

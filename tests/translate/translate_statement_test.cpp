@@ -53,7 +53,7 @@ TEST_CASE("what a loop assigns is carried, the rest is not") {
       condition %0
     } {
       (%s.3: i32, %i.3: i32)
-      %t = mul %i.3, %u : i32
+      %t = mul %i.3, %u {unsigned = 1} : i32
       %s.4 = add %s.3, %t : i32
       %1 = constant {value = 1} : i32
       %i.4 = add %i.3, %1 : i32
@@ -179,7 +179,7 @@ TEST_CASE("return leaves all loops") {
           yield %u.6, %33, %31, %32
         } {
           %34 = constant {value = 1} : i32
-          %u.8 = sub %u.6, %34 : i32
+          %u.8 = sub %u.6, %34 {unsigned = 1} : i32
           yield %u.8, %22, %23, %25
         }
         yield %u.7, %28, %29, %30

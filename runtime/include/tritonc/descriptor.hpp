@@ -31,7 +31,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 1;
+inline constexpr std::uint32_t abi_version = 2;
 
 // ---- images ----
 
@@ -77,13 +77,87 @@ struct image_state {
   std::atomic<std::uint64_t> devices; // bit i: device i allows this much shared memory
 };
 
+// ---- host code ----
+//
+// A kernel may also be compiled for the CPU (EMULATE of triton_add_kernels): one function that does
+// what one thread of the GPU does, and calls whoever runs it, the emulator, for what only a GPU
+// has. All of it is constant data.
+
+/// Where in the source an operation comes from.
+struct host_site {
+  const char *file;   // as the generator was given it; "" if unknown
+  std::uint32_t line; // from 1; 0 if unknown
+  std::uint32_t column;
+};
+
+/// An operation of the GPU, done on the host `count` times. Each time has a record: its operands in
+/// order and then its result, each at the next multiple of its own alignment, as in a C struct; a
+/// vector is an array of its elements. Records lie one behind the other, each as large as such a
+/// struct is, and aligned to 4 at least. They don't depend on each other.
+///
+/// A few operations are told of what the code is about to do itself: `load_shared`, `store_shared`,
+/// `atomic_shared`, the same for `global`, and for `generic` where the code does not know which.
+/// For them `records` is the address, and `count` the number of bytes | the alignment relied on
+/// << 16. `out_of_steps` (`records` is null) says that `steps_left` fell below zero.
+using host_operation = void (*)(void *thread, void *records, std::uint32_t count,
+                                const host_site *site);
+
+/// What host code itself reads and writes of the thread that it runs as; whoever runs it may keep
+/// more behind it.
+struct host_thread {
+  std::int64_t steps_left;   // one less at each turn of a loop; calls `out_of_steps` below zero
+  std::uint32_t shared_base; // address of the block's dynamic shared memory; a multiple of 256 KiB
+  std::uint32_t reserved;
+};
+
+struct host_parameter {
+  const char *name;
+  std::uint32_t bytes;
+  std::uint32_t is_pointer;
+};
+
+/// A part of dynamic shared memory, for reports.
+struct host_buffer {
+  const char *name;
+  std::uint32_t offset; // from shared_base
+  std::uint32_t bytes;
+};
+
+inline constexpr char host_code_magic[8] = {'T', 'C', ' ', 'h', 'o', 's', 't', '\n'};
+inline constexpr std::uint32_t host_code_version = 1;
+
+/// One kernel of one variant for one GPU, as a function of this machine.
+struct host_code {
+  char magic[8];
+  std::uint32_t version; // host_code_version
+  std::uint32_t operation_count;
+  /// What the code calls: "ldmatrix_x4 v4i32(i32)". The table handed to `entry` is in this order.
+  const char *const *operations;
+  /// Runs one thread to its end. arguments[i] points to the value of parameter i.
+  void (*entry)(const host_operation *operations, host_thread *thread, void *const *arguments);
+  const char *name; // the kernel
+  const char *gpu;  // "sm_90a"
+  const host_parameter *parameters;
+  const host_buffer *buffers;
+  const host_site *sites; // every site that the code hands to an operation is one of these
+  std::uint32_t parameter_count;
+  std::uint32_t buffer_count;
+  std::uint32_t site_count;
+  std::uint32_t threads;      // per block
+  std::uint32_t shared_bytes; // dynamic, per block
+  std::uint32_t cluster_size; // blocks per cluster; 1: there are no clusters
+};
+
+// ---- images, continued ----
+
 /// The code of one variant for one GPU.
 struct image {
   const char *bytes; // an image_header and what it announces
   std::uint64_t size;
   image_state *state;
-  std::int32_t sm;     // 90
-  std::int32_t suffix; // 'a', 'f' or 0
+  std::int32_t sm;       // 90
+  std::int32_t suffix;   // 'a', 'f' or 0
+  const host_code *host; // the same for the CPU; null unless asked for
 };
 
 // ---- launch plans ----

@@ -20,6 +20,7 @@ struct device_info {
   int major; // compute capability
   int minor;
   int multiprocessors;
+  bool emulated; // no GPU: TRITONC_DRIVER names the emulator
 };
 
 /// The device of the current context. `no_driver` or `no_device` where there is none.

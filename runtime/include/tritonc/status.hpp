@@ -21,8 +21,10 @@ enum class status_code : std::int32_t {
   // The machine cannot run kernels. A program may take another path.
   no_driver,           // the driver's library could not be opened
   driver_too_old,      // it was, but lacks what we need (CUDA 12.0)
+  wrong_emulator,      // TRITONC_DRIVER names an emulator of another version than the program
   no_device,           // no GPU, or none visible
   no_image_for_device, // a GPU that the kernel wasn't compiled for
+  no_host_code, // TRITONC_DRIVER names the emulator, but the kernel is compiled for GPUs only
 
   // The call is wrong. Nothing was enqueued.
   no_variant,         // the named variant wasn't compiled

@@ -1,0 +1,77 @@
+// prepare_for_ptx: instructions that LLVM's NVPTX back end cannot select, or that ptxas gets wrong,
+// become others that mean the same.
+//
+//     %l = call afn float @llvm.log2.f32(float %x)
+//  =>
+//     %l = call float @llvm.nvvm.lg2.approx.f(float %x)
+//
+//     %n = sub i32 0, %b                                %n = sub i32 0, %b
+//     %m = call i32 @llvm.smin.i32(i32 %a, i32 %n)  =>  %m = call i32 @llvm.smin.i32(i32 %n, i32
+//     %a)
+//
+// Why.
+// - LLVM 22 has no pattern for a logarithm, though it has one for exp2.
+// - ptxas 12.8 to 13.0 make one VIMNMX3 of `min(min(a, -b), c)` on sm_90 and later and forget the
+//   negation; so with max. As `min(min(-b, a), c)` it is right. ptxas 13.5 does both right. Where
+//   both operands are negated, 64 bits are compared, for which there is no such instruction.
+//
+// Needs: a module after the optimiser, which orders operands as it likes.
+// Tested by tests/backend/prepare_for_ptx_test.cpp.
+
+#include "backend/prepare_for_ptx.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
+
+namespace tritonc {
+namespace {
+
+void select_log2(llvm::IntrinsicInst &call) {
+  llvm::IRBuilder<> builder(&call);
+  call.replaceAllUsesWith(
+      builder.CreateIntrinsic(llvm::Intrinsic::nvvm_lg2_approx_f, {}, {call.getArgOperand(0)}));
+  call.eraseFromParent();
+}
+
+void put_negation_first(llvm::IntrinsicInst &call) {
+  using namespace llvm::PatternMatch;
+  llvm::Value *a = call.getArgOperand(0), *b = call.getArgOperand(1);
+  if (!match(b, m_Neg(m_Value())))
+    return;
+  if (!match(a, m_Neg(m_Value()))) {
+    call.setArgOperand(0, b);
+    call.setArgOperand(1, a);
+    return;
+  }
+  llvm::IRBuilder<> builder(&call);
+  llvm::Type *wide = builder.getInt64Ty();
+  llvm::Value *result = builder.CreateBinaryIntrinsic(
+      call.getIntrinsicID(), builder.CreateSExt(a, wide), builder.CreateSExt(b, wide));
+  call.replaceAllUsesWith(builder.CreateTrunc(result, call.getType()));
+  call.eraseFromParent();
+}
+
+} // namespace
+
+void prepare_for_ptx(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!call)
+        continue;
+      llvm::Intrinsic::ID id = call->getIntrinsicID();
+      if (id == llvm::Intrinsic::log2 && call->getType()->isFloatTy())
+        select_log2(*call);
+      else if ((id == llvm::Intrinsic::smin || id == llvm::Intrinsic::smax) &&
+               call->getType()->isIntegerTy(32))
+        put_negation_first(*call);
+    }
+}
+
+} // namespace tritonc

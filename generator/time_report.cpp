@@ -1,0 +1,41 @@
+// Where the time of a compilation goes. See time_report.h.
+//
+// Tested by tests/compile/time_report_test.cpp.
+
+#include "time_report.h"
+
+#include <cstdio>
+#include <numeric>
+
+namespace tritonc {
+namespace {
+
+constexpr const char *names[step_count] = {"front end",        "passes",    "lowering to LLVM IR",
+                                           "LLVM, optimising", "LLVM, PTX", "ptxas",
+                                           "fatbinary",        "host code"};
+
+template <typename... Values> std::string text(const char *format, Values... values) {
+  char line[100];
+  std::snprintf(line, sizeof line, format, values...);
+  return line;
+}
+
+} // namespace
+
+void StepTimes::add(const StepTimes &other) {
+  for (size_t i = 0; i < seconds_.size(); i++)
+    seconds_[i] += other.seconds_[i];
+}
+
+std::string StepTimes::report() const {
+  double all = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
+  double ptxas = seconds_[size_t(Step::ptxas)];
+  std::string table = "  seconds      %  step\n";
+  for (size_t i = 0; i < seconds_.size(); i++)
+    table +=
+        text("%9.3f  %5.1f  %s\n", seconds_[i], all > 0 ? 100 * seconds_[i] / all : 0, names[i]);
+  table += text("%9.3f  100.0  all, of all jobs", all);
+  return table + (ptxas > 0 ? text("; %.2f times ptxas alone\n", all / ptxas) : "\n");
+}
+
+} // namespace tritonc

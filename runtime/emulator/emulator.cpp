@@ -1,0 +1,220 @@
+// Launching a kernel: checks, OS threads that run its clusters, and what comes of it.
+//
+// Clusters are handed out in order from one counter. Each OS thread runs them on a machine of its
+// own (stacks, shared memory, clocks), which is kept for later launches.
+//
+// Tested by tests/emulated/launch_test.cpp.
+
+#include "emulator.h"
+
+#include "launch_state.h"
+#include "machine.h"
+#include "operations.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+namespace tritonc::emulator {
+namespace {
+
+constexpr uint32_t most_threads = 1024, most_blocks = 16;
+constexpr uint32_t most_shared_bytes = 227 * 1024;
+// Each stack takes two of the 65530 mappings that a process may have.
+constexpr size_t most_stacks = 24'000;
+
+struct Machine {
+  Stacks stacks;
+  Cluster cluster{stacks};
+};
+
+// Machines that nobody uses now. Never destroyed: launches may be under way at exit.
+struct Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Machine>> machines;
+
+  std::unique_ptr<Machine> take() {
+    std::lock_guard lock(mutex);
+    if (machines.empty())
+      return std::make_unique<Machine>();
+    std::unique_ptr<Machine> machine = std::move(machines.back());
+    machines.pop_back();
+    return machine;
+  }
+  void give(std::unique_ptr<Machine> machine) {
+    std::lock_guard lock(mutex);
+    machines.push_back(std::move(machine));
+  }
+};
+
+Pool &pool() {
+  static Pool &all = *new Pool;
+  return all;
+}
+
+// ---- checks ----
+
+std::string check(const abi::host_code &code, const Launch &launch) {
+  auto text = [](auto... parts) { return (std::string() + ... + parts); };
+  auto number = [](uint64_t n) { return std::to_string(n); };
+  if (std::memcmp(code.magic, abi::host_code_magic, sizeof code.magic) != 0 ||
+      code.version != abi::host_code_version)
+    return "this is no host code, or of a version that this emulator doesn't know";
+  const Dim3 &grid = launch.grid, &cluster = launch.cluster;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 0xffff ||
+      grid.z > 0xffff)
+    return text("there is no grid of (", number(grid.x), ", ", number(grid.y), ", ", number(grid.z),
+                ") blocks");
+  if (launch.threads == 0 || launch.threads % warp_size != 0 || launch.threads > most_threads)
+    return text("a block can't have ", number(launch.threads), " threads");
+  if (launch.threads != code.threads)
+    return text("a block of ", number(launch.threads), " threads: the kernel is compiled for ",
+                number(code.threads));
+  uint64_t blocks = uint64_t(cluster.x) * cluster.y * cluster.z;
+  if (blocks == 0 || blocks > most_blocks || grid.x % cluster.x || grid.y % cluster.y ||
+      grid.z % cluster.z)
+    return text("clusters of (", number(cluster.x), ", ", number(cluster.y), ", ",
+                number(cluster.z), ") blocks: at most 16, and they must divide the grid");
+  if (blocks != std::max(code.cluster_size, 1u))
+    return text("a cluster of ", number(blocks), " blocks: the kernel is compiled for ",
+                number(std::max(code.cluster_size, 1u)));
+  if (launch.shared_bytes > most_shared_bytes)
+    return text("a block can't have ", number(launch.shared_bytes), " bytes of shared memory");
+  return "";
+}
+
+Result refused(const abi::host_code &code, const std::string &why) {
+  Finding finding;
+  finding.kind = Finding::Kind::invalid_launch;
+  finding.text = std::string(code.name) + ": error: " + why + " [kernel " + code.name + "]";
+  Result result;
+  result.findings.push_back(std::move(finding));
+  return result;
+}
+
+// ---- running ----
+
+void run_clusters(LaunchState &state) {
+  std::unique_ptr<Machine> machine = pool().take();
+  if (machine->stacks.reserve(unsigned(state.launch.cluster.x * state.launch.cluster.y *
+                                       state.launch.cluster.z * state.launch.threads))) {
+    for (;;) {
+      uint64_t index = state.next.fetch_add(1);
+      if (index >= state.clusters || index > state.last)
+        break;
+      machine->cluster.run(state, index);
+    }
+  } else {
+    std::fprintf(stderr, "emulator: too many mappings of memory (vm.max_map_count)\n");
+    std::abort();
+  }
+  pool().give(std::move(machine));
+}
+
+size_t worker_count(const LaunchState &state, size_t threads_per_cluster) {
+  size_t count = state.options.workers > 0 ? size_t(state.options.workers)
+                                           : std::max(1u, std::thread::hardware_concurrency());
+  count = std::min(count, most_stacks / threads_per_cluster);
+  return size_t(std::clamp<uint64_t>(count, 1, state.clusters));
+}
+
+} // namespace
+
+Result launch(const abi::host_code &code, const Launch &launch, const Options &options,
+              GlobalMemory &memory) {
+  if (std::string why = check(code, launch); !why.empty())
+    return refused(code, why);
+
+  static std::atomic<uint32_t> launches = 0;
+  LaunchState state(code, launch, options, memory);
+  state.number = ++launches;
+  for (uint32_t i = 0; i < code.operation_count; i++) {
+    abi::host_operation operation = find_operation(code.operations[i]);
+    if (!operation)
+      return refused(code,
+                     "the emulator has no operation `" + std::string(code.operations[i]) + "`");
+    state.operations.push_back(operation);
+  }
+  uint64_t per_cluster = uint64_t(launch.cluster.x) * launch.cluster.y * launch.cluster.z;
+  uint64_t blocks = uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
+  state.clusters = blocks / per_cluster;
+
+  size_t workers = worker_count(state, per_cluster * launch.threads);
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < workers; i++)
+      others.emplace_back([&state] { run_clusters(state); });
+    run_clusters(state);
+  }
+  state.print();
+  Result result = state.result();
+  result.stats.blocks = blocks;
+  return result;
+}
+
+// ---- what comes of it ----
+
+void LaunchState::add(uint64_t cluster, const abi::host_site *site, const abi::host_site *other,
+                      bool ends, Finding finding) {
+  std::lock_guard lock(mutex_);
+  if (cluster > last)
+    return;
+  if (ends)
+    last = cluster;
+  Key key = {finding.kind, std::min(site, other), std::max(site, other)};
+  auto [found, is_new] = found_.try_emplace(key);
+  if (is_new || cluster < found->second.cluster)
+    found->second = {cluster, order_++, ends, std::move(finding)};
+}
+
+void LaunchState::add_lines(uint64_t cluster, std::string text) {
+  std::lock_guard lock(mutex_);
+  lines_[cluster] = std::move(text);
+}
+
+void LaunchState::add_switches(uint64_t switches) {
+  std::lock_guard lock(mutex_);
+  switches_ += switches;
+}
+
+Result LaunchState::result() {
+  std::vector<Found> found;
+  for (auto &[key, one] : found_)
+    if (one.cluster <= last)
+      found.push_back(std::move(one));
+  std::sort(found.begin(), found.end(), [](const Found &a, const Found &b) {
+    return std::tie(a.cluster, a.order) < std::tie(b.cluster, b.order);
+  });
+  Result result;
+  result.stats.switches = switches_;
+  for (Found &one : found) {
+    // What ended the launch is always there.
+    if (result.findings.size() < options.max_findings || one.ends)
+      result.findings.push_back(std::move(one.finding));
+    else
+      result.stats.more_findings++;
+  }
+  return result;
+}
+
+void LaunchState::print() {
+  for (const auto &[cluster, text] : lines_) {
+    if (cluster > last)
+      break;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = text.find('\n', begin);
+      std::string_view line = std::string_view(text).substr(begin, end - begin);
+      if (options.print)
+        options.print(line);
+      else
+        std::printf("%.*s\n", int(line.size()), line.data());
+      begin = end + 1;
+    }
+  }
+  if (!lines_.empty() && !options.print)
+    std::fflush(stdout);
+}
+
+} // namespace tritonc::emulator

@@ -1,0 +1,215 @@
+// Global memory. See global_memory.h.
+//
+// Tested by tests/emulated/global_memory_test.cpp.
+
+#include "global_memory.h"
+
+#include "global_cells.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+namespace tritonc::emulator {
+namespace {
+
+constexpr size_t alignment = 256;
+// Between allocations, so that what goes a little too far doesn't meet the next.
+constexpr size_t gap = 64 * 1024;
+constexpr size_t page = 4096;
+// Larger allocations aren't marked as allocated at once, but in pieces of this size.
+constexpr size_t piece = 64 * 1024;
+
+// Behind the data: states, cells of 16 bytes, of words, of bytes.
+constexpr size_t cell = sizeof(GlobalCell);
+constexpr size_t factor = 1 + 1 + cell / 16 + cell / 4 + cell;
+
+size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+// Gives back the memory of the whole pages in a range and makes the rest zero.
+void clear(void *begin, size_t bytes) {
+  auto address = reinterpret_cast<uintptr_t>(begin);
+  uintptr_t first = round_up(address, page), last = (address + bytes) / page * page;
+  if (first >= last) {
+    std::memset(begin, 0, bytes);
+    return;
+  }
+  std::memset(begin, 0, first - address);
+  std::memset(reinterpret_cast<void *>(last), 0, address + bytes - last);
+  madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+}
+
+} // namespace
+
+GlobalMemory::GlobalMemory() {
+  void *memory = mmap(nullptr, reserved * factor, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    std::fprintf(stderr, "emulator: can't reserve addresses for global memory; is there a limit "
+                         "(ulimit -v)?\n");
+    std::abort();
+  }
+  madvise(memory, reserved * factor, MADV_DONTDUMP);
+  base_ = static_cast<std::byte *>(memory);
+  states_ = reinterpret_cast<uint8_t *>(base_ + reserved);
+  for (auto [level, place] : {std::pair(0, 2), {1, 2 + cell / 16}, {2, 2 + cell / 16 + cell / 4}})
+    cells_[level] = reinterpret_cast<GlobalCell *>(base_ + place * reserved);
+}
+
+GlobalMemory::~GlobalMemory() { munmap(base_, reserved * factor); }
+
+// ---- allocating ----
+
+std::byte *GlobalMemory::find_place(size_t bytes) {
+  // An odd multiple of 256: code that relies on more than that is found out.
+  size_t begin = round_up(used_, 2 * alignment) + alignment;
+  while (!all_used_) {
+    if (begin + bytes + gap <= reserved) {
+      used_ = round_up(begin + bytes + gap, page);
+      return base_ + begin;
+    }
+    all_used_ = true;
+  }
+  // Between what is live.
+  begin = alignment;
+  for (const auto &[place, allocation] : allocations_) {
+    if (allocation.freed)
+      continue;
+    size_t next = size_t(place - base_);
+    if (begin + bytes + gap <= next)
+      return base_ + begin;
+    begin = round_up(next + allocation.bytes + gap, page) + alignment;
+  }
+  return begin + bytes + gap <= reserved ? base_ + begin : nullptr;
+}
+
+void *GlobalMemory::allocate(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes > reserved / 2)
+    return nullptr;
+  std::byte *begin = find_place(bytes);
+  if (!begin)
+    return nullptr;
+  // What was freed there is forgotten.
+  auto overlapping = allocations_.lower_bound(begin);
+  if (overlapping != allocations_.begin()) {
+    auto before = std::prev(overlapping);
+    if (before->second.begin + before->second.bytes > begin)
+      overlapping = before;
+  }
+  while (overlapping != allocations_.end() &&
+         overlapping->first < begin + std::max<size_t>(bytes, 1))
+    overlapping = allocations_.erase(overlapping);
+
+  allocations_[begin] = {begin, bytes, false};
+  live_bytes_ += bytes;
+  live_count_++;
+  if (bytes <= piece)
+    std::memset(state(begin), allocated, bytes);
+  return begin;
+}
+
+const GlobalMemory::Allocation *GlobalMemory::live_around(const void *address) const {
+  auto *where = static_cast<std::byte *>(const_cast<void *>(address));
+  auto behind = allocations_.upper_bound(where);
+  if (behind == allocations_.begin())
+    return nullptr;
+  const Allocation &allocation = std::prev(behind)->second;
+  bool is_inside = size_t(where - allocation.begin) < allocation.bytes;
+  return is_inside && !allocation.freed ? &allocation : nullptr;
+}
+
+bool GlobalMemory::prepare(const void *address, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  const Allocation *allocation = live_around(address);
+  if (!allocation)
+    return false;
+  size_t offset = size_t(static_cast<const std::byte *>(address) - allocation->begin);
+  if (bytes > allocation->bytes - offset)
+    return false;
+  size_t first = offset / piece * piece;
+  size_t last = std::min(round_up(offset + bytes, piece), allocation->bytes);
+  uint8_t *states = state(allocation->begin);
+  for (size_t i = first; i < last; i++)
+    if (states[i] == 0) // others have been written by the host, or somebody was faster
+      states[i] = allocated;
+  return true;
+}
+
+bool GlobalMemory::release(void *pointer) {
+  if (!pointer)
+    return true;
+  std::lock_guard lock(mutex_);
+  auto found = allocations_.find(static_cast<std::byte *>(pointer));
+  if (found == allocations_.end() || found->second.freed)
+    return false;
+  Allocation &allocation = found->second;
+  allocation.freed = true;
+  live_bytes_ -= allocation.bytes;
+  live_count_--;
+  size_t offset = size_t(allocation.begin - base_), bytes = allocation.bytes;
+  clear(state(allocation.begin), bytes);
+  clear(allocation.begin, bytes);
+  size_t first = offset / 16 * 16, last = round_up(offset + bytes, 16);
+  for (size_t level = 0; level < 3; level++) {
+    size_t cell_bytes = size_t(16) >> (2 * level);
+    clear(cells_[level] + first / cell_bytes, (last - first) / cell_bytes * sizeof(GlobalCell));
+  }
+  return true;
+}
+
+// ---- asking ----
+
+std::optional<GlobalMemory::Allocation> GlobalMemory::find(const void *address, size_t near) const {
+  std::lock_guard lock(mutex_);
+  auto *where = static_cast<std::byte *>(const_cast<void *>(address));
+  auto behind = allocations_.upper_bound(where);
+  std::optional<Allocation> nearest;
+  size_t distance = near;
+  if (behind != allocations_.end() && size_t(behind->first - where) <= distance) {
+    nearest = behind->second;
+    distance = size_t(behind->first - where);
+  }
+  if (behind != allocations_.begin()) {
+    const Allocation &before = std::prev(behind)->second;
+    size_t offset = size_t(where - before.begin);
+    if (offset < before.bytes || offset - before.bytes < distance)
+      nearest = before;
+  }
+  return nearest;
+}
+
+bool GlobalMemory::is_live(const void *address, size_t bytes) const {
+  std::lock_guard lock(mutex_);
+  const Allocation *allocation = live_around(address);
+  return allocation && bytes <= size_t(allocation->begin + allocation->bytes -
+                                       static_cast<const std::byte *>(address));
+}
+
+void GlobalMemory::mark_initialized(void *begin, size_t bytes) {
+  std::memset(state(begin), allocated | written, bytes);
+}
+
+void GlobalMemory::mark_uninitialized(void *begin, size_t bytes) {
+  std::memset(state(begin), allocated, bytes);
+}
+
+bool GlobalMemory::is_initialized(const void *begin, size_t bytes) const {
+  return std::all_of(state(begin), state(begin) + bytes, [](uint8_t s) { return s & written; });
+}
+
+size_t GlobalMemory::live_bytes() const {
+  std::lock_guard lock(mutex_);
+  return live_bytes_;
+}
+
+size_t GlobalMemory::live_count() const {
+  std::lock_guard lock(mutex_);
+  return live_count_;
+}
+
+} // namespace tritonc::emulator

@@ -1,0 +1,136 @@
+#include "clusters.h"
+
+#include "../machine.h"
+#include "copies.h"
+#include "lifetimes.h"
+#include "mbarriers.h"
+
+#include <cstring>
+
+namespace tritonc::emulator::ops {
+namespace {
+
+using Kind = Finding::Kind;
+
+void end_phase_if_complete(Cluster &cluster) {
+  ClusterBarrier &barrier = cluster.ops.barrier;
+  unsigned live = 0;
+  for (const Block &block : cluster.blocks)
+    live += block.live;
+  if (barrier.arrived < live || barrier.arrived == 0)
+    return;
+  cluster.clocks.join(barrier.ended, barrier.arriving);
+  barrier.arriving = Clock();
+  barrier.arrived = 0;
+  barrier.phase++;
+  for (Warp *warp : barrier.waiting) {
+    for (unsigned lane = 0; lane < warp_size; lane++)
+      cluster.clocks.acquire(warp->threads[lane].actor, barrier.ended);
+    wake_warp(*warp);
+  }
+  barrier.waiting.clear();
+}
+
+void arrive(const WarpCall<void()> &call, const char *what, bool release) {
+  Cluster &cluster = call.cluster();
+  Warp &warp = call.warp();
+  ClusterBarrier &barrier = cluster.ops.barrier;
+  if (warp.ops.at_cluster_barrier)
+    fatal(
+        call.thread(0), call.site, Kind::misuse,
+        "%s by a warp that has arrived at the cluster's barrier already\nnote: cluster_wait has to "
+        "come between",
+        what);
+  warp.ops.at_cluster_barrier = true;
+  warp.ops.cluster_phase = barrier.phase;
+  announce_mbarriers(warp, barrier.phase);
+  if (release)
+    for (unsigned lane = 0; lane < warp_size; lane++)
+      cluster.clocks.release(call.thread(lane).actor, barrier.arriving);
+  barrier.arrived += warp_size;
+  end_phase_if_complete(cluster);
+}
+
+Access access_to(Thread &thread, const Site &site, const char *what) {
+  Access access = access_by(thread, site, what);
+  access.reach = Reach::cluster;
+  return access;
+}
+
+/// An access to a word at `address`, of whichever block.
+void touch(const Access &access, uint32_t address) {
+  Cluster &cluster = *access.thread.cluster;
+  cluster.scheduler.maybe_interrupt(access.thread);
+  cluster.shared.locate(access, address, 4, 4);
+  Block &block = cluster.blocks[cluster.shared.rank(address)];
+  if (&block != access.thread.block)
+    use_from_outside(access, block);
+}
+
+} // namespace
+
+void cluster_arrive(const WarpCall<void()> &call) { arrive(call, "cluster_arrive", true); }
+
+void cluster_arrive_relaxed(const WarpCall<void()> &call) {
+  arrive(call, "cluster_arrive_relaxed", false);
+}
+
+void cluster_wait(const WarpCall<void()> &call) {
+  Cluster &cluster = call.cluster();
+  Warp &warp = call.warp();
+  ClusterBarrier &barrier = cluster.ops.barrier;
+  if (!warp.ops.at_cluster_barrier)
+    fatal(call.thread(0), call.site, Kind::misuse,
+          "cluster_wait by a warp that has not arrived at the cluster's barrier\nnote: "
+          "cluster_arrive "
+          "has to come first");
+  warp.ops.at_cluster_barrier = false;
+  warp.ops.cluster_phases = warp.ops.cluster_phase + 1; // when this returns
+  if (warp.ops.cluster_phase ==
+      barrier.phase) { // nobody can be further, as this warp hasn't waited
+    barrier.waiting.push_back(&warp);
+    call.suspend({"the cluster's barrier", 0, 0, &call.site, nullptr});
+    return;
+  }
+  for (unsigned lane = 0; lane < warp_size; lane++)
+    cluster.clocks.acquire(call.thread(lane).actor, barrier.ended);
+}
+
+uint32_t map_shared_rank(Thread &thread, const Site &site, uint32_t address, uint32_t rank) {
+  Cluster &cluster = *thread.cluster;
+  if (rank >= cluster.blocks.size())
+    fatal(thread, site, Kind::misuse,
+          "map_shared_rank: the cluster has %zu blocks, and none of rank %u", cluster.blocks.size(),
+          rank);
+  if (!cluster.shared.contains(address) || cluster.shared.rank(address) != thread.block->rank)
+    fatal(thread, site, Kind::out_of_bounds,
+          "map_shared_rank: 0x%x is no address of the block's shared memory", address);
+  return address - cluster.shared.base(thread.block->rank) + cluster.shared.base(rank);
+}
+
+uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address) {
+  Access access = access_to(thread, site, "load_cluster");
+  touch(access, address);
+  uint32_t value;
+  std::memcpy(&value, thread.cluster->shared.read(access, address, 4, 4), 4);
+  return value;
+}
+
+void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value) {
+  Access access = access_to(thread, site, "store_cluster");
+  touch(access, address);
+  std::memcpy(thread.cluster->shared.write(access, address, 4, 4), &value, 4);
+}
+
+void thread_exited(Thread &thread) {
+  Block &block = *thread.block;
+  if (thread.cluster->ops.barrier.arrived > 0)
+    end_phase_if_complete(*thread.cluster);
+  if (block.live == 0) {
+    check_lifetime(block);
+    check_copies_at_end(block);
+    check_mbarriers_at_end(block);
+  }
+}
+
+} // namespace tritonc::emulator::ops

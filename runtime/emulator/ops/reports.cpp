@@ -1,0 +1,33 @@
+// Print statements and assertions. See reports.h.
+//
+// Tested by tests/emulated/reports_test.cpp.
+
+#include "reports.h"
+
+#include "../prints.h"
+
+namespace tritonc::emulator::ops {
+namespace {
+
+// Without a string left behind.
+Text failed(const void *text, uint32_t element) {
+  Text result;
+  result.add("%s", assertion_text(static_cast<const char *>(text), element).c_str());
+  return result;
+}
+
+} // namespace
+
+void print(Thread &thread, const Site &, const void *text, uint32_t statement, uint32_t element,
+           uint64_t bits) {
+  std::unique_ptr<Prints> &prints = thread.block->prints;
+  if (!prints)
+    prints = std::make_unique<Prints>();
+  prints->add(static_cast<const char *>(text), statement, int32_t(element), bits);
+}
+
+void assert_fail(Thread &thread, const Site &site, const void *text, uint32_t element) {
+  fatal(thread, site, Finding::Kind::assertion, "%s", failed(text, element).c_str());
+}
+
+} // namespace tritonc::emulator::ops

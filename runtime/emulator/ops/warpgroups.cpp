@@ -1,0 +1,539 @@
+// wgmma and the registers of warpgroups. See warpgroups.h.
+//
+// Tested by tests/emulated/warpgroups_test.cpp.
+
+#include "warpgroups.h"
+
+#include "../machine.h"
+#include "../models/accumulation.h"
+#include "lifetimes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tritonc::emulator::ops {
+namespace {
+
+using Kind = Finding::Kind;
+
+constexpr unsigned warps_of_group = 4;
+
+std::array<Actor, warp_size> actors_of(const Warp &warp) {
+  std::array<Actor, warp_size> actors;
+  for (unsigned lane = 0; lane < warp_size; lane++)
+    actors[lane] = warp.threads[lane].actor;
+  return actors;
+}
+
+TensorCores &tensor_cores_of(const Warp &warp) {
+  return warp.block->warpgroups[warp.threads->id / warpgroup_size].ops.tensor_cores;
+}
+
+// ---- poison ----
+//
+// A register that a wgmma has yet to write holds a quiet NaN with the wgmma's identity and the
+// register's number. Identities go round after 2^15 - 1.
+
+constexpr uint32_t poison_bits = 0xffc00000, identity_limit = 1u << 15;
+
+uint32_t poison(uint32_t identity, uint32_t i) { return poison_bits | identity << 7 | i; }
+uint32_t identity_of(uint64_t number) { return uint32_t(number % (identity_limit - 1)) + 1; }
+
+/// What registers of several threads stand for.
+struct Held {
+  uint32_t identity = 0; // of a wgmma; 0: they are values
+  bool mixed = false;    // some do and some don't, or for different ones
+};
+
+/// The poison of all registers of a thread.
+struct Pattern {
+  uint32_t identity = 0;
+  uint32_t words[128];
+
+  void set(uint32_t of, uint32_t n) {
+    identity = of;
+    for (uint32_t i = 0; i < n; i++)
+      words[i] = poison(of, i);
+  }
+};
+
+/// Looks at the registers of several threads, `n` each.
+class Inspection {
+public:
+  explicit Inspection(uint32_t n) : n_(n) {}
+
+  void add(const void *registers) {
+    uint32_t word;
+    std::memcpy(&word, registers, 4);
+    if (threads_++ == 0 && identity_in(word, 0) != 0)
+      pattern_.set(identity_in(word, 0), n_);
+    if (pattern_.identity != 0 && std::memcmp(registers, pattern_.words, size_t(n_) * 4) == 0)
+      same_++;
+    else
+      poisoned_ |= has_poison(registers);
+  }
+  /// Integers may look like poison by chance, all of them not.
+  Held result(bool integer) const {
+    if (same_ == threads_)
+      return {pattern_.identity, false};
+    return {0, (same_ > 0 || poisoned_) && !integer};
+  }
+
+private:
+  static uint32_t identity_in(uint32_t word, uint32_t i) {
+    return (word & (poison_bits | 0x7f)) == (poison_bits | i) ? word >> 7 & (identity_limit - 1)
+                                                              : 0;
+  }
+  bool has_poison(const void *registers) const {
+    bool any = false;
+    for (uint32_t i = 0; i < n_; i++) {
+      uint32_t word;
+      std::memcpy(&word, static_cast<const std::byte *>(registers) + 4 * i, 4);
+      any |= identity_in(word, i) != 0;
+    }
+    return any;
+  }
+
+  const uint32_t n_;
+  Pattern pattern_;
+  unsigned threads_ = 0, same_ = 0;
+  bool poisoned_ = false;
+};
+
+[[noreturn]] void registers_mixed(Thread &thread, const Site &site, const char *what) {
+  fatal(thread, site, Kind::misuse,
+        "%s: some of the accumulators have been changed while an earlier wgmma still works on "
+        "them\nnote: wgmma_wait has to hand them out before anything else uses them",
+        what);
+}
+
+[[noreturn]] void registers_stale(Thread &thread, const Site &site, const char *what) {
+  fatal(thread, site, Kind::misuse,
+        "%s: these accumulators are a copy of registers that an earlier wgmma works on; a later "
+        "one has taken those over, or a wait has handed them out",
+        what);
+}
+
+Accumulators *find_accumulators(const TensorCores &cores, uint32_t identity) {
+  for (const auto &each : cores.accumulators)
+    if (each->identity == identity && !each->is_free())
+      return each.get();
+  return nullptr;
+}
+
+/// Some that are free, with room for `registers` per thread.
+Accumulators &new_accumulators(TensorCores &cores, uint32_t registers, bool integer) {
+  Accumulators *found = nullptr;
+  for (const auto &each : cores.accumulators)
+    if (each->is_free() && (!found || each->capacity > found->capacity))
+      found = each.get();
+  if (!found) {
+    cores.accumulators.push_back(std::make_unique<Accumulators>());
+    found = cores.accumulators.back().get();
+  }
+  size_t bytes = size_t(warpgroup_size) * registers * 4;
+  if (found->capacity < bytes) {
+    found->values = std::make_unique<std::byte[]>(bytes);
+    found->capacity = bytes;
+  }
+  found->registers = registers;
+  found->integer = integer;
+  found->under_way = found->handed_out = 0;
+  found->abandoned = false;
+  return *found;
+}
+
+// ---- computing ----
+
+/// The chunks of an operand that the tensor core of a warp reads are checked and marked.
+void mark_operand(const Access &access, const models::MatrixDescriptor &descriptor,
+                  models::Major major, unsigned begin, unsigned rows) {
+  SharedMemory &shared = access.thread.cluster->shared;
+  uint32_t addresses[2 * 256], base = access.thread.shared_base;
+  models::chunk_addresses(addresses, descriptor, major, begin, rows);
+  // Chunks that are neighbours come one behind the other, in either order.
+  for (unsigned i = 0, next; i < 2 * rows; i = next) {
+    uint32_t from = addresses[i], to = from + 16;
+    for (next = i + 1; next < 2 * rows; next++) {
+      if (addresses[next] == to)
+        to += 16;
+      else if (addresses[next] + 16 == from)
+        from -= 16;
+      else
+        break;
+    }
+    shared.mark_read(access, base + from, to - from);
+  }
+}
+
+void compute(Block &block, WgmmaUnderWay &wgmma, unsigned group, unsigned warps) {
+  Cluster &cluster = *block.cluster;
+  const models::Wgmma &instruction = wgmma.instruction;
+  Thread *threads = block.threads + group * warpgroup_size;
+  for (unsigned i = 0; i < warps_of_group; i++) {
+    if (!(warps >> i & 1))
+      continue;
+    Warp &warp = *threads[i * warp_size].warp;
+    Access access = {warp.threads[0], *wgmma.site, wgmma.what,
+                     cluster.clocks.view(cluster.clocks.tensor_core(warp.number), wgmma.clocks[i])};
+    access.proxy = Proxy::async;
+    if (!instruction.a_in_registers)
+      mark_operand(access, wgmma.a, instruction.major_a, 16 * i, 16);
+    mark_operand(access, wgmma.b, instruction.major_b, 0, instruction.n);
+  }
+
+  models::WgmmaOperands operands;
+  operands.window = reinterpret_cast<const std::byte *>(uintptr_t(threads->shared_base));
+  operands.a = wgmma.a;
+  operands.b = wgmma.b;
+  const uint32_t *a_registers[warpgroup_size];
+  if (instruction.a_in_registers) {
+    for (unsigned i = 0; i < warpgroup_size; i++)
+      a_registers[i] = wgmma.a_registers[i].data();
+    operands.a_registers = a_registers;
+  }
+  const Accumulators &accumulators = *wgmma.accumulators;
+  if (accumulators.integer) {
+    int32_t *d[warpgroup_size];
+    for (unsigned i = 0; i < warpgroup_size; i++)
+      d[i] = accumulators.of_thread<int32_t>(i);
+    models::wgmma(instruction, operands, d, warps);
+  } else {
+    float *d[warpgroup_size];
+    for (unsigned i = 0; i < warpgroup_size; i++)
+      d[i] = accumulators.of_thread<float>(i);
+    models::wgmma(instruction, models::accumulation(90, models::Instruction::wgmma, instruction.a),
+                  operands, d, warps);
+  }
+}
+
+/// Computes, for `warps`, the wgmma in front of number `end` that aren't.
+void compute_until(Block &block, unsigned group, unsigned warps, uint64_t end) {
+  TensorCores &cores = block.warpgroups[group].ops.tensor_cores;
+  for (WgmmaUnderWay &wgmma : cores.under_way) {
+    if (wgmma.number >= end)
+      break;
+    if (unsigned now = wgmma.left & warps) {
+      compute(block, wgmma, group, now);
+      wgmma.left &= ~now;
+      if (wgmma.left == 0)
+        wgmma.accumulators->under_way--;
+    }
+  }
+  while (!cores.under_way.empty() && cores.under_way.front().left == 0)
+    cores.under_way.pop_front();
+}
+
+// ---- checks of a wgmma ----
+
+void check_operand(const warpgroup::Request &request, const models::MatrixDescriptor &descriptor,
+                   models::Major major, unsigned rows, char which) {
+  Thread &thread = request.threads[0];
+  Cluster &cluster = *thread.cluster;
+  uint32_t addresses[2 * 256];
+  models::chunk_addresses(addresses, descriptor, major, 0, rows);
+  uint32_t most = *std::max_element(addresses, addresses + 2 * rows);
+  if (most + 16 > cluster.shared.bytes())
+    fatal(thread, request.site, Kind::out_of_bounds,
+          "%s: the descriptor of %c reaches to offset %u of shared memory, which has %u bytes",
+          request.what, which, most + 16, cluster.shared.bytes());
+}
+
+void decode(const warpgroup::Request &request, models::MatrixDescriptor &descriptor, uint64_t bits,
+            char which) {
+  if (const char *problem = models::decode_descriptor(descriptor, bits))
+    fatal(request.threads[0], request.site, Kind::misuse, "%s: the descriptor of %c: %s",
+          request.what, which, problem);
+}
+
+void check_fence(const warpgroup::Request &request, bool takes_registers) {
+  for (unsigned i = 0; i < warps_of_group; i++) {
+    Thread &thread = request.threads[i * warp_size];
+    const TensorCoreQueue &queue = thread.warp->ops.tensor_core;
+    if (takes_registers && !queue.fenced)
+      fatal(
+          thread, request.site, Kind::misuse,
+          "%s: no wgmma_fence since the threads could use its accumulators\nnote: wgmma_fence has "
+          "to come before the first wgmma, and after wgmma_wait has handed accumulators out",
+          request.what);
+    if (request.instruction.a_in_registers && !queue.fenced_group)
+      fatal(thread, request.site, Kind::misuse,
+            "%s takes A from registers, with no wgmma_fence since the last wgmma_commit",
+            request.what);
+  }
+}
+
+} // namespace
+
+void wgmma_fence(const WarpCall<void()> &call) {
+  TensorCoreQueue &queue = call.warp().ops.tensor_core;
+  queue.used = queue.fenced = queue.fenced_group = true;
+}
+
+void wgmma_commit(const WarpCall<void()> &call) {
+  TensorCoreQueue &queue = call.warp().ops.tensor_core;
+  queue.used = true;
+  queue.commits.push_back({tensor_cores_of(call.warp()).issued, queue.last});
+  queue.fenced_group = false;
+}
+
+namespace warpgroup {
+
+template <typename T>
+void wait(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call) {
+  constexpr bool integer = std::is_same_v<T, int32_t>;
+  const char *what = integer ? "wgmma_wait_s32" : "wgmma_wait_f32";
+  Cluster &cluster = call.cluster();
+  Block &block = call.block();
+  Warp &warp = call.warp();
+  unsigned group = warp.threads->id / warpgroup_size, quarter = warp.id() % warps_of_group;
+  TensorCores &cores = tensor_cores_of(warp);
+  TensorCoreQueue &queue = warp.ops.tensor_core;
+
+  size_t pending = call.template operand<1>(0);
+  if (queue.commits.size() > pending) {
+    size_t done = queue.commits.size() - pending;
+    TensorCoreQueue::Commit commit = queue.commits[done - 1];
+    queue.commits.erase(queue.commits.begin(), queue.commits.begin() + long(done));
+    queue.waited = commit.issued;
+    compute_until(block, group, 1u << quarter, commit.issued);
+    auto actors = actors_of(warp);
+    cluster.clocks.learn(actors.data(), actors.size(), cluster.clocks.tensor_core(warp.number),
+                         commit.epoch);
+  }
+
+  uint32_t n = call.template operand<0>(0);
+  Inspection inspection(n);
+  for (unsigned lane = 0; lane < warp_size; lane++) {
+    Fragment<T> from = call.template operand<2>(lane);
+    std::memcpy(call.result(lane).data, from.data, size_t(n) * 4);
+    inspection.add(from.data);
+  }
+  Held held = inspection.result(integer);
+  if (held.mixed)
+    registers_mixed(call.thread(0), call.site, what);
+  if (held.identity == 0)
+    return;
+  Accumulators *accumulators = find_accumulators(cores, held.identity);
+  if (!accumulators || accumulators->registers != n || accumulators->integer != integer)
+    registers_stale(call.thread(0), call.site, what);
+  if (accumulators->last >= queue.waited)
+    return; // still under way: poison goes on
+  for (unsigned lane = 0; lane < warp_size; lane++)
+    std::memcpy(call.result(lane).data, accumulators->of_thread<T>(quarter * warp_size + lane),
+                size_t(n) * 4);
+  accumulators->handed_out |= 1u << quarter;
+  queue.fenced = false;
+}
+
+template void wait(const WarpCall<Fragment<float>(uint32_t, uint32_t, Fragment<float>)> &);
+template void wait(const WarpCall<Fragment<int32_t>(uint32_t, uint32_t, Fragment<int32_t>)> &);
+
+void issue(const Request &request) {
+  const models::Wgmma &instruction = request.instruction;
+  Thread &first = request.threads[0];
+  Cluster &cluster = *first.cluster;
+  Block &block = *first.block;
+  unsigned group = first.id / warpgroup_size;
+  TensorCores &cores = block.warpgroups[group].ops.tensor_cores;
+  bool integer = models::is_integer(instruction.a);
+  uint32_t n = instruction.accumulators();
+
+  if (const char *problem = models::check(instruction))
+    fatal(first, request.site, Kind::misuse, "%s with N = %u: %s", request.what, instruction.n,
+          problem);
+  models::MatrixDescriptor a, b;
+  if (!instruction.a_in_registers) {
+    decode(request, a, request.a, 'A');
+    check_operand(request, a, instruction.major_a, 64, 'A');
+  }
+  decode(request, b, request.b, 'B');
+  check_operand(request, b, instruction.major_b, instruction.n, 'B');
+
+  Inspection inspection(n);
+  for (unsigned i = 0; i < warpgroup_size; i++)
+    inspection.add(request.accumulators[i]);
+  Held held = inspection.result(integer);
+  if (held.mixed && instruction.add)
+    registers_mixed(first, request.site, request.what);
+  Accumulators *accumulators = held.identity ? find_accumulators(cores, held.identity) : nullptr;
+  if (instruction.add && held.identity &&
+      (!accumulators || accumulators->registers != n || accumulators->integer != integer))
+    registers_stale(first, request.site, request.what);
+  check_fence(request, !accumulators);
+  if (accumulators && !instruction.add)
+    accumulators->abandoned = true;
+  if (!accumulators || !instruction.add) {
+    // Looking for free ones after `abandoned`: those may be taken again at once.
+    accumulators = &new_accumulators(cores, n, integer);
+    for (unsigned i = 0; i < warpgroup_size; i++) {
+      std::byte *to = reinterpret_cast<std::byte *>(accumulators->of_thread<uint32_t>(i));
+      if (instruction.add)
+        std::memcpy(to, request.accumulators[i], size_t(n) * 4);
+      else
+        std::memset(to, 0, size_t(n) * 4);
+    }
+  }
+
+  uint64_t number = cores.issued++;
+  accumulators->identity = identity_of(number);
+  accumulators->last = number;
+  accumulators->under_way++;
+  Pattern pattern;
+  pattern.set(accumulators->identity, n);
+  for (void *registers : request.results)
+    std::memcpy(registers, pattern.words, size_t(n) * 4);
+
+  cores.under_way.emplace_back();
+  WgmmaUnderWay &wgmma = cores.under_way.back();
+  wgmma.number = number;
+  wgmma.instruction = instruction;
+  wgmma.a = a;
+  wgmma.b = b;
+  if (instruction.a_in_registers)
+    for (unsigned i = 0; i < warpgroup_size; i++)
+      wgmma.a_registers.push_back(*request.a_words[i]);
+  wgmma.accumulators = accumulators;
+  wgmma.site = &request.site;
+  wgmma.what = request.what;
+  for (unsigned i = 0; i < warps_of_group; i++) {
+    Warp &warp = *request.threads[i * warp_size].warp;
+    warp.ops.tensor_core.used = true;
+    if (!cluster.races)
+      continue;
+    auto actors = actors_of(warp);
+    Clock issued;
+    cluster.clocks.release(actors.data(), actors.size(), issued);
+    Actor core = cluster.clocks.tensor_core(warp.number);
+    cluster.clocks.issue(core, issued, wgmma.clocks[i]);
+    View view = cluster.clocks.view(core, wgmma.clocks[i]);
+    warp.ops.tensor_core.last = view.epoch;
+    use_from_outside({request.threads[i * warp_size], request.site, request.what, view}, block);
+  }
+  if (cluster.async == Async::early ||
+      (cluster.async == Async::random && cluster.scheduler.random().below(2) == 0))
+    compute_until(block, group, 0xf, cores.issued);
+}
+
+void operands_differ(Thread &thread, const Site &site, const char *what, const char *operand) {
+  fatal(thread, site, Kind::misuse, "%s: the %s is not the same for all threads of the warpgroup",
+        what, operand);
+}
+
+const char *name_of(models::Input a, models::Input b, bool a_in_registers) {
+  using models::Input;
+  switch (a) {
+  case Input::f16:
+    return a_in_registers ? "wgmma_f16_ra" : "wgmma_f16";
+  case Input::bf16:
+    return a_in_registers ? "wgmma_bf16_ra" : "wgmma_bf16";
+  case Input::tf32:
+    return a_in_registers ? "wgmma_tf32_ra" : "wgmma_tf32";
+  case Input::e4m3:
+    if (b == Input::e5m2)
+      return a_in_registers ? "wgmma_e4m3_e5m2_ra" : "wgmma_e4m3_e5m2";
+    return a_in_registers ? "wgmma_e4m3_ra" : "wgmma_e4m3";
+  case Input::e5m2:
+    if (b == Input::e4m3)
+      return a_in_registers ? "wgmma_e5m2_e4m3_ra" : "wgmma_e5m2_e4m3";
+    return a_in_registers ? "wgmma_e5m2_ra" : "wgmma_e5m2";
+  case Input::s8:
+    return a_in_registers ? "wgmma_s8_ra" : "wgmma_s8";
+  case Input::u8:
+    return a_in_registers ? "wgmma_u8_ra" : "wgmma_u8";
+  }
+  return "wgmma";
+}
+
+} // namespace warpgroup
+
+// ---- registers ----
+
+namespace {
+
+constexpr uint32_t fewest_registers = 24, most_registers = 256;
+
+/// What a thread of the block has from the start: the same for all, as many as there are.
+uint32_t registers_at_start(const Block &block) {
+  return std::min(most_registers, 65536 / block.cluster->threads_per_block() / 8 * 8);
+}
+
+uint32_t registers_of(const Block &block, unsigned group) {
+  uint32_t registers = block.warps[group * warps_of_group].ops.registers;
+  return registers ? registers : registers_at_start(block);
+}
+
+/// For 128 threads each.
+uint32_t registers_left(const Block &block) {
+  // Warps behind the last whole group keep what they have.
+  uint32_t left = registers_at_start(block) * uint32_t(block.warpgroups.size());
+  for (unsigned group = 0; group < block.warpgroups.size(); group++)
+    left -= registers_of(block, group);
+  return left;
+}
+
+void set_registers(Block &block, unsigned group, uint32_t registers) {
+  for (unsigned i = 0; i < warps_of_group; i++)
+    block.warps[group * warps_of_group + i].ops.registers = registers;
+}
+
+/// The operand, if it is one.
+uint32_t check_registers(const WarpgroupCall<void(uint32_t)> &call, const char *what) {
+  uint32_t registers = call.operand<0>(0);
+  for (unsigned lane = 1; lane < warpgroup_size; lane++)
+    if (call.operand<0>(lane) != registers)
+      warpgroup::operands_differ(call.thread(lane), call.site, what, "number of registers");
+  if (registers < fewest_registers || registers > most_registers || registers % 8 != 0)
+    fatal(call.thread(0), call.site, Kind::misuse,
+          "%s to %u registers: it has to be a multiple of 8 from %u to %u", what, registers,
+          fewest_registers, most_registers);
+  return registers;
+}
+
+void describe(const Thread &thread, const Waiting &waiting, Text &text) {
+  text.add("setmaxnreg_inc to %u registers per thread; the warpgroup has %u, and the block has "
+           "%u per thread left for it",
+           waiting.first, registers_of(*thread.block, waiting.second),
+           registers_left(*thread.block));
+}
+
+} // namespace
+
+void setmaxnreg_dec(const WarpgroupCall<void(uint32_t)> &call) {
+  uint32_t registers = check_registers(call, "setmaxnreg_dec");
+  Block &block = call.block();
+  unsigned group = call.thread(0).id / warpgroup_size;
+  if (registers > registers_of(block, group))
+    fatal(call.thread(0), call.site, Kind::misuse,
+          "setmaxnreg_dec to %u registers; the threads of the warpgroup have only %u", registers,
+          registers_of(block, group));
+  set_registers(block, group, registers);
+  // Those who wait for more may have them now.
+  std::erase_if(block.ops.waiting_for_registers, [&](const auto &waiting) {
+    uint32_t more = waiting.registers - registers_of(block, waiting.group);
+    if (more > registers_left(block))
+      return false;
+    set_registers(block, waiting.group, waiting.registers);
+    for (unsigned i = 0; i < warps_of_group; i++)
+      wake_warp(block.warps[waiting.group * warps_of_group + i]);
+    return true;
+  });
+}
+
+void setmaxnreg_inc(const WarpgroupCall<void(uint32_t)> &call) {
+  uint32_t registers = check_registers(call, "setmaxnreg_inc");
+  Block &block = call.block();
+  unsigned group = call.thread(0).id / warpgroup_size;
+  if (registers < registers_of(block, group))
+    fatal(call.thread(0), call.site, Kind::misuse,
+          "setmaxnreg_inc to %u registers; the threads of the warpgroup have %u", registers,
+          registers_of(block, group));
+  if (registers - registers_of(block, group) <= registers_left(block)) {
+    set_registers(block, group, registers);
+    return;
+  }
+  block.ops.waiting_for_registers.push_back({group, registers});
+  call.suspend({"setmaxnreg_inc", registers, group, &call.site, describe});
+}
+
+} // namespace tritonc::emulator::ops

@@ -1,0 +1,55 @@
+// Tests time_report.cpp.
+
+#include "time_report.h"
+
+#include "compile.h"
+#include "source_files.h"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+using namespace tritonc;
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("steps are measured, added and compared with ptxas") {
+  auto sleep = [](int milliseconds) {
+    return [=] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      return milliseconds;
+    };
+  };
+  StepTimes one, other;
+  CHECK(one.measure(Step::ptxas, sleep(40)) == 40); // what the work gives comes out
+  other.measure(Step::passes, sleep(20));
+  CHECK_FALSE(contains(other.report(), "times ptxas"));
+  one.add(other);
+  std::string report = one.report();
+  CAPTURE(report);
+  CHECK(contains(report, "passes"));
+  CHECK(contains(report, "100.0  all"));
+  double ratio = 0;
+  REQUIRE(std::sscanf(report.c_str() + report.find("; ") + 2, "%lf times ptxas", &ratio) == 1);
+  CHECK(ratio > 1.1);
+  CHECK(ratio < 3);
+}
+
+TEST_CASE("a compilation says how long its steps took") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  std::string report = result.times.report();
+  CAPTURE(report);
+  CHECK(contains(report, "times ptxas alone"));
+  for (const char *step : {"front end", "passes", "LLVM, optimising", "LLVM, PTX", "ptxas"})
+    CHECK_FALSE(contains(report, std::string("    0.000    0.0  ") + step));
+  CHECK(contains(report, "    0.000    0.0  host code"));
+}

@@ -1,0 +1,181 @@
+// Barriers of warps and blocks: who waits, who goes on, and what happens if somebody doesn't come.
+
+#include "emulated/kernel.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::emulator;
+using namespace tritonc::emulator::test;
+
+TEST_CASE("all threads of a block wait for each other") {
+  for (Order order : {Order::forward, Order::reversed, Order::random}) {
+    Kernel k;
+    k.options.order = order;
+    k.threads = 128;
+    k.shared_bytes = 512;
+    int *y = k.unwritten<int>("y", 128);
+    k.run([=](Gpu &gpu) {
+      uint32_t i = gpu.tid_x();
+      gpu.store_shared<int>(4 * i, int(i));
+      gpu.barrier();
+      gpu.store(y + i, gpu.load_shared<int>(4 * (127 - i)));
+    });
+    CHECK(k.findings() == "");
+    for (int i = 0; i < 128; i++)
+      CHECK(y[i] == 127 - i);
+  }
+}
+
+TEST_CASE("some warps wait at a barrier of their own") {
+  Kernel k;
+  k.threads = 128;
+  k.shared_bytes = 512;
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x(), half = i / 64;
+    for (int round = 0; round < 3; round++) {
+      gpu.store_shared<int>(4 * i, round);
+      gpu.barrier_sync(1 + half, 64);
+      gpu.load_shared<int>(4 * (half * 64 + (i + 1) % 64));
+      gpu.barrier_sync(1 + half, 64);
+    }
+  });
+  CHECK(k.findings() == "");
+}
+
+TEST_CASE("a barrier says nothing about those who didn't come") {
+  Kernel k;
+  k.threads = 128;
+  k.shared_bytes = 512;
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    gpu.store_shared<int>(4 * i, 1, 5);
+    gpu.barrier_sync(1 + i / 64, 64);
+    if (i == 64)
+      gpu.load_shared<int>(0, 7);
+  });
+  CHECK(k.findings() ==
+        "k.tc:7:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 64: nothing "
+        "orders it after an earlier write [kernel k, program (0, 0, 0), thread 64]\n"
+        "k.tc:5:1: note: the other access: write by thread 0\n");
+}
+
+TEST_CASE("who arrives doesn't wait, and those who wait know what it did") {
+  Kernel k;
+  k.threads = 64;
+  k.shared_bytes = 128;
+  int *y = k.unwritten<int>("y", 32);
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    if (i < 32) {
+      gpu.barrier_sync(3, 64);
+      gpu.store(y + i, gpu.load_shared<int>(4 * i));
+    } else {
+      gpu.store_shared<int>(4 * (i - 32), int(i));
+      gpu.barrier_arrive(3, 64);
+    }
+  });
+  CHECK(k.findings() == "");
+  CHECK(y[5] == 37);
+}
+
+TEST_CASE("who arrives knows nothing of the others") {
+  Kernel k;
+  k.options.order = Order::reversed;
+  k.threads = 64;
+  k.shared_bytes = 128;
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    if (i < 32) {
+      gpu.barrier_arrive(3, 64);
+      if (i == 0)
+        gpu.load_shared<int>(0, 9);
+    } else {
+      if (i == 32)
+        gpu.store_shared<int>(0, 1, 10);
+      gpu.barrier_sync(3, 64);
+    }
+  });
+  CHECK(k.findings() ==
+        "k.tc:9:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 0: nothing "
+        "orders it after an earlier write [kernel k, program (0, 0, 0), thread 0]\n"
+        "k.tc:10:1: note: the other access: write by thread 32\n");
+}
+
+TEST_CASE("warp_sync orders the threads of a warp, and no others") {
+  Kernel k;
+  k.threads = 64;
+  k.shared_bytes = 256;
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    gpu.store_shared<int>(4 * i, 1);
+    gpu.warp_sync();
+    gpu.load_shared<int>(4 * (i ^ 1));
+  });
+  CHECK(k.findings() == "");
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    gpu.store_shared<int>(4 * i, 1, 3);
+    gpu.warp_sync();
+    if (i == 32)
+      gpu.load_shared<int>(0, 4);
+  });
+  CHECK(k.findings() ==
+        "k.tc:4:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 32: nothing "
+        "orders it after an earlier write [kernel k, program (0, 0, 0), thread 32]\n"
+        "k.tc:3:1: note: the other access: write by thread 0\n");
+}
+
+TEST_CASE("a barrier that not all warps come to is a deadlock") {
+  Kernel k;
+  k.threads = 128;
+  k.run([](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    if (i < 64)
+      gpu.barrier(31);
+  });
+  CHECK(k.findings() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
+                        "0)]\n"
+                        "k.tc:31:1: note: 64 threads (0-63) wait at the barrier\n"
+                        "k.tc:31:1: note: 64 threads (64-127) have exited\n");
+}
+
+TEST_CASE("threads that wait at different barriers are a deadlock") {
+  Kernel k;
+  k.threads = 96;
+  k.run([](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    if (i < 32)
+      gpu.barrier(31);
+    else if (i < 64)
+      gpu.barrier_sync(1, 64, 35);
+    else
+      gpu.barrier_sync(2, 64, 36);
+  });
+  CHECK(k.findings() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
+                        "0)]\n"
+                        "k.tc:31:1: note: 32 threads (0-31) wait at the barrier\n"
+                        "k.tc:35:1: note: 32 threads (32-63) wait at barrier 1 for 64 threads\n"
+                        "k.tc:36:1: note: 32 threads (64-95) wait at barrier 2 for 64 threads\n");
+}
+
+TEST_CASE("barriers take numbers that make sense") {
+  Kernel k;
+  k.threads = 64;
+  k.run([](Gpu &gpu) { gpu.barrier_sync(16, 64, 3); });
+  CHECK(k.findings() ==
+        "k.tc:3:1: error: there is no barrier 16: a block has 16 [kernel k, program "
+        "(0, 0, 0), thread 0]\n");
+  k.run([](Gpu &gpu) { gpu.barrier_sync(1, 96, 3); });
+  CHECK(
+      k.findings() ==
+      "k.tc:3:1: error: barrier 1 with 96 threads: there are 64 in the block, and only whole warps "
+      "can meet [kernel k, program (0, 0, 0), thread 0]\n");
+  k.run([](Gpu &gpu) { gpu.barrier_sync(1, gpu.tid_x() < 32 ? 64 : 32, 3); });
+  CHECK(k.findings() ==
+        "k.tc:3:1: error: barrier 1 with 32 threads, while others are waiting there "
+        "for 64 [kernel k, program (0, 0, 0), thread 32]\n");
+  k.run([](Gpu &gpu) { gpu.barrier_sync(gpu.tid_x() % 2, 64, 3); });
+  CHECK(k.findings() ==
+        "k.tc:3:1: error: barrier 1 with 64 threads, but thread 0 of the warp is at barrier 0 with "
+        "64 [kernel k, program (0, 0, 0), thread 1]\n");
+}

@@ -1,0 +1,168 @@
+// print and assert on the whole way: from the source through the passes, LLVM and host code to the
+// emulator, which must say the same as the tile interpreter says of the tile IR as translated.
+
+#include "emulated/modes.h"
+#include "emulated/tile_memory.h"
+#include "passes/pipeline.h"
+#include "support/host_code.h"
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using ir::Elem;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// A kernel and what it is launched with. Both the interpreter and the emulator can run it.
+struct Subject {
+  ir::Function fn;
+  interpreter::Memory memory;
+  interpreter::Launch launch;
+
+  explicit Subject(const std::string &source) {
+    FrontEndResult result = translate_source(KernelFile(source, {}).input);
+    REQUIRE_MESSAGE(result.errors == 0, result.diagnostics);
+    fn = std::move(result.checked.at(0));
+  }
+
+  void add(Elem elem, const std::vector<double> &values) {
+    std::string name = "x" + std::to_string(memory.size());
+    launch.arguments.push_back(interpreter::Element::pointer(memory.add(name, elem, values)));
+  }
+  void add(int value) { launch.arguments.push_back(interpreter::Element::of_integer(value)); }
+
+  Lines interpreted() {
+    interpreter::Memory copy = memory;
+    interpreter::Result result = interpreter::run(fn, launch, copy);
+    for (const interpreter::Finding &finding : result.findings)
+      FAIL(interpreter::text_of(finding));
+    return result.printed;
+  }
+};
+
+struct Emulated {
+  Lines lines;
+  emulator::Result result;
+
+  Emulated(const Subject &subject, const Gpu &gpu, emulator::Options options) {
+    ir::Function fn = ir::clone(subject.fn);
+    run_pipeline(fn, gpu, [](std::string_view, ir::Function &) {});
+    LinkedHostCode code = host_code_of(fn, gpu);
+    TileMemory memory(subject.memory);
+    options.print = [&](std::string_view line) { lines.emplace_back(line); };
+    result =
+        emulator::launch(*code, memory.launch(*code, fn, subject.launch), options, memory.memory());
+  }
+};
+
+const char *const gpus[] = {"75", "80"};
+
+void check_all(Subject subject) {
+  Lines expected = subject.interpreted();
+  CHECK_FALSE(expected.empty());
+  for (const char *gpu : gpus)
+    for (const emulator::Options &options : emulator::test::all_modes()) {
+      Emulated emulated(subject, *find_gpu(gpu), options);
+      CAPTURE(gpu);
+      CAPTURE(emulator::test::name_of(options));
+      CAPTURE(emulated.result.ok() ? "" : emulated.result.findings[0].text);
+      CHECK(emulated.result.ok());
+      CHECK(emulated.lines == expected);
+    }
+}
+
+std::vector<double> numbers(int count) {
+  std::vector<double> values;
+  for (int i = 0; i < count; i++)
+    values.push_back(i % 7 - 3);
+  return values;
+}
+
+} // namespace
+
+TEST_CASE("scalars and tiles of every type, in every order of threads") {
+  Subject subject(R"(
+    __global__ void f(half *h, float *x, int8 *b, bfloat16 *w, double *d, int n, unsigned u) {
+      int i[64] = 0 ... 64;
+      print("start of", get_program_id(0), "of", get_num_programs(0));
+      print(n, u, n < 0, i < 5);
+      print("h", *(h + i), "x", *x, "{} and", *(x + i)[:, newaxis] + *(x + (0 ... 2)));
+      if (get_program_id(0) == 1)
+        print("only program 1");
+      print(*(b + i), *(w + (0 ... 4)), *d);
+    })");
+  subject.add(Elem::f16, numbers(64));
+  subject.add(Elem::f32, numbers(64));
+  subject.add(Elem::i8, numbers(64));
+  subject.add(Elem::bf16, numbers(64));
+  subject.add(Elem::f64, {0.1});
+  subject.add(-5);
+  subject.add(-5);
+  subject.launch.grid = {3, 1, 1};
+  check_all(std::move(subject));
+}
+
+TEST_CASE("in a loop with products, copies ahead and barriers") {
+  Subject subject(R"(
+    __global__ void f(half *A, half *B, float *C, int K) {
+      int r[32] = 0 ... 32, k[16] = 0 ... 16;
+      half *pa[32, 16] = A + r[:, newaxis] * K + k[newaxis, :];
+      half *pb[16, 32] = B + k[:, newaxis] * 32 + r[newaxis, :];
+      float sum[32, 32] = 0;
+      for (int done = 0; done < K; done += 16) {
+        sum += *pa @ *pb;
+        print("after", done, sum, sum[max, :]);
+        assert(done + k < K);
+        pa += 16;
+        pb += 16 * 32;
+      }
+      assert(sum == sum, "not NaN");
+      *(C + r[:, newaxis] * 32 + r[newaxis, :]) = sum;
+      print("end", sum[+, +]);
+    })");
+  subject.add(Elem::f16, numbers(32 * 64));
+  subject.add(Elem::f16, numbers(32 * 64));
+  subject.add(Elem::f32, numbers(32 * 32));
+  subject.add(64);
+  check_all(std::move(subject));
+}
+
+TEST_CASE("a failed assertion names its line, its text and the element, and ends the launch") {
+  Subject subject("__global__ void f(int *x, int n) {\n"
+                  "  int i[4, 16] = (0 ... 4)[:, newaxis] * 16 + 0 ... 16;\n"
+                  "  print(\"before\");\n"
+                  "  assert(*(x + i) < n, \"too large\");\n"
+                  "  print(\"behind\");\n"
+                  "}");
+  std::vector<double> values(64, 1);
+  values[37] = 9;
+  subject.add(Elem::i32, values);
+  subject.add(5);
+  for (const emulator::Options &options : emulator::test::all_modes()) {
+    CAPTURE(emulator::test::name_of(options));
+    Emulated emulated(subject, *find_gpu("80"), options);
+    REQUIRE(emulated.result.findings.size() == 1);
+    const emulator::Finding &finding = emulated.result.findings[0];
+    CHECK(finding.kind == emulator::Finding::Kind::assertion);
+    CHECK(finding.site.line == 4);
+    CHECK(finding.text.find("assertion `*(x + i) < n` failed: too large, at element (2, 5)") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("assertions about what a mask leaves out decide nothing about the rest") {
+  Subject subject("__global__ void f(int *x, int n) {\n"
+                  "  int i[32] = 0 ... 32;\n"
+                  "  int y[32] = i < n ? *(x + i) : 7;\n"
+                  "  assert(y == 7 || i < n);\n"
+                  "  print(y[+]);\n"
+                  "}");
+  subject.add(Elem::i32, numbers(20));
+  subject.add(20);
+  check_all(std::move(subject));
+}

@@ -1,0 +1,148 @@
+// What the threads of a warp learn of each other's registers.
+
+#include "emulated/kernel.h"
+
+#include "ops/exchange.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::emulator;
+using namespace tritonc::emulator::test;
+
+namespace {
+
+// What each of 32 threads gets.
+std::vector<uint32_t> of_lanes(std::function<uint32_t(Gpu &)> what) {
+  Kernel k;
+  uint32_t *y = k.unwritten<uint32_t>("y", 32);
+  k.run([=](Gpu &gpu) {
+    uint32_t got = what(gpu);
+    gpu.store(y + gpu.tid_x(), got);
+  });
+  CHECK(k.findings() == "");
+  return {y, y + 32};
+}
+
+} // namespace
+
+TEST_CASE("shuffles") {
+  auto bfly = of_lanes([](Gpu &gpu) { return gpu.shfl_bfly(100 + gpu.tid_x(), 5); });
+  auto idx = of_lanes([](Gpu &gpu) { return gpu.shfl_idx(100 + gpu.tid_x(), gpu.tid_x() / 8); });
+  auto up = of_lanes([](Gpu &gpu) { return gpu.shfl_up(100 + gpu.tid_x(), 3); });
+  auto down = of_lanes([](Gpu &gpu) { return gpu.shfl_down(100 + gpu.tid_x(), 3); });
+  for (uint32_t lane = 0; lane < 32; lane++) {
+    CHECK(bfly[lane] == 100 + (lane ^ 5));
+    CHECK(idx[lane] == 100 + lane / 8);
+    CHECK(up[lane] == 100 + (lane < 3 ? lane : lane - 3));
+    CHECK(down[lane] == 100 + (lane > 28 ? lane : lane + 3));
+  }
+}
+
+TEST_CASE("several shuffles of one call") {
+  Kernel k;
+  uint32_t *y = k.unwritten<uint32_t>("y", 96);
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    std::tuple<uint32_t, uint32_t> operands[3] = {{i, 1}, {10 * i, 2}, {i, 4}};
+    uint32_t results[3];
+    gpu.shfl_bfly.many(operands, results, 3);
+    for (uint32_t j = 0; j < 3; j++)
+      gpu.store(y + 3 * i + j, results[j]);
+  });
+  CHECK(k.findings() == "");
+  CHECK(y[3 * 7] == 6);
+  CHECK(y[3 * 7 + 1] == 50);
+  CHECK(y[3 * 7 + 2] == 3);
+}
+
+TEST_CASE("votes and elections") {
+  CHECK(of_lanes([](Gpu &gpu) { return gpu.ballot(gpu.tid_x() % 4 == 0); })[9] == 0x11111111);
+  CHECK(of_lanes([](Gpu &gpu) { return gpu.vote_any(gpu.tid_x() == 31); })[0] == 1);
+  CHECK(of_lanes([](Gpu &gpu) { return gpu.vote_any(gpu.tid_x() == 32); })[0] == 0);
+  CHECK(of_lanes([](Gpu &gpu) { return gpu.vote_all(gpu.tid_x() < 32); })[0] == 1);
+  CHECK(of_lanes([](Gpu &gpu) { return gpu.vote_all(gpu.tid_x() < 31); })[0] == 0);
+  auto elected = of_lanes([](Gpu &gpu) { return gpu.elect(); });
+  CHECK(elected[0] == 1);
+  for (uint32_t lane = 1; lane < 32; lane++)
+    CHECK(elected[lane] == 0);
+}
+
+TEST_CASE("a shuffle orders no memory") {
+  Kernel k;
+  k.shared_bytes = 128;
+  k.run([=](Gpu &gpu) {
+    uint32_t i = gpu.tid_x();
+    gpu.store_shared<int>(4 * i, 1, 3);
+    gpu.shfl_bfly(0, 1);
+    if (i == 1)
+      gpu.load_shared<int>(0, 4);
+  });
+  CHECK(k.findings() ==
+        "k.tc:4:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 1: nothing "
+        "orders it after an earlier write [kernel k, program (0, 0, 0), thread 1]\n"
+        "k.tc:3:1: note: the other access: write by thread 0\n");
+}
+
+TEST_CASE("threads of a warp at different operations") {
+  Kernel k;
+  k.run([](Gpu &gpu) {
+    if (gpu.tid_x() < 16)
+      gpu.shfl_bfly(0, 1, 3);
+    else
+      gpu.ballot(0, 5);
+  });
+  CHECK(k.findings() ==
+        "k.tc:5:1: error: thread 16 is at ballot while other threads of its warp are at shfl_bfly: "
+        "all "
+        "of them have to execute it together [kernel k, program (0, 0, 0), thread 16]\n"
+        "k.tc:3:1: note: the other one is here\n");
+}
+
+TEST_CASE("threads of a warp at the same operation in different places") {
+  Kernel k;
+  k.run([](Gpu &gpu) {
+    if (gpu.tid_x() < 16)
+      gpu.barrier(3);
+    else
+      gpu.barrier(5);
+  });
+  CHECK(k.findings() ==
+        "k.tc:5:1: error: thread 16 is at barrier while other threads of its warp are at barrier: "
+        "all "
+        "of them have to execute it together [kernel k, program (0, 0, 0), thread 16]\n"
+        "k.tc:3:1: note: the other one is here\n");
+}
+
+TEST_CASE("threads of a warp do one thing a different number of times") {
+  Kernel k;
+  k.run([](Gpu &gpu) {
+    std::tuple<uint32_t, uint32_t> operands[2] = {};
+    uint32_t results[2];
+    gpu.shfl_bfly.many(operands, results, gpu.tid_x() == 31 ? 2 : 1, 3);
+  });
+  CHECK(k.findings() ==
+        "k.tc:3:1: error: threads of a warp do shfl_bfly 1 times and 2 times [kernel "
+        "k, program (0, 0, 0), thread 31]\n"
+        "k.tc:3:1: note: the other one is here\n");
+}
+
+TEST_CASE("threads that have exited are missing") {
+  auto missing = [](Order order) {
+    Kernel k;
+    k.options.order = order;
+    k.run([](Gpu &gpu) {
+      uint32_t i = gpu.tid_x();
+      if (i < 4 || i == 8)
+        return;
+      gpu.shfl_bfly(0, 1, 4);
+    });
+    return k.findings();
+  };
+  // Either the first that comes finds that some have gone, or the first that goes that some wait.
+  CHECK(missing(Order::forward) == "k.tc:4:1: error: shfl_bfly takes all threads of a warp, but of "
+                                   "this one threads 0-3 have exited [kernel "
+                                   "k, program (0, 0, 0), thread 4]\n");
+  CHECK(missing(Order::reversed) == "k.tc:4:1: error: shfl_bfly takes all threads of a warp, but "
+                                    "of this one thread 8 has exited [kernel k, "
+                                    "program (0, 0, 0), thread 9]\n");
+}

@@ -1,0 +1,188 @@
+// Every kernel as its GPU's code is, thread by thread: the shipped ones and those of the forms,
+// compiled to host code and run on the emulator.
+//
+// What comes out must be what the kernel's definition says, and bit for bit what the tile
+// interpreter makes of the source; and the emulator, which looks for races, reads of what nobody
+// wrote and accesses out of bounds, must find nothing, whoever runs first and whenever copies land.
+// Code that two GPUs have in common is run once.
+//
+//     test_emulated_kernels              # a variant or so for each choice of types and layouts
+//     test_emulated_kernels --no-skip    # all variants with tiles up to 64: many minutes
+
+#include "emulated/tile_memory.h"
+#include "interpreter/subjects.h"
+#include "support/host_code.h"
+
+#include "ir/printer.h"
+#include "passes/pipeline.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using emulator::Async;
+using emulator::Order;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+struct Mode {
+  const char *name;
+  Order order;
+  Async async;
+  uint64_t seed = 0;
+};
+
+// Every order and every way of copies, though not each with each.
+const Mode modes[] = {
+    {"forward, copies early", Order::forward, Async::early},
+    {"reversed, copies late", Order::reversed, Async::late},
+    {"random, copies at random times", Order::random, Async::random, 1},
+    {"reversed, copies early", Order::reversed, Async::early},
+    {"random, copies late", Order::random, Async::late, 2},
+};
+
+// What the interpreter makes of a run.
+struct Expected {
+  interpreter::Memory memory;
+  std::vector<std::string> printed;
+};
+
+// What is wrong with a run; "" if nothing is.
+std::string emulate(const abi::host_code &code, const ir::Function &fn, const Run &run,
+                    const Mode &mode, const Expected &expected) {
+  TileMemory memory(run.memory);
+  if (run.launch.grid[0] == 0) // nothing is launched, see abi::launch
+    return run.check(memory.read());
+  std::vector<std::string> printed;
+  emulator::Options options;
+  options.order = mode.order;
+  options.async = mode.async;
+  options.seed = mode.seed;
+  options.workers = 1;
+  options.print = [&](std::string_view line) { printed.emplace_back(line); };
+  emulator::Result result =
+      emulator::launch(code, memory.launch(code, fn, run.launch), options, memory.memory());
+  std::string wrong;
+  for (const emulator::Finding &finding : result.findings)
+    wrong += finding.text + "\n";
+  interpreter::Memory after = memory.read();
+  wrong += run.check(after) + interpreter::difference(expected.memory, after);
+  for (size_t i = 0; i < std::max(printed.size(), expected.printed.size()); i++) {
+    std::string here = i < printed.size() ? printed[i] : "nothing";
+    std::string there = i < expected.printed.size() ? expected.printed[i] : "nothing";
+    if (here != there)
+      return wrong + "prints " + here + "\ninstead of " + there + "\n";
+  }
+  return wrong;
+}
+
+// One variant of one kernel.
+struct Trial {
+  const Subject &subject;
+  const Variant &variant;
+  std::vector<Run> runs = {};
+  std::vector<Expected> expected = {};
+  std::set<std::string> done = {}; // functions emulated, as text
+  int emulated = 0;
+
+  ir::Function translated() const {
+    FrontEndResult result = translate_source(input_of(subject, variant));
+    INFO(subject.file, " [", variant.text, "]\n", result.diagnostics);
+    REQUIRE(result.errors == 0);
+    REQUIRE(result.checked.size() == 1);
+    return std::move(result.checked[0]);
+  }
+
+  void interpret(const ir::Function &fn) {
+    for (const Run &run : runs) {
+      Expected &made = expected.emplace_back(Expected{run.memory, {}});
+      made.printed = interpreter::run(fn, run.launch, made.memory).printed;
+    }
+  }
+
+  void emulate_for(const char *name) {
+    const Gpu &gpu = *find_gpu(name);
+    ir::Function fn = translated();
+    run_pipeline(fn, gpu, [](std::string_view, ir::Function &) {});
+    if (!done.insert(ir::print(fn)).second)
+      return;
+    LinkedHostCode code = host_code_of(fn, gpu);
+    for (const Mode &mode : modes)
+      for (size_t i = 0; i < runs.size(); i++) {
+        std::string wrong = emulate(*code, fn, runs[i], mode, expected[i]);
+        emulated++;
+        CHECK_MESSAGE(wrong.empty(), subject.file, " [", variant.text, "] for sm_", name, ", ",
+                      runs[i].text, ", ", mode.name, ":\n", wrong);
+        if (!wrong.empty())
+          return; // the others would only repeat it
+      }
+  }
+
+  void run() {
+    std::mt19937 random(1);
+    runs = subject.runs(variant, random);
+    interpret(translated());
+    for (const char *gpu : gpus)
+      emulate_for(gpu);
+  }
+};
+
+void try_all(bool all_variants) {
+  for (const Subject &subject : subjects()) {
+    std::vector<Variant> variants = variants_of(subject, all_variants);
+    CAPTURE(subject.file);
+    REQUIRE_FALSE(variants.empty());
+    for (const Variant &variant : variants) {
+      Trial trial{subject, variant};
+      trial.run();
+      CHECK(trial.emulated > 0);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("every kernel, thread by thread, is what the interpreter says") { try_all(false); }
+
+TEST_CASE("every variant, thread by thread, is what the interpreter says" * doctest::skip()) {
+  try_all(true);
+}
+
+TEST_CASE("a kernel without one of its barriers is not") {
+  const Subject &subject = subjects()[0];
+  Variant variant = variants_of(subject, false)[0];
+  FrontEndResult source = translate_source(input_of(subject, variant));
+  REQUIRE(source.errors == 0);
+  const Gpu &gpu = *find_gpu("80");
+  run_pipeline(source.checked[0], gpu, [](std::string_view, ir::Function &) {});
+  std::mt19937 random(1);
+  Run run = subject.runs(variant, random).back();
+  size_t barriers = 0;
+  ir::for_each_op(*source.checked[0].body,
+                  [&](const ir::Op &op) { barriers += op.is(ir::Opcode::barrier_); });
+  REQUIRE(barriers > 0);
+  for (size_t left_out = 0; left_out < barriers; left_out++) {
+    ir::Function fn = ir::clone(source.checked[0]);
+    std::vector<ir::Op *> found;
+    ir::for_each_op(*fn.body, [&](ir::Op &op) {
+      if (op.is(ir::Opcode::barrier_))
+        found.push_back(&op);
+    });
+    ir::erase(found[left_out]);
+    LinkedHostCode code = host_code_of(fn, gpu);
+    TileMemory memory(run.memory);
+    emulator::Result result = emulator::launch(*code, memory.launch(*code, fn, run.launch),
+                                               emulator::Options(), memory.memory());
+    REQUIRE_FALSE(result.findings.empty());
+    CHECK(result.findings[0].kind == emulator::Finding::Kind::race);
+    CHECK(std::string(result.findings[0].site.file).find("matmul.tc") != std::string::npos);
+    CHECK(result.findings[0].site.line > 0);
+  }
+}

@@ -1,0 +1,341 @@
+// mbarriers: their phases, what waiting for them orders, and each way to use them wrongly.
+
+#include "emulated/kernel.h"
+#include "emulated/modes.h"
+#include "emulated/said.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::emulator;
+using namespace tritonc::emulator::test;
+using doctest::Contains;
+
+namespace {
+
+// A kernel of 64 threads with one mbarrier behind 256 bytes of data.
+struct Bench : Kernel {
+  static constexpr uint32_t data_bytes = 256;
+  explicit Bench(uint32_t thread_count = 64) {
+    threads = thread_count;
+    shared_bytes = data_bytes + 64;
+    buffer("data", 0, data_bytes);
+    buffer("ready", data_bytes, 8);
+  }
+};
+
+uint32_t mbarrier_of(Gpu &gpu) { return gpu.shared_base() + Bench::data_bytes; }
+
+// Thread 0 makes it, for `count` arrivals, and all learn of it.
+uint32_t make(Gpu &gpu, uint32_t count) {
+  uint32_t mbarrier = mbarrier_of(gpu);
+  if (gpu.tid_x() == 0) {
+    gpu.mbarrier_init(mbarrier, count);
+    gpu.fence_mbarrier_init();
+  }
+  gpu.barrier();
+  return mbarrier;
+}
+
+} // namespace
+
+TEST_CASE("waiting for an mbarrier orders what came before the arrivals") {
+  for (const Options &mode : all_modes()) {
+    CAPTURE(name_of(mode));
+    Bench k;
+    k.options = mode;
+    int *y = k.unwritten<int>("y", 32 * 3);
+    k.run([=](Gpu &gpu) {
+      uint32_t mbarrier = make(gpu, 32), i = gpu.tid_x();
+      for (uint32_t phase = 0; phase < 3; phase++) {
+        if (i < 32) { // each of these arrives,
+          gpu.store_shared<int>(4 * i, int(i + 100 * phase));
+          gpu.mbarrier_arrive(mbarrier);
+        } else { // and these wait
+          gpu.mbarrier_wait(mbarrier, phase % 2);
+          gpu.store(y + 32 * phase + i - 32, gpu.load_shared<int>(4 * (63 - i)));
+        }
+        gpu.barrier();
+      }
+    });
+    CHECK(k.findings() == "");
+    for (int i = 0; i < 96; i++)
+      CHECK(y[i] == 31 - i % 32 + 100 * (i / 32));
+  }
+}
+
+TEST_CASE("not waiting is a race") {
+  Bench k;
+  int *y = k.unwritten<int>("y", 32);
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 32), i = gpu.tid_x();
+    if (i < 32) {
+      gpu.store_shared<int>(4 * i, int(i));
+      gpu.mbarrier_arrive(mbarrier);
+    } else {
+      gpu.store(y + i - 32, gpu.load_shared<int>(4 * (63 - i)));
+    }
+  });
+  CHECK(said(k) == Contains("race: "));
+}
+
+TEST_CASE("waiting for the phase before does not order what came in this one") {
+  Bench k;
+  int *y = k.unwritten<int>("y", 1);
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 1);
+    if (gpu.tid_x() == 0) {
+      gpu.store_shared<int>(0, 1);
+      gpu.mbarrier_arrive(mbarrier);
+    } else if (gpu.tid_x() == 32) {
+      gpu.mbarrier_wait(mbarrier, 1); // of the phase before the first: never waits
+      gpu.store(y, gpu.load_shared<int>(0));
+    }
+  });
+  CHECK(said(k) == Contains("race: "));
+}
+
+TEST_CASE("an arrival of a later phase is nothing that a wait learns of") {
+  Bench k(128);
+  int *y = k.unwritten<int>("y", 1);
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 2), warp = gpu.tid_x() / 32;
+    if (gpu.tid_x() % 32 != 0)
+      return;
+    if (warp < 2)
+      gpu.mbarrier_arrive(mbarrier); // phase 0
+    if (warp == 0) {
+      gpu.mbarrier_wait(mbarrier, 0);
+      gpu.store_shared<int>(0, 1);
+      gpu.mbarrier_arrive(mbarrier); // phase 1, and not all of it
+    }
+    if (warp == 2) {
+      gpu.mbarrier_wait(mbarrier, 0);
+      gpu.store(y, gpu.load_shared<int>(0));
+    }
+  });
+  CHECK(said(k) == Contains("race: "));
+}
+
+TEST_CASE("mbarrier_test says whether a phase has ended") {
+  for (const Options &mode : all_modes()) {
+    CAPTURE(name_of(mode));
+    Bench k;
+    k.options = mode;
+    int *y = k.unwritten<int>("y", 2);
+    k.run([=](Gpu &gpu) {
+      uint32_t mbarrier = make(gpu, 1), i = gpu.tid_x();
+      if (i == 0) {
+        gpu.store(y, int(gpu.mbarrier_test(mbarrier, 0)));
+        gpu.store_shared<int>(0, 5);
+        gpu.mbarrier_arrive(mbarrier);
+      } else if (i == 32) {
+        while (!gpu.mbarrier_test(mbarrier, 0))
+          gpu.step();
+        gpu.store(y + 1, gpu.load_shared<int>(0));
+      }
+    });
+    CHECK(k.findings() == "");
+    CHECK(y[0] == 0);
+    CHECK(y[1] == 5);
+  }
+}
+
+TEST_CASE("an mbarrier that was never initialised") {
+  Bench k;
+  k.run([=](Gpu &gpu) { gpu.mbarrier_arrive(mbarrier_of(gpu)); });
+  CHECK(said(k) == Contains("mbarrier_arrive: there is no mbarrier at offset 256"));
+}
+
+TEST_CASE("an mbarrier that was invalidated") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 64);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_inval(mbarrier);
+    gpu.barrier();
+    gpu.mbarrier_arrive(mbarrier);
+  });
+  CHECK(said(k) == Contains("mbarrier_arrive: there is no mbarrier"));
+}
+
+TEST_CASE("memory of an mbarrier that was invalidated may be used again") {
+  Bench k;
+  int *y = k.unwritten<int>("y", 64);
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 64), i = gpu.tid_x();
+    gpu.mbarrier_arrive(mbarrier);
+    gpu.mbarrier_wait(mbarrier, 0);
+    gpu.barrier();
+    if (i == 0) {
+      gpu.mbarrier_inval(mbarrier);
+      gpu.store_shared<int>(Bench::data_bytes, 7);
+      gpu.store_shared<int>(Bench::data_bytes + 4, 7);
+      gpu.mbarrier_init(mbarrier + 8, 1);
+    }
+    gpu.barrier();
+    gpu.store(y + i, gpu.load_shared<int>(Bench::data_bytes));
+  });
+  CHECK(k.findings() == "");
+}
+
+TEST_CASE("an mbarrier that is invalidated while others use it") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 64), i = gpu.tid_x();
+    gpu.mbarrier_arrive(mbarrier);
+    gpu.mbarrier_wait(mbarrier, 0);
+    if (i == 63)
+      gpu.mbarrier_inval(mbarrier);
+  });
+  CHECK(said(k) == Contains("mbarrier_inval ends the mbarrier"));
+  CHECK(said(k) == Contains("nothing orders the two"));
+}
+
+TEST_CASE("an mbarrier that is initialised twice") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 1);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_init(mbarrier, 1);
+  });
+  CHECK(said(k) == Contains("has been initialised already"));
+}
+
+TEST_CASE("an mbarrier for no arrivals, or too many") {
+  for (uint32_t count : {0u, 1u << 20}) {
+    Bench k;
+    k.run([=](Gpu &gpu) {
+      if (gpu.tid_x() == 0)
+        gpu.mbarrier_init(mbarrier_of(gpu), count);
+    });
+    CHECK(said(k) == Contains("an mbarrier takes 1 to 1048575 arrivals"));
+  }
+}
+
+TEST_CASE("an mbarrier that is not aligned, or out of bounds") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_init(mbarrier_of(gpu) + 4, 1);
+  });
+  CHECK(said(k) == Contains("which is not a multiple of 8"));
+  k.run([=](Gpu &gpu) {
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_init(mbarrier_of(gpu) + 64, 1);
+  });
+  CHECK(k.result.findings.at(0).kind == Finding::Kind::out_of_bounds);
+}
+
+TEST_CASE("more arrivals than an mbarrier was made for") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 1);
+    if (gpu.tid_x() == 0) {
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 16); // keeps the phase going
+      gpu.mbarrier_arrive(mbarrier);
+    }
+  });
+  CHECK(said(k) == Contains("more arrivals at the mbarrier at offset 256"));
+  CHECK(said(k) == Contains("all 1 of phase 0 have come, which still waits for 16 bytes"));
+}
+
+TEST_CASE("more bytes than an mbarrier can count") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 2);
+    if (gpu.tid_x() == 0) {
+      gpu.mbarrier_expect_tx(mbarrier, 1 << 19);
+      gpu.mbarrier_expect_tx(mbarrier, 1 << 19);
+    }
+  });
+  CHECK(said(k) == Contains("counts up to 1048575 bytes, and now 1048576 are expected"));
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 2);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 1 << 20);
+  });
+  CHECK(said(k) == Contains("no more than 1048575 can be expected"));
+}
+
+TEST_CASE("a parity that is none") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 1);
+    gpu.mbarrier_wait(mbarrier, 2);
+  });
+  CHECK(said(k) == Contains("mbarrier_wait: the parity is 2"));
+}
+
+TEST_CASE("an mbarrier that is overwritten") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    make(gpu, 1);
+    if (gpu.tid_x() == 5)
+      gpu.store_shared<uint16_t>(Bench::data_bytes + 6, 0);
+  });
+  CHECK(said(k) == Contains("overwrites an mbarrier in use"));
+}
+
+TEST_CASE("a wait that can't end says what is missing") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 3);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 4096);
+    gpu.mbarrier_wait(mbarrier, 0);
+  });
+  REQUIRE(k.result.findings.size() >= 1);
+  CHECK(k.result.findings[0].kind == Finding::Kind::deadlock);
+  CHECK(said(k) == Contains("64 threads (0-63) wait at the mbarrier at offset 256"));
+  CHECK(said(k) == Contains("phase of parity 0; 0 phases have ended; this one has had 1 of 3 "
+                            "arrivals and expects 4096 more bytes"));
+}
+
+TEST_CASE("a wait for the wrong parity") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 64);
+    gpu.mbarrier_arrive(mbarrier);
+    gpu.mbarrier_wait(mbarrier, 1); // ends at once: before the first phase
+    gpu.mbarrier_wait(mbarrier, 0);
+    gpu.mbarrier_wait(mbarrier, 1); // nobody arrives in this phase
+  });
+  CHECK(said(k) == Contains("deadlock"));
+  CHECK(said(k) == Contains("phase of parity 1; 1 phases have ended; this one has had 0 of "
+                            "64 arrivals"));
+}
+
+TEST_CASE("nobody is told of a new mbarrier") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = mbarrier_of(gpu);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_init(mbarrier, 64);
+    gpu.mbarrier_arrive(mbarrier);
+  });
+  CHECK(said(k) == Contains("mbarrier_arrive uses the mbarrier at offset 256"));
+  CHECK(said(k) == Contains("which thread 0 initialises, and nothing orders the two"));
+}
+
+TEST_CASE("threads of the block need no fence to use a new mbarrier") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = mbarrier_of(gpu);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_init(mbarrier, 64);
+    gpu.barrier();
+    gpu.mbarrier_arrive(mbarrier);
+    gpu.mbarrier_wait(mbarrier, 0);
+  });
+  CHECK(k.findings() == "");
+}
+
+TEST_CASE("a block that ends while an mbarrier expects bytes") {
+  Bench k;
+  k.run([=](Gpu &gpu) {
+    uint32_t mbarrier = make(gpu, 2);
+    if (gpu.tid_x() == 0)
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 512);
+  });
+  CHECK(said(k) == Contains("has 512 bytes less than it expects"));
+}

@@ -1,0 +1,479 @@
+// Whether compiled kernels need all the synchronisation that they have, and whether the emulator
+// would notice if some were missing.
+//
+// Of each kernel's optimised LLVM IR, every call that synchronises is left out, one at a time:
+// barriers, commits, waits, fences, whatever the table of target_ops.def has of them and the
+// compiler uses. A wait is also made to wait for one group less. What is left becomes host code and
+// runs on the emulator, which has to object: with a finding, or with other results than those of
+// the whole kernel. Where it doesn't, either a pass puts in what nobody needs, or the emulator
+// overlooks an error, and both are faults. What is right nevertheless stands in `exceptions`, with
+// its reason.
+//
+// Loops make many more steps than a ring has slots, so that each slot is written again and again.
+//
+//     test_necessity              # each kernel once for each way in which it synchronises
+//     test_necessity --no-skip    # all variants with tiles up to 64
+
+#include "backend/host_object.h"
+#include "backend/target_ops.h"
+#include "emulated/tile_memory.h"
+#include "interpreter/subjects.h"
+#include "lower/host_kernel.h"
+#include "passes/pipeline.h"
+#include "support/host_code.h"
+#include "translate/translate.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+using namespace tritonc;
+using namespace tritonc::test;
+using emulator::Async;
+using emulator::Order;
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+// Twice around a ring of four slots, and one more.
+constexpr int steps = 9;
+
+constexpr int max_steps = 1'000'000; // of a thread, of which the longest here makes some thousands
+
+struct Mode {
+  Order order;
+  Async async;
+};
+constexpr Mode early = {Order::forward, Async::early}, late = {Order::reversed, Async::late},
+               at_random = {Order::random, Async::random};
+
+// What is wrong shows in one of these, and nearly always in the first: barriers are missed whenever
+// copies land, all else only if they land late.
+std::vector<Mode> modes_for(TargetOp op) {
+  if (target_op_info(op).effect == TargetEffect::Barrier)
+    return {early, late, at_random};
+  return {late, at_random, early};
+}
+
+// ---- leaving out ----
+
+// Whether threads wait or are waited for by it, or it orders what they do, and does nothing else.
+bool synchronises(const TargetOpInfo &info) {
+  auto takes = [&](TargetType::Kind kind) {
+    return std::any_of(info.operands.begin(), info.operands.end(),
+                       [&](TargetType type) { return type.kind == kind; });
+  };
+  switch (info.effect) {
+  case TargetEffect::Barrier:
+  case TargetEffect::Wait:
+  case TargetEffect::Mbarrier:
+  case TargetEffect::Fence:
+    return true;
+  case TargetEffect::AsyncCopy: // commits; a copy itself says where in global memory
+    return !takes(TargetType::ptr) && !takes(TargetType::gptr);
+  case TargetEffect::Warpgroup: // fences, commits, waits; not products, nor who has which registers
+    return !takes(TargetType::i64) && info.op != TargetOp::setmaxnreg_inc &&
+           info.op != TargetOp::setmaxnreg_dec;
+  default:
+    return false;
+  }
+}
+
+// The operand that says how many groups a wait leaves under way, if `info` is such a wait.
+std::optional<unsigned> groups_left(const TargetOpInfo &info) {
+  switch (info.op) {
+  case TargetOp::cp_async_wait:
+  case TargetOp::bulk_wait:
+  case TargetOp::bulk_wait_read:
+    return 0;
+  case TargetOp::wgmma_wait_f32:
+  case TargetOp::wgmma_wait_s32:
+    return 1;
+  default:
+    return std::nullopt;
+  }
+}
+
+enum class How { left_out, waits_for_less };
+
+struct Change {
+  size_t call; // among the synchronising calls of the module
+  How how;
+  TargetOp op;
+  unsigned line; // of the source; 0: unknown
+
+  std::string text() const {
+    std::string what = target_op_info(op).name.str();
+    return (how == How::left_out ? what + " left out" : what + " for one group less") + ", line " +
+           std::to_string(line);
+  }
+};
+
+struct Call {
+  llvm::CallInst *call;
+  TargetOp op;
+};
+
+// In the order of the text, which a clone of the module has too.
+std::vector<Call> synchronising_calls(llvm::Module &module) {
+  std::vector<Call> calls;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call || !call->getCalledFunction())
+        continue;
+      std::optional<TargetOp> op = target_op_named(call->getCalledFunction()->getName());
+      if (op && synchronises(target_op_info(*op)))
+        calls.push_back({call, *op});
+    }
+  return calls;
+}
+
+std::vector<Change> changes_of(llvm::Module &module) {
+  std::vector<Change> changes;
+  std::vector<Call> calls = synchronising_calls(module);
+  for (size_t i = 0; i < calls.size(); i++) {
+    const llvm::DebugLoc &at = calls[i].call->getDebugLoc();
+    unsigned line = at ? at.getLine() : 0;
+    changes.push_back({i, How::left_out, calls[i].op, line});
+    if (groups_left(target_op_info(calls[i].op)))
+      changes.push_back({i, How::waits_for_less, calls[i].op, line});
+  }
+  return changes;
+}
+
+void leave_out(llvm::CallInst *call) {
+  // A wait that hands out registers hands out what it was given; a test says "done".
+  if (!call->getType()->isVoidTy()) {
+    llvm::Value *instead = llvm::ConstantInt::get(llvm::Type::getInt32Ty(call->getContext()), 1);
+    if (call->arg_size() > 0 && call->getArgOperand(call->arg_size() - 1)->getType()->isVectorTy())
+      instead = call->getArgOperand(call->arg_size() - 1);
+    call->replaceAllUsesWith(instead);
+  }
+  call->eraseFromParent();
+}
+
+void apply(llvm::Module &module, const Change &change) {
+  Call at = synchronising_calls(module)[change.call];
+  if (change.how == How::left_out)
+    return leave_out(at.call);
+  unsigned operand = *groups_left(target_op_info(at.op));
+  auto *groups = llvm::cast<llvm::ConstantInt>(at.call->getArgOperand(operand));
+  at.call->setArgOperand(operand,
+                         llvm::ConstantInt::get(groups->getType(), groups->getZExtValue() + 1));
+}
+
+// ---- what need not be objected to ----
+
+struct Exception {
+  const char *file;
+  const char *gpu; // null: any
+  TargetOp op;
+  How how;
+  unsigned line;
+  const char *why;
+};
+
+const std::vector<Exception> exceptions = {};
+
+const Exception *exception_for(const std::string &file, const std::string &gpu,
+                               const Change &change) {
+  auto matches = [&](const Exception &exception) {
+    return exception.file == file && (!exception.gpu || exception.gpu == gpu) &&
+           exception.op == change.op && exception.how == change.how &&
+           exception.line == change.line;
+  };
+  auto found = std::find_if(exceptions.begin(), exceptions.end(), matches);
+  return found == exceptions.end() ? nullptr : &*found;
+}
+
+// ---- running ----
+
+struct Outcome {
+  std::string findings;
+  interpreter::Memory memory; // empty if there are findings
+};
+
+Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &run,
+                const Mode &mode) {
+  TileMemory memory(run.memory);
+  emulator::Options options;
+  options.order = mode.order;
+  options.async = mode.async;
+  options.seed = 1;
+  options.workers = 1;
+  options.max_steps = max_steps;
+  options.print = [](std::string_view) {};
+  emulator::Result result =
+      emulator::launch(code, memory.launch(code, fn, run.launch), options, memory.memory());
+  Outcome outcome;
+  for (const emulator::Finding &finding : result.findings)
+    outcome.findings += finding.text + "\n";
+  if (result.ok())
+    outcome.memory = memory.read();
+  return outcome;
+}
+
+struct Count {
+  int calls = 0, objected = 0, explained = 0, only_later = 0; // not in the first mode
+
+  void add(const Count &other) {
+    calls += other.calls;
+    objected += other.objected;
+    explained += other.explained;
+    only_later += other.only_later;
+  }
+};
+
+struct Totals {
+  std::map<std::string, Count> counts; // by operation and change
+  int kernels = 0;
+
+  Count sum() const {
+    Count sum;
+    for (const auto &[name, count] : counts)
+      sum.add(count);
+    return sum;
+  }
+};
+
+// One variant of one kernel, compiled for one GPU.
+struct Trial {
+  const Subject &subject;
+  const Variant &variant;
+  const std::string gpu;
+  const ir::Function &fn;
+  Totals &totals;
+  Run run = {};
+  interpreter::Memory expected = {};
+
+  // The longest run, one program of it: the others do the same.
+  void choose_run() {
+    std::mt19937 random(1);
+    run = subject.runs_of(variant, random, {steps}).back();
+    run.launch.grid = {1, 1, 1};
+  }
+
+  // The first of the modes in which something is wrong; none: -1.
+  int objecting_mode(const LinkedHostCode &code, const std::vector<Mode> &modes) {
+    for (size_t i = 0; i < modes.size(); i++) {
+      Outcome outcome = emulate(*code, fn, run, modes[i]);
+      if (!outcome.findings.empty() || !interpreter::difference(expected, outcome.memory).empty())
+        return int(i);
+    }
+    return -1;
+  }
+
+  void check_whole(const LinkedHostCode &code) {
+    expected = emulate(*code, fn, run, early).memory;
+    for (const Mode &mode : {early, late, at_random}) {
+      Outcome outcome = emulate(*code, fn, run, mode);
+      REQUIRE_MESSAGE(outcome.findings.empty(), subject.file, " [", variant.text, "] for sm_", gpu,
+                      ":\n", outcome.findings);
+      REQUIRE(interpreter::difference(expected, outcome.memory) == "");
+    }
+  }
+
+  void try_change(const llvm::Module &whole, const HostKernel &kernel, const Change &change) {
+    std::unique_ptr<llvm::Module> module = llvm::CloneModule(whole);
+    apply(*module, change);
+    int mode = objecting_mode(host_code_of(*module, kernel), modes_for(change.op));
+    const Exception *exception = exception_for(subject.file, gpu, change);
+    std::string name = target_op_info(change.op).name.str();
+    Count &count = totals.counts[name + (change.how == How::left_out ? "" : ", one group less")];
+    count.calls++;
+    if (mode > 0)
+      MESSAGE("LATER ", subject.file, " [", variant.text, "] for sm_", gpu, ": ", change.text(),
+              " call ", change.call);
+    count.objected += mode >= 0;
+    count.only_later += mode > 0;
+    count.explained += mode < 0 && exception;
+    if (mode < 0)
+      CHECK_MESSAGE(exception, "nothing is wrong with ", subject.file, " [", variant.text,
+                    "] for sm_", gpu, ": ", change.text());
+    else
+      CHECK_MESSAGE(!exception, "an exception for nothing: ", subject.file, " [", variant.text,
+                    "] for sm_", gpu, ": ", change.text());
+  }
+
+  void try_all() {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu(gpu), context);
+    std::vector<Change> changes = changes_of(*module);
+    if (changes.empty())
+      return;
+    choose_run();
+    HostKernel kernel = describe(fn, *find_gpu(gpu));
+    check_whole(host_code_of(*module, kernel));
+    totals.kernels++;
+    for (const Change &change : changes)
+      try_change(*module, kernel, change);
+  }
+};
+
+// ---- which variants ----
+
+// How a kernel uses shared memory and synchronises, without what it computes: a variant that has
+// this in common with another is hardly worth trying.
+std::string skeleton(const ir::Function &fn) {
+  std::string text, last;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    std::string line = std::string(ir::info(op.code).name);
+    switch (op.code) {
+    case ir::Opcode::shared_alloc_:
+      line += " " + std::to_string(op.result()->type.shape[0]) + " of " +
+              std::to_string(ir::bytes_of(op.result()->type.elem));
+      break;
+    case ir::Opcode::async_wait_:
+      line += " " + std::to_string(op.integer("pending"));
+      break;
+    case ir::Opcode::for_loop_:
+    case ir::Opcode::while_loop_:
+    case ir::Opcode::if_else_:
+    case ir::Opcode::yield_:
+    case ir::Opcode::shared_load_:
+    case ir::Opcode::shared_store_:
+    case ir::Opcode::async_copy_:
+    case ir::Opcode::async_commit_:
+    case ir::Opcode::barrier_:
+      break;
+    default:
+      return;
+    }
+    if (line != last)
+      text += line + "\n";
+    last = line;
+  });
+  return text;
+}
+
+void set(Variant &variant, const std::string &name, const std::string &value) {
+  for (Define &define : variant.defines)
+    if (define.name == name) {
+      define.value = value;
+      variant.text += ", but " + name + "=" + value;
+    }
+}
+
+// Steps so large that a ring has but three slots, or two.
+Variant deep(Variant variant) {
+  set(variant, "TM", "64");
+  set(variant, "TN", "64");
+  set(variant, "TK", variant.type() == ir::Elem::f32 ? "64" : "128");
+  return variant;
+}
+
+ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu) {
+  FrontEndResult source = translate_source(input_of(subject, variant));
+  REQUIRE(source.errors == 0);
+  ir::Function fn = std::move(source.checked.at(0));
+  run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+  return fn;
+}
+
+// Tries `variant` for all GPUs but where its skeleton is among those done.
+void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+                 Totals &totals) {
+  for (const char *gpu : gpus) {
+    ir::Function fn = compiled(subject, variant, gpu);
+    if (done.insert(skeleton(fn)).second)
+      Trial{subject, variant, gpu, fn, totals}.try_all();
+  }
+}
+
+Totals try_all(bool all) {
+  Totals totals;
+  std::set<std::string> done_deep; // of all kernels
+  for (const Subject &subject : subjects()) {
+    std::set<std::string> done;
+    for (const Variant &variant : variants_of(subject, all)) {
+      if (all)
+        done.clear();
+      try_variant(subject, variant, done, totals);
+    }
+    if (!subject.steps.empty())
+      for (const Variant &variant : variants_of(subject, false))
+        try_variant(subject, deep(variant), all ? done : done_deep, totals);
+  }
+  Count sum = totals.sum();
+  for (const auto &[name, count] : totals.counts)
+    MESSAGE(name, ": ", count.calls, ", objected to ", count.objected, " (", count.only_later,
+            " not in the first mode), explained ", count.explained);
+  MESSAGE(totals.kernels, " kernels, ", sum.calls, " changes, objected to ", sum.objected,
+          ", explained ", sum.explained);
+  return totals;
+}
+
+void check(const Totals &totals) {
+  Count sum = totals.sum();
+  CHECK(sum.objected * 100 >= sum.calls * 99);
+  CHECK(sum.objected + sum.explained == sum.calls);
+}
+
+} // namespace
+
+TEST_CASE("no kernel can do without any of its synchronisation") {
+  Totals totals = try_all(false);
+  check(totals);
+  for (const char *name :
+       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less"})
+    CHECK_MESSAGE(totals.counts[name].calls > 0, name);
+}
+
+TEST_CASE("no variant can do without any of its synchronisation" * doctest::skip()) {
+  check(try_all(true));
+}
+
+TEST_CASE("what is there twice may be left out once") {
+  const Subject &subject = subjects()[0];
+  Variant variant = variants_of(subject, false)[0];
+  ir::Function fn = compiled(subject, variant, "80");
+  Totals totals;
+  Trial trial{subject, variant, "80", fn, totals};
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu("80"), context);
+  HostKernel kernel = describe(fn, *find_gpu("80"));
+  trial.choose_run();
+  trial.check_whole(host_code_of(*module, kernel));
+  int tried = 0;
+  for (const Change &change : changes_of(*module)) {
+    if (change.how != How::left_out || change.op == TargetOp::cp_async_commit)
+      continue; // commits count
+    std::unique_ptr<llvm::Module> twice = llvm::CloneModule(*module);
+    llvm::CallInst *call = synchronising_calls(*twice)[change.call].call;
+    call->clone()->insertBefore(call->getIterator());
+    apply(*twice, change);
+    CAPTURE(change.text());
+    CHECK(trial.objecting_mode(host_code_of(*twice, kernel), {early, late, at_random}) == -1);
+    tried++;
+  }
+  CHECK(tried > 2);
+}
+
+TEST_CASE("what synchronises") {
+  std::set<std::string> not_by_effect;
+  for (const TargetOpInfo &info : all_target_ops()) {
+    bool copies = info.effect == TargetEffect::AsyncCopy;
+    if (synchronises(info) && (copies || info.effect == TargetEffect::Warpgroup))
+      not_by_effect.insert(info.name.str());
+    if (groups_left(info)) {
+      CHECK(synchronises(info));
+      CHECK(info.operands.at(*groups_left(info)).kind == TargetType::imm);
+    }
+  }
+  CHECK(not_by_effect == std::set<std::string>{"cp_async_commit", "cp_async_mbarrier_arrive",
+                                               "bulk_commit", "wgmma_fence", "wgmma_commit",
+                                               "wgmma_wait_f32", "wgmma_wait_s32"});
+  CHECK_FALSE(synchronises(target_op_info(TargetOp::cp_async_16)));
+  CHECK_FALSE(synchronises(target_op_info(TargetOp::ldmatrix_x4)));
+  CHECK_FALSE(synchronises(target_op_info(TargetOp::shfl_bfly)));
+}

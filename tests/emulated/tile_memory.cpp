@@ -1,0 +1,73 @@
+// The tile interpreter's memory as memory of the emulator. See tile_memory.h.
+
+#include "emulated/tile_memory.h"
+
+#include "interpreter/numbers.h"
+
+#include <cstring>
+
+namespace tritonc::test {
+
+using interpreter::Buffer;
+using interpreter::Element;
+
+// Little-endian machines only, as all that run the emulator are.
+TileMemory::TileMemory(const interpreter::Memory &memory) : shape_(memory) {
+  for (int b = 0; b < shape_.size(); b++) {
+    const Buffer &buffer = shape_[b];
+    size_t bytes = size_t(ir::bytes_of(buffer.elem));
+    auto *begin = static_cast<std::byte *>(memory_.allocate(buffer.elements.size() * bytes));
+    for (size_t i = 0; i < buffer.elements.size(); i++) {
+      if (buffer.elements[i].poison)
+        continue;
+      uint64_t bits = interpreter::bits_of(buffer.elem, buffer.elements[i]);
+      std::memcpy(begin + i * bytes, &bits, bytes);
+      memory_.mark_initialized(begin + i * bytes, bytes);
+    }
+    buffers_.push_back(begin);
+  }
+}
+
+uint64_t TileMemory::bits(const ir::Type &type, const Element &element) const {
+  if (!type.is_pointer())
+    return interpreter::bits_of(type.elem, element);
+  if (element.buffer < 0)
+    return 0;
+  const std::byte *begin = buffers_[size_t(element.buffer)];
+  return uint64_t(uintptr_t(begin + element.integer * ir::bytes_of(type.elem)));
+}
+
+emulator::Launch TileMemory::launch(const abi::host_code &code, const ir::Function &fn,
+                                    const interpreter::Launch &launch) {
+  values_.clear();
+  arguments_.clear();
+  for (size_t i = 0; i < fn.parameters.size(); i++)
+    values_.push_back(bits(fn.parameters[i].value->type, launch.arguments[i]));
+  for (uint64_t &value : values_)
+    arguments_.push_back(&value);
+  emulator::Launch result;
+  result.grid = {uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
+  result.threads = code.threads;
+  result.shared_bytes = code.shared_bytes;
+  result.arguments = arguments_.data();
+  return result;
+}
+
+interpreter::Memory TileMemory::read() const {
+  interpreter::Memory memory = shape_;
+  for (int b = 0; b < memory.size(); b++) {
+    Buffer &buffer = memory[b];
+    size_t bytes = size_t(ir::bytes_of(buffer.elem));
+    for (size_t i = 0; i < buffer.elements.size(); i++) {
+      const std::byte *at = buffers_[size_t(b)] + i * bytes;
+      uint64_t bits = 0;
+      std::memcpy(&bits, at, bytes);
+      buffer.elements[i] = memory_.is_initialized(at, bytes)
+                               ? interpreter::from_bits(buffer.elem, bits)
+                               : Element::no_value();
+    }
+  }
+  return memory;
+}
+
+} // namespace tritonc::test

@@ -1,0 +1,223 @@
+// Tests where poison goes: through every operation of tile IR, element by element, and nowhere
+// else.
+//
+// In all programs here %a has a value in its first three elements, and %b in all of them.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <sstream>
+
+using namespace tritonc;
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using Kind = Finding::Kind;
+
+namespace {
+
+struct Case {
+  std::string operations; // the last one gives %r, eight elements
+  std::string expected;   // per element of %r: `.` for a value, `x` for poison
+  std::string elem = "f32", result = "";
+};
+
+const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "umax", "and", "or",
+                                "xor", "shl", "shr", "ushr", "udiv", "div",  "rem",  "urem"};
+
+// One for each operation that gives something.
+std::vector<Case> cases() {
+  std::vector<Case> all = {
+      // Shape.
+      {"%r = convert_layout %a : f32[8]", "...xxxxx"},
+      {"%c = reshape %a : f32[2,4]\n %t = trans %c {perm = [1,0]} : f32[4,2]\n"
+       "%r = reshape %t : f32[8]",
+       ".x.x.xxx"},
+      {"%c = reshape %a : f32[4,2]\n %t = reduce %c {axis = 1, op = \"add\"} : f32[4]\n"
+       "%e = expand %t {axis = 1} : f32[4,1]\n %w = broadcast %e : f32[4,2]\n"
+       "%r = reshape %w : f32[8]",
+       "..xxxxxx"},
+      {"%c = reshape %a : f32[2,4]\n %t = reduce %c {axis = 0, op = \"max\"} : f32[4]\n"
+       "%w = reshape %t : f32[1,4]\n %e = broadcast %w : f32[2,4]\n %r = reshape %e : f32[8]",
+       "xxxxxxxx"},
+      {"%s = reduce %a {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "xxxxxxxx"},
+      {"%s = reduce %b {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "........"},
+      // Arithmetic.
+      {"%r = neg %a : f32[8]", "...xxxxx"},
+      {"%r = abs %a : f32[8]", "...xxxxx"},
+      {"%r = exp %a : f32[8]", "...xxxxx"},
+      {"%r = log %a : f32[8]", "...xxxxx"},
+      {"%r = sqrt %a : f32[8]", "...xxxxx"},
+      {"%r = cast %a : i32[8]", "...xxxxx", "f32", "i32"},
+      {"%r = cast %a : e4m3[8]", "...xxxxx", "bf16", "e4m3"},
+      {"%r = bitcast %a : i32[8]", "...xxxxx", "f32", "i32"},
+      {"%c = cmp %a, %b {pred = \"le\"} : i1[8]\n %r = cast %c : i32[8]", "...xxxxx", "f32", "i32"},
+      // A condition without a value chooses nothing; what is not chosen does not matter.
+      {"%c = cmp %a, %b {pred = \"eq\"} : i1[8]\n %r = select %c, %b, %b : f32[8]", "...xxxxx"},
+      {"%r = select %m, %a, %b : f32[8]", "........"},
+      {"%r = select %m, %b, %a : f32[8]", "...xxxxx"},
+      {"%r = select %yes, %b, %a : f32[8]", "........"},
+      {"%r = select %no, %b, %a : f32[8]", "...xxxxx"},
+      // Memory.
+      {"%r = load %p, %m : f32[8]", "...xxxxx"},
+      {"%r = load %p, %m, %b : f32[8]", "........"},
+      {"%r = load %p, %m, %a : f32[8]", "...xxxxx"},
+      {"%r = load %q : f32[8]", "xxxxxxxx"},
+      // Contractions: a row of the first factor, a column of the second, an element of the sum.
+      {"%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
+       "%e = dot %c, %d, %z : f32[4,4]\n %t = reduce %e {axis = 1, op = \"add\"} : f32[4]\n"
+       "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n %r = reshape %y2 : f32[8]",
+       "..xxxxxx"},
+      {"%c = reshape %b : f32[2,4]\n %d = reshape %a : f32[4,2]\n %z = splat %zf : f32[2,2]\n"
+       "%e = dot %c, %d, %z : f32[2,2]\n %t = reshape %e : f32[1,4]\n"
+       "%w = broadcast %t : f32[2,4]\n %r = reshape %w : f32[8]",
+       "xxxxxxxx"},
+      {"%c = reshape %b : f32[4,2]\n %d = reshape %b : f32[2,4]\n %e = reshape %a : f32[2,4]\n"
+       "%f = reshape %b : f32[2,4]\n %g = reshape %b : f32[4,2]\n %h = trans %g {perm = [1,0]} : "
+       "f32[2,4]\n"
+       "%z = splat %zf : f32[2,2]\n %k = dot %f, %c, %z : f32[2,2]\n %o = dot %k, %h, %e : "
+       "f32[2,4]\n"
+       "%r = reshape %o : f32[8]",
+       "...xxxxx"},
+      // Control: what a branch or a loop gives.
+      {"%r = if_else %yes : f32[8] {\n yield %a\n} {\n yield %b\n}", "...xxxxx"},
+      {"%r = if_else %no : f32[8] {\n yield %a\n} {\n yield %b\n}", "........"},
+      {"%r = for_loop %n, %a : f32[8] {\n(%t: i32, %c: f32[8])\n %d = add %c, %b : f32[8]\n yield "
+       "%d\n}",
+       "...xxxxx"},
+      {"%r, %k = while_loop %a, %n : f32[8], i32 {\n(%c: f32[8], %j: i32)\n"
+       "%go = cmp %j, %zero {pred = \"gt\"} : i1\n condition %go\n} {\n(%d: f32[8], %l: i32)\n"
+       "%o = constant {value = 1} : i32\n %h = sub %l, %o : i32\n yield %b, %h\n}",
+       "........"},
+      // Shared memory.
+      {"%s = shared_alloc : shared<f32>[2,8]\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
+       "xxxxxxxx"},
+      {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %a, %s, %zero\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
+       "...xxxxx"},
+      {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
+       "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
+       "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
+       "xxxxxxxx"},
+      // A copy in the background: nothing before it is awaited, zeros where it is masked off.
+      {"%s = shared_alloc : shared<f32>[1,8]\n async_copy %vx, %s, %zero, %yes {vector = 1}\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n async_commit\n"
+       "async_wait {pending = 0}",
+       "xxxxxxxx"},
+      {"%s = shared_alloc : shared<f32>[1,8]\n async_copy %vx, %s, %zero, %yes, %m {vector = 1}\n"
+       "async_commit\n async_wait {pending = 0}\n barrier\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
+       "........"},
+      {"%s = shared_alloc : shared<f32>[1,8]\n async_copy %vy, %s, %zero, %yes {vector = 1}\n"
+       "async_commit\n async_wait {pending = 0}\n"
+       "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
+       "xxxxxxxx"},
+  };
+  for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max"})
+    all.push_back({std::string("%r = ") + op + " %b, %a : f32[8]", "...xxxxx"});
+  // Of these, %b has 0 in its first element, which decides an `and`; and a division by it is
+  // poison.
+  for (const std::string &op : integers) {
+    bool divides = op.find("div") != op.npos || op.find("rem") != op.npos;
+    all.push_back({"%r = " + op + " %a, %b : i32[8]", divides ? "x..xxxxx" : "...xxxxx", "i32"});
+  }
+  all.push_back({"%k = sub %b, %b : i32[8]\n %r = and %k, %a : i32[8]", "........", "i32"});
+  all.push_back({"%k = constant {value = -1} : i32\n %ks = splat %k : i32[8]\n"
+                 "%r = or %a, %ks : i32[8]",
+                 "........", "i32"});
+  return all;
+}
+
+std::string program_of(const Case &test) {
+  const std::string tile = test.elem + "[8]";
+  std::string text = "%ns = splat %n : i32[8]\n %m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n"
+                     "%yes = constant {value = 1} : i1\n %no = constant {value = 0} : i1\n"
+                     "%a = load %p, %m : " +
+                     tile + "\n %b = load %p : " + tile + "\n";
+  if (test.elem == "f32" && test.result.empty())
+    text += "%zf = constant {number = 0.0} : f32\n %z64 = constant {value = 0} : i64\n"
+            "%o64 = constant {value = 1} : i64\n %vx = view %x, %z64, %o64 : view<f32>[8]\n"
+            "%vy = view %y, %z64, %o64 : view<f32>[8]\n";
+  return text + test.operations + "\n store %q, %r";
+}
+
+// `x` for each element of y that has no value.
+std::string poison_in_y(const Ran &ran) {
+  std::string text;
+  for (const Element &element : ran.memory[1].elements)
+    text += element.poison ? 'x' : '.';
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("poison goes where it is used, through every operation") {
+  for (const Case &test : cases()) {
+    CAPTURE(test.operations);
+    Ran ran(program_of(test), test.elem, test.result);
+    CHECK(poison_in_y(ran) == test.expected);
+    // It is found when it is stored, and not before.
+    bool stored = test.expected.find('x') != std::string::npos;
+    CHECK(ran.kinds() == (stored ? std::vector{Kind::poison_store} : std::vector<Kind>()));
+  }
+}
+
+TEST_CASE("every operation that gives something from something is among them") {
+  std::set<std::string> seen;
+  for (const Case &test : cases()) {
+    std::istringstream words(test.operations);
+    for (std::string word; words >> word;)
+      seen.insert(word);
+  }
+  // Pointers are in findings_test.cpp, together with accesses through them.
+  seen.insert({"addptr", "view", "store"});
+#define OP(name, least, most, regions, effect, text)                                               \
+  if (most != 0 && ir::Effect::effect != ir::Effect::report &&                                     \
+      ir::Effect::effect != ir::Effect::control)                                                   \
+    CHECK_MESSAGE(seen.count(#name), #name);
+#include "ir/ops.def"
+}
+
+TEST_CASE("a store of poison makes memory poison again") {
+  Ran ran(program_of({"store %q, %b\n store %q, %a\n %r = load %q : f32[8]", ""}));
+  CHECK(poison_in_y(ran) == "...xxxxx");
+  CHECK(ran.kinds() == std::vector(2, Kind::poison_store));
+}
+
+TEST_CASE("bounds are those of each buffer, to the element") {
+  struct {
+    const char *offset;
+    int count, wrong; // elements accessed, the first that is not there; -1: all are
+  } cases[] = {{"0", 8, -1}, {"0", 4, -1}, {"4", 4, -1}, {"1", 8, 7},  {"8", 1, 0},
+               {"-1", 8, 0}, {"7", 1, -1}, {"7", 2, 1},  {"-8", 8, 0}, {"1000000", 2, 0}};
+  for (auto [offset, count, wrong] : cases)
+    for (bool is_store : {false, true}) {
+      CAPTURE(offset);
+      CAPTURE(is_store);
+      const std::string size = "[" + std::to_string(count) + "]";
+      const std::string view = std::string("%k = constant {value = ") + offset +
+                               "} : i64\n %o = constant {value = 1} : i64\n %v = view " +
+                               (is_store ? "%y" : "%x") + ", %k, %o : view<f32>" + size + "\n";
+      Ran ran(view + (is_store ? "%z = constant {number = 0.0} : f32\n %a = splat %z : f32" + size +
+                                     "\n store %v, %a"
+                               : "%a = load %v : f32" + size));
+      CHECK(ran.kinds() == (wrong < 0 ? std::vector<Kind>() : std::vector{Kind::out_of_bounds}));
+      if (wrong >= 0)
+        CHECK(ran.result.findings[0].element == wrong);
+    }
+}
+
+TEST_CASE("a copy in the background has bounds too, where it is not masked off") {
+  const std::string copy =
+      "%k = constant {value = 5} : i64\n %o = constant {value = 1} : i64\n"
+      "%far = view %x, %k, %o : view<f32>[8]\n"
+      "%s = shared_alloc : shared<f32>[1,8]\n %yes = constant {value = 1} : i1\n"
+      "%ns = splat %n : i32[8]\n %m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n";
+  const std::string end = "{vector = 1}\n async_commit\n async_wait {pending = 0}";
+  Ran ran(copy + "async_copy %far, %s, %zero, %yes " + end);
+  CHECK(ran.kinds() == std::vector{Kind::out_of_bounds});
+  CHECK(ran.result.findings[0].element == 3);
+  CHECK(Ran(copy + "async_copy %far, %s, %zero, %yes, %m " + end).kinds().empty());
+}

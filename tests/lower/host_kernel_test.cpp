@@ -1,0 +1,67 @@
+// Tests lower/host_kernel.cpp.
+
+#include "lower/host_kernel.h"
+
+#include "passes/pipeline.h"
+#include "support/tile_ir.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// A shipped kernel after the pipeline, in the first variant that it lists with tiles of 64.
+HostKernel described(const std::string &file, const char *gpu) {
+  FrontEndInput input = {TRITONC_KERNELS_DIR "/" + file, {}, {}, ""};
+  for (const Axis &axis : read_declarations(input).axes) {
+    const AxisValue *chosen = &axis.values[0];
+    for (const AxisValue &value : axis.values)
+      if (value.name == "64")
+        chosen = &value;
+    input.defines.insert(input.defines.end(), chosen->defines.begin(), chosen->defines.end());
+  }
+  FrontEndResult source = translate_source(input);
+  REQUIRE_MESSAGE(source.errors == 0, source.diagnostics);
+  run_pipeline(source.kernels[0], *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+  return describe(source.kernels[0], *find_gpu(gpu));
+}
+
+bool has_buffer(const HostKernel &kernel, const std::string &name) {
+  return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),
+                     [&](const HostKernel::Buffer &buffer) { return buffer.name == name; });
+}
+
+} // namespace
+
+TEST_CASE("parameters, threads and shared memory") {
+  HostKernel kernel = describe(
+      parsed("func @f(%x: ptr<f32>, %n: i32) warps 4 shared 512 {\n return\n}"), *find_gpu("90a"));
+  CHECK(kernel.name == "f");
+  CHECK(kernel.gpu == "sm_90a");
+  REQUIRE(kernel.parameters.size() == 2);
+  CHECK(kernel.parameters[0].name == "x");
+  CHECK(kernel.parameters[0].is_pointer);
+  CHECK_FALSE(kernel.parameters[1].is_pointer);
+  CHECK(kernel.threads == 128);
+  CHECK(kernel.shared_bytes == 512);
+  CHECK(kernel.buffers.empty());
+}
+
+TEST_CASE("a buffer is called after what is in it, copied or loaded") {
+  for (const char *gpu : {"75", "80"}) {
+    CAPTURE(gpu);
+    HostKernel kernel = described("matmul.tc", gpu);
+    REQUIRE(kernel.buffers.size() >= 2);
+    CHECK(has_buffer(kernel, "A"));
+    CHECK(has_buffer(kernel, "B"));
+    for (const HostKernel::Buffer &buffer : kernel.buffers) {
+      CHECK(buffer.bytes > 0);
+      CHECK(buffer.offset + buffer.bytes <= kernel.shared_bytes);
+    }
+  }
+}

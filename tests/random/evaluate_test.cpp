@@ -1,0 +1,189 @@
+// Tests evaluate.cpp: what kernels built by hand mean, and which are not valid.
+
+#include "random/evaluate.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::random;
+
+namespace {
+
+// A kernel with an input x (0, 1, or more, all alike), outputs y and z, and a number n.
+struct Built {
+  Kernel kernel;
+  int x, y, z, n;
+
+  explicit Built(Scalar scalar = Scalar::int32, int64_t value = 3, int64_t number = 2) {
+    auto add = [&](const char *name, bool is_pointer, Parameter::Role role) {
+      Parameter parameter;
+      parameter.role = role;
+      parameter.integer = number;
+      parameter.data = {value, value};
+      parameter.variable =
+          kernel.add_variable(name, {is_pointer ? scalar : Scalar::int32, is_pointer, {}});
+      kernel.parameters.push_back(parameter);
+      return parameter.variable;
+    };
+    x = add("x", true, Parameter::Role::input);
+    y = add("y", true, Parameter::Role::output);
+    z = add("z", true, Parameter::Role::both);
+    n = add("n", false, Parameter::Role::number);
+  }
+  Expr var(int variable) const { return tritonc::random::variable(kernel, variable); }
+  Expr at(int pointer, Expr index) const { return binary(Op::add, var(pointer), std::move(index)); }
+  Evaluation run(std::vector<Stmt> body) {
+    kernel.body = std::move(body);
+    REQUIRE(settle(kernel));
+    return evaluate(kernel);
+  }
+};
+
+Expr number(int64_t value) { return literal(Scalar::int32, value); }
+
+std::vector<int64_t> integers(const Contents &contents) {
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < contents.elements.size(); i++)
+    values.push_back(contents.written[i] ? contents.elements[i].integer : -1000);
+  return values;
+}
+
+} // namespace
+
+TEST_CASE("a tile is loaded, computed with and stored") {
+  Built b;
+  Evaluation e = b.run(
+      {store(b.at(b.y, range(0, 4)), binary(Op::mul, load(b.at(b.x, range(2, 4))), range(0, 4)))});
+  CHECK(e.invalid == "");
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 3, 6, 9});
+  CHECK(e.contents[0].count == 6); // as many as are accessed
+  CHECK(e.is_exact());
+}
+
+TEST_CASE("every program of the grid runs") {
+  Built b;
+  b.kernel.grid = {2, 2, 1};
+  Expr id = binary(Op::add, program_id(0), binary(Op::mul, program_id(1), num_programs(0)));
+  Evaluation e = b.run({store(b.at(b.y, id), id)});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("a store under a mask leaves out the others") {
+  Built b;
+  Evaluation e = b.run(
+      {masked_store(binary(Op::ne, range(0, 4), b.var(b.n)), b.at(b.y, range(0, 4)), range(0, 4))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 1, -1000, 3});
+}
+
+TEST_CASE("loops, branches and jumps") {
+  Built b(Scalar::int32, 3, 10);
+  int sum = b.kernel.add_variable("sum", {Scalar::int32, false, {}});
+  int k = b.kernel.add_variable("k", {Scalar::int32, false, {}});
+  Stmt loop = jump(Stmt::Kind::for_loop);
+  loop.head = {declare(k, number(0)), assign(k, number(1), Op::add)};
+  loop.value = {binary(Op::lt, b.var(k), b.var(b.n))};
+  loop.body = {branch(binary(Op::eq, b.var(k), number(2)), {jump(Stmt::Kind::proceed)}),
+               branch(binary(Op::gt, b.var(k), number(4)), {jump(Stmt::Kind::leave)}),
+               assign(sum, b.var(k), Op::add)};
+  Evaluation e = b.run({declare(sum, number(100)), loop, store(b.var(b.y), b.var(sum))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{100 + 0 + 1 + 3 + 4});
+}
+
+TEST_CASE("loads in an arm happen only where it is chosen") {
+  Built b;
+  Expr mask = binary(Op::lt, range(0, 4), number(2));
+  Expr far = b.at(b.x, binary(Op::sub, range(0, 4), binary(Op::mul, range(0, 4), range(0, 4))));
+  // The elements 2 and 3 would be at -2 and -6.
+  Evaluation e = b.run({store(b.at(b.y, range(0, 4)), conditional(mask, load(far), number(7)))});
+  CHECK(e.invalid == "");
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{3, 3, 7, 7});
+  e = b.run({store(b.at(b.y, range(0, 4)), load(far))});
+  CHECK(e.invalid == "an access at -2");
+}
+
+TEST_CASE("transpositions, reductions and dots") {
+  Built b(Scalar::float_, 2);
+  Expr place = binary(
+      Op::add,
+      binary(Op::mul, subscript(range(0, 2), {Position::keep, Position::newaxis}), number(4)),
+      range(0, 4));
+  Expr a = cast({Scalar::float_, false, {}}, place); // 0 1 2 3 / 4 5 6 7
+  Expr product = dot(a, transpose(a));
+  CHECK(product.type == Type{Scalar::float_, false, {2, 2}});
+  Expr places = binary(
+      Op::add,
+      binary(Op::mul, subscript(range(0, 2), {Position::keep, Position::newaxis}), number(2)),
+      range(0, 2));
+  Evaluation e = b.run({store(b.at(b.y, places), product)});
+  std::vector<double> reals;
+  for (const Number &element : e.contents[1].elements)
+    reals.push_back(element.real);
+  CHECK(reals == std::vector<double>{14, 38, 38, 126});
+  e = b.run({store(b.var(b.y), subscript(a, {Position::max, Position::sum}))});
+  CHECK(e.contents[1].elements[0].real == 4 + 5 + 6 + 7);
+}
+
+TEST_CASE("a kernel that cannot be relied on is invalid") {
+  Built b;
+  CHECK(b.run({store(b.var(b.y), load(b.var(b.y)))}).invalid == "reads an output");
+  CHECK(
+      b.run({store(b.at(b.y, binary(Op::bit_and, range(0, 4), number(1))), range(0, 4))}).invalid ==
+      "stores to one place twice");
+  CHECK(b.run({store(b.at(b.y, number(200'000)), number(1))}).invalid == "an access at 200000");
+  Expr quotient = binary(Op::div, number(1), binary(Op::sub, b.var(b.n), number(2)));
+  CHECK(b.run({store(b.var(b.y), quotient)}).invalid.starts_with("stores poison"));
+  CHECK(b.run({branch(binary(Op::gt, quotient, number(0)), {})}).invalid == "branches on poison");
+  Stmt endless = jump(Stmt::Kind::while_loop);
+  endless.value = {literal(Scalar::bool_, 1)};
+  CHECK(b.run({endless}).invalid == "runs too long");
+}
+
+TEST_CASE("a buffer may be changed in place, by the program that reads it") {
+  Built b;
+  CHECK(b.run({store(b.at(b.z, range(0, 4)), number(1), Op::add)}).invalid == "");
+  Evaluation e = b.run({store(b.at(b.z, range(0, 4)), number(1), Op::add)});
+  CHECK(integers(e.contents[2]) == std::vector<int64_t>{4, 4, 4, 4});
+  // One statement after the other, but one statement only once.
+  Stmt more = store(b.var(b.z), number(1), Op::add);
+  e = b.run({more, more, store(b.var(b.y), load(b.var(b.z)))});
+  CHECK(e.contents[1].elements[0].integer == 5);
+  int k = b.kernel.add_variable("k", {Scalar::int32, false, {}});
+  Stmt loop = jump(Stmt::Kind::for_loop);
+  loop.head = {declare(k, number(0)), assign(k, number(1), Op::add)};
+  loop.value = {binary(Op::lt, b.var(k), number(2))};
+  loop.body = {more};
+  CHECK(b.run({loop}).invalid == "stores to one place twice");
+  b.kernel.grid = {2, 1, 1};
+  CHECK(b.run({store(b.var(b.z), number(1), Op::add)}).invalid ==
+        "reads what another program stores");
+  int v = b.kernel.add_variable("v", {Scalar::int32, false, {}});
+  Expr mine = b.at(b.z, program_id(0));
+  CHECK(b.run({declare(v, load(b.at(b.z, number(1)))), store(mine, b.var(v))}).invalid != "");
+}
+
+TEST_CASE("poison that nobody uses does no harm") {
+  Built b;
+  Expr divisor = range(0, 4);
+  Expr guarded = conditional(binary(Op::ne, divisor, number(0)),
+                             binary(Op::div, number(12), divisor), number(0));
+  Evaluation e = b.run({store(b.at(b.y, range(0, 4)), guarded)});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 12, 6, 4});
+}
+
+TEST_CASE("settle accepts what the language does") {
+  Built b;
+  int tile = b.kernel.add_variable("t", {Scalar::float_, false, {4, 8}});
+  auto accepts = [&](std::vector<Stmt> body) {
+    b.kernel.body = std::move(body);
+    return settle(b.kernel);
+  };
+  CHECK(accepts({declare(tile, range(0, 8))})); // is repeated
+  CHECK_FALSE(accepts({declare(tile, range(0, 4))}));
+  CHECK_FALSE(accepts({assign(tile, number(0))})); // not declared
+  CHECK_FALSE(accepts({branch(binary(Op::lt, range(0, 4), number(1)), {})}));
+  CHECK_FALSE(accepts({jump(Stmt::Kind::leave)}));
+  // A scalar load cannot be masked by a tile.
+  Expr mask = binary(Op::lt, range(0, 4), number(1));
+  Expr one = binary(Op::add, load(b.var(b.x)), range(0, 4));
+  CHECK_FALSE(accepts({store(b.at(b.y, range(0, 4)), conditional(mask, one, number(0)))}));
+  CHECK(accepts({store(b.at(b.y, range(0, 4)), conditional(b.var(b.n), one, number(0)))}));
+}

@@ -1,0 +1,153 @@
+// Tests exact.cpp: arithmetic that knows how far it can be trusted.
+
+#include "random/exact.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace tritonc::random;
+
+namespace {
+
+Number integer(int64_t value) { return Number::of_integer(value); }
+Number real(double value) { return Number::of_real(value); }
+
+} // namespace
+
+TEST_CASE("signed arithmetic that overflows has no result, unsigned arithmetic wraps") {
+  CHECK(binary(Op::add, Scalar::int32, integer(2147483646), integer(1)).integer == 2147483647);
+  CHECK(binary(Op::add, Scalar::int32, integer(2147483647), integer(1)).poison);
+  CHECK(binary(Op::mul, Scalar::int64, integer(INT64_MAX), integer(2)).poison);
+  CHECK(unary(Op::negate, Scalar::int32, integer(INT32_MIN)).poison);
+  CHECK(binary(Op::add, Scalar::uint32, integer(4294967295), integer(1)).integer == 0);
+  CHECK(binary(Op::sub, Scalar::uint64, integer(0), integer(1)).integer == -1); // as bits
+  CHECK(binary(Op::mul, Scalar::uint64, integer(-1), integer(-1)).integer == 1);
+}
+
+TEST_CASE("division and shifts have a result where C says so") {
+  CHECK(binary(Op::div, Scalar::int32, integer(-7), integer(2)).integer == -3);
+  CHECK(binary(Op::rem, Scalar::int32, integer(-7), integer(2)).integer == -1);
+  CHECK(binary(Op::div, Scalar::uint64, integer(-1), integer(2)).integer == INT64_MAX);
+  CHECK(binary(Op::div, Scalar::int32, integer(7), integer(0)).poison);
+  CHECK(binary(Op::div, Scalar::int32, integer(INT32_MIN), integer(-1)).poison);
+  CHECK(binary(Op::rem, Scalar::int32, integer(INT32_MIN), integer(-1)).poison);
+  CHECK(binary(Op::shr, Scalar::int32, integer(-8), integer(1)).integer == -4);
+  CHECK(binary(Op::shr, Scalar::uint64, integer(-8), integer(1)).integer == INT64_MAX - 3);
+  CHECK(binary(Op::shl, Scalar::int32, integer(1), integer(32)).poison);
+  CHECK(binary(Op::shl, Scalar::uint32, integer(1), integer(31)).integer == 2147483648);
+}
+
+TEST_CASE("comparisons are signed or not as the type is") {
+  CHECK(binary(Op::lt, Scalar::int64, integer(-1), integer(0)).integer == 1);
+  CHECK(binary(Op::lt, Scalar::uint64, integer(-1), integer(0)).integer == 0);
+  CHECK(binary(Op::max, Scalar::uint64, integer(-1), integer(0)).integer == -1);
+}
+
+TEST_CASE("what needs no rounding is exact, all else has a bound") {
+  CHECK(binary(Op::add, Scalar::half, real(2047), real(1)).error == 0);
+  CHECK(binary(Op::add, Scalar::half, real(2048), real(1)).error > 0);
+  CHECK(binary(Op::add, Scalar::float_, real(2048), real(1)).error == 0);
+  CHECK(binary(Op::add, Scalar::double_, real(0x1p60), real(1)).error > 0);
+  CHECK(binary(Op::mul, Scalar::double_, real(0x1p40 + 1), real(0x1p40 + 1)).error > 0);
+  CHECK(binary(Op::div, Scalar::float_, real(3), real(4)).error == 0);
+  CHECK(binary(Op::div, Scalar::float_, real(1), real(3)).error > 0);
+  CHECK(unary(Op::sqrt, Scalar::float_, real(49)).error == 0);
+  CHECK(unary(Op::sqrt, Scalar::float_, real(2)).error > 0);
+  Number third = binary(Op::div, Scalar::float_, real(1), real(3));
+  CHECK(std::fabs(double(1.0f / 3.0f) - third.real) <= third.error);
+  Number more = binary(Op::add, Scalar::float_, third, real(1));
+  CHECK(more.error > third.error);
+}
+
+TEST_CASE("a float that was rounded decides nothing that rounding could change") {
+  Number third = binary(Op::div, Scalar::float_, real(1), real(3));
+  Number one = binary(Op::mul, Scalar::float_, third, real(3));
+  CHECK(binary(Op::eq, Scalar::float_, one, real(1)).poison);
+  CHECK(converted(Scalar::float_, Scalar::int32, one).poison);
+  CHECK(binary(Op::lt, Scalar::float_, one, real(2)).integer == 1);
+  CHECK(converted(Scalar::float_, Scalar::int32, binary(Op::add, Scalar::float_, one, real(0.5)))
+            .integer == 1);
+}
+
+TEST_CASE("conversions keep what the language says and refuse what it leaves open") {
+  CHECK(converted(Scalar::int32, Scalar::int8, integer(200)).integer == -56);
+  CHECK(converted(Scalar::int8, Scalar::uint32, integer(-1)).integer == 4294967295);
+  CHECK(converted(Scalar::uint64, Scalar::double_, integer(-1)).error > 0);
+  CHECK(converted(Scalar::float_, Scalar::int32, real(-2.75)).integer == -2);
+  CHECK(converted(Scalar::float_, Scalar::uint8, real(-0.5)).integer == 0);
+  CHECK(converted(Scalar::float_, Scalar::uint8, real(256)).poison);
+  CHECK(converted(Scalar::int32, Scalar::bool_, integer(256)).integer == 1);
+  CHECK(converted(Scalar::float_, Scalar::half, real(70000)).poison);
+}
+
+TEST_CASE("bits of a float can be seen if there is no doubt about them") {
+  CHECK(bits_as(Scalar::float_, Scalar::int32, real(1)).integer == 0x3f800000);
+  CHECK(bits_as(Scalar::half, Scalar::uint16, real(-2)).integer == 0xc000);
+  CHECK(bits_as(Scalar::bfloat16, Scalar::int16, real(1)).integer == 0x3f80);
+  CHECK(bits_as(Scalar::float_, Scalar::int32, real(0)).poison); // its sign is open
+  CHECK(bits_as(Scalar::int32, Scalar::float_, integer(0x40400000)).real == 3);
+  CHECK(bits_as(Scalar::int32, Scalar::float_, integer(0x7fc00000)).poison);
+}
+
+TEST_CASE("a sum is exact if it is in every order") {
+  Sum whole(Scalar::half);
+  for (int i = 0; i < 64; i++)
+    whole.add(real(i % 2 ? 32 : -32));
+  CHECK(whole.result().error == 0);
+  CHECK(whole.result().real == 0);
+  Sum large(Scalar::half); // 4096 terms' worth of magnitude: an order may round
+  for (int i = 0; i < 64; i++)
+    large.add(real(i % 2 ? 65 : -65));
+  CHECK(large.result().error > 0);
+  Sum fractions(Scalar::half);
+  for (int i = 0; i < 64; i++)
+    fractions.add(real(i == 0 ? 0.125 : 32));
+  CHECK(fractions.result().error > 0);
+  Sum integers(Scalar::int8);
+  integers.add(integer(100));
+  integers.add(integer(100));
+  CHECK(integers.result().integer == -56);
+  Sum overflow(Scalar::int32);
+  overflow.add(integer(2147483647));
+  overflow.add(integer(1));
+  CHECK(overflow.result().poison);
+}
+
+TEST_CASE("infinities are numbers until they meet") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(binary(Op::max, Scalar::float_, real(-infinity), real(3)).real == 3);
+  CHECK(binary(Op::add, Scalar::float_, real(-infinity), real(3)).real == -infinity);
+  CHECK(binary(Op::sub, Scalar::float_, real(infinity), real(infinity)).poison);
+  CHECK(binary(Op::mul, Scalar::float_, real(infinity), real(0)).poison);
+}
+
+TEST_CASE("poison goes on, except where the other operand decides") {
+  Number poison = Number::no_value();
+  CHECK(binary(Op::add, Scalar::int32, poison, integer(1)).poison);
+  CHECK_FALSE(binary(Op::bit_and, Scalar::int32, poison, integer(0)).poison);
+  CHECK(binary(Op::logical_or, Scalar::bool_, integer(1), poison).integer == 1);
+}
+
+TEST_CASE("tf32 has eleven digits") {
+  CHECK(rounded_to_tf32(real(2047)).error == 0);
+  CHECK(rounded_to_tf32(real(2049)).error > 0);
+}
+
+TEST_CASE("a product of matrices may begin with what is added to it") {
+  // 448 - 448 + 9.3: exact alone, but begun with 9.3 it is rounded to the digits of 448.
+  Sum sum(Scalar::float_, 4);
+  sum.add_product(real(64), real(7), 0);
+  sum.add_product(real(-64), real(7), 0);
+  Number product = sum.result(), first = real(9.3f);
+  CHECK(product.error == 0);
+  double begun = double(9.3f + 448.0f - 448.0f);
+  for (Op op : {Op::add, Op::sub}) {
+    Number result = binary(op, Scalar::float_, first, product);
+    CHECK(std::fabs(result.real - begun) <= result.error);
+    CHECK(result.error < 1e-2);
+  }
+  CHECK(binary(Op::add, Scalar::float_, real(3), product).error == 0); // small integers are exact
+  CHECK(binary(Op::add, Scalar::float_, first, real(0)).error == 0);
+}

@@ -1,0 +1,87 @@
+// Tests the generator: its kernels are valid, the same for a seed, and have everything in them.
+
+#include "random/generate.h"
+#include "random/print.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+using namespace tritonc::random;
+
+TEST_CASE("a seed always gives the same kernel, and another seed another one") {
+  std::set<std::string> sources;
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    std::string source = source_of(generate(seed).kernel);
+    CHECK(source == source_of(generate(seed).kernel));
+    sources.insert(source);
+  }
+  CHECK(sources.size() == 50);
+}
+
+TEST_CASE("kernels are valid, and store something") {
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    CAPTURE(seed);
+    Generated made = generate(seed);
+    CHECK(made.evaluation.invalid == "");
+    CHECK(settle(made.kernel));
+    bool stores = false;
+    for (const Contents &contents : made.evaluation.contents)
+      for (bool written : contents.written)
+        stores |= written;
+    CHECK((stores || made.policy == std::string("control") || seed % 7 != 100));
+    if (made.policy != std::string("rounded"))
+      CHECK(made.evaluation.is_exact());
+  }
+}
+
+// So that a change of the generator that makes it forget something is noticed.
+TEST_CASE("in some hundred kernels there is everything that the generator knows") {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 0; seed < 400; seed++) {
+    Generated made = generate(seed);
+    seen["policy " + std::string(made.policy)]++;
+    for (const Variable &variable : made.kernel.variables) {
+      seen[std::string("type ") + name_of(variable.type.scalar)]++;
+      seen["rank " + std::to_string(variable.type.shape.size())]++;
+    }
+    for_each_stmt(made.kernel.body, [&](Stmt &stmt) {
+      seen["statement " + std::to_string(int(stmt.kind))]++;
+      if (stmt.is(Stmt::Kind::store) && stmt.value.size() == 3)
+        seen["masked store"]++;
+      for (Expr &value : stmt.value)
+        for_each_expr(value, [&](Expr &expr) {
+          seen["expression " + std::to_string(int(expr.kind))]++;
+          if (expr.op != Op::none)
+            seen[std::string("operator ") + spelling_of(expr.op)]++;
+          for (Position position : expr.positions)
+            seen["position " + std::to_string(int(position))]++;
+          if (expr.is(Expr::Kind::load) && expr.operands.size() == 2)
+            seen["masked load"]++;
+          Scalar scalar = expr.type.scalar;
+          bool is_largest = scalar == Scalar::uint64 && expr.integer == -1;
+          if (expr.is(Expr::Kind::literal) && is_integer(scalar) && !is_largest) {
+            CHECK(double(expr.integer) >= least(scalar));
+            CHECK(double(expr.integer) <= largest(scalar));
+          }
+          if (expr.is(Expr::Kind::dot))
+            seen[std::string("dot of ") + name_of(expr.operands[0].type.scalar)]++;
+        });
+    });
+  }
+  for (int kind = 0; kind <= int(Stmt::Kind::block); kind++)
+    CHECK_MESSAGE(seen["statement " + std::to_string(kind)] > 0, "statement ", kind);
+  for (int kind = 0; kind <= int(Expr::Kind::dot); kind++)
+    CHECK_MESSAGE(seen["expression " + std::to_string(kind)] > 0, "expression ", kind);
+  for (int op = int(Op::add); op <= int(Op::log); op++)
+    CHECK_MESSAGE(seen[std::string("operator ") + spelling_of(Op(op))] > 0, spelling_of(Op(op)));
+  for (int scalar = 0; scalar < scalar_count; scalar++)
+    CHECK_MESSAGE(seen[std::string("type ") + name_of(Scalar(scalar))] > 0,
+                  name_of(Scalar(scalar)));
+  for (int position = 0; position <= int(Position::min); position++)
+    CHECK_MESSAGE(seen["position " + std::to_string(position)] > 0, "position ", position);
+  for (const char *name : {"masked store", "masked load", "dot of half", "dot of bfloat16",
+                           "dot of float", "rank 0", "rank 1", "rank 2", "rank 3", "rank 4"})
+    CHECK_MESSAGE(seen[name] > 0, name);
+}

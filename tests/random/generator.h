@@ -1,0 +1,154 @@
+// The generator at work on one kernel. Private to the generator; a file per kind of thing that it
+// makes.
+//
+// It grows statements from the top down and expressions from their types down, and knows of every
+// variable and expression which numbers it can be (ranges.h). What a variable may be never changes:
+// whatever is assigned to it is made to fit.
+
+#pragma once
+
+#include "random/draw.h"
+#include "random/policy.h"
+#include "random/ranges.h"
+
+#include <deque>
+#include <functional>
+
+namespace tritonc::random {
+
+/// An expression and which numbers it can be.
+struct Made {
+  Expr expr;
+  Range range;
+};
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed);
+  Kernel run();
+  const Policy &policy() const { return policy_; }
+
+private:
+  struct Known {
+    Range range;           // of the elements, or of what the pointers point to
+    bool is_fixed = false; // nothing is assigned to it
+    bool is_index = false; // a coordinate; dull in arithmetic
+    int loops = 0;         // so many loops are around its declaration
+    double room = 0;       // how much may still be added to it, in all trips together
+    bool may_read = false; // a pointer that may be loaded from
+    int64_t key = 0;       // of a coordinate: which it is
+  };
+  // A loop around the statements that are made: how often it runs, and its counter if every trip
+  // has another one.
+  struct Loop {
+    double trips;
+    std::optional<Made> counter;
+  };
+  // Where a tile lies in memory, and the coordinates of its elements for masks to be made of.
+  struct Access {
+    Expr pointers;
+    std::vector<Made> coordinates;
+  };
+
+  // generate.cpp: variables and shapes
+  int declare_new(const char *stem, Type type, Known known);
+  int new_parameter(const char *stem, Type type, Parameter parameter, Known known);
+  void emit(Stmt stmt) { lists_.back()->push_back(std::move(stmt)); }
+  /// The statements that `fill` makes.
+  std::vector<Stmt> collect(const std::function<void()> &fill);
+  std::vector<int> visible(const std::function<bool(const Variable &, const Known &)> &wanted);
+  Known &known(int variable) { return known_[size_t(variable)]; }
+  const Type &type(int variable) const { return kernel_.type_of(variable); }
+  int declare_value(const char *stem, Type type, Made value);
+  Shape draw_shape();
+  Scalar draw_scalar() { return draw_.pick(policy_.scalars); }
+  double trips() const;
+  bool afford(int64_t elements);
+  void store_results();
+
+  // generate_numbers.cpp: expressions
+  Made number(Scalar scalar, const Shape &shape, int depth);
+  /// Of any type that converts to `to`, and such that it fits.
+  Made convertible(const Type &to, int depth);
+  std::optional<Made> try_number(Scalar scalar, const Shape &shape, int depth);
+  Made leaf(Scalar scalar, const Shape &shape);
+  Made literal_of(Scalar scalar);
+  std::optional<Made> read_variable(Scalar scalar, const Shape &shape);
+  std::optional<Made> truth(const Shape &shape, int depth);
+  std::optional<Made> arithmetic(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> one_operand(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> quotient(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> guarded_quotient(Op op, Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> choice(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> moved(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> reduced(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> casted(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> rounded_function(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> dot_of(const Shape &shape, int depth);
+  Made factor(Scalar scalar, const Shape &shape, double most, int depth);
+  bool has_tile_arm() const;
+  Shape operand_shape(const Shape &shape);
+  Scalar operand_scalar(Scalar scalar);
+
+  // The same with ranges.
+  Made of(int variable) { return {random::variable(kernel_, variable), known(variable).range}; }
+  Made number_literal(Scalar scalar, double value);
+  std::optional<Made> join(Op op, Made a, Made b);
+  Made clamped(Made value, double low, double high);
+  Made converted(Scalar scalar, Made value); // by a cast, if one is needed
+  Made fitted(Scalar scalar, Made value, const Range &range);
+  Made repeated(Made value, const Shape &shape);
+
+  // generate_memory.cpp: loads and stores
+  std::optional<Made> load_number(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> try_load(Scalar scalar, const Shape &shape, int depth);
+  Made loaded_through(Access access, Range range, const Shape &shape, int depth);
+  int input_of(Scalar scalar);
+  Data draw_data(Scalar scalar);
+  Made bound_parameter(int64_t value, const char *stem);
+  std::optional<Access> formula(Expr base, const Shape &shape, bool is_output);
+  std::optional<Access> gather(Expr base, const Shape &shape, int depth);
+  Made coordinate(int64_t extent, int program_axis, bool is_output);
+  Made placed(Made coordinate, size_t axis, size_t rank);
+  Made scaled(Made index, int64_t stride);
+  Made mask_for(const Access &access, const Shape &shape, int depth);
+  void store_value(Made value, const Type &type);
+  void store_masked();
+  void store_in_place();
+  void declare_pointer();
+
+  // generate_statements.cpp
+  void statements(int count, int nesting);
+  void statement(int nesting);
+  void declaration();
+  void late_declaration(int nesting);
+  void assignment();
+  void accumulation();
+  void branch_statement(int nesting);
+  void counted_loop(int nesting);
+  void other_loop(int nesting);
+  void loop_body(int nesting, Loop loop, std::vector<Stmt> &body);
+  void jump_statement();
+  void walk_pointers();
+  Made condition(int depth);
+
+  // generate_products.cpp: dots in loops, in the forms that authors write
+  struct Product;
+  void product_loop();
+  void add_product(const Product &p, const std::vector<Expr> &uses, const Range &range);
+
+  Draw draw_;
+  Policy policy_;
+  Kernel kernel_;
+  std::deque<Known> known_;
+  std::vector<int> visible_;
+  std::vector<std::vector<Stmt> *> lists_;
+  std::vector<Loop> loops_;
+  std::vector<Shape> shapes_;       // what tiles are mostly like
+  double work_ = 0;                 // elements computed so far
+  std::optional<int> partial_mask_; // loads may leave elements open where this mask is off
+  std::vector<Shape> arms_;         // conditions that loads must have the shape of
+  int nested_loads_ = 0;            // loads for the address or mask of a load
+};
+
+} // namespace tritonc::random

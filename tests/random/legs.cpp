@@ -1,0 +1,259 @@
+// The ways in which a case is executed. See legs.h.
+//
+// Tested by tests/random/legs_test.cpp.
+
+#include "random/legs.h"
+
+#include "random/emulate.h"
+
+#include "interpreter/interpreter.h"
+#include "interpreter/numbers.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "passes/pipeline.h"
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tritonc::random {
+namespace {
+
+using Role = Parameter::Role;
+using interpreter::Element;
+
+ir::Elem elem_of(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::bool_:
+    return ir::Elem::i1;
+  case Scalar::int8:
+  case Scalar::uint8:
+    return ir::Elem::i8;
+  case Scalar::int16:
+  case Scalar::uint16:
+    return ir::Elem::i16;
+  case Scalar::int32:
+  case Scalar::uint32:
+    return ir::Elem::i32;
+  case Scalar::int64:
+  case Scalar::uint64:
+    return ir::Elem::i64;
+  case Scalar::half:
+    return ir::Elem::f16;
+  case Scalar::bfloat16:
+    return ir::Elem::bf16;
+  case Scalar::float_:
+    return ir::Elem::f32;
+  default:
+    return ir::Elem::f64;
+  }
+}
+
+Element element_of(Scalar scalar, const DataValue &value) {
+  return is_float(scalar)
+             ? Element::of_number(value.real)
+             : Element::of_integer(interpreter::wrapped(elem_of(scalar), value.integer));
+}
+
+// A case in the memory of the interpreter.
+struct Setting {
+  interpreter::Memory memory;
+  interpreter::Launch launch;
+  std::vector<int> buffers; // per argument; -1: a number
+};
+
+Setting setting_of(const Case &tried) {
+  Setting setting;
+  setting.launch.grid = tried.grid;
+  setting.launch.max_steps = 3'000'000;
+  for (size_t i = 0; i < tried.arguments.size(); i++) {
+    const Argument &argument = tried.arguments[i];
+    if (argument.role == Role::number) {
+      setting.buffers.push_back(-1);
+      setting.launch.arguments.push_back(
+          element_of(argument.scalar, {argument.integer, argument.real}));
+      continue;
+    }
+    int buffer = setting.memory.add_unwritten(argument.name, elem_of(argument.scalar),
+                                              size_t(argument.count));
+    uint64_t stream = stream_of(tried.data_seed, argument.name);
+    if (argument.role != Role::output)
+      for (int64_t k = 0; k < argument.count; k++)
+        setting.memory[buffer].elements[size_t(k)] =
+            element_of(argument.scalar, value_of(argument.data, stream, k));
+    setting.buffers.push_back(buffer);
+    setting.launch.arguments.push_back(Element::pointer(buffer));
+  }
+  return setting;
+}
+
+// What the interpreter left, as the bytes that a GPU would have left.
+std::vector<std::vector<uint8_t>> bytes_in(const interpreter::Memory &memory, const Case &tried,
+                                           const Setting &setting) {
+  std::vector<std::vector<uint8_t>> result(tried.arguments.size());
+  for (size_t i = 0; i < tried.arguments.size(); i++) {
+    const Argument &argument = tried.arguments[i];
+    if (!argument.is_written())
+      continue;
+    std::vector<uint8_t> nothing = unwritten_bytes(argument.scalar, 1);
+    for (const Element &element : memory[setting.buffers[i]].elements)
+      if (element.poison)
+        result[i].insert(result[i].end(), nothing.begin(), nothing.end());
+      else
+        append_bytes(argument.scalar, {element.integer, element.number}, result[i]);
+  }
+  return result;
+}
+
+std::optional<Failure> interpret(const ir::Function &fn, const Case &tried, const Setting &setting,
+                                 const std::string &stage) {
+  interpreter::Memory memory = setting.memory;
+  interpreter::Result result = interpreter::run(fn, setting.launch, memory);
+  if (!result.findings.empty())
+    return Failure{Failure::Kind::finding, stage, interpreter::text_of(result.findings[0])};
+  std::string text = difference(tried, bytes_in(memory, tried, setting));
+  if (text.empty())
+    return std::nullopt;
+  return Failure{Failure::Kind::difference, stage, text};
+}
+
+// One case on its way through the compiler. A function that prints like one that was done before is
+// that function, and is not done again: that spares passes that change nothing, and GPUs that
+// agree.
+struct Trial {
+  const Case &tried;
+  const Legs &legs;
+  Effort &effort;
+  Setting setting = setting_of(tried);
+  std::set<std::string> interpreted = {}, emulated = {}; // functions, as text
+
+  std::optional<Failure> run() {
+    FrontEndResult source = translated();
+    if (source.errors > 0)
+      return Failure{Failure::Kind::refused, "in the front end", source.diagnostics};
+    const ir::Function &fn = source.kernels[0];
+    if (std::string broken = ir::verify(fn); !broken.empty())
+      return Failure{Failure::Kind::broken_rule, "as translated", broken};
+    effort.interpreted++;
+    if (auto failure = interpret(fn, tried, setting, "as translated"))
+      return failure;
+    interpreted.insert(ir::print(fn));
+    for (const std::string &gpu : legs.gpus)
+      if (auto failure = compiled(fn, gpu))
+        return failure;
+    return std::nullopt;
+  }
+
+  FrontEndResult translated() const {
+    test::TemporaryFolder folder;
+    FrontEndInput input;
+    input.path = folder.write("kernel.tc", tried.source);
+    return translate_source(input);
+  }
+
+  // The first pass that goes wrong is named; those after it would only repeat it.
+  std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu) {
+    ir::Function fn = ir::clone(source);
+    std::optional<Failure> failure;
+    run_pipeline(fn, *find_gpu(gpu), [&](std::string_view pass, ir::Function &now) {
+      if (!failure)
+        failure = after_pass("after `" + std::string(pass) + "` for sm_" + gpu, now);
+    });
+    if (failure)
+      return failure;
+    if (fn.shared_bytes > find_gpu(gpu)->max_shared_bytes) {
+      effort.too_large++; // a message of the compiler, and the author's to solve
+      return std::nullopt;
+    }
+    if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
+      return std::nullopt;
+    return emulate(fn, tried, *find_gpu(gpu), legs.all_schedules, effort);
+  }
+
+  std::optional<Failure> after_pass(const std::string &stage, const ir::Function &fn) {
+    if (std::string broken = ir::verify(fn); !broken.empty())
+      return Failure{Failure::Kind::broken_rule, stage, broken};
+    if (!legs.interpret || !interpreted.insert(ir::print(fn)).second)
+      return std::nullopt;
+    effort.interpreted++;
+    return interpret(fn, tried, setting, stage);
+  }
+};
+
+} // namespace
+
+const char *name_of(Failure::Kind kind) {
+  static constexpr const char *names[] = {"refused",    "broken rule", "finding",
+                                          "difference", "crash",       "timeout"};
+  return names[int(kind)];
+}
+
+std::string text_of(const Failure &failure) {
+  return std::string(name_of(failure.kind)) + " " + failure.stage + ": " + failure.text;
+}
+
+namespace {
+
+// The stage without the GPU.
+std::string without_gpu(const std::string &stage) {
+  return stage.substr(0, stage.find(" for sm_"));
+}
+
+// The first words, without the numbers that differ from kernel to kernel.
+std::string gist(const std::string &text) {
+  std::string gist;
+  for (char c : text.substr(text.rfind("error: ") == text.npos ? 0 : text.rfind("error: "), 40))
+    if (std::isalpha((unsigned char)c) || c == ' ')
+      gist += c;
+  return gist;
+}
+
+} // namespace
+
+bool is_alike(const Failure &a, const Failure &b) {
+  if (a.kind != b.kind || without_gpu(a.stage) != without_gpu(b.stage))
+    return false;
+  bool says_what = a.kind == Failure::Kind::refused || a.kind == Failure::Kind::crash;
+  return !says_what || gist(a.text) == gist(b.text);
+}
+
+std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort) {
+  Trial trial{tried, legs, effort};
+  return trial.run();
+}
+
+std::optional<Case> recorded(Case tried, std::string &problem) {
+  test::KernelFile file(tried.source);
+  FrontEndResult source = translate_source(file.input);
+  problem = source.diagnostics;
+  if (source.errors > 0)
+    return std::nullopt;
+  Setting setting = setting_of(tried);
+  interpreter::Memory memory = setting.memory;
+  interpreter::Result result = interpreter::run(source.kernels[0], setting.launch, memory);
+  if (!result.findings.empty()) {
+    problem = interpreter::text_of(result.findings[0]);
+    return std::nullopt;
+  }
+  std::vector<std::vector<uint8_t>> buffers = bytes_in(memory, tried, setting);
+  for (size_t i = 0; i < buffers.size(); i++)
+    if (Argument &argument = tried.arguments[i]; argument.is_written()) {
+      argument.has_hash = true;
+      argument.hash = hash_of(argument.scalar, buffers[i]);
+    }
+  return tried;
+}
+
+Legs legs_for(const Failure &failure, const Legs &legs) {
+  Legs fewer = legs;
+  size_t at = failure.stage.find(" for sm_");
+  if (at == failure.stage.npos)
+    return fewer;
+  std::string gpu = failure.stage.substr(at + 8);
+  fewer.gpus = {gpu.substr(0, gpu.find_first_of(", "))};
+  fewer.emulate = legs.emulate && failure.stage.rfind("emulated", 0) == 0;
+  return fewer;
+}
+
+} // namespace tritonc::random

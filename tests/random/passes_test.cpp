@@ -1,0 +1,33 @@
+// Whether random kernels are a test of the passes at all: each of them has something to do.
+
+#include "random/generate.h"
+#include "random/print.h"
+
+#include "ir/printer.h"
+#include "passes/pipeline.h"
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace tritonc;
+
+TEST_CASE("every pass changes some of a hundred kernels") {
+  std::map<std::string, int> changes;
+  for (uint64_t seed = 0; seed < 100; seed++) {
+    test::KernelFile file(random::source_of(random::generate(seed).kernel));
+    FrontEndResult source = translate_source(file.input);
+    CAPTURE(source.diagnostics);
+    REQUIRE(source.errors == 0);
+    std::string before = ir::print(source.kernels[0]);
+    run_pipeline(source.kernels[0], *find_gpu("80"), [&](std::string_view pass, ir::Function &fn) {
+      std::string after = ir::print(fn);
+      changes[std::string(pass)] += after != before;
+      before = std::move(after);
+    });
+  }
+  for (std::string_view pass : pass_names())
+    CHECK_MESSAGE(changes[std::string(pass)] > 0, std::string(pass));
+}

@@ -1,0 +1,74 @@
+// Types of random kernels, and the rules of Triton-C about them, written down a second time: what
+// the compiler's front end makes of a kernel is compared with what these rules say.
+//
+// Knows nothing of the compiler.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tritonc::random {
+
+/// In the order in which numbers convert: of two, the later type is the common one.
+enum class Scalar : uint8_t {
+  bool_,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  half,
+  bfloat16,
+  float_,
+  double_,
+};
+inline constexpr int scalar_count = 13;
+
+const char *name_of(Scalar scalar);
+std::optional<Scalar> scalar_named(const std::string &name);
+int bits_of(Scalar scalar); // bool: 8, as in memory
+inline int bytes_of(Scalar scalar) { return bits_of(scalar) / 8; }
+inline bool is_float(Scalar scalar) { return scalar >= Scalar::half; }
+inline bool is_integer(Scalar scalar) { return !is_float(scalar); } // bool too
+bool is_signed(Scalar scalar);                                      // integers, and all floats
+
+/// How many binary digits a float has: every integer up to 2 to this power is one.
+int precision_of(Scalar scalar);
+/// The ends of an integer type, as near as a double comes.
+double least(Scalar scalar);
+double largest(Scalar scalar);
+
+/// What a small integer becomes in arithmetic.
+Scalar promoted(Scalar scalar);
+/// The type in which a binary operator computes.
+Scalar common(Scalar a, Scalar b);
+
+using Shape = std::vector<int64_t>;
+
+int64_t elements_of(const Shape &shape);
+/// The shape of an operation on both: counted from the last axis, extents are equal or one is 1.
+std::optional<Shape> broadcast(const Shape &a, const Shape &b);
+/// Whether a value of shape `from` can be repeated into `to`.
+inline bool fits(const Shape &from, const Shape &to) { return broadcast(from, to) == to; }
+std::string text_of(const Shape &shape); // "[16, 32]"; "" for a scalar
+
+struct Type {
+  Scalar scalar = Scalar::int32;
+  bool pointer = false;  // each element points to `scalar`
+  Shape shape = {};      // empty: not a tile
+  bool to_const = false; // pointers: nothing may be stored through them
+
+  bool operator==(const Type &) const = default;
+  bool is_tile() const { return !shape.empty(); }
+  int64_t elements() const { return elements_of(shape); }
+  Type with_shape(Shape s) const { return {scalar, pointer, std::move(s), to_const}; }
+  Type with_scalar(Scalar s) const { return {s, false, shape}; }
+};
+
+} // namespace tritonc::random

@@ -1,0 +1,216 @@
+// Tests what the runtime does when TRITONC_DRIVER names the emulator: host code, versions, which
+// image is taken; and kernels that go wrong in it.
+
+#include "image.h"
+#include "runtime/machine.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+using namespace tritonc;
+
+namespace {
+
+status launch(Machine &machine, const SampleKernel &sample, const SampleArgs &args = good_args()) {
+  return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr);
+}
+
+/// Memory of the device with `count` integers: 0, 1, ...
+void *new_memory(Machine &machine, int count) {
+  std::vector<std::int32_t> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), 0);
+  void *memory = nullptr;
+  REQUIRE(machine.runtime().allocate(&memory, values.size() * 4).ok());
+  REQUIRE(machine.runtime().copy_to_device(memory, values.data(), values.size() * 4).ok());
+  return memory;
+}
+
+} // namespace
+
+TEST_CASE("a kernel computes in the emulator what it computes on a GPU") {
+  Machine machine(Machine::emulator);
+  SampleKernel sample(SampleBody::copy);
+  constexpr int n = 64 * 16;
+  SampleArgs args = {new_memory(machine, n), new_memory(machine, n), n};
+  REQUIRE(machine.runtime().fill(args.target, 0, n * 4).ok());
+  REQUIRE(launch(machine, sample, args).ok());
+  REQUIRE(machine.runtime().synchronize({}).ok());
+  std::vector<std::int32_t> back(n);
+  REQUIRE(machine.runtime().copy_to_host(back.data(), args.target, n * 4).ok());
+  for (int i = 0; i < n; i++)
+    REQUIRE(back[size_t(i)] == i);
+}
+
+TEST_CASE("the emulator runs host code, but only that of a whole image") {
+  Machine machine(Machine::emulator);
+  SampleKernel sample;
+  for (auto &code : sample.codes)
+    code.name = "elsewhere"; // the images keep their own
+  CHECK(launch(machine, sample).cuda_result() == 500);
+  for (std::string &image : sample.bytes)
+    image[100] ^= 1;
+  CHECK(launch(machine, sample).code() == status_code::corrupt_image);
+  CHECK(machine.driver().counters().libraries == 0);
+}
+
+TEST_CASE("a kernel without host code says how it gets some") {
+  Machine machine(Machine::emulator);
+  SampleKernel sample;
+  for (auto &images : sample.images)
+    for (abi::image &image : images)
+      image.host = nullptr;
+  status s = launch(machine, sample);
+  CHECK(s.code() == status_code::no_host_code);
+  CHECK(
+      machine.message(s) ==
+      "sample::copy: the emulator in TRITONC_DRIVER cannot run it, it was compiled for GPUs only: "
+      "add EMULATE ON to its triton_add_kernels()");
+  CHECK(machine.runtime().preload(sample.kernel, nullptr).code() == status_code::no_host_code);
+  CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
+}
+
+TEST_CASE("an emulator of another version is told apart") {
+  SampleKernel sample;
+  SUBCASE("that says it") {
+    // A call that says nothing leaves a version of 0.
+    Machine machine(Machine::emulator, "fail=tritoncEmulatorVersion:*:0");
+    for (int i = 0; i < 2; i++) {
+      status s = launch(machine, sample);
+      CHECK(s.code() == status_code::wrong_emulator);
+      CHECK(machine.message(s) ==
+            "sample::copy: the emulator in TRITONC_DRIVER (version 0) is not the one of this "
+            "program (version 1): use the one of the TritonC that compiled it");
+    }
+    CHECK(machine.driver().calls("cuInit") == 0);
+  }
+  SUBCASE("that lacks an operation") {
+    Machine machine(Machine::emulator);
+    const char *const operations[] = {"swim_backwards i32(i32)"};
+    for (abi::host_code &code : sample.codes) {
+      code.operations = operations;
+      code.operation_count = 1;
+    }
+    status s = launch(machine, sample);
+    CHECK(s.code() == status_code::wrong_emulator);
+    CHECK(machine.message(s).find("lacks an operation") != std::string::npos);
+  }
+  SUBCASE("of which the host code is not") {
+    Machine machine(Machine::emulator);
+    for (abi::host_code &code : sample.codes)
+      code.version = 7;
+    CHECK(launch(machine, sample).cuda_result() == 200);
+  }
+}
+
+TEST_CASE("unless its GPU is fixed, the emulator takes code for any") {
+  SampleKernel sample;
+  SUBCASE("the device's, if there is such") {
+    Machine machine(Machine::emulator);
+    REQUIRE(launch(machine, sample).ok());
+    CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a");
+  }
+  SUBCASE("else what there is") {
+    Machine machine(Machine::emulator);
+    for (abi::variant &variant : sample.variants)
+      variant.image_count = 1; // sm_80
+    REQUIRE(launch(machine, sample).ok());
+    CHECK(std::string(machine.driver().last_launch().gpu) == "sm_80");
+    CHECK(machine.runtime().preload(sample.kernel, nullptr).ok());
+  }
+  SUBCASE("where it is fixed, what a GPU would refuse is refused") {
+    Machine machine(Machine::emulator, "gpu=90");
+    for (abi::variant &variant : sample.variants)
+      variant.image_count = 1;
+    CHECK(launch(machine, sample).code() == status_code::no_image_for_device);
+    CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
+  }
+}
+
+TEST_CASE("which of several images runs where any may") {
+  abi::host_code host = {};
+  auto chosen = [&](std::vector<abi::image> images, int device) {
+    abi::variant variant = {};
+    variant.images = images.data();
+    variant.image_count = std::uint32_t(images.size());
+    const abi::image *image = cuda::choose_image(variant, device, true);
+    return image ? int(image - images.data()) : -1;
+  };
+  auto image = [&](int sm, char suffix, bool has_host) {
+    return abi::image{nullptr, 0, nullptr, sm, suffix, has_host ? &host : nullptr};
+  };
+  CHECK(chosen({image(80, 0, true), image(90, 'a', true)}, 90) == 1);
+  CHECK(chosen({image(80, 0, true), image(90, 'a', true)}, 86) == 0);
+  CHECK(chosen({image(80, 0, true), image(90, 'a', true)}, 75) == 1);
+  CHECK(chosen({image(100, 'a', false), image(80, 0, true)}, 90) == 1);
+  CHECK(chosen({image(80, 0, false), image(86, 0, false)}, 90) == 1);
+  CHECK(chosen({}, 90) == -1);
+}
+
+TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of hardware") {
+  struct {
+    SampleBody body;
+    const char *settings;
+    int code;
+  } cases[] = {
+      {SampleBody::copy, "", 700}, // the arguments are the host's memory
+      {SampleBody::never_end, "max_steps=1000", 702},
+      {SampleBody::race, "", 719},
+  };
+  for (auto &c : cases) {
+    CAPTURE(c.code);
+    Machine machine(Machine::emulator, c.settings);
+    SampleKernel sample(c.body), harmless;
+    SampleArgs args = good_args();
+    if (c.body == SampleBody::race)
+      args.target = new_memory(machine, 1);
+    CHECK(launch(machine, sample, args).ok()); // as on hardware, it shows later
+    auto is_lost = [&](const status &s) {
+      return s.code() == status_code::device_lost && s.cuda_result() == c.code;
+    };
+    void *memory = nullptr;
+    float milliseconds = 0;
+    for (int i = 0; i < 2; i++) {
+      CHECK(is_lost(machine.runtime().synchronize({})));
+      CHECK(is_lost(launch(machine, harmless)));
+      CHECK(is_lost(launch(machine, sample, args)));
+      CHECK(is_lost(machine.runtime().allocate(&memory, 16)));
+      CHECK(is_lost(machine.runtime().fill(args.target, 0, 16)));
+      CHECK(is_lost(machine.runtime().copy_to_host(&memory, args.target, 4)));
+      CHECK(is_lost(machine.runtime().copy_to_device(args.target, &memory, 4)));
+      CHECK(is_lost(machine.runtime().preload(harmless.kernel, nullptr)));
+      CHECK(is_lost(machine.runtime().time_nothing(milliseconds)));
+    }
+    device_info info;
+    CHECK(machine.runtime().current_device(info).ok()); // asks nothing of the device
+  }
+}
+
+TEST_CASE("what is allowed does not ruin the device") {
+  Machine machine(Machine::emulator, "max_steps=1000,races=off");
+  SampleKernel sample(SampleBody::race);
+  SampleArgs args = {new_memory(machine, 1), new_memory(machine, 1), 64};
+  REQUIRE(launch(machine, sample, args).ok());
+  CHECK(machine.runtime().synchronize({}).ok());
+}
+
+TEST_CASE("a million threads") {
+  Machine machine(Machine::emulator);
+  SampleKernel sample;
+  SUBCASE("in many blocks") {
+    SampleArgs args = good_args();
+    args.n = 64 * 31250;
+    REQUIRE(launch(machine, sample, args).ok());
+    CHECK(machine.runtime().synchronize({}).ok());
+    CHECK(machine.driver().last_launch().grid[0] == 31250);
+  }
+  SUBCASE("in one are refused, and nothing else happens") {
+    sample.set_threads(1000000);
+    status s = launch(machine, sample);
+    CHECK(s.code() == status_code::cuda);
+    CHECK_FALSE(launch(machine, sample).ok());
+    SampleKernel harmless;
+    CHECK(launch(machine, harmless).ok());
+  }
+}

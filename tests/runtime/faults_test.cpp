@@ -1,0 +1,326 @@
+// Every call that the runtime makes of the driver fails, each time that it makes it, with every
+// result that a driver may give: the status says it, nothing leaks, and the next attempt succeeds.
+//
+// Which calls those are is found out by a run without failures. What must come of a result is
+// written down here once more, apart from the runtime's own table.
+
+#include "driver.h"
+#include "runtime/machine.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tritonc;
+
+namespace {
+
+const int results[] = {1,   2,   3,   4,   46,  100, 101, 200, 201, 209, 214, 220,
+                       222, 226, 400, 500, 700, 702, 709, 710, 714, 715, 716, 717,
+                       718, 719, 721, 800, 801, 802, 900, 901, 906, 999};
+
+bool is_lasting_fault(int result) {
+  static const std::set<int> codes = {46,  214, 220, 226, 700, 702, 709, 710,
+                                      714, 715, 716, 717, 718, 719, 721};
+  return codes.count(result) != 0;
+}
+
+/// Calls after whose failure the runtime can go on, so that nobody needs to know.
+bool is_tolerated(const std::string &function) {
+  static const std::set<std::string> functions = {
+      "cuCtxPopCurrent", "cuEventDestroy", "cuThreadExchangeStreamCaptureMode", "cuStreamGetCtx"};
+  return functions.count(function) != 0;
+}
+
+/// A machine in the state in which the operation begins.
+struct Bench {
+  explicit Bench(Machine::Kind kind, const std::string &settings = "") : machine(kind, settings) {}
+
+  status launch(stream where = {}) {
+    return machine.runtime().launch(sample.kernel, where, &args, nullptr, nullptr);
+  }
+  void allocate() {
+    REQUIRE(machine.runtime().allocate(&memory, 64).ok());
+    REQUIRE(machine.runtime().fill(memory, 1, 64).ok());
+  }
+
+  Machine machine;
+  SampleKernel sample;
+  SampleArgs args = good_args();
+  void *memory = nullptr;
+  cu::Stream *stream = nullptr;
+  char host[64] = {};
+  float milliseconds = 0;
+};
+
+struct Operation {
+  const char *name;
+  std::function<void(Bench &)> prepare;
+  std::function<status(Bench &)> run;
+  Machine::Kind kind = Machine::as_driver;
+  const char *settings = "";
+};
+
+void open(Bench &bench) {
+  device_info info;
+  REQUIRE(bench.machine.runtime().current_device(info).ok());
+}
+
+void launch_once(Bench &bench) { REQUIRE(bench.launch().ok()); }
+
+void nothing(Bench &) {}
+
+void in_another_context(Bench &bench) {
+  bench.machine.driver().new_context();
+  bench.stream = bench.machine.driver().new_stream();
+  bench.machine.driver().new_context();
+  REQUIRE(bench.launch().ok()); // on the default stream, so that the driver is open
+}
+
+const Operation operations[] = {
+    {"the first launch", nothing, [](Bench &b) { return b.launch(); }},
+    {"the first launch in the emulator", nothing, [](Bench &b) { return b.launch(); },
+     Machine::emulator},
+    {"the first launch on an older driver", nothing, [](Bench &b) { return b.launch(); },
+     Machine::as_driver, "version=12000"},
+    {"a later launch", launch_once, [](Bench &b) { return b.launch(); }},
+    {"a launch in the context of its stream", in_another_context,
+     [](Bench &b) { return b.launch(as_stream(b.stream)); }},
+    {"a launch with much shared memory",
+     [](Bench &b) {
+       open(b);
+       for (auto &infos : b.sample.infos)
+         for (image_info &info : infos)
+           info.shared_bytes = 60000;
+     },
+     [](Bench &b) { return b.launch(); }},
+    {"preload", open,
+     [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr); }},
+    {"current_device", nothing,
+     [](Bench &b) {
+       device_info info;
+       return b.machine.runtime().current_device(info);
+     }},
+    {"allocate", open, [](Bench &b) { return b.machine.runtime().allocate(&b.memory, 16); }},
+    {"release", &Bench::allocate,
+     [](Bench &b) {
+       status s = b.machine.runtime().release(b.memory);
+       if (s.ok())
+         b.memory = nullptr;
+       return s;
+     }},
+    {"copy_to_device", &Bench::allocate,
+     [](Bench &b) { return b.machine.runtime().copy_to_device(b.memory, b.host, 64); }},
+    {"copy_to_host", &Bench::allocate,
+     [](Bench &b) { return b.machine.runtime().copy_to_host(b.host, b.memory, 64); }},
+    {"fill", &Bench::allocate, [](Bench &b) { return b.machine.runtime().fill(b.memory, 7, 64); }},
+    {"synchronize", open, [](Bench &b) { return b.machine.runtime().synchronize({}); }},
+    {"a timer", open, [](Bench &b) { return b.machine.runtime().time_nothing(b.milliseconds); }},
+};
+
+struct Calls {
+  std::string function;
+  int count;
+};
+
+/// What a run without failures calls.
+std::vector<Calls> calls_of(const Operation &operation) {
+  static const char *const names[] = {
+#define FUNCTION(name, symbol, since, parameters) #name,
+#include "emulator/driver/functions.def"
+  };
+  Bench bench(operation.kind, operation.settings);
+  operation.prepare(bench);
+  bench.machine.driver().forget_calls();
+  REQUIRE(operation.run(bench).ok());
+  std::vector<Calls> calls;
+  std::set<std::string> seen;
+  for (const char *name : names) {
+    int count = bench.machine.driver().calls(name);
+    if (count != 0 && seen.insert(name).second)
+      calls.push_back({name, count});
+  }
+  return calls;
+}
+
+// In the order in which the runtime looks for them.
+#define NAME(name, version, parameters) #name,
+const char *const required[] = {TRITONC_REQUIRED_FUNCTIONS(NAME)};
+const char *const optional[] = {TRITONC_OPTIONAL_FUNCTIONS(NAME)};
+#undef NAME
+
+/// What the runtime asks cuGetProcAddress for; `call` from 1.
+std::string looked_up(int call) {
+  auto i = std::size_t(call - 1);
+  return i < std::size(required) ? required[i] : optional[i - std::size(required)];
+}
+
+struct Expected {
+  status_code code;
+  bool lasts = false; // for the process
+};
+
+Expected expected(const Operation &operation, const std::string &function, int call, int result) {
+  if (function == "cuGetProcAddress") {
+    bool is_needed =
+        call <= int(std::size(required)) ||
+        (std::string(operation.name) == "current_device" && looked_up(call) == "cuDeviceGetName");
+    return is_needed ? Expected{status_code::driver_too_old, true} : Expected{status_code::ok};
+  }
+  if (function == "cuDriverGetVersion")
+    return {status_code::driver_too_old, true};
+  if (function == "tritoncEmulatorVersion")
+    return {status_code::wrong_emulator, true};
+  if (function == "cuStreamIsCapturing")
+    return {status_code::not_preloaded_in_capture};
+  if (is_tolerated(function))
+    return {status_code::ok};
+  if (is_lasting_fault(result))
+    return {status_code::device_lost};
+  switch (result) {
+  case 2:
+    return {status_code::out_of_memory};
+  case 100:
+    return {status_code::no_device};
+  case 209:
+    return {status_code::no_image_for_device};
+  case 222:
+    return {operation.kind == Machine::emulator ? status_code::wrong_emulator
+                                                : status_code::driver_too_old};
+  default:
+    return {status_code::cuda};
+  }
+}
+
+/// What is wrong with how the operation takes one failure; empty: nothing.
+std::string judge(const Operation &operation, const std::string &function, int call, int result) {
+  Bench bench(operation.kind, operation.settings);
+  StandIn &driver = bench.machine.driver();
+  operation.prepare(bench);
+  auto before = driver.counters();
+  driver.configure("fail=" + function + ":" + std::to_string(call) + ":" + std::to_string(result));
+  status first = operation.run(bench);
+  Expected wanted = expected(operation, function, call, result);
+  std::string wrong;
+  auto complain = [&](const std::string &text) { wrong += "; " + text; };
+  if (first.code() != wanted.code)
+    complain("the status is " + bench.machine.message(first));
+  bool has_result = wanted.code == status_code::cuda || wanted.code == status_code::out_of_memory ||
+                    wanted.code == status_code::device_lost;
+  if (first.cuda_result() != (has_result ? result : 0))
+    complain("it says " + std::to_string(first.cuda_result()));
+  if (has_result && !*first.subject())
+    complain("it names no call");
+
+  driver.configure("fail=none");
+  status second = operation.run(bench);
+  if (second.code() != (wanted.lasts ? wanted.code : status_code::ok))
+    complain("the second attempt: " + bench.machine.message(second));
+  auto after = driver.counters();
+  bool loads_all = std::string(operation.name) == "preload"; // both variants
+  if (after.libraries > before.libraries + (loads_all ? 2 : 1))
+    complain(std::to_string(after.libraries - before.libraries) + " libraries are loaded");
+  if (after.events != (function == "cuEventDestroy" ? 1u : 0u))
+    complain(std::to_string(after.events) + " events are left");
+  std::size_t most = before.depth + (function == "cuCtxPopCurrent") +
+                     (std::string(operation.name) == "current_device");
+  if (after.depth > most)
+    complain(std::to_string(after.depth) + " contexts are on the thread's stack");
+  if (after.captures != 0)
+    complain("a capture is left");
+  bool allocates = std::string(operation.name) == "allocate";
+  if (!allocates && after.allocations > before.allocations)
+    complain("memory is left");
+  int mode = 0;
+  if (driver.cuThreadExchangeStreamCaptureMode(&mode) == cu::success && mode != 0 &&
+      function != "cuThreadExchangeStreamCaptureMode")
+    complain("the capture mode has changed");
+  if (wrong.empty())
+    return "";
+  return function + " call " + std::to_string(call) + " returns " + std::to_string(result) + wrong +
+         "\n";
+}
+
+/// Runs in a process of its own, so that hundreds of copies of libraries go away with it.
+std::string in_child(const std::function<std::string()> &work) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    close(ends[0]);
+    std::string text;
+    try {
+      text = work();
+    } catch (...) {
+      text = "preparing it failed";
+    }
+    for (std::size_t done = 0; done < text.size();) {
+      ssize_t written = write(ends[1], text.data() + done, text.size() - done);
+      if (written <= 0)
+        break;
+      done += std::size_t(written);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t length; (length = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, std::size_t(length));
+  close(ends[0]);
+  int state = 0;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  if (WIFSIGNALED(state))
+    text += "killed by signal " + std::to_string(WTERMSIG(state));
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("each failure of each call") {
+  int judged = 0;
+  for (const Operation &operation : operations) {
+    CAPTURE(std::string(operation.name));
+    std::vector<Calls> calls = calls_of(operation);
+    CHECK(!calls.empty());
+    for (const Calls &of : calls) {
+      CAPTURE(of.function);
+      bool is_lookup = of.function == "cuGetProcAddress"; // looks at success alone
+      std::string wrong = in_child([&] {
+        std::string text;
+        for (int call = 1; call <= of.count; call++)
+          for (int result : results)
+            if (!is_lookup || result == 1 || result == 500)
+              text += judge(operation, of.function, call, result);
+        return text;
+      });
+      judged += of.count * (is_lookup ? 2 : int(std::size(results)));
+      CHECK(wrong == "");
+    }
+  }
+  MESSAGE(judged << " failures");
+  CHECK(judged > 1000);
+}
+
+TEST_CASE("a call that fails always fails the operation always") {
+  for (const Operation &operation : operations) {
+    CAPTURE(std::string(operation.name));
+    for (const Calls &of : calls_of(operation)) {
+      if (is_tolerated(of.function))
+        continue;
+      CAPTURE(of.function);
+      Bench bench(operation.kind, operation.settings);
+      operation.prepare(bench);
+      bench.machine.driver().configure("fail=" + of.function + ":*:999");
+      for (int i = 0; i < 3; i++)
+        CHECK_FALSE(operation.run(bench).ok());
+    }
+  }
+}

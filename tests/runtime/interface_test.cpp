@@ -1,0 +1,71 @@
+// Compares the stand-in driver's interface with cuda.h, where there is one: every function has the
+// driver's parameters, or at least as many of the same sizes, and every struct its size. There is
+// nothing to run.
+
+#define __CUDA_API_VERSION_INTERNAL // declares the interfaces that newer ones have replaced
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "emulator/driver/interface.h"
+
+#include <type_traits>
+
+namespace stand_in = tritonc::emulator::driver;
+
+namespace {
+
+template <typename First, typename Second> struct same_shape : std::false_type {};
+template <typename R, typename... A, typename S, typename... B>
+struct same_shape<R(A...), S(B...)> {
+  static constexpr bool value = [] {
+    if constexpr (sizeof...(A) == sizeof...(B))
+      return sizeof(R) == sizeof(S) && ((sizeof(A) == sizeof(B)) && ...) &&
+             ((std::is_pointer_v<A> == std::is_pointer_v<B>) && ...);
+    else
+      return false;
+  }();
+};
+
+} // namespace
+
+namespace tritonc::emulator::driver {
+
+// `PFN_<name>_v<since>` is the type of the interface that came with that version.
+#define FUNCTION(name, symbol, since, parameters)                                                  \
+  static_assert(                                                                                   \
+      same_shape<std::remove_pointer_t<PFN_##name##_v##since>, Result parameters>::value,          \
+      #name " has other parameters");
+#define PFN_cuProfilerStart_v4000 Result (*)() // cudaProfiler.h has them
+#define PFN_cuProfilerStop_v4000 Result (*)()
+#define PFN_tritoncEmulatorVersion_v12000 Result (*)(int *, int *) // ours
+#include "emulator/driver/functions.def"
+
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(LaunchAttribute::cluster_dimension == int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+static_assert(LaunchAttribute::cooperative == int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
+static_assert(offsetof(Copy2D, target_x) == offsetof(CUDA_MEMCPY2D, dstXInBytes));
+static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
+static_assert(sizeof(Uuid) == sizeof(CUuuid));
+static_assert(sizeof(TensorMapBytes) == sizeof(CUtensorMap));
+static_assert(alignof(CUtensorMap) % alignof(TensorMapBytes) == 0);
+
+static_assert(invalid_value == int(CUDA_ERROR_INVALID_VALUE));
+static_assert(no_binary_for_gpu == int(CUDA_ERROR_NO_BINARY_FOR_GPU));
+static_assert(unsupported_code_version == int(CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
+static_assert(peer_access_unsupported == int(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED));
+static_assert(launch_timeout == int(CUDA_ERROR_LAUNCH_TIMEOUT));
+static_assert(assertion_failed == int(CUDA_ERROR_ASSERT));
+static_assert(misaligned_address == int(CUDA_ERROR_MISALIGNED_ADDRESS));
+static_assert(launch_failed == int(CUDA_ERROR_LAUNCH_FAILED));
+static_assert(cooperative_launch_too_large == int(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
+static_assert(capture_unjoined == int(CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+static_assert(capture_implicit == int(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT));
+static_assert(capture_wrong_thread == int(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD));
+static_assert(invalid_cluster_size == int(CUDA_ERROR_INVALID_CLUSTER_SIZE));
+
+} // namespace tritonc::emulator::driver
