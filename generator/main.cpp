@@ -79,8 +79,9 @@ void handle_interrupts() {
     int signal = 0;
     sigwait(&signals, &signal);
     std::lock_guard lock(writing);
-    kill_children();
-    remove_temporary_directories();
+    // Other threads go on until the end: they must not start or make another.
+    auto no_more_children = kill_children();
+    auto no_more_directories = remove_temporary_directories();
     llvm::sys::RunInterruptHandlers(); // files that are not yet renamed
     // End as whoever sent the signal expects.
     std::signal(signal, SIG_DFL);
@@ -90,8 +91,8 @@ void handle_interrupts() {
 }
 
 [[noreturn]] void end_at_once(ExitCode code) {
-  kill_children();
-  remove_temporary_directories();
+  auto no_more_children = kill_children();
+  auto no_more_directories = remove_temporary_directories();
   _exit(int(code));
 }
 

@@ -183,10 +183,16 @@ ChildResult run_child(const std::vector<std::string> &arguments, const std::stri
   return result;
 }
 
-void kill_children() {
-  std::lock_guard lock(running_mutex);
+std::unique_lock<std::mutex> kill_children() {
+  std::unique_lock lock(running_mutex);
   for (pid_t pid : running)
     kill(-pid, SIGKILL);
+  // Left uncollected, as in wait_for_end: run_child collects it.
+  siginfo_t ended;
+  for (pid_t pid : running)
+    while (waitid(P_PID, pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+  return lock;
 }
 
 } // namespace tritonc

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct ChildResult {
 ChildResult run_child(const std::vector<std::string> &arguments, const std::string &directory,
                       const ChildLimits &limits = {});
 
-/// Kills every child that runs now; for a program that is being interrupted.
-void kill_children();
+/// Kills every child that runs now and waits for its death; for a program that is being
+/// interrupted. None starts, and no run_child returns, while the result lives.
+[[nodiscard]] std::unique_lock<std::mutex> kill_children();
 
 } // namespace tritonc

@@ -56,15 +56,16 @@ Result<TemporaryDirectory> TemporaryDirectory::make() {
 TemporaryDirectory::~TemporaryDirectory() {
   if (path_.empty())
     return;
-  remove(path_);
   std::lock_guard lock(alive_mutex);
+  remove(path_);
   alive.erase(path_);
 }
 
-void remove_temporary_directories() {
-  std::lock_guard lock(alive_mutex);
+std::unique_lock<std::mutex> remove_temporary_directories() {
+  std::unique_lock lock(alive_mutex);
   for (const std::string &path : alive)
     remove(path);
+  return lock;
 }
 
 } // namespace tritonc

@@ -3,6 +3,7 @@
 
 #include "backend/result.h"
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,7 @@ private:
 };
 
 /// Removes every temporary directory that exists now; for a program that is being interrupted.
-void remove_temporary_directories();
+/// None is made while the result lives.
+[[nodiscard]] std::unique_lock<std::mutex> remove_temporary_directories();
 
 } // namespace tritonc

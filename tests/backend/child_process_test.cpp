@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -91,12 +92,23 @@ TEST_CASE("the environment of a child is small and the same for everyone") {
   unsetenv("TRITONC_TEST_SECRET");
 }
 
-TEST_CASE("kill_children ends a child that another thread waits for") {
+TEST_CASE("kill_children ends a child that another thread waits for, and lets none start") {
   ChildResult child;
-  std::thread waiting([&] { child = shell("sleep 100", {.time = 60s}); });
+  std::atomic<bool> returned = false, second_ended = false;
+  std::thread waiting([&] {
+    child = shell("sleep 100", {.time = 60s});
+    returned = true;
+    shell("true");
+    second_ended = true;
+  });
   std::this_thread::sleep_for(200ms);
-  kill_children();
+  {
+    auto no_more_children = kill_children();
+    std::this_thread::sleep_for(50ms);
+    CHECK_FALSE(returned);
+  }
   waiting.join();
   CHECK(child.end == End::signalled);
   CHECK(child.code == SIGKILL);
+  CHECK(second_ended);
 }

@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
+#include <thread>
 
 using namespace tritonc;
 
@@ -36,9 +38,21 @@ TEST_CASE("a moved directory is removed once, by its last owner") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("an interrupted program removes what is there") {
+TEST_CASE("an interrupted program removes what is there, and makes no more") {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   REQUIRE(directory);
-  remove_temporary_directories();
-  CHECK_FALSE(std::filesystem::exists(directory->path()));
+  std::atomic<bool> made = false;
+  std::thread other;
+  {
+    auto no_more_directories = remove_temporary_directories();
+    CHECK_FALSE(std::filesystem::exists(directory->path()));
+    other = std::thread([&] {
+      Result<TemporaryDirectory> another = TemporaryDirectory::make();
+      made = bool(another);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK_FALSE(made);
+  }
+  other.join();
+  CHECK(made);
 }
