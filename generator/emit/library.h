@@ -42,6 +42,7 @@ struct Image {
   int spill_loads = 0;  // bytes
   int stack_bytes = 0;
   int cubin_bytes = 0; // before compression
+  LaunchForm form;
   // The same kernel for this machine's CPU; both empty unless it was asked for.
   std::string host_symbol; // of its abi::host_code
   std::string host_object; // the ELF object that defines the symbol
@@ -54,7 +55,7 @@ struct Variant {
   std::vector<Define> defines; // the macros that made it, for the manifest
   LaunchPlan plan;
   std::vector<Parameter> parameters;
-  std::vector<Image> images; // one per GPU, all variants in the same order
+  std::vector<Image> images; // by GPU, in one order for all variants; a GPU's forms one by one
   int preference = 0;        // lower is tried first when the library chooses
 };
 
