@@ -40,6 +40,7 @@ enum class Effect : uint8_t {
   shared_write,
   sync,
   report,
+  host,
   control,
 };
 
@@ -122,6 +123,7 @@ struct Function {
 
   // Decided by passes.
   int warps = 0;        // 0: not decided
+  int helper_warps = 0; // besides these, for what is not done by all: see `specialize`
   int shared_bytes = 0; // dynamic shared memory per program
   int residency = 0;    // programs that one multiprocessor shall run at once; 0: not decided
 

@@ -117,6 +117,8 @@ struct Parser {
       result.kind = Type::Kind::view;
     else if (name == "shared")
       result.kind = Type::Kind::shared;
+    else if (name == "map")
+      result.kind = Type::Kind::map;
     else
       wrapped = false;
     if (wrapped) {
@@ -399,6 +401,11 @@ struct Parser {
       if (!integer(number))
         return false;
       fn.warps = int(number);
+    }
+    if (accept("helpers")) {
+      if (!integer(number))
+        return false;
+      fn.helper_warps = int(number);
     }
     if (accept("shared")) {
       if (!integer(number))

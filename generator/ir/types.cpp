@@ -66,6 +66,9 @@ std::string text_of(const Type &type) {
   case Type::Kind::shared:
     out = "shared<" + out + ">";
     break;
+  case Type::Kind::map:
+    out = "map<" + out + ">";
+    break;
   }
   if (type.is_scalar())
     return out;

@@ -1,9 +1,10 @@
 // Types of tile IR values.
 //
-// A type is a scalar or a tile of one of four kinds: numbers, pointers to numbers, a view (the
-// affine form of a pointer tile: one base, one stride per axis, never materialised) and a buffer in
-// shared memory. Integers have no sign; the operations do. Where each element of a tile lives is
-// its layout, which is empty until the passes assign one.
+// A type is a scalar or a tile of one of five kinds: numbers, pointers to numbers, a view (the
+// affine form of a pointer tile: one base, one stride per axis, never materialised), a buffer in
+// shared memory, and a tensor map, what the GPU's copy engine knows of a tensor. Integers have no
+// sign; the operations do. Where each element of a tile lives is its layout, which is empty until
+// the passes assign one.
 
 #pragma once
 
@@ -25,11 +26,11 @@ const char *name_of(Elem elem);
 std::optional<Elem> elem_named(std::string_view name);
 
 struct Type {
-  enum class Kind : uint8_t { value, pointer, view, shared };
+  enum class Kind : uint8_t { value, pointer, view, shared, map };
 
   Kind kind = Kind::value;
   Elem elem = Elem::i32;
-  Shape shape;                                // empty: a scalar. shared: axis 0 counts the slots
+  Shape shape; // empty: a scalar. shared: axis 0 counts the slots. map: the box of one copy
   std::shared_ptr<const LinearLayout> layout; // null: not assigned, or a scalar
 
   bool is_tile() const { return !shape.empty(); }
@@ -37,6 +38,7 @@ struct Type {
   bool is_pointer() const { return kind == Kind::pointer; }
   bool is_view() const { return kind == Kind::view; }
   bool is_shared() const { return kind == Kind::shared; }
+  bool is_map() const { return kind == Kind::map; }
   bool is_number() const { return kind == Kind::value; }
   int rank() const { return int(shape.size()); }
   int64_t elements() const { return element_count(shape); }
@@ -66,9 +68,11 @@ struct Type {
   static Type shared(Elem elem, Shape shape) {
     return {Kind::shared, elem, std::move(shape), nullptr};
   }
+  static Type map(Elem elem, Shape box) { return {Kind::map, elem, std::move(box), nullptr}; }
 };
 
-/// `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`, `shared<f16>[2,128,64]`; no layout.
+/// `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`, `shared<f16>[2,128,64]`,
+/// `map<f16>[64,64]`; no layout.
 std::string text_of(const Type &type);
 
 } // namespace tritonc::ir

@@ -187,6 +187,72 @@ struct Verifier {
     check(fits, "the tile lies inside of a slot");
   }
 
+  void scalars(const Op &op, size_t first, Elem elem, const char *rule) {
+    for (size_t i = first; i < op.operands.size(); i++)
+      check(op.operand(i)->type == Type::scalar(elem), rule);
+  }
+
+  // A tile that copies through map `map` move, in whole boxes, at the coordinates from operand
+  // `first` on.
+  void mapped(const Op &op, const Type &map, const Shape &tile, Elem elem, size_t first) {
+    check(map.is_map() && map.elem == elem && map.shape.size() == tile.size(),
+          "the map is one of such tiles");
+    for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
+      check(tile[d] % map.shape[d] == 0, "a tile is whole boxes of the map");
+    check(op.operands.size() == first + tile.size(), "one coordinate per axis");
+    scalars(op, first, Elem::i32, "coordinates are i32");
+  }
+
+  void tensor_map(const Op &op) {
+    const Type &map = op.result()->type;
+    check(map.is_map() && op.operand(0)->type == Type::pointer(map.elem), "a map has one base");
+    check(op.operands.size() == 2 + 2 * map.shape.size(), "one size and one stride per axis");
+    scalars(op, 1, Elem::i64, "offset, sizes and strides are i64");
+    int64_t swizzle = op.integer("swizzle");
+    check(swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128,
+          "{swizzle} is 0, 32, 64 or 128");
+  }
+
+  void map_copy(const Op &op) {
+    if (!buffer(op, 1) || !mbarrier(op, 3))
+      return;
+    const Type &into = op.operand(1)->type;
+    mapped(op, op.operand(0)->type, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
+  }
+
+  bool mbarrier(const Op &op, size_t first) {
+    const Value *barriers = op.operand(first);
+    bool is_ring = barriers->op && barriers->op->is(Opcode::mbarriers_);
+    check(is_ring, "mbarriers are those of an operation `mbarriers`");
+    check(op.operand(first + 1)->type == Type::scalar(Elem::i32), "a slot is an i32");
+    return is_ring;
+  }
+
+  void shared_product(const Op &op) {
+    if (!buffer(op, 0) || !buffer(op, 2))
+      return;
+    const Type &sum = op.result()->type;
+    check(op.operand(4)->type == sum, "the sum has the type of the result");
+    std::vector<int64_t> perms = op.list("perms");
+    check(perms.size() == 4 && sum.rank() == 2 && op.operand(0)->type.rank() == 3 &&
+              op.operand(2)->type.rank() == 3,
+          "[M,K] times [K,N] plus [M,N]");
+    if (!errors.empty())
+      return;
+    auto extent = [&](int factor, int axis) {
+      return op.operand(size_t(2 * factor))
+          ->type.shape[size_t(1 + perms[size_t(2 * factor + axis)])];
+    };
+    for (int factor : {0, 1})
+      check(perms[size_t(2 * factor)] + perms[size_t(2 * factor + 1)] == 1 &&
+                perms[size_t(2 * factor)] >= 0 && perms[size_t(2 * factor)] <= 1,
+            "{perms} permutes the axes of each factor");
+    if (errors.empty())
+      check(extent(0, 0) == sum.shape[0] && extent(0, 1) == extent(1, 0) &&
+                extent(1, 1) == sum.shape[1],
+            "[M,K] times [K,N] plus [M,N]");
+  }
+
   void memory(const Op &op, size_t value_operands) {
     const Type &pointers = op.operand(0)->type;
     check(pointers.is_pointer() || pointers.is_view(), "memory is accessed through pointers");
@@ -243,6 +309,24 @@ struct Verifier {
       return check(op.result()->type == Type::scalar(Elem::i32) && op.integer("axis", -1) >= 0 &&
                        op.integer("axis") <= 2,
                    "an i32 for {axis} 0, 1 or 2");
+    case Opcode::block_id_:
+    case Opcode::num_blocks_:
+      return check(op.result()->type == Type::scalar(Elem::i32) && op.integer("axis", -1) >= 0 &&
+                       op.integer("axis") <= 2,
+                   "an i32 for {axis} 0, 1 or 2");
+    case Opcode::num_multiprocessors_:
+      return check(op.result()->type == Type::scalar(Elem::i32), "an i32");
+    case Opcode::host_value_:
+      same_types(op, 0);
+      return check(op.result()->type == Type::scalar(Elem::i32) ||
+                       op.result()->type == Type::scalar(Elem::i64),
+                   "the host computes i32 and i64");
+    case Opcode::tensor_map_:
+      return tensor_map(op);
+    case Opcode::launch_blocks_:
+      check(op.parent->parent == nullptr, "stands at the top of a function");
+      check(op.integer("cluster", 1) > 0, "a cluster has blocks");
+      return scalars(op, 0, Elem::i32, "numbers of blocks are i32");
     case Opcode::range_:
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
@@ -289,6 +373,14 @@ struct Verifier {
       return memory(op, 0);
     case Opcode::store_:
       return memory(op, 1);
+    case Opcode::map_load_: {
+      const Type &tile = op.result()->type;
+      return mapped(op, op.operand(0)->type, tile.shape, tile.elem, 1);
+    }
+    case Opcode::map_store_: {
+      const Type &tile = op.operand(1)->type;
+      return mapped(op, op.operand(0)->type, tile.shape, tile.elem, 2);
+    }
     case Opcode::dot_:
       return dot(op);
     case Opcode::reduce_:
@@ -329,6 +421,29 @@ struct Verifier {
       return into_buffer(op);
     case Opcode::shared_load_:
       return from_buffer(op);
+    case Opcode::specialize_:
+      check(fn.helper_warps > 0 && op.parent->parent == nullptr,
+            "warps part at the top of a function that has helpers");
+      yields(*op.blocks[0], Opcode::yield_, op.results);
+      return yields(*op.blocks[1], Opcode::yield_, op.results);
+    case Opcode::mbarriers_:
+      return check(op.result()->type.is_shared() && op.result()->type.elem == Elem::i64 &&
+                       op.integer("arrivals") > 0,
+                   "mbarriers are 64 bits each and expect {arrivals}");
+    case Opcode::ring_phase_:
+      return check(op.integer("slots") > 0, "a ring has slots");
+    case Opcode::mbarrier_wait_:
+      mbarrier(op, 0);
+      return check(op.operand(2)->type == Type::scalar(Elem::i32), "a parity is an i32");
+    case Opcode::mbarrier_arrive_:
+      mbarrier(op, 0);
+      return;
+    case Opcode::map_copy_:
+      return map_copy(op);
+    case Opcode::shared_product_:
+      return shared_product(op);
+    case Opcode::product_wait_:
+      return same_types(op, 0);
     case Opcode::convert_layout_:
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
                    "only the layout changes");
@@ -347,6 +462,7 @@ struct Verifier {
     case Effect::shared_write:
     case Effect::sync:
     case Effect::report:
+    case Effect::host:
       return op.results.empty();
     case Effect::control:
       return !op.blocks.empty() || op.results.empty();

@@ -60,6 +60,7 @@ struct State {
     case Effect::shared_write:
     case Effect::sync:
     case Effect::report:
+    case Effect::host:
       return true;
     default:
       return op.is(Opcode::return_);
