@@ -75,6 +75,11 @@ std::vector<int> last_axis_first(int rank) {
   return order;
 }
 
+// Whether `value` is what a loop or a branch carries or gives.
+bool is_carried(const Value *value) {
+  return value->block || (value->op && !value->op->blocks.empty());
+}
+
 struct State {
   Function &fn;
   std::map<const Value *, Layout> naturals; // null: none, or being computed
@@ -203,7 +208,12 @@ struct State {
     auto [entry, is_new] = naturals.emplace(value, nullptr);
     if (is_new) {
       Layout layout = compute_natural(value);
-      naturals[value] = layout;
+      // What loops carry always has a layout. Without one the question came round to itself, and
+      // whoever asked it first will find the answer.
+      if (!layout && is_carried(value))
+        naturals.erase(value);
+      else
+        naturals[value] = layout;
       return layout;
     }
     return entry->second;

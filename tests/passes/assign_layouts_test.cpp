@@ -1,6 +1,7 @@
 // Tests passes/assign_layouts.cpp.
 
 #include "analysis/layouts.h"
+#include "ir/verifier.h"
 #include "passes/assign_layouts.h"
 #include "passes/remove_dead_code.h"
 #include "support/tile_ir.h"
@@ -386,6 +387,38 @@ TEST_CASE("elements that are nowhere side by side are copied one by one") {
 TEST_CASE("nothing happens to scalars") {
   const std::string scalars = program("%a = load %A : f32\n %b = add %a, %a : f32\n store %C, %b");
   CHECK(after(assign_layouts, scalars) == text(scalars));
+}
+
+TEST_CASE("what loops carry round and round has a layout") {
+  Function fn = parsed(R"(
+    func @f(%y: ptr<f64>, %c: i1, %x: f64) warps 1 {
+      %p = splat %y : ptr<f64>[32]
+      %a = splat %x : f64[32]
+      %b0, %c0 = while_loop %a, %a : f64[32], f64[32] {
+        (%b1: f64[32], %c1: f64[32])
+        condition %c
+      } {
+        (%b2: f64[32], %c2: f64[32])
+        %b3, %c3 = while_loop %b2, %c2 : f64[32], f64[32] {
+          (%b4: f64[32], %c4: f64[32])
+          condition %c
+        } {
+          (%b5: f64[32], %c5: f64[32])
+          %d = neg %a : f64[32]
+          yield %c5, %d
+        }
+        yield %b3, %c3
+      }
+      store %p, %b0
+      return
+    })");
+  assign_layouts(fn);
+  CHECK(verify(fn) == "");
+  for_each_op(*fn.body, [](Op &op) {
+    if (op.is(Opcode::while_loop_))
+      for (const Value *result : op.results)
+        CHECK(result->type.layout);
+  });
 }
 
 TEST_CASE("long chains of index arithmetic are copied once, not once per path") {
