@@ -9,6 +9,7 @@
 
 #include "compile.h"
 
+#include "analysis/launch_form.h"
 #include "backend/fatbinary.h"
 #include "backend/host_object.h"
 #include "backend/ptx.h"
@@ -67,12 +68,13 @@ struct TranslatedVariant {
   StepTimes times = {};
 };
 
-// One kernel of one variant for one GPU.
+// One kernel of one variant for one GPU, in one structure.
 struct KernelJob {
   size_t variant; // index of its TranslatedVariant
   const ir::Function *function;
   const ir::Function *checked; // the same with `assert` and `print`
   const Gpu *gpu;
+  Structure structure;
 
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
@@ -133,21 +135,31 @@ std::vector<Failure> warnings_about(const ir::Function &function, const Resource
   return warnings;
 }
 
-Image make_image(const ir::Function &function, const Gpu &gpu, const Cubin &cubin,
-                 std::string bytes) {
+// The plain form makes no demands, so it is there for when the others don't fit.
+LaunchForm form_of(const ir::Function &function, const Structure &structure) {
+  LaunchForm form = launch_form(function);
+  form.name = structure.name;
+  if (structure.specialized)
+    form.cost = Expr::constant(0);
+  return form;
+}
+
+Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &structure,
+                 const Cubin &cubin, std::string bytes) {
   const Resources &resources = cubin.resources;
   return {.gpu = std::string(gpu.name),
           .sm = gpu.sm,
           .suffix = gpu.suffix,
           .bytes = std::move(bytes),
-          .threads = function.warps * 32,
+          .threads = (function.warps + function.helper_warps) * 32,
           .shared_bytes = function.shared_bytes,
           .static_shared = resources.static_shared,
           .registers = resources.registers,
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
-          .cubin_bytes = int(cubin.bytes.size())};
+          .cubin_bytes = int(cubin.bytes.size()),
+          .form = form_of(function, structure)};
 }
 
 // Where the source is does not matter to anyone who reads the output, and must not change it.
@@ -197,7 +209,7 @@ ir::Function checked_function(const KernelJob &job, const ir::Function &function
     return ir::clone(function);
   ir::Function checked = ir::clone(*job.checked);
   checked.file = function.file;
-  run_pipeline(checked, *job.gpu, [](std::string_view, ir::Function &) {});
+  run_pipeline(checked, *job.gpu, {}, job.structure);
   return checked;
 }
 
@@ -260,8 +272,9 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   const Gpu &gpu = *job.gpu;
   ir::Function function = ir::clone(*job.function);
   function.file = shown_path(function.file);
-  job.times.measure(Step::passes,
-                    [&] { run_pipeline(function, gpu, observer(options, job, heading)); });
+  job.times.measure(Step::passes, [&] {
+    run_pipeline(function, gpu, observer(options, job, heading), job.structure);
+  });
   if (std::optional<Failure> failure = check_shared(function, 0, gpu))
     return failure;
   if (options.stage == Stage::llvm || options.stage == Stage::ptx)
@@ -286,7 +299,7 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
       job.times.measure(Step::fatbinary, [&] { return compress(*tools, cubin->bytes, gpu); });
   if (!image)
     return image.failure();
-  job.image = make_image(function, gpu, *cubin, std::move(*image));
+  job.image = make_image(function, gpu, job.structure, *cubin, std::move(*image));
   if (llvm::is_contained(options.emulate, &gpu))
     return add_host_code(function, heading, options, job);
   return std::nullopt;
@@ -409,16 +422,29 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
   return variants;
 }
 
+// A library has every kernel in all structures; to look at, there is the best one.
+std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu *gpu,
+                                         Stage stage) {
+  if (!gpu)
+    return {{}};
+  std::vector<Structure> structures = structures_for(function, *gpu);
+  if (stage != Stage::library)
+    structures.resize(1);
+  return structures;
+}
+
 std::vector<KernelJob> make_jobs(const std::vector<TranslatedVariant> &variants,
-                                 const std::vector<const Gpu *> &gpus) {
+                                 const std::vector<const Gpu *> &gpus, Stage stage) {
   std::vector<KernelJob> jobs;
   for (size_t i = 0; i < variants.size(); i++)
     for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
       for (const Gpu *gpu : gpus)
-        jobs.push_back({.variant = i,
-                        .function = &variants[i].front_end.kernels[k],
-                        .checked = &variants[i].front_end.checked[k],
-                        .gpu = gpu});
+        for (Structure &structure : structures_wanted(variants[i].front_end.kernels[k], gpu, stage))
+          jobs.push_back({.variant = i,
+                          .function = &variants[i].front_end.kernels[k],
+                          .checked = &variants[i].front_end.checked[k],
+                          .gpu = gpu,
+                          .structure = std::move(structure)});
   return jobs;
 }
 
@@ -517,8 +543,8 @@ CompileResult compile(const CompileOptions &options) {
   // machine, or us.
 
   bool for_any_gpu = options.stage == Stage::tile_ir;
-  std::vector<KernelJob> jobs =
-      make_jobs(variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
+  std::vector<KernelJob> jobs = make_jobs(
+      variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options.stage);
   if (options.stage != Stage::library && jobs.size() != 1)
     return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
   if (for_any_gpu) {
@@ -534,6 +560,8 @@ CompileResult compile(const CompileOptions &options) {
     std::string heading = " for " + std::string(jobs[i].gpu->name);
     if (!variant.empty())
       heading += ", " + variant;
+    if (!jobs[i].structure.name.empty())
+      heading += ", " + jobs[i].structure.name;
     run_kernel_job(options, tools ? &*tools : nullptr, heading, jobs[i]);
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;

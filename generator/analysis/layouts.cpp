@@ -6,6 +6,7 @@
 #include "analysis/memory_access.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 namespace tritonc {
@@ -106,18 +107,16 @@ bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Func
   return run == layout.shape[*axis] || run * bytes_of(pointers->type.elem) >= sector_bytes;
 }
 
-LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes) {
-  LinearLayout layout;
-  layout.shape = shape;
-  AxisBits(shape, contiguous).low(layout.offset, 32);
-  int inner = int(layout.offset.size());
-  std::vector<FlatIndex> columns = layout.offset, rows;
-  for (int axis = int(shape.size()); axis-- > 0;)
-    if (axis != contiguous)
-      AxisBits(shape, axis).low(rows, 32);
+namespace {
 
+// The offset bits of rows of `columns`, one after another, the 16-byte chunks of each moved so that
+// eight rows have those of one column in different banks.
+std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
+                                const std::vector<FlatIndex> &rows, int element_bytes) {
+  std::vector<FlatIndex> offset = columns;
   // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
   // that starts at bank 0 again do chunks have to move.
+  int inner = int(columns.size());
   int row_bytes = log2_exact((int64_t(1) << inner) * element_bytes);
   int first_row_bit = std::max(0, 7 - row_bytes);
   int first_chunk_bit = log2_exact(16 / element_bytes);
@@ -125,8 +124,80 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int bit = 0; bit < int(rows.size()); bit++) {
     int chunk = bit - first_row_bit;
     FlatIndex moved = chunk >= 0 && chunk < chunk_bits ? columns[first_chunk_bit + chunk] : 0;
-    layout.offset.push_back(rows[bit] | moved);
+    offset.push_back(rows[bit] | moved);
   }
+  return offset;
+}
+
+} // namespace
+
+LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes) {
+  LinearLayout layout;
+  layout.shape = shape;
+  std::vector<FlatIndex> columns, rows;
+  AxisBits(shape, contiguous).low(columns, 32);
+  for (int axis = int(shape.size()); axis-- > 0;)
+    if (axis != contiguous)
+      AxisBits(shape, axis).low(rows, 32);
+  layout.offset = swizzled(columns, rows, element_bytes);
+  return layout;
+}
+
+int panel_row_bytes(const Shape &shape, int contiguous, int element_bytes) {
+  constexpr int64_t longest = 128, shortest = 32;
+  int64_t bytes = std::min(shape[size_t(contiguous)] * element_bytes, longest);
+  return bytes < shortest ? 0 : int(bytes);
+}
+
+LinearLayout panel_layout(const Shape &shape, int contiguous, int element_bytes) {
+  LinearLayout layout;
+  layout.shape = shape;
+  AxisBits along(shape, contiguous);
+  along.low(layout.offset,
+            log2_exact(panel_row_bytes(shape, contiguous, element_bytes) / element_bytes));
+  std::vector<FlatIndex> columns = layout.offset, rows;
+  for (int axis = int(shape.size()); axis-- > 0;)
+    if (axis != contiguous)
+      AxisBits(shape, axis).low(rows, 32);
+  layout.offset = swizzled(columns, rows, element_bytes);
+  along.low(layout.offset, along.left());
+  return layout;
+}
+
+LinearLayout product_layout(const Shape &shape, const std::vector<int64_t> &warpgroups) {
+  LinearLayout layout;
+  layout.shape = shape;
+  AxisBits m(shape, 0), n(shape, 1);
+  n.low(layout.reg, 1);
+  n.low(layout.lane, 2);
+  m.low(layout.lane, 3);
+  m.low(layout.reg, 1);
+  m.low(layout.warp, 2);
+  m.high(layout.warp, log2_exact(warpgroups[0]));
+  n.high(layout.warp, log2_exact(warpgroups[1]));
+  n.low(layout.reg, n.left());
+  m.low(layout.reg, m.left());
+  return layout;
+}
+
+LinearLayout part_layout(const LinearLayout &whole, const Shape &part) {
+  LinearLayout layout;
+  layout.shape = part;
+  auto add = [&](const std::vector<FlatIndex> &from, std::vector<FlatIndex> &to) {
+    for (FlatIndex basis : from) {
+      std::vector<int64_t> at = unflatten(whole.shape, basis);
+      bool inside = true;
+      for (size_t d = 0; d < part.size(); d++)
+        inside = inside && at[d] < part[d];
+      if (inside)
+        to.push_back(flatten(part, at));
+    }
+  };
+  add(whole.reg, layout.reg);
+  add(whole.lane, layout.lane);
+  add(whole.warp, layout.warp);
+  assert(layout.lane.size() == whole.lane.size() && layout.warp.size() == whole.warp.size() &&
+         "parts are told apart by registers");
   return layout;
 }
 

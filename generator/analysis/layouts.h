@@ -32,6 +32,23 @@ bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
 /// which is what ldmatrix, and vector accesses down a column, need to run without conflicts.
 ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
 
+/// A buffer as the copy engine fills it and the tensor cores read it: rows of at most 128 bytes,
+/// swizzled in 16-byte chunks over the row's length ("Asynchronous warpgroup matrix multiply",
+/// section "Shared memory matrix layout" of the PTX ISA). What is longer is several panels, one
+/// behind the other.
+ir::LinearLayout panel_layout(const ir::Shape &shape, int contiguous, int element_bytes);
+
+/// The bytes of a panel's row, which is also the width of the swizzle; 0 if there is none so short.
+int panel_row_bytes(const ir::Shape &shape, int contiguous, int element_bytes);
+
+/// The sum of a shared_product of this shape, when `warpgroups[0]` of them divide its rows and
+/// `warpgroups[1]` its columns: 16 rows a warp ("Register fragments for wgmma.mma_async").
+ir::LinearLayout product_layout(const ir::Shape &shape, const std::vector<int64_t> &warpgroups);
+
+/// Of a part of a tile, for the part of this shape that starts at a multiple of it: the same
+/// threads hold the same elements. Needs the bits that tell parts apart to be register bits.
+ir::LinearLayout part_layout(const ir::LinearLayout &whole, const ir::Shape &part);
+
 /// The instruction that {instruction} of a dot names.
 struct DotInstruction {
   int m, n, k;

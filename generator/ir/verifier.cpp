@@ -220,6 +220,17 @@ struct Verifier {
     mapped(op, op.operand(0)->type, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
   }
 
+  void extract(const Op &op) {
+    const Type &from = op.operand(0)->type, &to = op.result()->type;
+    std::vector<int64_t> origin = op.list("origin");
+    bool fits = from.elem == to.elem && from.kind == to.kind &&
+                origin.size() == from.shape.size() && to.shape.size() == from.shape.size();
+    for (size_t d = 0; fits && d < origin.size(); d++)
+      fits = origin[d] >= 0 && origin[d] % to.shape[d] == 0 &&
+             origin[d] + to.shape[d] <= from.shape[d];
+    check(fits, "the part lies inside of the tile, at a multiple of its size");
+  }
+
   bool mbarrier(const Op &op, size_t first) {
     const Value *barriers = op.operand(first);
     bool is_ring = barriers->op && barriers->op->is(Opcode::mbarriers_);
@@ -347,6 +358,8 @@ struct Verifier {
       keeps_elements(op);
       return check(op.result()->type.elements() == op.operand(0)->type.elements(),
                    "the number of elements stays");
+    case Opcode::extract_:
+      return extract(op);
     case Opcode::cmp_:
       return compare(op);
     case Opcode::select_:
@@ -440,6 +453,13 @@ struct Verifier {
       return;
     case Opcode::map_copy_:
       return map_copy(op);
+    case Opcode::map_copy_out_: {
+      if (!buffer(op, 1))
+        return;
+      const Type &from = op.operand(1)->type;
+      return mapped(op, op.operand(0)->type, Shape(from.shape.begin() + 1, from.shape.end()),
+                    from.elem, 3);
+    }
     case Opcode::shared_product_:
       return shared_product(op);
     case Opcode::product_wait_:

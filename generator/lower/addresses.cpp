@@ -69,12 +69,7 @@ Lowering::SharedAddresses::SharedAddresses(Lowering &lowering, const Value *buff
         origin_ ^= offset_bases_[bit] * uint32_t(element_bytes_);
   }
 
-  llvm::IRBuilder<> &b = lowering.builder_;
-  llvm::Value *array = lowering.module_.getGlobalVariable("tritonc_shared");
-  base_ = b.CreatePtrToInt(array, b.getInt32Ty());
-  base_ = b.CreateAdd(base_, b.getInt32(uint32_t(buffer->op->integer("address"))));
-  uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0]) * uint32_t(element_bytes_);
-  base_ = b.CreateAdd(base_, b.CreateMul(lowering.scalar(slot), b.getInt32(slot_bytes)));
+  base_ = lowering.slot_address(buffer, slot);
   std::vector<uint32_t> own;
   for (FlatIndex basis : layout.lane)
     own.push_back(image(basis));

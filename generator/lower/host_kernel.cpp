@@ -7,6 +7,8 @@
 
 #include "lower/host_kernel.h"
 
+#include "analysis/launch_form.h"
+
 namespace tritonc {
 
 using namespace ir;
@@ -53,12 +55,14 @@ std::string name_of(const Function &fn, const Value *buffer) {
 HostKernel describe(const Function &fn, const Gpu &gpu) {
   HostKernel kernel = {.name = fn.name,
                        .gpu = std::string(gpu.name),
-                       .threads = uint32_t(fn.warps * 32),
+                       .threads = uint32_t((fn.warps + fn.helper_warps) * 32),
                        .shared_bytes = uint32_t(fn.shared_bytes)};
   for (const Parameter &parameter : fn.parameters)
     kernel.parameters.push_back({parameter.name, parameter.value->type.is_pointer()});
+  for (const Op *hidden : hidden_parameters(fn))
+    kernel.parameters.push_back({hidden->result()->name, false});
   for_each_op(*fn.body, [&](const Op &op) {
-    if (!op.is(Opcode::shared_alloc_))
+    if (info(op.code).effect != Effect::shared_alloc)
       return;
     const Type &type = op.result()->type;
     kernel.buffers.push_back({name_of(fn, op.result()), uint32_t(op.integer("address")),

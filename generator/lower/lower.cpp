@@ -4,6 +4,7 @@
 // Tested by tests/lower/lower_test.cpp.
 
 #include "lower/lower.h"
+#include "analysis/launch_form.h"
 #include "backend/ptx.h"
 #include "lower/lowering.h"
 
@@ -15,7 +16,8 @@ namespace tritonc {
 using namespace ir;
 
 Lowering::Lowering(const Function &fn, const Gpu &gpu, llvm::Module &module)
-    : fn_(fn), gpu_(gpu), module_(module), context_(module.getContext()), builder_(context_) {}
+    : fn_(fn), gpu_(gpu), module_(module), context_(module.getContext()), builder_(context_),
+      hidden_(hidden_parameters(fn)) {}
 
 llvm::Type *Lowering::type_of(Elem elem) {
   switch (elem) {
@@ -90,12 +92,13 @@ void Lowering::start_function() {
     types.push_back(type.elem == Elem::i1 && type.is_number() ? builder_.getInt8Ty()
                                                               : element_type(type));
   }
+  add_hidden_parameters(types);
   function_ = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), types, false),
                                      llvm::GlobalValue::ExternalLinkage, fn_.name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   start_locations();
-  function_->addFnAttr("nvvm.maxntid", std::to_string(32 * fn_.warps));
+  function_->addFnAttr("nvvm.maxntid", std::to_string(32 * (fn_.warps + fn_.helper_warps)));
   if (fn_.residency)
     function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
@@ -118,9 +121,14 @@ void Lowering::start_function() {
                                         : (llvm::Value *)argument};
   }
 
+  define_hidden_parameters();
+
   llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
   lane_ = builder_.CreateAnd(thread, 31, "lane");
   warp_ = fn_.warps > 1 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
+  // Where warps part, and in descriptors, ptxas must know that all lanes agree.
+  if (fn_.helper_warps)
+    warp_ = call_target_op(builder_, TargetOp::shfl_idx, {warp_, builder_.getInt32(0)});
   if (fn_.shared_bytes) {
     auto *array =
         new llvm::GlobalVariable(module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
@@ -141,12 +149,14 @@ void Lowering::lower_block(const Block &block) {
 
 namespace {
 
-TargetOp program_id_op(const Op &op) {
+// A block runs the program of its number unless launch_blocks says otherwise; then nobody asks for
+// the program.
+TargetOp block_id_op(const Op &op) {
   constexpr TargetOp ops[] = {TargetOp::ctaid_x, TargetOp::ctaid_y, TargetOp::ctaid_z};
   return ops[op.integer("axis")];
 }
 
-TargetOp num_programs_op(const Op &op) {
+TargetOp num_blocks_op(const Op &op) {
   constexpr TargetOp ops[] = {TargetOp::nctaid_x, TargetOp::nctaid_y, TargetOp::nctaid_z};
   return ops[op.integer("axis")];
 }
@@ -158,9 +168,17 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::constant_:
     return lower_constant(op);
   case Opcode::program_id_:
-    return define(op.result(), {call_target_op(builder_, program_id_op(op))});
+  case Opcode::block_id_:
+    return define(op.result(), {call_target_op(builder_, block_id_op(op))});
   case Opcode::num_programs_:
-    return define(op.result(), {call_target_op(builder_, num_programs_op(op))});
+  case Opcode::num_blocks_:
+    return define(op.result(), {call_target_op(builder_, num_blocks_op(op))});
+  case Opcode::num_multiprocessors_: // only the host asks
+    return define(op.result(), {llvm::PoisonValue::get(builder_.getInt32Ty())});
+  case Opcode::host_value_:
+  case Opcode::tensor_map_:
+  case Opcode::launch_blocks_:
+    return; // the host's
   case Opcode::range_:
     return lower_range(op);
   case Opcode::splat_:
@@ -168,6 +186,7 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::broadcast_:
   case Opcode::trans_:
   case Opcode::reshape_:
+  case Opcode::extract_:
     return lower_shape(op);
   case Opcode::view_:
     return; // its users read its operands
@@ -213,8 +232,33 @@ void Lowering::lower_op(const Op &op) {
                    {builder_.getInt32(uint32_t(op.integer("pending")))});
     return;
   case Opcode::barrier_:
-    call_target_op(builder_, TargetOp::barrier);
+    return lower_barrier();
+  case Opcode::specialize_:
+    return lower_specialize(op);
+  case Opcode::mbarriers_:
+    return lower_mbarriers(op);
+  case Opcode::ring_phase_:
+    return lower_ring_phase(op);
+  case Opcode::mbarrier_wait_:
+    return lower_mbarrier_wait(op);
+  case Opcode::mbarrier_arrive_:
+    return lower_mbarrier_arrive(op);
+  case Opcode::map_copy_:
+    return lower_map_copy(op);
+  case Opcode::map_copy_out_:
+    return lower_map_copy_out(op);
+  case Opcode::copy_out_wait_:
+    return guarded(is_first_thread(), [&] {
+      call_target_op(builder_, TargetOp::bulk_wait_read,
+                     {builder_.getInt32(uint32_t(op.integer("pending")))});
+    });
+  case Opcode::proxy_fence_:
+    call_target_op(builder_, TargetOp::fence_proxy_async);
     return;
+  case Opcode::shared_product_:
+    return lower_shared_product(op);
+  case Opcode::product_wait_:
+    return lower_product_wait(op);
   default:
     return lower_elementwise(op);
   }

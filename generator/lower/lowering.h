@@ -53,10 +53,37 @@ private:
   void lower_load(const ir::Op &op);
   void lower_store(const ir::Op &op);
 
+  // host_values.cpp: what the host computes and hands over behind the kernel's own parameters.
+  void add_hidden_parameters(std::vector<llvm::Type *> &types);
+  void define_hidden_parameters();
+
+  // tensor_maps.cpp
+  void lower_map_copy(const ir::Op &op);
+  void lower_map_copy_out(const ir::Op &op);
+  template <typename Visit>
+  void for_each_box_of(const ir::Op &op, const ir::Value *map, const ir::Value *buffer,
+                       const ir::Value *slot, size_t first, Visit visit);
+
+  // specialize.cpp: warps with work of their own, and the mbarriers between them.
+  void lower_specialize(const ir::Op &op);
+  void lower_mbarriers(const ir::Op &op);
+  void lower_mbarrier_wait(const ir::Op &op);
+  void lower_mbarrier_arrive(const ir::Op &op);
+  llvm::Value *mbarrier(const ir::Op &op, size_t operand);
+  void lower_barrier();
+
+  // products.cpp
+  void lower_shared_product(const ir::Op &op);
+  void lower_product_wait(const ir::Op &op);
+
   // shared_memory.cpp
   void lower_shared_store(const ir::Op &op);
   void lower_shared_load(const ir::Op &op);
   void lower_ring_slot(const ir::Op &op);
+  void lower_ring_phase(const ir::Op &op);
+  llvm::Value *ring_position(const ir::Op &op);
+  /// The i32 address of a slot of a buffer.
+  llvm::Value *slot_address(const ir::Value *buffer, const ir::Value *slot);
   void lower_async_copy(const ir::Op &op);
 
   // dot.cpp and reduce.cpp
@@ -104,7 +131,9 @@ private:
   llvm::Function *function_ = nullptr;
   llvm::Value *lane_ = nullptr, *warp_ = nullptr;
   std::map<const ir::Value *, Registers> values_;
-  int prints_ = 0; // statements so far
+  std::vector<const ir::Op *> hidden_; // operations whose results the host hands over
+  enum class Part { whole, workers, helper } part_ = Part::whole; // of a specialize
+  int prints_ = 0;                                                // statements so far
 };
 
 /// The register of a layout by the part of the flat index that it contributes.

@@ -39,6 +39,12 @@ FlatIndex source_index(const Op &op, FlatIndex index) {
       moved[perm[d]] = coordinates[d];
     return flatten(from, moved);
   }
+  case Opcode::extract_: {
+    std::vector<int64_t> coordinates = unflatten(to, index), origin = op.list("origin");
+    for (size_t d = 0; d < origin.size(); d++)
+      coordinates[d] += origin[d];
+    return flatten(from, coordinates);
+  }
   default: // expand and reshape keep the row-major order
     return index;
   }

@@ -98,11 +98,31 @@ void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit
 
 } // namespace
 
+// The counter counts up from 0, and nobody asks for what was before.
+llvm::Value *Lowering::ring_position(const Op &op) {
+  return builder_.CreateNSWAdd(scalar(op.operand(0)),
+                               builder_.getInt32(uint32_t(op.integer("ahead"))));
+}
+
 void Lowering::lower_ring_slot(const Op &op) {
-  llvm::Value *counter = builder_.CreateAdd(
-      scalar(op.operand(0)), builder_.getInt32(uint32_t(op.integer("ahead"))), "", true, true);
-  define(op.result(),
-         {builder_.CreateURem(counter, builder_.getInt32(uint32_t(op.integer("slots"))))});
+  llvm::Value *slots = builder_.getInt32(uint32_t(op.integer("slots")));
+  define(op.result(), {builder_.CreateURem(ring_position(op), slots)});
+}
+
+void Lowering::lower_ring_phase(const Op &op) {
+  llvm::Value *slots = builder_.getInt32(uint32_t(op.integer("slots")));
+  define(op.result(), {builder_.CreateAnd(builder_.CreateUDiv(ring_position(op), slots), 1)});
+}
+
+llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
+  const Type &type = buffer->type;
+  llvm::Value *address =
+      builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
+  address =
+      builder_.CreateAdd(address, builder_.getInt32(uint32_t(buffer->op->integer("address"))));
+  uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0] * bytes_of(type.elem));
+  return builder_.CreateAdd(address,
+                            builder_.CreateMul(scalar(slot), builder_.getInt32(slot_bytes)));
 }
 
 void Lowering::lower_shared_store(const Op &op) {

@@ -11,8 +11,8 @@
 // have few buffers, and nearly all of them are live in the same loop or one after another.
 //
 // Needs:   all shared-memory accesses to be there.
-// Ensures: {address} on every shared_alloc, a multiple of 1024 (the swizzled rows start at bank 0,
-// and
+// Ensures: {address} on every shared_alloc and mbarriers, of tiles a multiple of 1024 (the swizzled
+// rows start at bank 0, and
 //          TMA will want it); fn.shared_bytes is the end of the last buffer.
 //
 // Tested by tests/passes/allocate_shared_test.cpp.
@@ -27,7 +27,16 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t alignment = 1024;
+constexpr int64_t tile_alignment = 1024, mbarrier_alignment = 8;
+
+int64_t alignment_of(const Op &alloc) {
+  return alloc.is(Opcode::mbarriers_) ? mbarrier_alignment : tile_alignment;
+}
+
+int64_t aligned(int64_t address, const Op &alloc) {
+  int64_t alignment = alignment_of(alloc);
+  return (address + alignment - 1) / alignment * alignment;
+}
 
 struct Buffer {
   Op *alloc;
@@ -63,7 +72,7 @@ struct State {
 
   void collect() {
     for_each_op(*fn.body, [&](Op &op) {
-      if (!op.is(Opcode::shared_alloc_))
+      if (info(op.code).effect != Effect::shared_alloc)
         return;
       const Type &type = op.result()->type;
       Buffer buffer{&op, type.elements() * bytes_of(type.elem)};
@@ -91,7 +100,7 @@ struct State {
                        other.address < buffer.address + buffer.bytes;
         if (!overlap || !buffer.live_with(other))
           continue;
-        buffer.address = (other.address + other.bytes + alignment - 1) / alignment * alignment;
+        buffer.address = aligned(other.address + other.bytes, *buffer.alloc);
         moved = true;
       }
     }

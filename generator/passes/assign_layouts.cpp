@@ -131,7 +131,7 @@ struct State {
       return true;
     const Op *op = value->op;
     if (!op || info(op->code).effect != Effect::pure || op->is(Opcode::dot_) ||
-        op->is(Opcode::reduce_))
+        op->is(Opcode::reduce_) || op->is(Opcode::extract_))
       return false;
     if (auto known = cheap.find(value); known != cheap.end())
       return known->second;
@@ -147,6 +147,11 @@ struct State {
           if (user->operand(operand) == value)
             return shared(operand_layout(*user, operand));
     return default_layout(value->type);
+  }
+
+  // Parts are taken of a tile that lies as a product does.
+  Layout layout_to_extract_from(const Op &op) {
+    return shared(product_layout(op.operand(0)->type.shape, op.list("warpgroups")));
   }
 
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
@@ -180,6 +185,11 @@ struct State {
       return shared(accumulator_layout(op));
     case Opcode::shared_load_:
       return layout_of_fragment(value);
+    case Opcode::shared_product_:
+    case Opcode::product_wait_:
+      return shared(product_layout(op.result()->type.shape, op.list("warpgroups")));
+    case Opcode::extract_:
+      return shared(part_layout(*layout_to_extract_from(op), op.result()->type.shape));
     case Opcode::reduce_:
       return shared(layout_for_reduction(op)->slice(int(op.integer("axis")), false));
     case Opcode::for_loop_:
@@ -361,6 +371,10 @@ struct State {
       for (Block *block : op->blocks)
         rewrite(*block);
       return;
+    case Opcode::specialize_:
+      for (Block *block : op->blocks)
+        rewrite(*block);
+      return;
     case Opcode::yield_:
       return rewrite_yield(op);
     case Opcode::store_:
@@ -385,6 +399,8 @@ struct State {
       return rewrite_load(op);
     if (op->is(Opcode::reduce_))
       return demand_operand(op, 0, layout_for_reduction(*op));
+    if (op->is(Opcode::extract_))
+      return demand_operand(op, 0, layout_to_extract_from(*op));
     if (op->is(Opcode::dot_)) {
       demand_operand(op, 0, shared(operand_layout(*op, 0)));
       demand_operand(op, 1, shared(operand_layout(*op, 1)));

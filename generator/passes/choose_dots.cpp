@@ -13,8 +13,12 @@
 // m * n results. {vector} says how many neighbours along m and n an fma thread owns: 4 where the
 // operand lies in that direction in memory, so that shared memory is read in 16 bytes.
 //
+// In a specialised structure warpgroups multiply ("wgmma"), and a warpgroup more copies.
+//
 // Needs:   form_views, to see how operands lie in memory.
-// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}; fn.warps is set.
+// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}; fn.warps
+// is
+//          set.
 //
 // Tested by tests/passes/choose_dots_test.cpp.
 
@@ -98,6 +102,21 @@ std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &
   return {m, n};
 }
 
+// Two warpgroups multiply, one above the other, where there are rows for them; behind them comes
+// the one that copies.
+void multiply_by_warpgroups(Function &fn) {
+  constexpr int warps_of_a_group = 4;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    int64_t groups = op.result()->type.shape[0] >= 128 ? 2 : 1;
+    op.set("instruction", "wgmma");
+    op.set("warpgroups", std::vector<int64_t>{groups, 1});
+    fn.warps = int(groups) * warps_of_a_group;
+  });
+  fn.helper_warps = warps_of_a_group;
+}
+
 int64_t neighbours(const Op &dot, int operand) {
   std::optional<int> axis = contiguous_axis(dot.operand(operand));
   int64_t extent = dot.operand(operand)->type.shape[operand];
@@ -106,7 +125,9 @@ int64_t neighbours(const Op &dot, int operand) {
 
 } // namespace
 
-void choose_dots(Function &fn, const Gpu &gpu) {
+void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
+  if (structure.specialized)
+    return multiply_by_warpgroups(fn);
   fn.warps = warps_for(fn);
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))

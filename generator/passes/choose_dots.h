@@ -1,11 +1,11 @@
 #pragma once
 
 #include "ir/ir.h"
-#include "target/gpu.h"
+#include "passes/structure.h"
 
 namespace tritonc {
 
 /// Chooses the instruction of every dot, how warps share it, and the number of warps.
-void choose_dots(ir::Function &fn, const Gpu &gpu);
+void choose_dots(ir::Function &fn, const Gpu &gpu, const Structure &structure = {});
 
 } // namespace tritonc

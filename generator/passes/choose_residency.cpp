@@ -61,6 +61,10 @@ Need need_of(Function &fn) {
 } // namespace
 
 void choose_residency(Function &fn, const Gpu &gpu) {
+  if (fn.helper_warps) {
+    fn.residency = 1; // their ring takes all there is
+    return;
+  }
   Need need = need_of(fn);
   if (!need.sums)
     return;

@@ -26,6 +26,9 @@
 //     store %q, %a                            store %p, %b              the first thread
 //                                             store %q, %a
 //
+// What the copy engine and the tensor cores do with a ring is ordered by mbarriers, which
+// specialize_warps has put where they belong. The thread that copies does nothing else.
+//
 // Method. Walk in program order with the set of accesses that no barrier has settled; before an
 // operation that conflicts with one of them, insert a barrier, which empties the set. Loops are
 // walked until what is pending at their end adds nothing to what was assumed at their start; that
@@ -363,6 +366,8 @@ struct State {
         pending = walk_while(op, pending);
       } else if (op.is(Opcode::if_else_)) {
         pending = walk_if(op, pending);
+      } else if (op.is(Opcode::specialize_)) {
+        pending = walk(*op.blocks[0], pending);
       } else if (op.is(Opcode::barrier_)) {
         barrier(pending);
       } else if (op.is(Opcode::async_commit_)) {

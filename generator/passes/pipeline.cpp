@@ -16,17 +16,19 @@
 #include "passes/fuse_dots.h"
 #include "passes/insert_barriers.h"
 #include "passes/lower_conversions.h"
+#include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
 #include "passes/slice_dots.h"
+#include "passes/specialize_warps.h"
 #include "passes/stage_operands.h"
+#include "passes/stage_results.h"
 #include "passes/unrotate_loops.h"
+#include "passes/use_tensor_maps.h"
 
 namespace tritonc {
 
-void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe) {
-  PassRunner run(fn, observe);
-
+void canonicalize(PassRunner &run) {
   // Bring loops to one form: counted, no hand-made prefetching, nothing carried around that is a
   // formula of the counter. unrotate_loops compares conditions, so it comes before count_loops,
   // which replaces them by a number of trips.
@@ -36,15 +38,33 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe)
   run("fuse_dots", fuse_dots);
   run("form_views", form_views);
   run("remove_dead_code", remove_dead_code);
+}
+
+void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
+                  const Structure &structure) {
+  PassRunner run(fn, observe);
+  canonicalize(run);
 
   // From here on: every access that has an affine form goes through a view, and loops carry only
   // what really depends on the iteration before.
 
-  // Choose the instruction for every contraction and with it the number of warps; then bring the
-  // operands through shared memory, copied ahead of their use where the GPU can. pipeline_loops
-  // moves loads that have no other use, so the transpositions that stage_operands has folded away
-  // must go before it.
-  run("choose_dots", choose_dots, gpu);
+  // Choose the instruction for every contraction and with it the number of warps.
+  run("choose_dots", choose_dots, gpu, structure);
+
+  // Where the structure says so, the copy engine brings the operands and takes the results away,
+  // and warps of their own see to the former. Maps are made from the grid of programs, so they come
+  // before persist_programs does away with it; which warp does what is settled for all loops at
+  // once. After this the product is none that the next passes know.
+  run("use_tensor_maps", use_tensor_maps, structure);
+  run("persist_programs", persist_programs, structure);
+  run("remove_dead_code", remove_dead_code);
+  run("specialize_warps", specialize_warps, gpu, structure);
+  run("stage_results", stage_results);
+  run("remove_dead_code", remove_dead_code);
+
+  // Bring all other operands through shared memory, copied ahead of their use where the GPU can.
+  // pipeline_loops moves loads that have no other use, so the transpositions that stage_operands
+  // has folded away must go before it.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu);
@@ -68,10 +88,11 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe)
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",  "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",      "remove_dead_code", "choose_dots",      "stage_operands",
-          "pipeline_loops",  "slice_dots",       "assign_layouts",   "lower_conversions",
-          "allocate_shared", "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",   "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",       "remove_dead_code", "choose_dots",      "use_tensor_maps",
+          "persist_programs", "specialize_warps", "stage_results",    "stage_operands",
+          "pipeline_loops",   "slice_dots",       "assign_layouts",   "lower_conversions",
+          "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

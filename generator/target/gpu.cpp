@@ -20,6 +20,8 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_mma_bf16 = generation >= Ampere,
           .has_mma_tf32 = generation >= Ampere,
           .has_cp_async = generation >= Ampere,
+          .has_tensor_maps = generation >= Hopper,
+          .has_wgmma = sm == 90 && suffix == 'a',
           .has_bf16_arithmetic = generation >= Hopper};
 }
 

@@ -55,8 +55,8 @@ struct Emulated {
     LinkedHostCode code = host_code_of(fn, gpu);
     TileMemory memory(subject.memory);
     options.print = [&](std::string_view line) { lines.emplace_back(line); };
-    result =
-        emulator::launch(*code, memory.launch(*code, fn, subject.launch), options, memory.memory());
+    result = emulator::launch(*code, *memory.launch(*code, fn, subject.launch), options,
+                              memory.memory());
   }
 };
 

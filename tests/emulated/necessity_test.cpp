@@ -214,7 +214,7 @@ Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &r
   options.max_steps = max_steps;
   options.print = [](std::string_view) {};
   emulator::Result result =
-      emulator::launch(code, memory.launch(code, fn, run.launch), options, memory.memory());
+      emulator::launch(code, *memory.launch(code, fn, run.launch), options, memory.memory());
   Outcome outcome;
   for (const emulator::Finding &finding : result.findings)
     outcome.findings += finding.text + "\n";

@@ -7,6 +7,8 @@
 #include "interpreter/interpreter.h"
 
 #include <array>
+#include <deque>
+#include <optional>
 #include <vector>
 
 namespace tritonc::test {
@@ -18,21 +20,28 @@ public:
 
   emulator::GlobalMemory &memory() { return memory_; }
 
-  /// What the emulator is to launch for `code` where the interpreter launched `launch` of `fn`. As
-  /// long as this lives, and until the next call.
-  emulator::Launch launch(const abi::host_code &code, const ir::Function &fn,
-                          const interpreter::Launch &launch);
+  /// What the emulator is to launch for `code` where the interpreter launched `launch` of `fn`, in
+  /// the form that `fn` has; nothing if a tensor map would be none that the driver takes. As long
+  /// as this lives, and until the next call.
+  std::optional<emulator::Launch> launch(const abi::host_code &code, const ir::Function &fn,
+                                         const interpreter::Launch &launch);
 
   /// Back again: what nobody wrote is poison.
   interpreter::Memory read() const;
 
 private:
   uint64_t bits(const ir::Type &type, const interpreter::Element &element) const;
+  struct Host;
+  bool add_map(const TensorMap &map, const Host &host);
 
   interpreter::Memory shape_; // names and types
   std::vector<std::byte *> buffers_;
   emulator::GlobalMemory memory_;
   std::vector<uint64_t> values_;
+  struct alignas(64) MapBytes {
+    std::byte bytes[128];
+  };
+  std::deque<MapBytes> maps_;
   std::vector<void *> arguments_;
 };
 

@@ -8,9 +8,12 @@ using namespace tritonc::test;
 namespace {
 
 std::string text_of(const Expr &expr) {
-  constexpr const char *names[] = {"",    "p",   "neg",  "not", "add", "sub", "mul",
-                                   "div", "rem", "cdiv", "min", "max", "lt",  "le",
-                                   "gt",  "ge",  "eq",   "ne",  "and", "or"};
+  constexpr const char *names[] = {"",    "p",   "programs", "multiprocessors",
+                                   "neg", "not", "add",      "sub",
+                                   "mul", "div", "rem",      "cdiv",
+                                   "min", "max", "lt",       "le",
+                                   "gt",  "ge",  "eq",       "ne",
+                                   "and", "or"};
   if (expr.kind == Expr::Kind::constant)
     return std::to_string(expr.value);
   if (expr.kind == Expr::Kind::parameter)

@@ -1,0 +1,74 @@
+// The loop that makes a kernel a matrix product. See product_loop.h.
+//
+// Tested by tests/analysis/product_loop_test.cpp.
+
+#include "analysis/product_loop.h"
+
+#include <numeric>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+std::optional<LoadedFactor> loaded_factor(Function &fn, const Op &loop, Value *factor) {
+  LoadedFactor result;
+  result.perm.resize(size_t(factor->type.rank()));
+  std::iota(result.perm.begin(), result.perm.end(), 0);
+  for (;;) {
+    Op *op = factor->op;
+    if (!op || op->parent != loop.blocks[0] || count_uses(*fn.body, factor) != 1)
+      return std::nullopt;
+    if (op->is(Opcode::load_) || op->is(Opcode::map_load_)) {
+      result.load = op;
+      return result;
+    }
+    if (!op->is(Opcode::trans_))
+      return std::nullopt;
+    std::vector<int64_t> inner = op->list("perm");
+    for (int64_t &axis : result.perm)
+      axis = inner[size_t(axis)];
+    factor = op->operand(0);
+  }
+}
+
+} // namespace
+
+ProductLoopResult find_product_loop(Function &fn) {
+  Op *dot = nullptr;
+  bool several = false;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    several |= dot != nullptr;
+    dot = &op;
+  });
+  if (!dot)
+    return {std::nullopt, NoProductLoop::no_dot};
+  if (several)
+    return {std::nullopt, NoProductLoop::several_dots};
+  Op *loop = dot->parent->parent;
+  if (!loop || !loop->is(Opcode::for_loop_))
+    return {std::nullopt, NoProductLoop::not_in_a_loop};
+
+  ProductLoop product{loop, dot, 0, {}};
+  const Value *sum = dot->operand(2);
+  bool is_carried = sum->block == dot->parent && sum->index > 0;
+  if (is_carried) {
+    product.carried = size_t(sum->index - 1);
+    is_carried = dot->parent->terminator()->operand(product.carried) == dot->result() &&
+                 count_uses(*fn.body, sum) == 1 && count_uses(*fn.body, dot->result()) == 1;
+  }
+  if (!is_carried)
+    return {std::nullopt, NoProductLoop::sum_not_carried};
+  for (int i : {0, 1}) {
+    std::optional<LoadedFactor> factor = loaded_factor(fn, *loop, dot->operand(size_t(i)));
+    if (!factor)
+      return {std::nullopt, NoProductLoop::not_loaded};
+    product.factors[i] = *factor;
+  }
+  return {product, NoProductLoop::no_dot};
+}
+
+} // namespace tritonc

@@ -1,0 +1,38 @@
+// The loop that makes a kernel a matrix product: `sum += a @ b` of tiles that are loaded for it.
+
+#pragma once
+
+#include "analysis/tensor_access.h"
+
+namespace tritonc {
+
+/// A factor of a dot: what is loaded, seen through a transposition.
+struct LoadedFactor {
+  ir::Op *load = nullptr;    // load or map_load
+  std::vector<int64_t> perm; // axis d of the factor is axis perm[d] of what is loaded
+};
+
+struct ProductLoop {
+  ir::Op *loop = nullptr; // a for_loop
+  ir::Op *dot = nullptr;  // directly in it; its sum is carried and used for nothing else there
+  size_t carried = 0;     // which of the carried values the sum is
+  LoadedFactor factors[2];
+};
+
+/// Why there is none.
+enum class NoProductLoop {
+  no_dot,
+  several_dots,
+  not_in_a_loop,   // of a known number of trips
+  sum_not_carried, // or used in the loop for something else
+  not_loaded,      // a factor is computed from what is loaded, or used for something else too
+};
+
+struct ProductLoopResult {
+  std::optional<ProductLoop> found;
+  NoProductLoop why = NoProductLoop::no_dot;
+};
+
+ProductLoopResult find_product_loop(ir::Function &fn);
+
+} // namespace tritonc

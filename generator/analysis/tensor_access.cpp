@@ -1,0 +1,249 @@
+// A memory access as a box of a tensor. See tensor_access.h.
+//
+// Tested by tests/analysis/tensor_access_test.cpp.
+
+#include "analysis/tensor_access.h"
+#include "analysis/launch_form.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+bool host_knows(const Value *symbol) { return host_expression(symbol).has_value(); }
+
+bool host_knows(const Poly &poly) {
+  return std::all_of(poly.terms.begin(), poly.terms.end(), [](const auto &term) {
+    return std::all_of(term.first.begin(), term.first.end(),
+                       [](const Value *symbol) { return host_knows(symbol); });
+  });
+}
+
+Poly single(const Poly::Monomial &monomial, int64_t coefficient) {
+  Poly poly;
+  poly.terms[monomial] = coefficient;
+  return poly;
+}
+
+// `term` divided by `stride`, if that leaves nothing.
+std::optional<Poly> quotient(Poly::Monomial monomial, int64_t coefficient, const Poly &stride) {
+  if (stride.terms.size() != 1)
+    return std::nullopt;
+  const auto &[symbols, factor] = *stride.terms.begin();
+  for (const Value *symbol : symbols) {
+    auto found = std::find(monomial.begin(), monomial.end(), symbol);
+    if (found == monomial.end())
+      return std::nullopt;
+    monomial.erase(found);
+  }
+  if (coefficient % factor != 0)
+    return std::nullopt;
+  return single(monomial, coefficient / factor);
+}
+
+// --- Masks ---------------------------------------------------------------------------------------
+
+// Elements are on where i + before < 0, for the index i along `axis`.
+struct Bound {
+  int axis;
+  Poly before;
+};
+
+// What a mask of the tile's axes is made of; `axes[d]` is the tile's axis that axis d of `mask` is.
+bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector<Bound> &bounds) {
+  const Op *op = mask->op;
+  if (!op)
+    return false;
+  switch (op->code) {
+  case Opcode::and_:
+    return collect_bounds(op->operand(0), axes, bounds) &&
+           collect_bounds(op->operand(1), axes, bounds);
+  case Opcode::broadcast_:
+    return collect_bounds(op->operand(0), axes, bounds);
+  case Opcode::expand_: {
+    std::vector<int> inner = axes;
+    inner.erase(inner.begin() + op->integer("axis"));
+    return collect_bounds(op->operand(0), inner, bounds);
+  }
+  case Opcode::trans_: {
+    std::vector<int> inner(axes.size());
+    std::vector<int64_t> perm = op->list("perm");
+    for (size_t d = 0; d < perm.size(); d++)
+      inner[size_t(perm[d])] = axes[d];
+    return collect_bounds(op->operand(0), inner, bounds);
+  }
+  case Opcode::cmp_:
+    break;
+  default:
+    return false;
+  }
+
+  std::optional<Affine> a = affine_of(op->operand(0)), b = affine_of(op->operand(1));
+  std::string_view pred = op->text("pred");
+  bool swapped = pred == "gt" || pred == "ge";
+  if (!a || !b || a->base || b->base || !(swapped || pred == "lt" || pred == "le"))
+    return false;
+  if (swapped)
+    std::swap(a, b);
+  Bound bound{-1, a->offset - b->offset};
+  if (pred == "le" || pred == "ge")
+    bound.before = bound.before - Poly::constant(1);
+  for (size_t d = 0; d < axes.size(); d++) {
+    if (mask->type.shape[d] == 1)
+      continue;
+    Poly stride = a->strides[d] - b->strides[d];
+    if (stride.is_zero())
+      continue;
+    if (!stride.is_constant(1) || bound.axis >= 0)
+      return false;
+    bound.axis = axes[d];
+  }
+  if (bound.axis < 0)
+    return false;
+  bounds.push_back(std::move(bound));
+  return true;
+}
+
+// --- Where a tensor ends without a mask ----------------------------------------------------------
+
+bool counts(const Value *symbol) {
+  if (symbol->op)
+    return symbol->op->is(Opcode::program_id_);
+  return symbol->block && symbol->index == 0 && symbol->block->parent->is(Opcode::for_loop_) &&
+         host_knows(symbol->block->parent->operand(0));
+}
+
+TensorExtent touched(const Poly &coordinate, int64_t extent) {
+  TensorExtent result;
+  result.elements = Poly::constant(extent);
+  for (const auto &[monomial, coefficient] : coordinate.terms) {
+    if (monomial.size() != 1 || coefficient < 0 || !counts(monomial[0])) {
+      result.known = false;
+      return result;
+    }
+    result.repeated.push_back({monomial[0], coefficient});
+  }
+  return result;
+}
+
+} // namespace
+
+TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
+  std::optional<Affine> form = affine_of(pointers);
+  if (!form || pointers->type.is_scalar())
+    return {std::nullopt, NoTensor::not_affine};
+  if (!form->base || form->base->op || form->base->block)
+    return {std::nullopt, NoTensor::not_a_parameter};
+
+  const Shape &shape = pointers->type.shape;
+  TensorAccess access;
+  access.base = form->base;
+  access.strides = form->strides;
+  access.coordinates.resize(shape.size());
+  access.contiguous = -1;
+  for (size_t d = 0; d < shape.size(); d++) {
+    if (form->strides[d].is_constant(1) && shape[d] > 1)
+      access.contiguous = int(d);
+    if (form->strides[d].is_zero() || !host_knows(form->strides[d]))
+      return {std::nullopt, NoTensor::strange_stride};
+  }
+  if (access.contiguous < 0)
+    return {std::nullopt, NoTensor::no_contiguous};
+
+  for (const auto &[monomial, coefficient] : form->offset.terms) {
+    Poly term = single(monomial, coefficient);
+    if (host_knows(term)) {
+      access.offset = access.offset + term;
+      continue;
+    }
+    int axis = access.contiguous;
+    for (size_t d = 0; d < shape.size(); d++)
+      if (int(d) != access.contiguous)
+        if (std::optional<Poly> part = quotient(monomial, coefficient, access.strides[d])) {
+          axis = int(d);
+          term = *part;
+          break;
+        }
+    access.coordinates[size_t(axis)] = access.coordinates[size_t(axis)] + term;
+  }
+
+  std::vector<Bound> bounds;
+  std::vector<int> axes;
+  for (size_t d = 0; d < shape.size(); d++)
+    axes.push_back(int(d));
+  if (mask && (mask->type.is_scalar() || !collect_bounds(mask, axes, bounds)))
+    return {std::nullopt, NoTensor::strange_mask};
+  for (size_t d = 0; d < shape.size(); d++) {
+    std::vector<Poly> ends;
+    for (const Bound &bound : bounds)
+      if (bound.axis == int(d))
+        ends.push_back(access.coordinates[d] - bound.before);
+    if (ends.size() > 1 || (!ends.empty() && !host_knows(ends[0])))
+      return {std::nullopt, NoTensor::strange_mask};
+    access.extents.push_back(ends.empty() ? touched(access.coordinates[d], shape[d])
+                                          : TensorExtent{ends[0], {}, true});
+  }
+  return {std::move(access), NoTensor::not_affine};
+}
+
+namespace {
+
+struct Emitter {
+  Function &fn;
+  Builder builder;
+  Copies copies = {};
+
+  // The value at the top of the function.
+  const Value *at_top(const Value *symbol) {
+    return clone_computation(builder, const_cast<Value *>(symbol), fn.body, copies);
+  }
+
+  Value *emit_at_top(const Poly &poly) {
+    Poly moved;
+    for (const auto &[monomial, coefficient] : poly.terms) {
+      Poly term = Poly::constant(coefficient);
+      for (const Value *symbol : monomial)
+        term = term * Poly::symbol(at_top(symbol));
+      moved = moved + term;
+    }
+    return emit(builder, moved);
+  }
+
+  Value *emit_extent(const TensorExtent &extent) {
+    constexpr int64_t most = int64_t(1) << 31; // coordinates are i32
+    if (!extent.known)
+      return builder.i64(most);
+    Value *sum = emit_at_top(extent.elements);
+    for (const TensorExtent::Repeated &repeated : extent.repeated) {
+      Value *times = repeated.counter->op
+                         ? builder.num_programs(int(repeated.counter->op->integer("axis")))
+                         : const_cast<Value *>(at_top(repeated.counter->block->parent->operand(0)));
+      times = builder.sub(builder.cast(times, Elem::i64), builder.i64(1));
+      sum = builder.add(sum, builder.mul(times, builder.i64(repeated.step)));
+    }
+    return sum;
+  }
+};
+
+} // namespace
+
+Value *emit_tensor_map(Function &fn, size_t position, const TensorAccess &access, Elem elem,
+                       Shape box, int swizzle_bytes) {
+  Emitter emitter{fn, Builder(fn, fn.body, position)};
+  std::vector<Value *> operands = {const_cast<Value *>(access.base),
+                                   emitter.emit_at_top(access.offset)};
+  for (const TensorExtent &extent : access.extents)
+    operands.push_back(emitter.emit_extent(extent));
+  for (size_t d = 0; d < access.strides.size(); d++)
+    operands.push_back(emitter.emit_at_top(access.strides[d]));
+  Op *map =
+      emitter.builder.create(Opcode::tensor_map_, operands, {Type::map(elem, std::move(box))});
+  map->set("swizzle", int64_t(swizzle_bytes));
+  map->result()->name = access.base->name;
+  return map->result();
+}
+
+} // namespace tritonc

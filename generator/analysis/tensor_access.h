@@ -1,0 +1,63 @@
+// A memory access as the copy engine could do it: a box of a tensor.
+//
+// The view's affine form is taken apart. What every block agrees on before the launch moves the
+// tensor's start; what is left of the offset is split by the strides into one coordinate per axis:
+//
+//     base A, offset pm*128*lda + t*64 + first, strides [lda, 1]
+//     =>  tensor A + first, strides [lda, 1], box at (pm*128, t*64)
+//
+// Where the tensor ends. A mask `coordinate + i < bound` says it. Without a mask the program reads
+// every element, so the tensor ends where the last program's last iteration reads: larger boxes
+// than the source's, which reach further, then see zeros there.
+
+#pragma once
+
+#include "analysis/affine.h"
+
+namespace tritonc {
+
+/// How many elements there are along an axis: a formula of what the host knows, or, where `last` is
+/// not empty, that many more for each program or iteration but the first.
+struct TensorExtent {
+  Poly elements;
+  struct Repeated {
+    const ir::Value *counter; // a program_id, or the counter of a for_loop
+    int64_t step;
+  };
+  std::vector<Repeated> repeated;
+  bool known = true; // else: as many as there can be
+};
+
+struct TensorAccess {
+  const ir::Value *base = nullptr; // a parameter
+  Poly offset;                     // of the tensor's first element, in elements
+  int contiguous = 0;              // the axis of stride 1
+  std::vector<Poly> strides;
+  std::vector<Poly> coordinates; // of the box's first element
+  std::vector<TensorExtent> extents;
+};
+
+/// Why an access is none.
+enum class NoTensor {
+  not_affine,      // a gather, or an index that is no sum of products
+  not_a_parameter, // the pointer is chosen or loaded
+  no_contiguous,   // no axis has neighbours side by side
+  strange_stride,  // a stride that the host does not know
+  strange_offset,  // an offset that is no sum of multiples of the strides
+  strange_mask,    // a mask that is no comparison of coordinates with what the host knows
+  strange_other,   // something else than zero where the mask is off
+};
+
+struct TensorAccessResult {
+  std::optional<TensorAccess> access;
+  NoTensor why = NoTensor::not_affine;
+};
+
+/// `pointers` is what the load or store accesses; `mask` may be null.
+TensorAccessResult tensor_access(const ir::Value *pointers, const ir::Value *mask);
+
+/// Emits a tensor_map of `access` at the top of the function, with the box that one copy moves.
+ir::Value *emit_tensor_map(ir::Function &fn, size_t position, const TensorAccess &access,
+                           ir::Elem elem, ir::Shape box, int swizzle_bytes);
+
+} // namespace tritonc

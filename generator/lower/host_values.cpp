@@ -1,0 +1,40 @@
+// Lowering: what the host computes and hands over. Tensor maps come by value in the constant bank,
+// from where the copy engine reads them ("grid constant" in PTX).
+
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// CUtensorMap of the CUDA driver API.
+constexpr unsigned map_bytes = 128, map_alignment = 64;
+
+} // namespace
+
+void Lowering::add_hidden_parameters(std::vector<llvm::Type *> &types) {
+  for (const Op *op : hidden_)
+    types.push_back(op->is(Opcode::tensor_map_) ? builder_.getPtrTy()
+                                                : type_of(op->result()->type.elem));
+}
+
+void Lowering::define_hidden_parameters() {
+  size_t own = fn_.parameters.size();
+  for (size_t i = 0; i < hidden_.size(); i++) {
+    const Op &op = *hidden_[i];
+    llvm::Argument *argument = function_->getArg(unsigned(own + i));
+    if (op.is(Opcode::tensor_map_)) {
+      llvm::Type *bytes = llvm::ArrayType::get(builder_.getInt8Ty(), map_bytes);
+      argument->addAttr(llvm::Attribute::getWithByValType(context_, bytes));
+      argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(map_alignment)));
+      argument->addAttr(llvm::Attribute::get(context_, "nvvm.grid_constant"));
+    }
+    if (!op.result()->name.empty())
+      argument->setName(op.result()->name);
+    values_[op.result()] = {argument};
+  }
+}
+
+} // namespace tritonc

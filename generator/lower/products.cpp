@@ -1,0 +1,167 @@
+// Lowering: products of tiles in shared memory, by wgmma.
+//
+// A warpgroup multiplies 64 rows at a time. It is told of its factors by descriptors: where a
+// factor starts, and how far apart the rows and columns of its 8 x 16-byte core matrices are
+// ("Matrix descriptor format" of the PTX ISA). Which factor is how in memory follows from the
+// buffer's layout, panel_layout in analysis/layouts.h.
+
+#include "lower/lowering.h"
+
+#include "analysis/layouts.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// A factor in shared memory: K and the axis of its own (M or N).
+struct SharedFactor {
+  Shape slot;
+  const LinearLayout &layout;
+  size_t own, k; // axes of the slot
+  int element_bytes;
+
+  /// Whether neighbours are neighbours along its own axis, not along K.
+  bool is_transposed() const {
+    return layout.offset[0] == FlatIndex(1) << axis_shift(slot, int(own));
+  }
+
+  /// Bytes from the slot's start to an element.
+  uint32_t offset(int64_t at_own, int64_t at_k) const {
+    std::vector<int64_t> at(2);
+    at[own] = at_own;
+    at[k] = at_k;
+    return layout.offset_of(flatten(slot, at)) * uint32_t(element_bytes);
+  }
+
+  /// The descriptor of what starts at address 0. Its fields count 16 bytes.
+  uint64_t descriptor() const {
+    int row = panel_row_bytes(slot, int(is_transposed() ? own : k), element_bytes);
+    uint64_t swizzle = row == 128 ? 1 : row == 64 ? 2 : 3;
+    uint64_t eight_rows = uint64_t(8 * row) >> 4;
+    // Distance of panels; rows along K are never longer than one.
+    uint64_t panel = is_transposed() ? uint64_t(slot[k] * row) >> 4 : 1;
+    return swizzle << 62 | eight_rows << 32 | panel << 16;
+  }
+};
+
+SharedFactor factor_of(const Op &product, int number) {
+  const Type &type = product.operand(size_t(2 * number))->type;
+  std::vector<int64_t> perms = product.list("perms");
+  auto axis = [&](int d) { return size_t(perms[size_t(2 * number + d)]); };
+  return {Shape(type.shape.begin() + 1, type.shape.end()), *type.layout, axis(number),
+          axis(1 - number), bytes_of(type.elem)};
+}
+
+TargetOp wgmma_op(Elem elem) {
+  return elem == Elem::bf16 ? TargetOp::wgmma_bf16 : TargetOp::wgmma_f16;
+}
+
+// The instructions of one warpgroup: 64 rows and `columns` columns each, over the part of the sum
+// that is the warpgroup's.
+struct Instructions {
+  int64_t rows, all_columns; // of the warpgroup's part
+  int64_t columns;           // of one instruction
+  std::map<FlatIndex, int> places;
+  Shape shape;
+
+  explicit Instructions(const Value *sum, const std::vector<int64_t> &warpgroups)
+      : places(registers_by_index(*sum->type.layout)), shape(sum->type.shape) {
+    constexpr int64_t most_columns = 256;
+    rows = shape[0] / warpgroups[0];
+    all_columns = shape[1] / warpgroups[1];
+    columns = std::min(all_columns, most_columns);
+  }
+
+  /// Calls `visit(row, column, registers)` for each, with the registers of its sum in its order.
+  template <typename Visit> void for_each(Visit visit) const {
+    constexpr int64_t instruction_rows = 64;
+    for (int64_t row = 0; row < rows; row += instruction_rows)
+      for (int64_t column = 0; column < all_columns; column += columns) {
+        std::vector<size_t> registers;
+        for (int64_t i = 0; i < columns / 2; i++)
+          registers.push_back(size_t(places.at(
+              flatten(shape, {row + 8 * (i >> 1 & 1), column + 8 * (i >> 2) + (i & 1)}))));
+        visit(row, column, registers);
+      }
+  }
+};
+
+llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
+                    const std::vector<size_t> &which) {
+  llvm::Value *packed = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(from[which[0]]->getType(), unsigned(which.size())));
+  for (size_t i = 0; i < which.size(); i++)
+    packed = builder.CreateInsertElement(packed, from[which[i]], uint64_t(i));
+  return packed;
+}
+
+void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
+             const std::vector<size_t> &which) {
+  for (size_t i = 0; i < which.size(); i++)
+    to[which[i]] = builder.CreateExtractElement(packed, uint64_t(i));
+}
+
+} // namespace
+
+void Lowering::lower_shared_product(const Op &op) {
+  const Value *sum = op.result();
+  std::vector<int64_t> warpgroups = op.list("warpgroups");
+  SharedFactor factors[2] = {factor_of(op, 0), factor_of(op, 1)};
+  Instructions instructions(sum, warpgroups);
+  Elem elem = op.operand(0)->type.elem;
+  int64_t deep = 256 / bits_of(elem), k_extent = factors[0].slot[factors[0].k];
+
+  // Where the warpgroup's part of each factor starts, in the low bits of a descriptor.
+  llvm::Value *starts[2];
+  llvm::Value *group = builder_.CreateLShr(warp(), 2);
+  for (int number : {0, 1}) {
+    int first_bit = number ? log2_exact(warpgroups[0]) : 0;
+    int64_t part = number ? instructions.all_columns : instructions.rows;
+    std::vector<uint32_t> images(size_t(first_bit), 0);
+    for (int bit = 0; bit < log2_exact(warpgroups[size_t(number)]); bit++)
+      images.push_back(factors[number].offset(part << bit, 0));
+    llvm::Value *address =
+        slot_address(op.operand(size_t(2 * number)), op.operand(size_t(2 * number + 1)));
+    address = builder_.CreateAdd(address, move_bits(group, images));
+    starts[number] = builder_.CreateLShr(address, 4);
+  }
+  auto descriptor = [&](int number, int64_t at_own, int64_t at_k) {
+    llvm::Value *low = builder_.CreateAdd(
+        starts[number], builder_.getInt32(factors[number].offset(at_own, at_k) >> 4));
+    return builder_.CreateOr(builder_.CreateZExt(low, builder_.getInt64Ty()),
+                             builder_.getInt64(factors[number].descriptor()));
+  };
+
+  Registers registers = this->registers(op.operand(4));
+  call_target_op(builder_, TargetOp::wgmma_fence);
+  instructions.for_each([&](int64_t row, int64_t column, const std::vector<size_t> &which) {
+    llvm::Value *packed = gather(builder_, registers, which);
+    for (int64_t k = 0; k < k_extent; k += deep)
+      packed = call_target_op(builder_, wgmma_op(elem),
+                              {builder_.getInt32(uint32_t(which.size())), descriptor(0, row, k),
+                               descriptor(1, column, k), builder_.getInt32(1),
+                               builder_.getInt32(factors[0].is_transposed()),
+                               builder_.getInt32(factors[1].is_transposed()), packed});
+    scatter(builder_, packed, registers, which);
+  });
+  call_target_op(builder_, TargetOp::wgmma_commit);
+  define(sum, std::move(registers));
+}
+
+void Lowering::lower_product_wait(const Op &op) {
+  const Value *sum = op.result();
+  Registers registers = this->registers(op.operand(0));
+  std::vector<int64_t> warpgroups = op.list("warpgroups");
+  Instructions(sum, warpgroups).for_each([&](int64_t, int64_t, const std::vector<size_t> &which) {
+    llvm::Value *packed = call_target_op(builder_, TargetOp::wgmma_wait_f32,
+                                         {builder_.getInt32(uint32_t(which.size())),
+                                          builder_.getInt32(uint32_t(op.integer("pending"))),
+                                          gather(builder_, registers, which)});
+    scatter(builder_, packed, registers, which);
+  });
+  define(sum, std::move(registers));
+}
+
+} // namespace tritonc

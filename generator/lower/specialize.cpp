@@ -1,0 +1,96 @@
+// Lowering: warps with work of their own, and the mbarriers by which they wait for each other.
+//
+// The program's warps come first and the helpers behind them. Of the helpers one thread works; the
+// others of its warpgroup are there to give up their registers.
+
+#include "lower/lowering.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int workers_barrier = 1; // barrier 0 is that of all threads
+
+} // namespace
+
+llvm::Value *Lowering::mbarrier(const Op &op, size_t operand) {
+  return slot_address(op.operand(operand), op.operand(operand + 1));
+}
+
+// One thread sets them up; specialize makes that known to the others.
+void Lowering::lower_mbarriers(const Op &op) {
+  const Type &type = op.result()->type;
+  guarded(is_first_thread(), [&] {
+    llvm::Value *address =
+        builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
+    for (int64_t slot = 0; slot < type.shape[0]; slot++) {
+      auto offset = uint32_t(op.integer("address") + slot * bytes_of(type.elem));
+      call_target_op(builder_, TargetOp::mbarrier_init,
+                     {builder_.CreateAdd(address, builder_.getInt32(offset)),
+                      builder_.getInt32(uint32_t(op.integer("arrivals")))});
+    }
+  });
+}
+
+void Lowering::lower_mbarrier_wait(const Op &op) {
+  call_target_op(builder_, TargetOp::mbarrier_wait, {mbarrier(op, 0), scalar(op.operand(2))});
+}
+
+void Lowering::lower_mbarrier_arrive(const Op &op) {
+  llvm::Value *address = mbarrier(op, 0);
+  if (op.has("bytes")) {
+    call_target_op(builder_, TargetOp::mbarrier_arrive_expect_tx,
+                   {address, builder_.getInt32(uint32_t(op.integer("bytes")))});
+    return;
+  }
+  llvm::Value *speaks_for_warp =
+      part_ == Part::helper ? nullptr : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
+  guarded(speaks_for_warp, [&] { call_target_op(builder_, TargetOp::mbarrier_arrive, {address}); });
+}
+
+void Lowering::lower_barrier() {
+  if (part_ == Part::whole) {
+    call_target_op(builder_, TargetOp::barrier);
+    return;
+  }
+  call_target_op(builder_, TargetOp::barrier_sync,
+                 {builder_.getInt32(workers_barrier), builder_.getInt32(uint32_t(32 * fn_.warps))});
+}
+
+void Lowering::lower_specialize(const Op &op) {
+  call_target_op(builder_, TargetOp::fence_mbarrier_init);
+  call_target_op(builder_, TargetOp::barrier);
+
+  auto *workers = llvm::BasicBlock::Create(context_, "workers", function_);
+  auto *helpers = llvm::BasicBlock::Create(context_, "helpers", function_);
+  auto *after = llvm::BasicBlock::Create(context_, "specialize.end", function_);
+  llvm::Value *first_helper = builder_.getInt32(uint32_t(fn_.warps));
+  builder_.CreateCondBr(builder_.CreateICmpULT(warp(), first_helper), workers, helpers);
+  std::vector<int64_t> registers = op.list("registers");
+
+  builder_.SetInsertPoint(workers);
+  part_ = Part::workers;
+  if (!registers.empty())
+    call_target_op(builder_, TargetOp::setmaxnreg_inc, {builder_.getInt32(uint32_t(registers[0]))});
+  lower_block(*op.blocks[0]);
+  builder_.CreateBr(after);
+
+  builder_.SetInsertPoint(helpers);
+  part_ = Part::helper;
+  if (!registers.empty())
+    call_target_op(builder_, TargetOp::setmaxnreg_dec, {builder_.getInt32(uint32_t(registers[1]))});
+  llvm::Value *is_first = builder_.CreateICmpEQ(warp(), first_helper);
+  guarded(is_first, [&] {
+    llvm::Value *elected = call_target_op(builder_, TargetOp::elect);
+    guarded(builder_.CreateICmpNE(elected, builder_.getInt32(0)),
+            [&] { lower_block(*op.blocks[1]); });
+  });
+  builder_.CreateBr(after);
+
+  builder_.SetInsertPoint(after);
+  part_ = Part::whole;
+}
+
+} // namespace tritonc

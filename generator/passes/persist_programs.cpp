@@ -1,0 +1,157 @@
+// persist_programs: let every block carry out several programs, one after another.
+//
+//     %x = program_id {axis = 0}           %n = host_value programs in all
+//     %y = program_id {axis = 1}           %b = host_value blocks
+//     ...                                  launch_blocks %b
+//                                     =>   for_loop (%n - block_id + %b - 1) / %b {
+//                                            (%u)
+//                                            %p = block_id + %u * %b
+//                                            %x, %y = place of %p
+//                                            ...
+//                                          }
+//
+// A block that goes on with its next program loads for it while the results of the one before are
+// stored. There are as many blocks as are needed for the least number of rounds, and no more: 128
+// programs of one round on 132 multiprocessors are as fast as they can be with 128 blocks.
+//
+// The place of a program. Blocks that run at one time should need the same rows and columns of the
+// operands, so that they find them in the L2 cache: the programs of a group of 16 along axis 0 come
+// before those of the next, and in a group axis 0 runs fastest. Programs are independent of each
+// other, so any order is right.
+//
+// Needs:   use_tensor_maps, whose maps are made from the grid; no program depends on the block that
+//          it runs in.
+// Ensures: there is no program_id; num_programs is used by the host only.
+//
+// Tested by tests/passes/persist_programs_test.cpp.
+
+#include "passes/persist_programs.h"
+
+#include "ir/builder.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t group = 16;
+
+struct State {
+  Function &fn;
+
+  static void add_with_operands(const Op *op, std::set<const Op *> &to) {
+    if (!to.insert(op).second)
+      return;
+    for (const Value *operand : op->operands)
+      if (operand->op)
+        add_with_operands(operand->op, to);
+  }
+
+  Value *on_host(Builder &builder, Value *value, const char *name) {
+    Value *result = builder.create(Opcode::host_value_, {value}, {value->type})->result();
+    result->name = name;
+    return result;
+  }
+
+  static Value *div(Builder &builder, Value *a, Value *b) {
+    return builder.binary(Opcode::div_, a, b);
+  }
+  static Value *rem(Builder &builder, Value *a, Value *b) {
+    return builder.binary(Opcode::rem_, a, b);
+  }
+  static Value *div_up(Builder &builder, Value *a, Value *b) {
+    return div(builder, builder.sub(builder.add(a, b), builder.i32(1)), b);
+  }
+
+  // What the host hands over: the grid of programs, its size, and how many blocks there are.
+  Value *programs[3] = {}, *all = nullptr, *blocks = nullptr;
+
+  void launch(Builder &builder) {
+    Value *counts[3];
+    for (int axis = 0; axis < 3; axis++) {
+      counts[axis] = builder.num_programs(axis);
+      programs[axis] = on_host(builder, counts[axis], "programs");
+    }
+    Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
+    Value *at_once =
+        builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
+    Value *rounds = div_up(builder, total, at_once);
+    all = on_host(builder, total, "all");
+    Value *needed = div_up(builder, total, rounds);
+    blocks = on_host(builder, needed, "blocks");
+    builder.create(Opcode::launch_blocks_, {needed})->set("cluster", int64_t(1));
+  }
+
+  // Where in the grid program number `number` is.
+  void place(Builder &builder, Value *number, Value *at[3]) {
+    Value *in_plane = builder.mul(programs[0], programs[1]);
+    at[2] = div(builder, number, in_plane);
+    Value *in_grid = rem(builder, number, in_plane);
+    Value *in_group = builder.mul(programs[1], builder.i32(group));
+    Value *first = builder.mul(div(builder, in_grid, in_group), builder.i32(group));
+    Value *left = builder.sub(programs[0], first);
+    Value *width = builder.binary(Opcode::min_, left, builder.i32(group));
+    Value *inside = rem(builder, in_grid, in_group);
+    at[0] = builder.add(first, rem(builder, inside, width));
+    at[1] = div(builder, inside, width);
+  }
+
+  void run() {
+    std::set<const Op *> top;
+    for (const Op *op : fn.body->ops)
+      if (op->is(Opcode::tensor_map_) || op->is(Opcode::host_value_))
+        add_with_operands(op, top);
+    std::vector<Op *> rest, ops = std::move(fn.body->ops);
+    fn.body->ops.clear();
+    for (Op *op : ops)
+      (top.count(op) ? fn.body->ops : rest).push_back(op);
+    Op *end = rest.back(); // return
+    rest.pop_back();
+
+    Builder builder(fn, fn.body);
+    builder.set_location(fn.location);
+    launch(builder);
+    Type i32 = Type::scalar(Elem::i32);
+    Op *block = builder.create(Opcode::block_id_, {}, {i32});
+    block->set("axis", int64_t(0));
+    Value *trips = div_up(builder, builder.sub(all, block->result()), blocks);
+    Op *loop = builder.for_loop(trips, {});
+    fn.body->ops.push_back(end);
+
+    Block &body = *loop->blocks[0];
+    body.arguments[0]->name = "round";
+    Builder inside(fn, &body);
+    inside.set_location(fn.location);
+    Value *number = inside.add(block->result(), inside.mul(body.arguments[0], blocks));
+    Value *at[3];
+    place(inside, number, at);
+    for (Op *op : rest) {
+      op->parent = &body;
+      body.ops.push_back(op);
+    }
+    Builder(fn, &body).yield({});
+    for_each_op(body, [&](Op &op) { replace_operands(op, at); });
+  }
+
+  // remove_dead_code drops what nobody asks any more.
+  void replace_operands(Op &op, Value *at[3]) {
+    for (Value *&operand : op.operands) {
+      if (!operand->op)
+        continue;
+      if (operand->op->is(Opcode::program_id_))
+        operand = at[operand->op->integer("axis")];
+      else if (operand->op->is(Opcode::num_programs_))
+        operand = programs[operand->op->integer("axis")];
+    }
+  }
+};
+
+} // namespace
+
+void persist_programs(Function &fn, const Structure &structure) {
+  if (structure.specialized)
+    State{fn}.run();
+}
+
+} // namespace tritonc

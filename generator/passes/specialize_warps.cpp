@@ -1,0 +1,325 @@
+// specialize_warps: give copying and multiplying to different warps.
+//
+//     for_loop %n, %zero {                     specialize {
+//       (%t, %acc)                               for_loop %n, %step, %zero {
+//       %a = map_load %m, ...                      (%t, %s, %acc)
+//       %b = map_load %w, ...                      mbarrier_wait %full, slot of %s, phase of %s
+//       %d = dot %a, %b, %acc             =>       %p = shared_product %as, slot, %bs, slot, %acc
+//       yield %d                                   %d = product_wait %p {pending = 1}
+//     }                                            if there was one before: mbarrier_arrive %empty,
+//     its slot store %v, %d                                 yield %s + 1, %d
+//                                                }
+//                                                %e = product_wait %d {pending = 0}
+//                                                if there was one: mbarrier_arrive %empty, its slot
+//                                                store %v, %e
+//                                              } {
+//                                                for_loop %n, %step {
+//                                                  (%t, %s)
+//                                                  mbarrier_wait %empty, slot of %s, other phase
+//                                                  mbarrier_arrive %full, slot {bytes}
+//                                                  map_copy %m, %as, slot, %full, slot, ...
+//                                                  map_copy %w, %bs, slot, ...
+//                                                  yield %s + 1
+//                                                }
+//                                              }
+//
+// Copies and products take turns on a ring of slots in shared memory. The copying thread runs ahead
+// as far as there are empty slots; the tensor cores have the next product queued while one is under
+// way, and never wait for an instruction of the copies. A slot is full once all bytes have come,
+// and empty once every warp says that the product which read it is done: one product stays in
+// flight, so that is the one before.
+//
+// Steps are counted from the start of the block, over all loops around the product. Step s uses
+// slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
+// that was never used, that one counts as over.
+//
+// The copying thread runs loops of its own, with what its coordinates are computed from; everything
+// else is done by the other warps.
+//
+// Needs:   use_tensor_maps, choose_dots.
+// Ensures: the product is a shared_product. Nothing uses its map_loads any more.
+//
+// Tested by tests/passes/specialize_warps_test.cpp.
+
+#include "passes/specialize_warps.h"
+
+#include "analysis/launch_form.h"
+#include "analysis/layouts.h"
+#include "analysis/product_loop.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t most_slots = 8;
+constexpr int64_t bytes_for_others = 34 << 10; // mbarriers, and what the epilogue exchanges
+
+// Warps that multiply need many registers, the others few. What is given up and what is taken must
+// be the same, or nobody gets any: three warpgroups start with 168 each.
+constexpr int registers_to_multiply = 232, registers_to_copy = 40;
+constexpr int multiplying_warps_short_of_registers = 8;
+
+struct State {
+  Function &fn;
+  const Gpu &gpu;
+  ProductLoop product;
+  Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
+  int64_t slots = 0, slot_bytes = 0;
+  Location location = {};
+
+  // --- The ring ---
+
+  Value *allocate(Builder &builder, const Op &load) {
+    const Type &tile = load.result()->type;
+    int contiguous = copy_order(*load.operand(0)->op)[0];
+    Shape shape = tile.shape;
+    shape.insert(shape.begin(), slots);
+    Type type = Type::shared(tile.elem, shape)
+                    .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
+    Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
+    buffer->name = load.operand(0)->name;
+    return buffer;
+  }
+
+  Value *make_mbarriers(Builder &builder, const char *name, int64_t arrivals) {
+    Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {slots, 1})});
+    op->set("arrivals", arrivals);
+    op->result()->name = name;
+    return op->result();
+  }
+
+  void make_ring(Builder &builder) {
+    for (const LoadedFactor &factor : product.factors)
+      slot_bytes +=
+          factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
+    slots =
+        std::clamp<int64_t>((gpu.max_shared_bytes - bytes_for_others) / slot_bytes, 2, most_slots);
+    for (int i : {0, 1})
+      buffers[i] = allocate(builder, *product.factors[i].load);
+    full = make_mbarriers(builder, "full", 1);
+    empty = make_mbarriers(builder, "empty", fn.warps);
+  }
+
+  Value *ring(Builder &builder, Opcode code, Value *step, int64_t ahead) {
+    Op *op = builder.create(code, {step}, {Type::scalar(Elem::i32)});
+    op->set("ahead", ahead);
+    op->set("slots", slots);
+    return op->result();
+  }
+  Value *slot_of(Builder &builder, Value *step, int64_t ahead = 0) {
+    return ring(builder, Opcode::ring_slot_, step, ahead);
+  }
+  Value *phase_of(Builder &builder, Value *step) {
+    return ring(builder, Opcode::ring_phase_, step, 0);
+  }
+
+  // --- The warps that multiply ---
+
+  void release_previous(Builder &builder, Value *exists, Value *step) {
+    Op *branch = builder.if_else(exists, {});
+    Builder inside(fn, branch->blocks[0]);
+    inside.set_location(location);
+    inside.create(Opcode::mbarrier_arrive_, {empty, slot_of(inside, step, -1)});
+    inside.yield({});
+    Builder(fn, branch->blocks[1]).yield({});
+  }
+
+  // Lets `loop` carry the step too, from `start` on. Returns its form inside; what it is for the
+  // next trip has to be yielded.
+  Value *carry_step(Op *loop, Value *start) {
+    Type type = Type::scalar(Elem::i32);
+    Block &body = *loop->blocks[0];
+    Value *inside = fn.new_value(type, "step"), *behind = fn.new_value(type, "step");
+    inside->block = &body;
+    inside->index = int(body.arguments.size());
+    behind->op = loop;
+    behind->index = int(loop->results.size());
+    loop->operands.push_back(start);
+    body.arguments.push_back(inside);
+    loop->results.push_back(behind);
+    return inside;
+  }
+
+  // The product in `loop` or in a loop inside of it. Returns the step behind the loop.
+  Value *multiply_in(Op *loop, Value *start) {
+    Value *step = carry_step(loop, start);
+    Value *next = loop == product.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
+    loop->blocks[0]->terminator()->operands.push_back(next);
+    if (loop == product.loop)
+      finish(loop);
+    return loop->results.back();
+  }
+
+  Value *wait(Builder &builder, Value *sum, int64_t pending) {
+    Op *op = builder.create(Opcode::product_wait_, {sum}, {sum->type});
+    op->set("pending", pending);
+    op->set("warpgroups", product.dot->list("warpgroups"));
+    return op->result();
+  }
+
+  Value *multiply(Value *step) {
+    Op *dot = product.dot;
+    Builder builder = Builder::before(fn, dot);
+    builder.set_location(location);
+    Value *slot = slot_of(builder, step);
+    builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
+    Op *started = builder.create(Opcode::shared_product_,
+                                 {buffers[0], slot, buffers[1], slot, dot->operand(2)},
+                                 {dot->result()->type});
+    std::vector<int64_t> perms = product.factors[0].perm;
+    perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
+    started->set("perms", perms);
+    started->set("warpgroups", dot->list("warpgroups"));
+    Value *sum = wait(builder, started->result(), 1);
+    sum->name = dot->result()->name;
+    Value *trip = product.loop->blocks[0]->arguments[0];
+    release_previous(builder, builder.cmp("gt", trip, builder.i32(0)), step);
+    Value *next = builder.add(step, builder.i32(1));
+    replace_uses(*fn.body, dot->result(), sum);
+    replace_uses(*dot->parent, dot->result(), sum);
+    erase(dot);
+    return next;
+  }
+
+  // Behind the loop of the product: the last one is done.
+  void finish(Op *loop) {
+    Builder builder = Builder::after(fn, loop);
+    builder.set_location(location);
+    Value *unfinished = loop->results[product.carried];
+    Value *sum = fn.new_value(unfinished->type); // what others use
+    replace_uses(*loop->parent, unfinished, sum);
+    Value *finished = wait(builder, unfinished, 0);
+    finished->name = unfinished->name;
+    replace_uses(*loop->parent, sum, finished);
+    release_previous(builder, builder.cmp("gt", loop->operand(0), builder.i32(0)),
+                     loop->results.back());
+  }
+
+  // --- The thread that copies ---
+
+  // `loop` again, with nothing in it but what the copies need. Returns the step after it.
+  Value *copy_loop(Builder &outside, const Op &loop, Value *start, Copies copies) {
+    const Block &old = *loop.blocks[0];
+    Value *trips = clone_computation(outside, loop.operand(0), fn.body, copies);
+    Op *mine = outside.for_loop(trips, {start});
+    Block &body = *mine->blocks[0];
+    body.arguments[0]->name = old.arguments[0]->name;
+    body.arguments[1]->name = "step";
+    copies[old.arguments[0]] = body.arguments[0];
+    Builder builder(fn, &body);
+    builder.set_location(location);
+    Value *step = body.arguments[1];
+    if (&loop == product.loop) {
+      copy_factors(builder, step, copies);
+      step = builder.add(step, builder.i32(1));
+    } else {
+      step = copy_loop(builder, *inner_loop(loop), step, copies);
+    }
+    builder.yield({step});
+    return mine->results[0];
+  }
+
+  // The loop directly inside of `outer` that the product is in.
+  Op *inner_loop(const Op &outer) {
+    Op *loop = product.loop;
+    while (loop->parent->parent != &outer)
+      loop = loop->parent->parent;
+    return loop;
+  }
+
+  void copy_factors(Builder &builder, Value *step, Copies &copies) {
+    Value *slot = slot_of(builder, step);
+    Value *before = builder.binary(Opcode::xor_, phase_of(builder, step), builder.i32(1));
+    builder.create(Opcode::mbarrier_wait_, {empty, slot, before});
+    builder.create(Opcode::mbarrier_arrive_, {full, slot})->set("bytes", slot_bytes);
+    for (int i : {0, 1}) {
+      const Op &load = *product.factors[i].load;
+      builder.set_location(load.location);
+      std::vector<Value *> operands = {load.operand(0), buffers[i], slot, full, slot};
+      for (size_t d = 1; d < load.operands.size(); d++)
+        operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
+      builder.create(Opcode::map_copy_, operands);
+    }
+  }
+
+  // --- Parting ---
+
+  // What stays at the top: the host's, and what it is made of.
+  std::set<const Op *> host_side() {
+    std::set<const Op *> top;
+    for (const Op *op : fn.body->ops)
+      if (op->is(Opcode::tensor_map_) || op->is(Opcode::host_value_) ||
+          op->is(Opcode::launch_blocks_))
+        add_with_operands(op, top);
+    return top;
+  }
+
+  static void add_with_operands(const Op *op, std::set<const Op *> &to) {
+    if (!to.insert(op).second)
+      return;
+    for (const Value *operand : op->operands)
+      if (operand->op)
+        add_with_operands(operand->op, to);
+  }
+
+  void run() {
+    location = product.dot->location;
+    Op *outermost = product.loop;
+    while (outermost->parent != fn.body)
+      outermost = outermost->parent->parent;
+
+    std::set<const Op *> top = host_side();
+    std::vector<Op *> rest, ops = std::move(fn.body->ops);
+    fn.body->ops.clear();
+    for (Op *op : ops)
+      (top.count(op) ? fn.body->ops : rest).push_back(op);
+    Op *end = rest.back(); // return
+    rest.pop_back();
+
+    Builder builder(fn, fn.body);
+    builder.set_location(location);
+    make_ring(builder);
+    Op *parts = builder.create(Opcode::specialize_, {});
+    Block *workers = fn.new_block(parts), *helper = fn.new_block(parts);
+    parts->blocks = {workers, helper};
+    if (fn.warps >= multiplying_warps_short_of_registers)
+      parts->set("registers", std::vector<int64_t>{registers_to_multiply, registers_to_copy});
+    fn.body->ops.push_back(end);
+
+    Copies copies;
+    for (const Op *op : top)
+      for (Value *result : op->results)
+        copies[result] = result;
+    Builder copying(fn, helper);
+    copying.set_location(location);
+    copy_loop(copying, *outermost, copying.i32(0), copies);
+    copying.yield({});
+
+    Builder multiplying(fn, workers);
+    Value *start = multiplying.i32(0);
+    for (Op *op : rest) {
+      op->parent = workers;
+      workers->ops.push_back(op);
+    }
+    Builder(fn, workers).yield({});
+    multiply_in(outermost, start);
+  }
+};
+
+} // namespace
+
+void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) {
+  if (!structure.specialized)
+    return;
+  std::optional<ProductLoop> product = find_product_loop(fn).found;
+  assert(product && "structures_for has looked");
+  State{fn, gpu, *product}.run();
+}
+
+} // namespace tritonc

@@ -1,0 +1,129 @@
+// use_tensor_maps: let the copy engine load the factors of a product, by tensor maps.
+//
+//                                                    %m = tensor_map %A, 0, M, K, lda, 1 :
+//                                                    map<f16>[128,64]
+//     for_loop %n, %sum {                            for_loop %n, %sum {
+//       (%t, %acc)                                     (%t, %acc)
+//       %v = view %A, pm*128*lda + t*64, lda, 1  =>    %a = map_load %m, pm*128, t*64 : f16[128,64]
+//       %a = load %v : f16[128,64]                     ...
+//       ...
+//
+// A tensor map says where a tensor starts and ends and how far its rows are apart; the host makes
+// it before the launch. Loading by it takes one instruction of one thread for a whole tile, and
+// what lies outside of the tensor is zero: masks become the tensor's size.
+//
+// The box that one copy moves is a panel of the buffer that it goes to (panel_layout): a row of at
+// most 128 bytes, at most 256 of them.
+//
+// Results of the product's shape are stored the same way, where the copy engine can: map_store.
+//
+// Needs:   form_views; a structure that is specialised, for which structures_for has looked whether
+//          the accesses are such.
+// Ensures: the factors of the product are results of map_load.
+// Limits:  a result stored column by column, or in rows that end within 16 bytes, is stored by
+// threads.
+//
+// Tested by tests/passes/use_tensor_maps_test.cpp.
+
+#include "passes/use_tensor_maps.h"
+
+#include "analysis/layouts.h"
+#include "analysis/product_loop.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// Whether whole panels are stored, along the axis that tells pieces of a product apart. The copy
+// engine writes 16 bytes at a time, so where a row of the tensor ends within them it would write
+// behind it: the end has to be such a multiple.
+bool fits_copies_out(const TensorAccess &access, const Type &tile, const Function &fn) {
+  int64_t bytes = bytes_of(tile.elem);
+  const TensorExtent &extent = access.extents[size_t(access.contiguous)];
+  bool ends_at_chunk = extent.known && divisor_of(extent.elements, fn) * bytes % 16 == 0;
+  for (const TensorExtent::Repeated &repeated : extent.repeated)
+    ends_at_chunk &= repeated.step * bytes % 16 == 0;
+  return access.contiguous == 1 && ends_at_chunk &&
+         panel_row_bytes(tile.shape, access.contiguous, int(bytes)) > 0;
+}
+
+struct State {
+  Function &fn;
+  size_t maps = 0; // operations at the top of the function so far
+
+  Value *map_for(const TensorAccess &access, const Type &tile) {
+    constexpr int64_t most_rows = 256;
+    int row = panel_row_bytes(tile.shape, access.contiguous, bytes_of(tile.elem));
+    Shape box = tile.shape;
+    for (int64_t &extent : box)
+      extent = std::min(extent, most_rows);
+    box[size_t(access.contiguous)] = row / bytes_of(tile.elem);
+    size_t before = fn.body->ops.size();
+    Value *map = emit_tensor_map(fn, maps, access, tile.elem, std::move(box), row);
+    maps += fn.body->ops.size() - before;
+    return map;
+  }
+
+  static void add_coordinates(Builder &builder, const TensorAccess &access,
+                              std::vector<Value *> &operands) {
+    for (const Poly &coordinate : access.coordinates)
+      operands.push_back(builder.cast(emit(builder, coordinate), Elem::i32));
+  }
+
+  void rewrite_load(Op *load) {
+    const Type &tile = load->result()->type;
+    std::optional<TensorAccess> access =
+        tensor_access(load->operand(0), load->operand_or_null(1)).access;
+    assert(access && "structures_for has looked");
+    std::vector<Value *> operands = {map_for(*access, tile)};
+    Builder builder = Builder::before(fn, load);
+    builder.set_location(load->location);
+    add_coordinates(builder, *access, operands);
+    Value *moved = builder.create(Opcode::map_load_, operands, {tile})->result();
+    moved->name = load->result()->name;
+    replace_uses(*fn.body, load->result(), moved);
+    erase(load);
+  }
+
+  // A store that the copy engine cannot do stays what it is.
+  void rewrite_store(Op *store, const Shape &product) {
+    const Type &tile = store->operand(1)->type;
+    std::optional<TensorAccess> access =
+        tensor_access(store->operand(0), store->operand_or_null(2)).access;
+    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn))
+      return;
+    std::vector<Value *> operands = {map_for(*access, tile), store->operand(1)};
+    Builder builder = Builder::before(fn, store);
+    builder.set_location(store->location);
+    add_coordinates(builder, *access, operands);
+    builder.create(Opcode::map_store_, operands);
+    erase(store);
+  }
+};
+
+} // namespace
+
+void use_tensor_maps(Function &fn, const Structure &structure) {
+  if (!structure.specialized)
+    return;
+  std::optional<ProductLoop> product = find_product_loop(fn).found;
+  assert(product && "structures_for has looked");
+  State state{fn};
+  for (const LoadedFactor &factor : product->factors)
+    state.rewrite_load(factor.load);
+  std::vector<Op *> stores;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::store_))
+      stores.push_back(&op);
+  });
+  for (Op *store : stores)
+    state.rewrite_store(store, product->dot->result()->type.shape);
+}
+
+} // namespace tritonc
