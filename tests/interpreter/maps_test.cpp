@@ -99,6 +99,8 @@ TEST_CASE("maps that the driver takes, and maps that it refuses") {
       {"%x, %o0, %o2, %o4, %o0, %o1 : map<f32>[2,4]", "the stride of axis 0 is 0 bytes"},
       {"%x, %o0, %o2, %o4, %k, %o1 : map<f32>[2,4]", "the stride of axis 0 is -16 bytes"},
       {"%x, %o0, %o2, %o4, %o1, %o3 : map<f32>[4,2]", "the stride of axis 1 is 12 bytes"},
+      {"%x, %o0, %g, %o4, %o4, %o1 : map<f32>[2,4]", "the size of axis 0 is 68719476740"},
+      {"%x, %o0, %o2, %o4, %g, %o1 : map<f32>[2,4]", "the stride of axis 0 is 274877906960"},
       {"%x, %o0, %o2, %o4, %o4, %o1 : map<f32>[512,4]", "512 elements along axis 0"},
       {"%x, %o0, %o2, %o4, %o4, %o1 : map<f32>[2,2]", "rows of 8 bytes"},
       {"%x, %o0, %o2, %o4, %o4, %o1 {swizzle = 32} : map<f32>[2,16]",
@@ -106,7 +108,10 @@ TEST_CASE("maps that the driver takes, and maps that it refuses") {
   };
   for (const auto &[map, why] : cases) {
     CAPTURE(map);
-    Ran ran(numbers + "%l = sub %o0, %o1 : i64\n %k = sub %o0, %o4 : i64\n %m = tensor_map " + map);
+    Ran ran(numbers +
+            "%l = sub %o0, %o1 : i64\n %g = constant {value = 68719476740} : i64\n"
+            "%k = sub %o0, %o4 : i64\n %m = tensor_map " +
+            map);
     CAPTURE(ran.text());
     CHECK(ran.kinds() == (why.empty() ? std::vector<Kind>() : std::vector{Kind::bad_map}));
     CHECK(ran.text().find(why) != std::string::npos);

@@ -83,6 +83,18 @@ TEST_CASE("a copy lands when it is waited for, and not before") {
   Ran other =
       parts(wait("%zero", "%one") + load + wait("%zero"), announce + copy + arrive("", "%one"));
   CHECK(other.kinds() == std::vector{Kind::poison_store});
+  Ran ring = parts("", "%b2 = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" + announce + copy +
+                           "mbarrier_arrive %b2, %zero {bytes = 16}\n"
+                           "map_copy %map, %s, %one, %b2, %zero, %zero\n"
+                           "mbarrier_wait %b2, %zero, %zero\n"
+                           "%v = shared_load %s, %one {origin = [0], perm = [0]} : f32[4]\n"
+                           "map_store %y4, %v, %zero\n" +
+                           load);
+  CHECK(ring.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
+  // The helper may be the one that waits.
+  CHECK(first_four(parts(wait("%zero", "%one") + load,
+                         announce + copy + wait("%zero") + arrive("", "%one"))) ==
+        std::vector<double>{0, 1, 2, 3});
   Ran never = parts("", announce + copy);
   CHECK(never.kinds() == std::vector{Kind::copy_not_awaited});
 }
