@@ -192,9 +192,14 @@ struct Verifier {
       check(op.operand(i)->type == Type::scalar(elem), rule);
   }
 
-  // A tile that copies through map `map` move, in whole boxes, at the coordinates from operand
-  // `first` on.
-  void mapped(const Op &op, const Type &map, const Shape &tile, Elem elem, size_t first) {
+  // A tile that copies through map $0 move, in whole boxes, at the coordinates from operand `first`
+  // on.
+  void mapped(const Op &op, const Shape &tile, Elem elem, size_t first) {
+    const Op *made = op.operand(0)->op;
+    check(made && made->is(Opcode::tensor_map_), "a map is that of an operation `tensor_map`");
+    if (!errors.empty())
+      return;
+    const Type &map = op.operand(0)->type;
     check(map.is_map() && map.elem == elem && map.shape.size() == tile.size(),
           "the map is one of such tiles");
     for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
@@ -203,11 +208,29 @@ struct Verifier {
     scalars(op, first, Elem::i32, "coordinates are i32");
   }
 
+  // What the host does is done once, before all else.
+  void on_host(const Op &op) {
+    check(op.parent->parent == nullptr, "stands at the top of a function");
+  }
+
+  void launch_blocks(const Op &op) {
+    on_host(op);
+    for (const Op *other : op.parent->ops)
+      check(other == &op || !other->is(Opcode::launch_blocks_), "a function is launched once");
+    check(op.integer("cluster", 1) > 0, "a cluster has blocks");
+    scalars(op, 0, Elem::i32, "numbers of blocks are i32");
+  }
+
   void tensor_map(const Op &op) {
+    on_host(op);
     const Type &map = op.result()->type;
     check(map.is_map() && op.operand(0)->type == Type::pointer(map.elem), "a map has one base");
     check(op.operands.size() == 2 + 2 * map.shape.size(), "one size and one stride per axis");
     scalars(op, 1, Elem::i64, "offset, sizes and strides are i64");
+    bool has_neighbours = false;
+    for (size_t d = 2 + map.shape.size(); d < op.operands.size(); d++)
+      has_neighbours |= constant_of(op.operand(d)) == 1;
+    check(has_neighbours, "one stride is the constant 1");
     int64_t swizzle = op.integer("swizzle");
     check(swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128,
           "{swizzle} is 0, 32, 64 or 128");
@@ -217,7 +240,7 @@ struct Verifier {
     if (!buffer(op, 1) || !mbarrier(op, 3))
       return;
     const Type &into = op.operand(1)->type;
-    mapped(op, op.operand(0)->type, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
+    mapped(op, Shape(into.shape.begin() + 1, into.shape.end()), into.elem, 5);
   }
 
   void extract(const Op &op) {
@@ -248,6 +271,8 @@ struct Verifier {
     check(perms.size() == 4 && sum.rank() == 2 && op.operand(0)->type.rank() == 3 &&
               op.operand(2)->type.rank() == 3,
           "[M,K] times [K,N] plus [M,N]");
+    check(op.operand(0)->type.elem == op.operand(2)->type.elem,
+          "both factors have one element type");
     if (!errors.empty())
       return;
     auto extent = [&](int factor, int axis) {
@@ -328,6 +353,7 @@ struct Verifier {
     case Opcode::num_multiprocessors_:
       return check(op.result()->type == Type::scalar(Elem::i32), "an i32");
     case Opcode::host_value_:
+      on_host(op);
       same_types(op, 0);
       return check(op.result()->type == Type::scalar(Elem::i32) ||
                        op.result()->type == Type::scalar(Elem::i64),
@@ -335,9 +361,7 @@ struct Verifier {
     case Opcode::tensor_map_:
       return tensor_map(op);
     case Opcode::launch_blocks_:
-      check(op.parent->parent == nullptr, "stands at the top of a function");
-      check(op.integer("cluster", 1) > 0, "a cluster has blocks");
-      return scalars(op, 0, Elem::i32, "numbers of blocks are i32");
+      return launch_blocks(op);
     case Opcode::range_:
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
@@ -388,11 +412,11 @@ struct Verifier {
       return memory(op, 1);
     case Opcode::map_load_: {
       const Type &tile = op.result()->type;
-      return mapped(op, op.operand(0)->type, tile.shape, tile.elem, 1);
+      return mapped(op, tile.shape, tile.elem, 1);
     }
     case Opcode::map_store_: {
       const Type &tile = op.operand(1)->type;
-      return mapped(op, op.operand(0)->type, tile.shape, tile.elem, 2);
+      return mapped(op, tile.shape, tile.elem, 2);
     }
     case Opcode::dot_:
       return dot(op);
@@ -437,12 +461,15 @@ struct Verifier {
     case Opcode::specialize_:
       check(fn.helper_warps > 0 && op.parent->parent == nullptr,
             "warps part at the top of a function that has helpers");
-      yields(*op.blocks[0], Opcode::yield_, op.results);
-      return yields(*op.blocks[1], Opcode::yield_, op.results);
-    case Opcode::mbarriers_:
-      return check(op.result()->type.is_shared() && op.result()->type.elem == Elem::i64 &&
-                       op.integer("arrivals") > 0,
+      check(op.results.empty(), "warps that part give no values");
+      yields(*op.blocks[0], Opcode::yield_, {});
+      return yields(*op.blocks[1], Opcode::yield_, {});
+    case Opcode::mbarriers_: {
+      const Type &ring = op.result()->type;
+      return check(ring.is_shared() && ring.elem == Elem::i64 && ring.rank() > 0 &&
+                       ring.elements() == ring.shape[0] && op.integer("arrivals") > 0,
                    "mbarriers are 64 bits each and expect {arrivals}");
+    }
     case Opcode::ring_phase_:
       return check(op.integer("slots") > 0, "a ring has slots");
     case Opcode::mbarrier_wait_:

@@ -22,7 +22,7 @@ void Machine::show(const Op &op) {
     }
   if (result_.printed.size() == launch_.max_lines)
     return;
-  auto [x, y, z] = program_;
+  auto [x, y, z] = block_;
   std::string text = emulator::PrintFormat(print_format(op)).text(bits, there);
   result_.printed.push_back(emulator::print_line(uint32_t(x), uint32_t(y), uint32_t(z), text));
 }

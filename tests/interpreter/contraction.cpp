@@ -22,10 +22,8 @@ struct Factor {
   std::vector<double> numbers;
   std::vector<char> poison_in_row, poison_in_column;
 
-  Factor(const Op &op, const Value *value, const Tile &elements)
-      : poison_in_row(size_t(value->type.shape[0])),
-        poison_in_column(size_t(value->type.shape[1])) {
-    bool is_tf32 = op.text("precision") == "tf32";
+  Factor(const Tile &elements, size_t rows, size_t columns, bool is_tf32)
+      : poison_in_row(rows), poison_in_column(columns) {
     for (const Element &element : elements) {
       size_t i = integers.size();
       integers.push_back(uint64_t(element.integer));
@@ -55,14 +53,15 @@ void add_products(Elem elem, std::vector<uint64_t> &sums, uint64_t x, const uint
 
 } // namespace
 
-void Machine::dot(const Op &op) {
-  const Type &type = op.result()->type;
-  size_t columns = size_t(type.shape[1]), depth = size_t(op.operand(0)->type.shape[1]);
-  Factor a(op, op.operand(0), tile(op.operand(0))), b(op, op.operand(1), tile(op.operand(1)));
-  const Tile &c = tile(op.operand(2));
+Tile product_of(const Type &type, size_t depth, bool is_tf32, const Tile &a_elements,
+                const Tile &b_elements, const Tile &c) {
+  size_t rows = size_t(type.shape[0]), columns = size_t(type.shape[1]);
+  Factor a(a_elements, rows, depth, is_tf32), b(b_elements, depth, columns, is_tf32);
   std::vector<double> numbers(columns);
   std::vector<uint64_t> integers(columns);
-  define(op, [&](size_t i) {
+  Tile result;
+  result.reserve(c.size());
+  for (size_t i = 0; i < c.size(); i++) {
     size_t m = i / columns, n = i % columns;
     if (n == 0) { // the whole row
       for (size_t j = 0; j < columns; j++) {
@@ -76,10 +75,18 @@ void Machine::dot(const Op &op) {
           add_products(type.elem, integers, a.integers[m * depth + k], &b.integers[k * columns]);
     }
     if (c[i].poison || a.poison_in_row[m] || b.poison_in_column[n])
-      return Element::no_value();
-    return is_float(type.elem) ? Element::of_number(numbers[n])
-                               : Element::of_integer(int64_t(integers[n]));
-  });
+      result.push_back(Element::no_value());
+    else
+      result.push_back(is_float(type.elem) ? Element::of_number(numbers[n])
+                                           : Element::of_integer(int64_t(integers[n])));
+  }
+  return result;
+}
+
+void Machine::dot(const Op &op) {
+  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]),
+                        op.text("precision") == "tf32", tile(op.operand(0)), tile(op.operand(1)),
+                        tile(op.operand(2))));
 }
 
 void Machine::reduce(const Op &op) {

@@ -10,6 +10,8 @@ using namespace ir;
 
 void Machine::block(const Block &block) {
   for (const Op *op : block.ops) {
+    if (!parts_.empty() && whose_turn() != running_)
+      leave();
     if (ended_)
       return;
     if (result_.steps >= launch_.max_steps) {
@@ -23,16 +25,17 @@ void Machine::block(const Block &block) {
   }
 }
 
-std::vector<Tile> Machine::values_of(const std::vector<Value *> &values, size_t first) const {
-  std::vector<Tile> tiles;
+std::vector<Machine::Held> Machine::values_of(const std::vector<Value *> &values,
+                                              size_t first) const {
+  std::vector<Held> held;
   for (size_t i = first; i < values.size(); i++)
-    tiles.push_back(tile(values[i]));
-  return tiles;
+    held.push_back(values_.at(values[i]));
+  return held;
 }
 
-void Machine::assign(const std::vector<Value *> &to, size_t first, std::vector<Tile> &&tiles) {
-  for (size_t i = 0; i < tiles.size(); i++)
-    values_[to[first + i]] = std::move(tiles[i]);
+void Machine::assign(const std::vector<Value *> &to, size_t first, std::vector<Held> &&values) {
+  for (size_t i = 0; i < values.size(); i++)
+    values_[to[first + i]] = std::move(values[i]);
 }
 
 int64_t Machine::decision(const Op &op, const Value *condition) {
@@ -47,9 +50,9 @@ int64_t Machine::decision(const Op &op, const Value *condition) {
 void Machine::for_loop(const Op &op) {
   const Block &body = *op.blocks[0];
   int64_t trips = decision(op, op.operand(0));
-  std::vector<Tile> carried = values_of(op.operands, 1);
+  std::vector<Held> carried = values_of(op.operands, 1);
   for (int64_t t = 0; t < trips && !ended_; t++) {
-    values_[body.arguments[0]] = {Element::of_integer(t)};
+    values_[body.arguments[0]] = {{Element::of_integer(t)}};
     assign(body.arguments, 1, std::move(carried));
     block(body);
     if (!ended_)
@@ -60,9 +63,9 @@ void Machine::for_loop(const Op &op) {
 
 void Machine::while_loop(const Op &op) {
   const Block &test = *op.blocks[0], &body = *op.blocks[1];
-  std::vector<Tile> carried = values_of(op.operands, 0);
+  std::vector<Held> carried = values_of(op.operands, 0);
   while (!ended_) {
-    assign(test.arguments, 0, std::vector<Tile>(carried));
+    assign(test.arguments, 0, std::vector<Held>(carried));
     block(test);
     if (ended_ || !decision(*test.terminator(), test.terminator()->operand(0)))
       break;

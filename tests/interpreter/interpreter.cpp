@@ -28,7 +28,7 @@ void Machine::find(Finding::Kind kind, const Op &op, int64_t element, std::strin
   bool again = found_at_ == result_.steps; // the same operation, another element
   found_at_ = result_.steps;
   if (!again && result_.findings.size() < launch_.max_findings)
-    result_.findings.push_back({kind, print(op), op.location, program_, element, std::move(text)});
+    result_.findings.push_back({kind, print(op), op.location, block_, element, std::move(text)});
 }
 
 void Machine::execute(const Op &op) {
@@ -36,9 +36,19 @@ void Machine::execute(const Op &op) {
   case Opcode::constant_:
     return constant(op);
   case Opcode::program_id_:
-    return define(op, Element::of_integer(program_[size_t(op.integer("axis"))]));
+    return program_id(op);
   case Opcode::num_programs_:
-    return define(op, Element::of_integer(launch_.grid[size_t(op.integer("axis"))]));
+    return num_programs(op);
+  case Opcode::block_id_:
+    return define(op, Element::of_integer(block_[size_t(op.integer("axis"))]));
+  case Opcode::num_blocks_:
+    return define(op, Element::of_integer(blocks_[size_t(op.integer("axis"))]));
+  case Opcode::num_multiprocessors_: // only the host knows, see formula()
+    return define(op, Element::no_value());
+  case Opcode::host_value_:
+    return host_value(op);
+  case Opcode::tensor_map_:
+    return tensor_map(op);
   case Opcode::range_:
     return range(op);
   case Opcode::splat_:
@@ -57,6 +67,10 @@ void Machine::execute(const Op &op) {
     return load(op);
   case Opcode::store_:
     return store(op);
+  case Opcode::map_load_:
+    return map_load(op);
+  case Opcode::map_store_:
+    return map_store(op);
   case Opcode::dot_:
     return dot(op);
   case Opcode::reduce_:
@@ -70,8 +84,10 @@ void Machine::execute(const Op &op) {
   case Opcode::condition_:
   case Opcode::yield_:
   case Opcode::return_:
+  case Opcode::launch_blocks_:
+    return; // terminators are read by the operation around them, launch_blocks by the host
   case Opcode::barrier_:
-    return; // terminators are read by the operation around them; a program is one thread here
+    return not_by_helper(op); // a program is one thread here
   case Opcode::print_:
     return show(op);
   case Opcode::assert_:
@@ -90,6 +106,22 @@ void Machine::execute(const Op &op) {
     return async_commit();
   case Opcode::async_wait_:
     return async_wait(op);
+  case Opcode::specialize_:
+    return specialize(op);
+  case Opcode::mbarriers_:
+    return mbarriers(op);
+  case Opcode::ring_phase_:
+    return ring_phase(op);
+  case Opcode::mbarrier_wait_:
+    return mbarrier_wait(op);
+  case Opcode::mbarrier_arrive_:
+    return mbarrier_arrive(op);
+  case Opcode::map_copy_:
+    return map_copy(op);
+  case Opcode::shared_product_:
+    return shared_product(op);
+  case Opcode::product_wait_:
+    return product_wait(op);
   default:
     return elementwise(op);
   }
@@ -97,12 +129,27 @@ void Machine::execute(const Op &op) {
 
 bool Machine::run() {
   for (const Parameter &parameter : fn_.parameters)
-    values_[parameter.value] = {launch_.arguments[size_t(parameter.value->index)]};
+    values_[parameter.value] = {{launch_.arguments[size_t(parameter.value->index)]}};
   block(*fn_.body);
-  if (!ended_ && (!started_.empty() || !groups_.empty()))
-    find(Finding::Kind::copy_not_awaited, *fn_.body->terminator(), -1,
-         "copies in the background are still under way");
+  if (!ended_)
+    check_the_end();
   return result_.steps < launch_.max_steps;
+}
+
+// Nothing may be under way when a program ends.
+void Machine::check_the_end() {
+  const Op &last = *fn_.body->terminator();
+  if (!started_.empty() || !groups_.empty() || !map_copies_.empty())
+    find(Finding::Kind::copy_not_awaited, last, -1, "copies in the background are still under way");
+  if (finished_ < products_.size())
+    find(Finding::Kind::product_not_awaited, last, -1,
+         "products in the background are still under way");
+  for (const Mbarriers &ring : mbarriers_)
+    for (const Mbarrier &here : ring.slots)
+      if (map_copies_.empty() && here.landed < here.announced)
+        find(Finding::Kind::bad_mbarrier, last, -1,
+             "a phase announces " + std::to_string(here.announced) + " bytes, and " +
+                 std::to_string(here.landed) + " have come");
 }
 
 Result run(const Function &fn, const Launch &launch, Memory &memory) {
@@ -113,11 +160,13 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
     result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
-  auto [x_end, y_end, z_end] = launch.grid;
+  std::array<int, 3> blocks =
+      Machine(fn, launch, memory, result, launch.grid, {}).blocks_to_launch();
+  auto [x_end, y_end, z_end] = blocks;
   for (int z = 0; z < z_end; z++)
     for (int y = 0; y < y_end; y++)
       for (int x = 0; x < x_end; x++)
-        if (!Machine(fn, launch, memory, result, {x, y, z}).run())
+        if (!Machine(fn, launch, memory, result, blocks, {x, y, z}).run())
           return result;
   return result;
 }

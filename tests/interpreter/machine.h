@@ -1,11 +1,15 @@
-// One program of a grid at work: its values, its shared memory, its copies under way. Private to
-// the interpreter; a member function per operation, a file per family of operations.
+// One program of a grid at work: its values, its shared memory, what is under way. Private to the
+// interpreter; a member function per operation, a file per family of operations. It is called
+// a block where that is not the same: after a launch_blocks.
 
 #pragma once
 
 #include "interpreter/interpreter.h"
 
+#include <boost/context/fiber.hpp>
+
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 namespace tritonc::interpreter {
@@ -16,11 +20,19 @@ std::vector<int64_t> row_major_strides(const ir::Shape &shape);
 /// The sum of coordinates times strides, for each element in row-major order.
 std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &strides);
 
+/// `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N]: what a dot gives.
+Tile product_of(const ir::Type &sum, size_t depth, bool is_tf32, const Tile &a, const Tile &b,
+                const Tile &c);
+
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
-          std::array<int, 3> program)
-      : fn_(fn), launch_(launch), memory_(memory), result_(result), program_(program) {}
+          std::array<int, 3> blocks, std::array<int, 3> block)
+      : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block) {
+  }
+
+  /// How many blocks the host starts. None, after a finding, if that can't be.
+  std::array<int, 3> blocks_to_launch();
 
   /// Returns false if no further program shall run: there have been enough steps.
   bool run();
@@ -28,31 +40,54 @@ public:
 private:
   // interpreter.cpp
   void execute(const ir::Op &op);
+  void check_the_end();
   void find(Finding::Kind kind, const ir::Op &op, int64_t element, std::string text);
-  const Tile &tile(const ir::Value *value) const { return values_.at(value); }
+  const Tile &tile(const ir::Value *value) const { return values_.at(value).elements; }
   const Tile *tile_or_null(const ir::Value *value) const { return value ? &tile(value) : nullptr; }
-  const Element &scalar(const ir::Value *value) const { return values_.at(value)[0]; }
+  const Element &scalar(const ir::Value *value) const { return tile(value)[0]; }
 
   /// Gives `op` its one result, element by element.
   template <typename Make> void define(const ir::Op &op, Make make) {
     Tile elements(size_t(op.result()->type.elements()));
     for (size_t i = 0; i < elements.size(); i++)
       elements[i] = make(i);
-    values_[op.result()] = std::move(elements);
+    values_[op.result()] = {std::move(elements)};
   }
   /// The same for a scalar, or a tile that is already there.
-  void define(const ir::Op &op, Element scalar) { values_[op.result()] = Tile{scalar}; }
-  void define(const ir::Op &op, Tile elements) { values_[op.result()] = std::move(elements); }
+  void define(const ir::Op &op, Element scalar) { values_[op.result()] = {Tile{scalar}}; }
+  void define(const ir::Op &op, Tile elements) { values_[op.result()] = {std::move(elements)}; }
+
+  // What a value is: its elements; or, while these are all poison, a product that is under way.
+  struct Held {
+    Tile elements;
+    int product = -1; // its number; -1: none
+  };
 
   // control.cpp
   void block(const ir::Block &block);
   void for_loop(const ir::Op &op);
   void while_loop(const ir::Op &op);
   void if_else(const ir::Op &op);
-  std::vector<Tile> values_of(const std::vector<ir::Value *> &values, size_t first) const;
-  void assign(const std::vector<ir::Value *> &to, size_t first, std::vector<Tile> &&tiles);
+  std::vector<Held> values_of(const std::vector<ir::Value *> &values, size_t first) const;
+  void assign(const std::vector<ir::Value *> &to, size_t first, std::vector<Held> &&values);
   /// What decides a branch. Poison is a finding and ends the program.
   int64_t decision(const ir::Op &op, const ir::Value *condition);
+
+  // host.cpp
+  void program_id(const ir::Op &op);
+  void num_programs(const ir::Op &op);
+  void host_value(const ir::Op &op);
+  std::optional<Element> formula(const ir::Value *value);
+  std::optional<Element> computed(const ir::Value *value);
+  Element on_host(const ir::Op &op, const ir::Value *value);
+
+  // maps.cpp
+  void tensor_map(const ir::Op &op);
+  void map_load(const ir::Op &op);
+  void map_store(const ir::Op &op);
+  /// Pointers to the elements of a tile at the coordinates from operand `first` on; nothing for
+  /// those outside of the tensor.
+  std::vector<std::optional<Element>> mapped(const ir::Op &op, const ir::Shape &tile, size_t first);
 
   // checks.cpp
   void show(const ir::Op &op);
@@ -101,19 +136,98 @@ private:
   void async_wait(const ir::Op &op);
   void land(const Copy &copy);
   Element *slot(const ir::Op &op, const ir::Value *buffer, const ir::Value *slot);
+  bool is_slot(const ir::Op &op, const Element &index, int64_t slots);
+
+  // mbarriers.cpp
+  struct Mbarrier {
+    int64_t to_arrive;     // in this phase
+    int64_t phases = 0;    // that have ended
+    int64_t announced = 0; // bytes in this phase
+    int64_t started = 0;   // bytes of its copies
+    int64_t landed = 0;    // of these
+  };
+  struct Mbarriers {
+    std::vector<Mbarrier> slots;
+    int64_t arrivals = 0;
+  };
+  // Where a mbarrier is.
+  struct At {
+    int ring = 0;
+    size_t slot = 0;
+  };
+  struct MapCopy {
+    const ir::Op *op;
+    At at;
+    int64_t bytes;
+    std::vector<Copy> elements;
+  };
+  struct Wait {
+    const ir::Op *op = nullptr; // null: nobody waits
+    At at = {};
+    int64_t parity = 0;
+  };
+  void mbarriers(const ir::Op &op);
+  void ring_phase(const ir::Op &op);
+  void mbarrier_wait(const ir::Op &op);
+  void mbarrier_arrive(const ir::Op &op);
+  void map_copy(const ir::Op &op);
+  std::optional<At> mbarrier_of(const ir::Op &op, size_t first);
+  Mbarrier &mbarrier(At at) { return mbarriers_[size_t(at.ring)].slots[at.slot]; }
+  void settle(const ir::Op &op, At at);
+  void misuse(const ir::Op &op, std::string text);
+  bool is_over(const Wait &wait);
+  bool land_for(const Wait &wait);
+  void stuck(const std::vector<Wait> &waits);
+
+  // products.cpp
+  struct Product {
+    const ir::Op *op;
+    std::array<size_t, 2> slots; // where in their buffers its factors are
+    std::array<Tile, 2> factors; // when it started
+    Held sum;
+    Tile result = {};
+    bool is_taken = false; // another one adds to it
+  };
+  void shared_product(const ir::Op &op);
+  void product_wait(const ir::Op &op);
+  Tile factor_of(const Product &product, size_t number) const;
+  Held taken(const Held &sum);
+  void finish(Product &product);
+
+  // specialize.cpp
+  struct Part {
+    boost::context::fiber fiber, home; // where it goes on, and where whoever runs it does
+    Wait wait = {};
+    bool is_done = false;
+  };
+  void specialize(const ir::Op &op);
+  bool is_helper() const { return !parts_.empty() && running_ == helper; }
+  bool can_go_on(const Part &part);
+  std::optional<size_t> whose_turn();
+  void leave();
+  void not_by_helper(const ir::Op &op);
 
   const ir::Function &fn_;
   const Launch &launch_;
   Memory &memory_;
   Result &result_;
-  std::array<int, 3> program_;
-  bool ended_ = false;    // by a finding
-  int64_t found_at_ = -1; // the step of the last finding
-  std::unordered_map<const ir::Value *, Tile> values_;
+  std::array<int, 3> blocks_, block_; // how many, and which
+  bool ended_ = false;                // by a finding
+  int64_t found_at_ = -1;             // the step of the last finding
+  std::unordered_map<const ir::Value *, Held> values_;
+  std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // of the host
   std::vector<SharedBuffer> shared_;
   std::unordered_map<const ir::Op *, int> allocated_; // buffers of shared_alloc operations
   std::vector<Copy> started_;                         // copies that no commit has closed
   std::deque<std::vector<Copy>> groups_;              // the oldest first
+  std::vector<Mbarriers> mbarriers_;
+  std::deque<MapCopy> map_copies_; // under way
+  std::deque<Product> products_;
+  size_t finished_ = 0; // the first so many products
+
+  static constexpr size_t workers = 0, helper = 1;
+  std::vector<Part> parts_; // these two, inside of a specialize
+  size_t running_ = workers;
 };
 
 } // namespace tritonc::interpreter

@@ -26,6 +26,22 @@ struct Case {
 const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "umax", "and", "or",
                                 "xor", "shl", "shr", "ushr", "udiv", "div",  "rem",  "urem"};
 
+const std::string copied =
+    "%eight = constant {value = 8} : i64\n"
+    "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
+    "%s = shared_alloc : shared<f32>[1,8]\n %bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n"
+    "specialize {\n";
+const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"
+                            "map_copy %map, %s, %zero, %bar, %zero, %zero\n";
+const std::string product =
+    "%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
+    "%cs = shared_alloc : shared<f32>[1,4,2]\n %ds = shared_alloc : shared<f32>[1,2,4]\n"
+    "shared_store %c, %cs, %zero\n shared_store %d, %ds, %zero\n"
+    "%e = shared_product %cs, %zero, %ds, %zero, %z {perms = [0,1,0,1]} : f32[4,4]\n";
+const std::string rows_of_v = "%t = reduce %v {axis = 1, op = \"add\"} : f32[4]\n"
+                              "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n"
+                              "%r = reshape %y2 : f32[8]";
+
 // One for each operation that gives something.
 std::vector<Case> cases() {
   std::vector<Case> all = {
@@ -114,6 +130,40 @@ std::vector<Case> cases() {
        "async_commit\n async_wait {pending = 0}\n"
        "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
        "xxxxxxxx"},
+      // Tensor maps: zeros outside of the tensor.
+      {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
+       "%r = map_load %map, %n : f32[8]",
+       "........"},
+      {"%map = tensor_map %y, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
+       "%r = map_load %map, %zero : f32[8]",
+       "x......."},
+      {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
+       "map_store %map, %b, %zero\n %r = load %p : f32[8]",
+       "........"},
+      // A copy that counts on an mbarrier: nothing before it is awaited.
+      {copied +
+           "mbarrier_wait %bar, %zero, %zero\n"
+           "%r0 = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n store %q, %r0\n"
+           "yield\n} {\n" +
+           copying + "yield\n}\n %r = load %q : f32[8]",
+       "........"},
+      {copied + "yield\n} {\n" + copying +
+           "mbarrier_wait %bar, %zero, %zero\n yield\n}\n"
+           "%o = ring_phase %zero {ahead = 1, slots = 2} : i32\n"
+           "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
+       "........"},
+      // A product in the background: as a dot once it is awaited, and nothing before.
+      {product + "%v = product_wait %e {pending = 0} : f32[4,4]\n" + rows_of_v, "..xxxxxx"},
+      {product +
+           "%v = convert_layout %e : f32[4,4]\n"
+           "%w0 = product_wait %e {pending = 0} : f32[4,4]\n" +
+           rows_of_v,
+       "xxxxxxxx"},
+      // What the host computes.
+      {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
+       "%r = splat %h : i32[8]",
+       "........", "i32"},
+      {"%u = num_multiprocessors : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
   };
   for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max"})
     all.push_back({std::string("%r = ") + op + " %b, %a : f32[8]", "...xxxxx"});

@@ -16,7 +16,7 @@ std::string function(const std::string &operations, const std::string &from,
                      const std::string &to) {
   std::string x = "ptr<" + from + ">", y = "ptr<" + to + ">";
   return "func @f(%x: " + x + ", %y: " + y +
-         ", %n: i32) {\n"
+         ", %n: i32) warps 4 helpers 4 {\n"
          "%zero = constant {value = 0} : i32\n %i = range {start = 0} : i32[8]\n"
          "%xs = splat %x : " +
          x + "[8]\n %p = addptr %xs, %i : " + x + "[8]\n %ys = splat %y : " + y +

@@ -8,7 +8,9 @@ namespace tritonc::test {
 
 /// What a program did. It is
 ///
-///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) { (prologue) `operations` return }
+///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 helpers 4 {
+///       (prologue) `operations` return
+///     }
 ///
 /// where x has 0, 1, ... 7 and y has 8 elements without a value. The prologue gives %i (0 to 7,
 /// i32[8]), %p and %q (pointers to the elements of x and y) and the i32 %zero; %n is 3.

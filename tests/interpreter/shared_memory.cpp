@@ -34,19 +34,23 @@ void Machine::ring_slot(const Op &op) {
   define(op, slot);
 }
 
+// Whether there is such a slot. If not, that is a finding.
+bool Machine::is_slot(const Op &op, const Element &index, int64_t slots) {
+  bool exists = !index.poison && index.integer >= 0 && index.integer < slots;
+  if (index.poison)
+    find(Finding::Kind::poison_address, op, -1, "its slot was never there");
+  else if (!exists)
+    find(Finding::Kind::bad_slot, op, -1,
+         "slot " + std::to_string(index.integer) + " of " + std::to_string(slots));
+  return exists;
+}
+
 // The first element of a slot; null, after a finding, if there is no such slot.
 Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
   SharedBuffer &in = shared_[size_t(scalar(buffer).integer)];
   const Element &index = scalar(slot);
-  if (index.poison) {
-    find(Finding::Kind::poison_address, op, -1, "its slot was never there");
+  if (!is_slot(op, index, in.slots))
     return nullptr;
-  }
-  if (index.integer < 0 || index.integer >= in.slots) {
-    find(Finding::Kind::bad_slot, op, -1,
-         "slot " + std::to_string(index.integer) + " of " + std::to_string(in.slots));
-    return nullptr;
-  }
   return &in.elements[in.elements.size() / size_t(in.slots) * size_t(index.integer)];
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("attributes of all kinds come back as they were") {
   b.i64(0)->op->set("list", std::vector<int64_t>{1, -2, 3});
   b.i64(0)->op->set("list", std::vector<int64_t>{});
   b.i64(0)->op->set("word", std::string("a b/c"));
-  b.i64(0)->op->set("text", std::string("  \"quoted\", \\x41, {}\n\t\x7f\0 \xc3\xa4", 30));
+  b.i64(0)->op->set("text", std::string("  \"quoted\", \\x41, {}\n\t\x7f\0 \xc3\xa4", 27));
   b.return_op();
 
   ParseResult read = parse(print(fn));

@@ -278,3 +278,170 @@ TEST_CASE("numbers are printed, each in a place of the text; truths are asserted
   check_named("%1 = print %n {text = \"{}\"} : i32", "wrong number of results");
   check_named("assert %c, %c {text = \"\"}", "wrong number of operands");
 }
+
+namespace {
+
+// The same for a function with helpers, tensor maps, mbarriers and buffers.
+std::string errors_for_hopper(const std::string &operations, const std::string &helpers = "4") {
+  std::string text = R"(
+    func @f(%p: ptr<f16>, %n: i32, %l: i64, %x: f32, %c: i1, %a: f16[16,8], %s: f32[16,4],
+            %s4: f32[4,4], %given: map<f16>[16,8]) warps 4 helpers )" +
+                     helpers + R"( {
+      %one = constant {value = 1} : i64
+      %map = tensor_map %p, %l, %l, %l, %l, %one {swizzle = 32} : map<f16>[16,8]
+      %small = tensor_map %p, %l, %l, %l, %l, %one : map<f16>[8,8]
+      %as = shared_alloc : shared<f16>[2,16,8]
+      %bs = shared_alloc : shared<f16>[2,8,4]
+      %fs = shared_alloc : shared<bf16>[2,8,4]
+      %bar = mbarriers {arrivals = 4} : shared<i64>[2,1]
+    )" + operations + "\n return\n}";
+  ParseResult result = parse(text);
+  REQUIRE_MESSAGE(result.function, result.error, text);
+  return verify(*result.function);
+}
+
+void check_for_hopper(const std::string &operations, const std::string &rule) {
+  CAPTURE(operations);
+  std::string errors = errors_for_hopper(operations);
+  CAPTURE(errors);
+  CHECK(errors.find(": " + rule + "\n") != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("what is right on Hopper is left alone") {
+  const std::string operations[] = {
+      "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
+      "%1 = num_multiprocessors : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
+      "launch_blocks %2, %n, %n {cluster = 2}",
+      "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
+      "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
+      "%1 = map_load %map, %n, %n : f16[16,8]\n map_store %small, %1, %n, %n",
+      "specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
+      "mbarrier_arrive %bar, %n {bytes = 256}\n map_copy %map, %as, %n, %bar, %n, %n, %n\n"
+      "map_copy %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
+      "%1 = ring_phase %n {ahead = 0, slots = 3} : i32",
+      "%1 = shared_product %as, %n, %bs, %n, %s {perms = [0,1,0,1]} : f32[16,4]\n"
+      "%2 = product_wait %1 {pending = 0} : f32[16,4]",
+      "%1 = shared_product %bs, %n, %bs, %n, %s4 {perms = [1,0,0,1]} : f32[4,4]",
+  };
+  for (const std::string &text : operations) {
+    CAPTURE(text);
+    CHECK(errors_for_hopper(text) == "");
+  }
+}
+
+TEST_CASE("blocks, and what the host does") {
+  const std::string in_branch = "if_else %c {\n ", end = "\n yield\n} {\n yield\n}";
+  const char *const top = "stands at the top of a function";
+  check_for_hopper("%1 = block_id {axis = 3} : i32", "an i32 for {axis} 0, 1 or 2");
+  check_for_hopper("%1 = block_id : i32", "an i32 for {axis} 0, 1 or 2");
+  check_for_hopper("%1 = num_blocks {axis = 0} : i64", "an i32 for {axis} 0, 1 or 2");
+  check_for_hopper("%1 = num_multiprocessors : i64", "an i32");
+  check_for_hopper("%1 = host_value %n : i64", "operands and result have one type");
+  check_for_hopper("%1 = host_value %x : f32", "the host computes i32 and i64");
+  check_for_hopper(in_branch + "%1 = host_value %n : i32" + end, top);
+  check_for_hopper(in_branch + "%1 = tensor_map %p, %l, %l, %one : map<f16>[64]" + end, top);
+  check_for_hopper(in_branch + "launch_blocks %n" + end, top);
+  check_for_hopper("launch_blocks %n\n launch_blocks %n", "a function is launched once");
+  check_for_hopper("launch_blocks %n {cluster = 0}", "a cluster has blocks");
+  check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
+  check_for_hopper("launch_blocks", "wrong number of operands");
+  check_for_hopper("%1 = launch_blocks %n : i32", "wrong number of results");
+}
+
+TEST_CASE("tensor maps, and what goes through them") {
+  struct {
+    std::string operations, rule;
+  } cases[] = {
+      {"%1 = tensor_map %p, %l, %l, %one : map<bf16>[64]", "a map has one base"},
+      {"%1 = tensor_map %p, %l, %l, %one : f16[64]", "a map has one base"},
+      {"%1 = tensor_map %p, %l, %l, %l, %one : map<f16>[64]", "one size and one stride per axis"},
+      {"%1 = tensor_map %p, %l, %l, %one : map<f16>[8,8]", "one size and one stride per axis"},
+      {"%1 = tensor_map %p, %n, %l, %one : map<f16>[64]", "offset, sizes and strides are i64"},
+      {"%1 = tensor_map %p, %l, %l, %l : map<f16>[64]", "one stride is the constant 1"},
+      {"%1 = tensor_map %p, %one, %one, %l : map<f16>[64]", "one stride is the constant 1"},
+      {"%1 = tensor_map %p, %l, %l, %one {swizzle = 16} : map<f16>[64]",
+       "{swizzle} is 0, 32, 64 or 128"},
+      {"%1 = map_load %map, %n, %n : bf16[16,8]", "the map is one of such tiles"},
+      {"%1 = map_load %map, %n, %n : f16[16,1,8]", "the map is one of such tiles"},
+      {"%1 = map_load %p, %n, %n : f16[16,8]", "a map is that of an operation `tensor_map`"},
+      {"map_store %given, %a, %n, %n", "a map is that of an operation `tensor_map`"},
+      {"%1 = map_load %map, %n, %n : f16[8,8]", "a tile is whole boxes of the map"},
+      {"%1 = map_load %map, %n : f16[16,8]", "one coordinate per axis"},
+      {"%1 = map_load %map, %n, %l : f16[16,8]", "coordinates are i32"},
+      {"map_store %map, %s, %n, %n", "the map is one of such tiles"},
+      {"map_store %map, %a, %n", "one coordinate per axis"},
+      {"map_store %map, %a, %n, %n, %n", "one coordinate per axis"},
+      {"map_copy %map, %a, %n, %bar, %n, %n, %n", "shared memory is accessed through a buffer"},
+      {"map_copy %map, %as, %l, %bar, %n, %n, %n", "a slot is an i32"},
+      {"map_copy %map, %as, %n, %as, %n, %n, %n",
+       "mbarriers are those of an operation `mbarriers`"},
+      {"map_copy %map, %as, %n, %bar, %l, %n, %n", "a slot is an i32"},
+      {"map_copy %map, %bs, %n, %bar, %n, %n, %n", "a tile is whole boxes of the map"},
+      {"map_copy %map, %fs, %n, %bar, %n, %n, %n", "the map is one of such tiles"},
+      {"map_copy %map, %as, %n, %bar, %n, %n", "one coordinate per axis"},
+      {"map_copy %map, %as, %n, %bar, %n, %n, %l", "coordinates are i32"},
+  };
+  for (const auto &[operations, rule] : cases)
+    check_for_hopper(operations, rule);
+}
+
+TEST_CASE("warps part at the top, where there are helpers, and have values of their own") {
+  const std::string parts = "specialize {\n yield\n} {\n yield\n}";
+  CHECK(errors_for_hopper(parts) == "");
+  CHECK(
+      errors_for_hopper(parts, "0").find("warps part at the top of a function that has helpers") !=
+      std::string::npos);
+  check_for_hopper("if_else %c {\n " + parts + "\n yield\n} {\n yield\n}",
+                   "warps part at the top of a function that has helpers");
+  check_for_hopper("%1 = specialize : i32 {\n yield %n\n} {\n yield %n\n}",
+                   "warps that part give no values");
+  check_for_hopper("specialize {\n yield %n\n} {\n yield\n}",
+                   "`yield` gives as many values as there are results");
+  check_for_hopper("specialize {\n yield\n} {\n yield %n\n}",
+                   "`yield` gives as many values as there are results");
+  check_for_hopper("specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
+}
+
+TEST_CASE("mbarriers") {
+  const char *const own = "mbarriers are 64 bits each and expect {arrivals}";
+  check_for_hopper("%1 = mbarriers : shared<i64>[2,1]", own);
+  check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i32>[2,1]", own);
+  check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>[2,8]", own);
+  check_for_hopper("%1 = mbarriers {arrivals = 1} : i64", own);
+  check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>", own);
+  check_for_hopper("%1 = ring_phase %n {ahead = 0} : i32", "a ring has slots");
+  const char *const rings = "mbarriers are those of an operation `mbarriers`";
+  check_for_hopper("mbarrier_wait %as, %n, %n", rings);
+  check_for_hopper("mbarrier_arrive %as, %n", rings);
+  check_for_hopper("mbarrier_wait %bar, %l, %n", "a slot is an i32");
+  check_for_hopper("mbarrier_wait %bar, %n, %c", "a parity is an i32");
+  check_for_hopper("mbarrier_arrive %bar, %l", "a slot is an i32");
+  check_for_hopper("mbarrier_arrive %bar", "wrong number of operands");
+}
+
+TEST_CASE("products of shared memory") {
+  const std::string shapes = "[M,K] times [K,N] plus [M,N]";
+  auto product = [](const std::string &factors, const std::string &perms,
+                    const std::string &sum = "%s", const std::string &type = "f32[16,4]") {
+    return "%1 = shared_product " + factors + ", " + sum + " {perms = " + perms + "} : " + type;
+  };
+  const std::string factors = "%as, %n, %bs, %n", straight = "[0,1,0,1]";
+  CHECK(errors_for_hopper(product(factors, straight)) == "");
+  check_for_hopper(product("%a, %n, %bs, %n", straight),
+                   "shared memory is accessed through a buffer");
+  check_for_hopper(product("%as, %l, %bs, %n", straight), "a slot is an i32");
+  check_for_hopper(product("%as, %n, %bs, %l", straight), "a slot is an i32");
+  check_for_hopper(product(factors, straight, "%s4"), "the sum has the type of the result");
+  check_for_hopper(product("%as, %n, %fs, %n", straight), "both factors have one element type");
+  check_for_hopper(product(factors, "[0,1]"), shapes);
+  check_for_hopper(product(factors, "[0,1,1,0]"), shapes);
+  check_for_hopper(product("%bs, %n, %as, %n", straight), shapes);
+  check_for_hopper(product(factors, straight, "%s4", "f32[4,4]"), shapes);
+  check_for_hopper(product(factors, straight, "%x", "f32"), shapes);
+  check_for_hopper(product(factors, "[0,1,0,0]"), "{perms} permutes the axes of each factor");
+  check_for_hopper(product(factors, "[2,-1,0,1]"), "{perms} permutes the axes of each factor");
+  check_for_hopper("%1 = product_wait %s {pending = 0} : f32[4,4]",
+                   "operands and result have one type");
+}

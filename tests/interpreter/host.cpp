@@ -1,0 +1,119 @@
+// What the host does before the launch: the number of blocks, and numbers that it hands over.
+//
+// The host computes with integers: parameters, the grid of programs, the number of multiprocessors,
+// and what signed arithmetic makes of them. A block is told only what is handed over: in it, the
+// number of multiprocessors is poison, and so is the grid of programs where the blocks are not
+// that.
+//
+// Tested by tests/interpreter/host_test.cpp.
+
+#include "interpreter/arithmetic.h"
+#include "interpreter/machine.h"
+#include "ir/printer.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::program_id(const Op &op) {
+  bool is_program = blocks_ == launch_.grid;
+  if (!is_program)
+    find(Finding::Kind::no_program, op, -1, "the blocks are not those of the grid of programs");
+  size_t axis = size_t(op.integer("axis"));
+  define(op, is_program ? Element::of_integer(block_[axis]) : Element::no_value());
+}
+
+void Machine::num_programs(const Op &op) {
+  size_t axis = size_t(op.integer("axis"));
+  define(op,
+         blocks_ == launch_.grid ? Element::of_integer(launch_.grid[axis]) : Element::no_value());
+}
+
+// What the host computes; nothing if it can't.
+std::optional<Element> Machine::formula(const Value *value) {
+  if (auto known = formulas_.find(value); known != formulas_.end())
+    return known->second;
+  return formulas_[value] = computed(value);
+}
+
+std::optional<Element> Machine::computed(const Value *value) {
+  const Type &type = value->type;
+  if (!type.is_scalar() || !type.is_number() || !is_integer(type.elem))
+    return std::nullopt;
+  if (!value->op)
+    return value->block ? std::nullopt : std::optional(launch_.arguments[size_t(value->index)]);
+  const Op &op = *value->op;
+  if (op.has("unsigned"))
+    return std::nullopt;
+  std::vector<Element> operands;
+  for (const Value *operand : op.operands) {
+    std::optional<Element> element = formula(operand);
+    if (!element)
+      return std::nullopt;
+    operands.push_back(*element);
+  }
+  switch (op.code) {
+  case Opcode::constant_:
+    return Element::of_integer(op.integer("value"));
+  case Opcode::num_programs_:
+    return Element::of_integer(launch_.grid[size_t(op.integer("axis"))]);
+  case Opcode::num_multiprocessors_:
+    return Element::of_integer(launch_.multiprocessors);
+  case Opcode::host_value_:
+    return operands[0];
+  case Opcode::cast_:
+    return convert(op.operand(0)->type.elem, type.elem, false, operands[0]);
+  case Opcode::neg_:
+    return unary(op.code, type.elem, operands[0]);
+  case Opcode::add_:
+  case Opcode::sub_:
+  case Opcode::mul_:
+  case Opcode::div_:
+  case Opcode::rem_:
+  case Opcode::min_:
+  case Opcode::max_:
+    return binary(op.code, type.elem, operands[0], operands[1]);
+  default:
+    return std::nullopt;
+  }
+}
+
+// The same for an operand of `op`. What the host can't compute is a finding, and poison.
+Element Machine::on_host(const Op &op, const Value *value) {
+  std::optional<Element> element = formula(value);
+  if (!element) {
+    std::string what = value->op ? "`" + print(*value->op) + "`" : "%" + value->name;
+    find(Finding::Kind::not_on_host, op, -1, "the host can't compute " + what);
+  }
+  return element.value_or(Element::no_value());
+}
+
+void Machine::host_value(const Op &op) { define(op, on_host(op, op.operand(0))); }
+
+std::array<int, 3> Machine::blocks_to_launch() {
+  const Op *launch = nullptr;
+  for (const Op *op : fn_.body->ops)
+    if (op->is(Opcode::launch_blocks_))
+      launch = op;
+  if (!launch || launch_.grid[0] < 1 || launch_.grid[1] < 1 || launch_.grid[2] < 1)
+    return launch_.grid;
+  std::array<int, 3> blocks = {1, 1, 1};
+  for (size_t axis = 0; axis < launch->operands.size(); axis++) {
+    Element count = on_host(*launch, launch->operand(axis));
+    blocks[axis] = count.poison ? 0 : int(count.integer);
+    if (blocks[axis] < 1)
+      find(Finding::Kind::bad_launch, *launch, -1,
+           count.poison
+               ? "a number of blocks that was never there"
+               : std::to_string(count.integer) + " blocks along axis " + std::to_string(axis));
+  }
+  int64_t cluster = launch->integer("cluster", 1);
+  if (blocks[0] % cluster != 0) {
+    find(Finding::Kind::bad_launch, *launch, -1,
+         std::to_string(blocks[0]) + " blocks in clusters of " + std::to_string(cluster));
+    blocks = {0, 0, 0};
+  }
+  return blocks;
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,128 @@
+// Tensor maps, and tiles that are loaded and stored through them.
+//
+// A map is kept as a tile of its own: the pointer to the tensor's first element, then the sizes,
+// then the strides. That it can be made is up to the driver (cuTensorMapEncodeTiled of the CUDA
+// driver API), whose rules are checked here. Buffers of global memory count as aligned.
+//
+// Tested by tests/interpreter/maps_test.cpp.
+
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+namespace {
+
+// The axis of neighbours.
+size_t contiguous_axis(const Op &op) {
+  size_t rank = size_t(op.result()->type.rank()), axis = rank - 1;
+  for (size_t d = 0; d < rank; d++)
+    if (constant_of(op.operand(2 + rank + d)) == 1)
+      axis = d;
+  return axis;
+}
+
+// Why the driver refuses a map; empty if it doesn't.
+std::string refusal(const Op &op, const Tile &map) {
+  const Type &type = op.result()->type;
+  size_t rank = size_t(type.rank()), contiguous = contiguous_axis(op);
+  int64_t bytes = bytes_of(type.elem), swizzle = op.integer("swizzle");
+  int64_t row = type.shape[contiguous] * bytes;
+  if (map[0].integer * bytes % 16 != 0)
+    return "the tensor starts at byte " + std::to_string(map[0].integer * bytes) +
+           ", not a multiple of 16";
+  for (size_t d = 0; d < rank; d++) {
+    std::string axis = " of axis " + std::to_string(d);
+    int64_t size = map[1 + d].integer, stride = map[1 + rank + d].integer;
+    if (size < 1 || size > int64_t(1) << 32)
+      return "the size" + axis + " is " + std::to_string(size);
+    if (d == contiguous && stride != 1)
+      return "the stride" + axis + " is not 1";
+    if (d != contiguous && (stride < 1 || stride * bytes % 16 != 0 || stride > int64_t(1) << 36))
+      return "the stride" + axis + " is " + std::to_string(stride * bytes) + " bytes";
+    if (type.shape[d] > 256)
+      return "the box has " + std::to_string(type.shape[d]) + " elements along axis " +
+             std::to_string(d);
+  }
+  if (row % 16 != 0 || (swizzle && row > swizzle))
+    return "the box has rows of " + std::to_string(row) + " bytes" +
+           (swizzle ? ", swizzled over " + std::to_string(swizzle) : "");
+  return "";
+}
+
+} // namespace
+
+void Machine::tensor_map(const Op &op) {
+  const Value *base = op.operand(0);
+  Tile map = {scalar(base)};
+  if (base->op || base->block) {
+    find(Finding::Kind::not_on_host, op, -1, "its base is not a parameter");
+    map[0].poison = true;
+  }
+  Element offset = on_host(op, op.operand(1));
+  map[0].integer += offset.integer;
+  map[0].poison |= offset.poison;
+  for (size_t i = 2; i < op.operands.size(); i++)
+    map.push_back(on_host(op, op.operand(i)));
+  bool is_poison = false;
+  for (const Element &element : map)
+    is_poison |= element.poison;
+  if (is_poison) {
+    find(Finding::Kind::poison_address, op, -1, "made of a value that was never there");
+    map.assign(map.size(), Element::no_value());
+  } else if (std::string why = refusal(op, map); !why.empty()) {
+    find(Finding::Kind::bad_map, op, -1, why);
+  }
+  define(op, std::move(map));
+}
+
+std::vector<std::optional<Element>> Machine::mapped(const Op &op, const Shape &shape,
+                                                    size_t first) {
+  const Tile &map = tile(op.operand(0));
+  std::vector<int64_t> start;
+  bool is_poison = map[0].poison;
+  for (size_t d = 0; d < shape.size(); d++) {
+    const Element &coordinate = scalar(op.operand(first + d));
+    start.push_back(coordinate.integer);
+    is_poison |= coordinate.poison;
+  }
+  std::vector<std::optional<Element>> pointers;
+  for (int64_t i = 0; i < element_count(shape); i++) {
+    std::vector<int64_t> at = unflatten(shape, FlatIndex(i));
+    Element pointer = is_poison ? Element::no_value() : map[0];
+    bool is_inside = true;
+    for (size_t d = 0; d < shape.size(); d++) {
+      int64_t coordinate = start[d] + at[d];
+      is_inside &= coordinate >= 0 && coordinate < map[1 + d].integer;
+      pointer.integer += coordinate * map[1 + shape.size() + d].integer;
+    }
+    pointers.push_back(is_inside || is_poison ? std::optional(pointer) : std::nullopt);
+  }
+  return pointers;
+}
+
+void Machine::map_load(const Op &op) {
+  std::vector<std::optional<Element>> pointers = mapped(op, op.result()->type.shape, 1);
+  define(op, [&](size_t i) {
+    if (!pointers[i])
+      return Element();
+    const Element *element = accessed(op, i, *pointers[i], "reads");
+    return element ? *element : Element::no_value();
+  });
+}
+
+void Machine::map_store(const Op &op) {
+  const Tile &values = tile(op.operand(1));
+  std::vector<std::optional<Element>> pointers = mapped(op, op.operand(1)->type.shape, 2);
+  for (size_t i = 0; i < values.size(); i++) {
+    Element *element = pointers[i] ? accessed(op, i, *pointers[i], "writes") : nullptr;
+    if (!element)
+      continue;
+    if (values[i].poison)
+      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+    *element = values[i];
+  }
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,170 @@
+// Mbarriers, and the copies that count on them.
+//
+// A phase of an mbarrier ends when all have arrived and all bytes have landed that were announced
+// in it. A wait for parity P is over once the phase that runs has another parity: at a fresh
+// mbarrier, whose phase has parity 0, a wait for parity 1 is over at once.
+//
+// A map_copy makes its place in the slot poison. It lands as late as it may: when somebody waits
+// for the mbarrier it counts on, and nobody can go on. As with async_copy, what changes in global
+// memory between start and landing becomes poison.
+//
+// Tested by tests/interpreter/mbarriers_test.cpp.
+
+#include "interpreter/machine.h"
+
+#include <algorithm>
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::mbarriers(const Op &op) {
+  Mbarriers ring;
+  ring.arrivals = op.integer("arrivals");
+  ring.slots.assign(size_t(op.result()->type.shape[0]), Mbarrier{ring.arrivals});
+  mbarriers_.push_back(std::move(ring));
+  define(op, Element::of_integer(int64_t(mbarriers_.size()) - 1));
+}
+
+void Machine::ring_phase(const Op &op) {
+  Element phase = scalar(op.operand(0));
+  if (!phase.poison)
+    phase.integer = (phase.integer + op.integer("ahead")) / op.integer("slots") % 2;
+  define(op, phase);
+}
+
+// The mbarrier that operands `first` and the next one name; nothing, after a finding, if there is
+// no such slot.
+std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
+  At at{int(scalar(op.operand(first)).integer), 0};
+  const Element &slot = scalar(op.operand(first + 1));
+  if (!is_slot(op, slot, int64_t(mbarriers_[size_t(at.ring)].slots.size())))
+    return std::nullopt;
+  at.slot = size_t(slot.integer);
+  return at;
+}
+
+// Ends the program: what follows would only repeat it.
+void Machine::misuse(const Op &op, std::string text) {
+  ended_ = true;
+  find(Finding::Kind::bad_mbarrier, op, -1, std::move(text));
+}
+
+// Ends the phase if nothing of it is to come. `op` is what may have been the last of it.
+void Machine::settle(const Op &op, At at) {
+  Mbarrier &here = mbarrier(at);
+  if (here.to_arrive > 0)
+    return;
+  if (here.started > here.announced)
+    return misuse(op, "a phase in which copies of " + std::to_string(here.started) +
+                          " bytes have started announces " + std::to_string(here.announced));
+  if (here.landed == here.announced)
+    here = {mbarriers_[size_t(at.ring)].arrivals, here.phases + 1};
+}
+
+void Machine::mbarrier_arrive(const Op &op) {
+  std::optional<At> at = mbarrier_of(op, 0);
+  if (!at)
+    return;
+  Mbarrier &here = mbarrier(*at);
+  if (op.has("bytes") && !is_helper())
+    find(Finding::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
+  here.announced += op.integer("bytes");
+  int arrivals = is_helper() ? 1 : std::max(fn_.warps, 1); // one of each warp
+  int64_t phase = here.phases;
+  for (int i = 0; i < arrivals && !ended_; i++) {
+    if (here.to_arrive == 0 || here.phases != phase)
+      return misuse(op, "more arrivals than the " +
+                            std::to_string(mbarriers_[size_t(at->ring)].arrivals) +
+                            " that a phase expects");
+    here.to_arrive--;
+    settle(op, *at);
+  }
+}
+
+bool Machine::is_over(const Wait &wait) { return mbarrier(wait.at).phases % 2 != wait.parity; }
+
+void Machine::mbarrier_wait(const Op &op) {
+  std::optional<At> at = mbarrier_of(op, 0);
+  const Element &parity = scalar(op.operand(2));
+  if (!at || parity.poison) {
+    ended_ = true;
+    return find(Finding::Kind::poison_condition, op, -1, "waits for what was never there");
+  }
+  if (parity.integer != 0 && parity.integer != 1)
+    return misuse(op, "parity " + std::to_string(parity.integer));
+  Wait wait{&op, *at, parity.integer};
+  if (!parts_.empty() && !is_over(wait)) {
+    parts_[running_].wait = wait;
+    leave();
+    parts_[running_].wait = {};
+  }
+  while (parts_.empty() && !ended_ && !is_over(wait))
+    if (!land_for(wait))
+      stuck({wait});
+}
+
+// Lands the oldest copy that counts on what is waited for. False if there is none.
+bool Machine::land_for(const Wait &wait) {
+  auto copy = std::find_if(map_copies_.begin(), map_copies_.end(), [&](const MapCopy &copy) {
+    return copy.at.ring == wait.at.ring && copy.at.slot == wait.at.slot;
+  });
+  if (copy == map_copies_.end())
+    return false;
+  MapCopy landing = std::move(*copy);
+  map_copies_.erase(copy);
+  for (const Copy &element : landing.elements)
+    land(element);
+  mbarrier(landing.at).landed += landing.bytes;
+  settle(*landing.op, landing.at);
+  return true;
+}
+
+void Machine::map_copy(const Op &op) {
+  if (!is_helper())
+    find(Finding::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
+  Element *to = slot(op, op.operand(1), op.operand(2));
+  std::optional<At> at = mbarrier_of(op, 3);
+  if (!to || !at)
+    return;
+  const Type &type = op.operand(1)->type;
+  Shape tile(type.shape.begin() + 1, type.shape.end());
+  std::vector<std::optional<Element>> pointers = mapped(op, tile, 5);
+  MapCopy copy{&op, *at, element_count(tile) * bytes_of(type.elem), {}};
+  int into = int(scalar(op.operand(1)).integer);
+  size_t first = size_t(to - shared_[size_t(into)].elements.data());
+  for (size_t i = 0; i < pointers.size(); i++) {
+    Copy one{into, first + i, Element(), Element::no_value()}; // zero
+    if (pointers[i]) {
+      const Element *element = accessed(op, i, *pointers[i], "copies");
+      one.value = element ? *element : Element::no_value();
+      one.from = element ? *pointers[i] : Element::no_value();
+    }
+    to[i] = Element::no_value();
+    copy.elements.push_back(one);
+  }
+  mbarrier(*at).started += copy.bytes;
+  map_copies_.push_back(std::move(copy));
+  settle(op, *at);
+}
+
+// Nobody can go on, and what is under way changes nothing.
+void Machine::stuck(const std::vector<Wait> &waits) {
+  std::string text;
+  for (const Wait &wait : waits) {
+    const Mbarrier &here = mbarrier(wait.at);
+    const std::string &name = wait.op->operand(0)->name;
+    bool by_helper = !parts_.empty() && wait.op == parts_[helper].wait.op;
+    text += (text.empty() ? "" : "; ") +
+            std::string(by_helper ? "the helper waits" : "the program's warps wait") +
+            " for parity " + std::to_string(wait.parity) + " of slot " +
+            std::to_string(wait.at.slot) + (name.empty() ? "" : " of %" + name) + " (" +
+            std::to_string(here.to_arrive) + " arrivals and " +
+            std::to_string(here.announced - here.landed) + " bytes to come)";
+  }
+  ended_ = true;
+  found_at_ = -1; // whatever the last operation did
+  find(Finding::Kind::deadlock, *waits[0].op, -1, text);
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,158 @@
+// Tests interpreter/mbarriers.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using Kind = Finding::Kind;
+
+namespace {
+
+// x is two tiles of 4. The four warps of the program do `workers`, one helper does `helper`.
+Ran parts(const std::string &workers, const std::string &helper,
+          const std::string &arrivals = "arrivals = 1") {
+  return Ran("%o0 = constant {value = 0} : i64\n %o1 = constant {value = 1} : i64\n"
+             "%o8 = constant {value = 8} : i64\n %one = constant {value = 1} : i32\n"
+             "%four = constant {value = 4} : i32\n"
+             "%map = tensor_map %x, %o0, %o8, %o1 : map<f32>[4]\n"
+             "%y4 = tensor_map %y, %o0, %o8, %o1 : map<f32>[4]\n"
+             "%s = shared_alloc : shared<f32>[2,4]\n %bar = mbarriers {" +
+             arrivals + "} : shared<i64>[2,1]\n specialize {\n" + workers + "yield\n} {\n" +
+             helper + "yield\n}");
+}
+
+std::string wait(const std::string &parity, const std::string &slot = "%zero") {
+  return "mbarrier_wait %bar, " + slot + ", " + parity + "\n";
+}
+std::string arrive(const std::string &attributes = "", const std::string &slot = "%zero") {
+  return "mbarrier_arrive %bar, " + slot + " " + attributes + "\n";
+}
+const std::string announce = arrive("{bytes = 16}");
+const std::string copy = "map_copy %map, %s, %zero, %bar, %zero, %zero\n";
+const std::string copy_behind = "map_copy %map, %s, %zero, %bar, %zero, %four\n";
+const std::string load =
+    "%t = shared_load %s, %zero {origin = [0], perm = [0]} : f32[4]\n map_store %y4, %t, %zero\n";
+
+std::vector<double> first_four(const Ran &ran) {
+  CHECK(ran.text() == "");
+  std::vector<double> y = ran.y();
+  y.resize(4);
+  return y;
+}
+
+} // namespace
+
+TEST_CASE("a fresh mbarrier lets parity 1 pass; a phase lets its own pass when it has ended") {
+  CHECK(parts(wait("%one"), "").text() == "");
+  CHECK(parts(wait("%zero"), "").kinds() == std::vector{Kind::deadlock});
+  CHECK(parts(wait("%zero"), arrive()).text() == "");
+  CHECK(parts(wait("%zero") + wait("%one"), arrive()).kinds() == std::vector{Kind::deadlock});
+  CHECK(parts(wait("%zero") + wait("%one"), arrive() + arrive()).kinds() ==
+        std::vector{Kind::deadlock}); // two phases on, parity 0 runs again
+  CHECK(parts(wait("%zero"), arrive("", "%one")).kinds() == std::vector{Kind::deadlock});
+}
+
+TEST_CASE("the phase of an iteration's slot") {
+  Ran ran("%eight = constant {value = 8} : i32\n for_loop %eight {\n (%t: i32)\n"
+          "%phase = ring_phase %t {ahead = 1, slots = 3} : i32\n"
+          "%a = addptr %y, %t : ptr<i32>\n store %a, %phase\n yield\n}",
+          "i32");
+  CHECK(ran.text() == "");
+  CHECK(ran.y() == std::vector<double>{0, 0, 1, 1, 1, 0, 0, 0});
+}
+
+TEST_CASE("an arrival is one of each warp, or of the helper") {
+  CHECK(parts(arrive(), wait("%zero"), "arrivals = 4").text() == "");
+  CHECK(parts(arrive() + arrive(), wait("%zero"), "arrivals = 8").text() == "");
+  CHECK(parts(arrive(), wait("%zero"), "arrivals = 5").kinds() == std::vector{Kind::deadlock});
+  CHECK(parts(arrive(), wait("%zero") + arrive(), "arrivals = 5").kinds() ==
+        std::vector{Kind::deadlock});
+  CHECK(parts(arrive() + wait("%zero"), arrive(), "arrivals = 5").text() == "");
+  for (const char *too_few : {"arrivals = 1", "arrivals = 3"})
+    CHECK(parts(arrive(), "", too_few).kinds() == std::vector{Kind::bad_mbarrier});
+}
+
+TEST_CASE("a copy lands when it is waited for, and not before") {
+  CHECK(first_four(parts(wait("%zero") + load, announce + copy)) ==
+        std::vector<double>{0, 1, 2, 3});
+  Ran early = parts(load + wait("%zero"), announce + copy);
+  CHECK(early.kinds() == std::vector{Kind::poison_store});
+  // Another mbarrier says nothing about it.
+  Ran other =
+      parts(wait("%zero", "%one") + load + wait("%zero"), announce + copy + arrive("", "%one"));
+  CHECK(other.kinds() == std::vector{Kind::poison_store});
+  Ran ring = parts("", "%b2 = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" + announce + copy +
+                           "mbarrier_arrive %b2, %zero {bytes = 16}\n"
+                           "map_copy %map, %s, %one, %b2, %zero, %zero\n"
+                           "mbarrier_wait %b2, %zero, %zero\n"
+                           "%v = shared_load %s, %one {origin = [0], perm = [0]} : f32[4]\n"
+                           "map_store %y4, %v, %zero\n" +
+                           load);
+  CHECK(ring.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
+  // The helper may be the one that waits.
+  CHECK(first_four(parts(wait("%zero", "%one") + load,
+                         announce + copy + wait("%zero") + arrive("", "%one"))) ==
+        std::vector<double>{0, 1, 2, 3});
+  Ran never = parts("", announce + copy);
+  CHECK(never.kinds() == std::vector{Kind::copy_not_awaited});
+}
+
+TEST_CASE("a copy makes its place poison at once") {
+  const std::string store = "%v = load %x : f32\n %w = splat %v : f32[4]\n"
+                            "shared_store %w, %s, %zero\n mbarrier_arrive %bar, %one\n";
+  const std::string after = "mbarrier_wait %bar, %one, %zero\n";
+  auto kinds = [&](const std::string &between) {
+    return parts(store + between, after + arrive() + arrive() + arrive() + announce + copy,
+                 "arrivals = 4")
+        .kinds();
+  };
+  CHECK(kinds(load + wait("%zero")) == std::vector{Kind::poison_store});
+  CHECK(kinds(wait("%zero") + load).empty());
+}
+
+TEST_CASE("zeros outside of the tensor, and what changes while it is copied is poison") {
+  const std::string outside = "%far = constant {value = 6} : i32\n" + announce +
+                              "map_copy %map, %s, %zero, %bar, %zero, %far\n";
+  CHECK(first_four(parts(wait("%zero") + load, outside)) == std::vector<double>{6, 7, 0, 0});
+  const std::string change = "%v = constant {number = 9.0} : f32\n store %x, %v\n";
+  CHECK(parts(wait("%zero") + load, announce + copy + change).kinds() ==
+        std::vector{Kind::poison_store});
+  CHECK(first_four(parts(wait("%zero") + load, change + announce + copy)) ==
+        std::vector<double>{9, 1, 2, 3});
+}
+
+TEST_CASE("a phase ends with as many bytes as it announces") {
+  CHECK(parts(wait("%zero"), arrive("{bytes = 32}") + copy + copy_behind).text() == "");
+  CHECK(parts(wait("%zero"), announce + announce + copy + copy_behind, "arrivals = 2").text() ==
+        "");
+  // It is announced before the last arrival at the latest.
+  CHECK(parts(wait("%zero"), copy + announce).text() == "");
+  CHECK(parts(wait("%zero"), copy + arrive()).kinds() == std::vector{Kind::bad_mbarrier});
+  CHECK(parts(wait("%zero"), announce + copy + copy_behind).kinds() ==
+        std::vector{Kind::bad_mbarrier});
+  Ran less = parts(wait("%zero"), arrive("{bytes = 48}") + copy + copy_behind);
+  CHECK(less.kinds() == std::vector{Kind::deadlock});
+  CHECK(less.text().find("0 arrivals and 16 bytes to come") != std::string::npos);
+  // The same where nobody waits.
+  CHECK(parts("", announce).kinds() == std::vector{Kind::bad_mbarrier});
+}
+
+TEST_CASE("one thread copies and announces") {
+  CHECK(parts(arrive("{bytes = 16}") + wait("%zero"), copy, "arrivals = 4").kinds() ==
+        std::vector{Kind::wrong_warps});
+  CHECK(parts(copy + wait("%zero") + load, announce).kinds() == std::vector{Kind::wrong_warps});
+}
+
+TEST_CASE("slots and parities that there are not") {
+  CHECK(parts(arrive("", "%n"), "").kinds() == std::vector{Kind::bad_slot});
+  CHECK(parts(wait("%one", "%n"), "").kinds() == std::vector{Kind::bad_slot});
+  CHECK(parts(wait("%n"), "").kinds() == std::vector{Kind::bad_mbarrier});
+  CHECK(parts("", "map_copy %map, %s, %n, %bar, %zero, %zero\n").kinds() ==
+        std::vector{Kind::bad_slot});
+  CHECK(parts("", "map_copy %map, %s, %zero, %bar, %n, %zero\n").kinds() ==
+        std::vector{Kind::bad_slot});
+  CHECK(parts("%u = div %one, %zero : i32\n" + wait("%u"), "").kinds() ==
+        std::vector{Kind::poison_condition});
+}

@@ -1,0 +1,143 @@
+// Tests interpreter/specialize.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using Kind = Finding::Kind;
+
+namespace {
+
+constexpr Turns all_turns[] = {Turns::helper_first, Turns::workers_first, Turns::alternate};
+
+Ran parts(const std::string &workers, const std::string &helper, Turns turns = Turns::helper_first,
+          const std::string &before = "") {
+  Launch launch;
+  launch.turns = turns;
+  launch.max_steps = 1000;
+  return Ran("%one = constant {value = 1} : i32\n"
+             "%bar = mbarriers {arrivals = 4} : shared<i64>[2,1]\n"
+             "%back = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" +
+                 before + "specialize {\n" + workers + "yield\n} {\n" + helper + "yield\n}",
+             "i32", "", launch);
+}
+
+// Counts y[0] up, so that one sees in which order.
+std::string mark(const std::string &v, const std::string &place) {
+  return "%" + v + " = load %y : i32\n %" + v + "a = add %" + v + ", %one : i32\n store %y, %" + v +
+         "a\n %" + v + "p = addptr %y, " + place + " : ptr<i32>\n store %" + v + "p, %" + v + "\n";
+}
+
+const std::string clear = "store %y, %one\n";
+
+} // namespace
+
+TEST_CASE("both parts run, and see what is around them") {
+  for (Turns turns : all_turns) {
+    Ran ran =
+        parts("%v = add %n, %n : i32\n store %y, %v\n",
+              "%v2 = mul %n, %n : i32\n %a = addptr %y, %one : ptr<i32>\n store %a, %v2\n", turns);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[0] == 6);
+    CHECK(ran.y()[1] == 9);
+  }
+}
+
+TEST_CASE("what comes behind waits for both") {
+  for (Turns turns : all_turns) {
+    Launch launch;
+    launch.turns = turns;
+    Ran ran(
+        "specialize {\n store %y, %n\n yield\n} {\n %v = neg %n : i32\n store %x, %v\n yield\n}\n"
+        "%a = load %x : i32\n %b = load %y : i32\n %c = sub %a, %b : i32\n store %y, %c",
+        "i32", "", launch);
+    CHECK(ran.y()[0] == -6);
+  }
+}
+
+TEST_CASE("who goes on where both can") {
+  const std::string two = "%two = add %one, %one : i32\n %four = add %two, %two : i32\n";
+  auto order = [&](Turns turns) {
+    Ran ran = parts(mark("a", "%one") + mark("b", "%two"), mark("c", "%n") + mark("d", "%four"),
+                    turns, clear + two);
+    CHECK(ran.text() == "");
+    std::vector<double> y = ran.y();
+    return std::vector<double>(y.begin() + 1, y.begin() + 5);
+  };
+  CHECK(order(Turns::helper_first) == std::vector<double>{3, 4, 1, 2});
+  CHECK(order(Turns::workers_first) == std::vector<double>{1, 2, 3, 4});
+  // Operation by operation, both read before the other one writes.
+  CHECK(order(Turns::alternate) == std::vector<double>{1, 2, 1, 2});
+}
+
+TEST_CASE("a part waits for the other one, whoever goes first") {
+  const std::string two = "%two = add %one, %one : i32\n";
+  for (Turns turns : all_turns) {
+    // Ping, pong, ping.
+    Ran ran = parts(mark("a", "%one") + "mbarrier_arrive %bar, %zero\n" +
+                        "mbarrier_wait %back, %zero, %zero\n" + mark("b", "%n"),
+                    "mbarrier_wait %bar, %zero, %zero\n" + mark("c", "%two") +
+                        "mbarrier_arrive %back, %zero\n",
+                    turns, clear + two);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[1] == 1);
+    CHECK(ran.y()[2] == 2);
+    CHECK(ran.y()[3] == 3);
+  }
+}
+
+TEST_CASE("where all wait for each other, it says who waits where") {
+  for (Turns turns : all_turns) {
+    Ran ran = parts("mbarrier_wait %back, %zero, %zero\n mbarrier_arrive %bar, %zero\n",
+                    "mbarrier_wait %bar, %one, %zero\n mbarrier_arrive %back, %zero\n", turns);
+    CHECK(ran.text() ==
+          "program (0, 0, 0), `mbarrier_wait %back, %zero, %zero`: the program's warps wait for "
+          "parity 0 of slot 0 of %back (1 arrivals and 0 bytes to come); the helper waits for "
+          "parity 0 of slot 1 of %bar (4 arrivals and 0 bytes to come)\n");
+    CHECK(ran.kinds() == std::vector{Kind::deadlock});
+  }
+  Ran alone = parts("", "mbarrier_wait %bar, %one, %zero\n");
+  CHECK(alone.kinds() == std::vector{Kind::deadlock});
+  CHECK(alone.text().find("warps wait") == std::string::npos);
+  Ran around("%bar = mbarriers {arrivals = 4} : shared<i64>[1,1]\n"
+             "mbarrier_wait %bar, %zero, %zero");
+  CHECK(around.kinds() == std::vector{Kind::deadlock});
+  CHECK(Ran("%bar = mbarriers {arrivals = 4} : shared<i64>[1,1]\n mbarrier_arrive %bar, %zero\n"
+            "mbarrier_wait %bar, %zero, %zero")
+            .kinds()
+            .empty());
+}
+
+TEST_CASE("the program ends with either part") {
+  const std::string fails = "%no = constant {value = 0} : i1\n assert %no {text = \"no\"}\n";
+  auto forever = [](const std::string &suffix) {
+    std::string k = "%k" + suffix, c = "%c" + suffix, l = "%l" + suffix;
+    return "%r" + suffix + " = while_loop %n : i32 {\n (" + k + ": i32)\n " + c + " = cmp " + k +
+           ", %zero {pred = \"gt\"} : i1\n condition " + c + "\n} {\n(" + l + ": i32)\n yield " +
+           l + "\n}\n";
+  };
+  for (Turns turns : all_turns) {
+    CHECK(parts(fails, "mbarrier_wait %bar, %zero, %zero\n store %x, %n\n", turns).kinds() ==
+          std::vector{Kind::assertion_failed});
+    CHECK(parts("mbarrier_wait %back, %zero, %zero\n", fails, turns).kinds() ==
+          std::vector{Kind::assertion_failed});
+    Ran endless = parts(forever("1"), "mbarrier_wait %bar, %zero, %zero\n", turns);
+    CHECK(endless.kinds() == std::vector{Kind::too_many_steps});
+    CHECK(endless.result.steps == 1000);
+    CHECK(parts(forever("1"), forever("2"), turns).kinds() == std::vector{Kind::too_many_steps});
+  }
+}
+
+TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
+  CHECK(parts("barrier\n", "").kinds().empty());
+  CHECK(parts("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
+  const std::string product =
+      "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n"
+      "shared_store %c, %s, %zero\n"
+      "%p0 = shared_product %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : i32[1,1]\n"
+      "%d = product_wait %p0 : i32[1,1]\n";
+  CHECK(parts(product, "").kinds().empty());
+  CHECK(parts("", product).kinds() == std::vector(2, Kind::wrong_warps));
+}
