@@ -84,7 +84,7 @@ public:
     header.length = bytes.size() - sizeof header;
     header.checksum = abi::checksum(bytes.data() + sizeof header, header.length);
     std::memcpy(bytes.data(), &header, sizeof header);
-    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr};
+    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr, nullptr};
     info_.gpu = "ptx";
     info_.threads = 64;
     info_.shared_bytes = shared_bytes;
@@ -107,9 +107,9 @@ public:
 
 private:
   static constexpr abi::parameter parameters_[] = {
-      {"source", 0, 4, abi::parameter_kind::pointer, false, {}},
-      {"target", 8, 4, abi::parameter_kind::pointer, false, {}},
-      {"n", 16, 0, abi::parameter_kind::i32, false, {}},
+      {"source", 0, 4, abi::parameter_kind::pointer, false, 8, {}},
+      {"target", 8, 4, abi::parameter_kind::pointer, false, 8, {}},
+      {"n", 16, 0, abi::parameter_kind::i32, false, 4, {}},
   };
   std::unique_ptr<abi::image_state> state_{new abi::image_state()};
   abi::image image_ = {};

@@ -20,10 +20,10 @@ struct Args {
 };
 
 const abi::parameter parameters[] = {
-    {"a", offsetof(Args, a), 0, abi::parameter_kind::i64, false, {}},
-    {"b", offsetof(Args, b), 0, abi::parameter_kind::i64, false, {}},
-    {"u", offsetof(Args, u), 0, abi::parameter_kind::u64, false, {}},
-    {"small", offsetof(Args, small), 0, abi::parameter_kind::i8, false, {}},
+    {"a", offsetof(Args, a), 0, abi::parameter_kind::i64, false, 8, {}},
+    {"b", offsetof(Args, b), 0, abi::parameter_kind::i64, false, 8, {}},
+    {"u", offsetof(Args, u), 0, abi::parameter_kind::u64, false, 8, {}},
+    {"small", offsetof(Args, small), 0, abi::parameter_kind::i8, false, 1, {}},
 };
 
 using Words = std::vector<std::int64_t>;
