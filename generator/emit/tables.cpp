@@ -5,6 +5,7 @@
 #include "emit/cpp_text.h"
 #include "emit/expression.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <map>
@@ -138,7 +139,11 @@ private:
     std::vector<HiddenRow> hidden;
     for (const HiddenParameter &parameter : form.hidden)
       hidden.push_back(hidden_row(kernel, variant, parameter));
-    assert(hidden.size() <= size_t(abi::max_hidden) && "the runtime takes so many");
+    auto maps = std::count_if(form.hidden.begin(), form.hidden.end(),
+                              [](const HiddenParameter &parameter) { return !!parameter.map; });
+    assert(hidden.size() <= size_t(abi::max_hidden) && maps <= abi::max_tensor_maps &&
+           "the runtime takes so many");
+    (void)maps;
     row.hidden = hidden_.add(hidden);
     if (form.cost)
       row.cost = code_of(kernel, variant, *form.cost);
