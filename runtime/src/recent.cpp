@@ -1,8 +1,8 @@
 // What recent launches came to, so that the same launch again has nothing to find out.
 //
-// A fixed number of entries, in sets of sixteen; a launch has its place in the set that its hash says,
-// and a new one takes the place of the oldest there. Any number of threads read an entry at the
-// same time, and write nothing: it carries a number that is odd while the entry is written and
+// A fixed number of entries, in sets of sixteen; a launch has its place in the set that its hash
+// says, and a new one takes the place of the oldest there. Any number of threads read an entry at
+// the same time, and write nothing: it carries a number that is odd while the entry is written and
 // another one after that, so a reader that sees the same even number before and after has read what
 // belongs together. One that does not, and a writer that finds another at work, go without. So
 // nobody ever waits, and a thread that is stopped half-way (a forked child has only one of them)

@@ -1,9 +1,9 @@
 // What recent launches came to, so that the same launch again has nothing to find out.
 //
 // A launch is the same if its kernel, the variant it names, the grid it says and all its arguments
-// are: then requirements, variant, form, blocks and tensor maps are, too, on the same device. None of
-// them depends on the memory behind the pointers, and descriptors are constant, so nothing here is
-// ever wrong for being old.
+// are: then requirements, variant, form, blocks and tensor maps are, too, on the same device. None
+// of them depends on the memory behind the pointers, and descriptors are constant, so nothing here
+// is ever wrong for being old.
 
 #pragma once
 
