@@ -23,6 +23,8 @@ struct Spelling {
 constexpr Spelling spellings[] = {
     {Kind::constant, abi::op::constant, "", 10},
     {Kind::parameter, abi::op::parameter, "", 10},
+    {Kind::programs, abi::op::programs, "get_num_programs", 10},
+    {Kind::multiprocessors, abi::op::multiprocessors, "multiprocessors", 10},
     {Kind::neg, abi::op::neg, "-", 9},
     {Kind::logical_not, abi::op::logical_not, "!", 9},
     {Kind::mul, abi::op::mul, "*", 8},
@@ -55,7 +57,7 @@ bool append_postfix(const Expr &expression, int depth, std::vector<int64_t> &wor
     if (!append_postfix(expression.operands[i], depth + int(i), words))
       return false;
   words.push_back(int64_t(spelling_of(expression.kind).op));
-  if (expression.operands.empty())
+  if (expression.operands.empty() && expression.kind != Kind::multiprocessors)
     words.push_back(expression.value);
   return true;
 }
@@ -67,6 +69,10 @@ std::string text_within(const Expr &expression, const std::vector<Parameter> &pa
   if (expression.kind == Kind::parameter)
     return parameters[size_t(expression.value)].name;
   const Spelling &own = spelling_of(expression.kind);
+  if (expression.kind == Kind::programs)
+    return own.text + ("(" + std::to_string(expression.value) + ")");
+  if (expression.kind == Kind::multiprocessors)
+    return own.text;
   auto operand = [&](size_t i, int precedence) {
     return text_within(expression.operands[i], parameters, precedence);
   };

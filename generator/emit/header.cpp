@@ -244,7 +244,8 @@ std::string functions(const KernelInterface &kernel) {
   std::string parameter = is_tuned ? "const params &variant" : "";
   std::string passed = is_tuned ? "reinterpret_cast<const std::int32_t *>(&variant)" : "nullptr";
   return out +
-         "  /// Registers, shared memory, spills: one entry per GPU that was compiled for.\n"
+         "  /// Registers, shared memory, spills: one entry per GPU that was compiled for,\n"
+         "  /// and per form where it is compiled in several for a GPU.\n"
          "  static tritonc::span<tritonc::image_info> info(" +
          parameter + ") noexcept {\n    return tritonc::abi::info(code::get(), " + passed +
          ");\n  }\n";

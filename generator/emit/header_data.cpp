@@ -22,6 +22,9 @@ public:
     expressions();
     parameters();
     requirements();
+    tensor_maps();
+    hidden_parameters();
+    forms();
     line("inline tritonc::abi::image_state states[" + std::to_string(tables_.state_count) + "];\n");
     images();
     for (size_t i = 0; i < tables_.kernels.size(); i++)
@@ -56,7 +59,8 @@ private:
       for (const ParameterRow &row : tables_.parameters[i])
         line("    {" + string_literal(row.name) + ", " + std::to_string(row.offset) + ", " +
              std::to_string(row.aligned) + ", tritonc::abi::parameter_kind(" +
-             std::to_string(int(row.kind)) + "), " + (row.nullable ? "true" : "false") + ", {}},");
+             std::to_string(int(row.kind)) + "), " + (row.nullable ? "true" : "false") + ", " +
+             std::to_string(row.bytes) + ", {}},");
       line("};");
     }
   }
@@ -72,6 +76,62 @@ private:
     }
   }
 
+  /// "{code_1, code_2, nullptr}"
+  static std::string list_of_code(const std::vector<size_t> &code, size_t length) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < length; i++)
+      names.push_back(i < code.size() ? numbered("code_", code[i]) : "nullptr");
+    return "{" + join(names, ", ") + "}";
+  }
+
+  void tensor_maps() {
+    for (size_t i = 0; i < tables_.maps.size(); i++) {
+      const TensorMapRow &row = tables_.maps[i];
+      std::vector<std::string> box;
+      for (int64_t size : row.box)
+        box.push_back(std::to_string(size));
+      line("inline constexpr tritonc::abi::tensor_map " + numbered("map_", i) + " = {" +
+           std::to_string(row.parameter) + ", " + std::to_string(row.data_type) + ", " +
+           std::to_string(row.element_bytes) + ", " + std::to_string(row.swizzle) + ", " +
+           std::to_string(row.sizes.size()) + ",\n    " + numbered("code_", row.offset) + ", " +
+           list_of_code(row.sizes, 5) + ", " + list_of_code(row.strides, 4) + ", {" +
+           join(box, ", ") + "}, 0};");
+    }
+  }
+
+  static std::string hidden_initialiser(const HiddenRow &row) {
+    bool is_map = row.kind == abi::hidden_kind::tensor_map;
+    return "{" + optional_name(!is_map, numbered("code_", row.value)) + ", " +
+           optional_name(!is_map, string_literal(row.text)) + ", " +
+           optional_name(is_map, "&" + numbered("map_", row.map)) + ", tritonc::abi::hidden_kind(" +
+           std::to_string(int(row.kind)) + "), 0}";
+  }
+
+  void hidden_parameters() {
+    for (size_t i = 0; i < tables_.hidden.size(); i++) {
+      if (tables_.hidden[i].empty())
+        continue;
+      line("inline constexpr tritonc::abi::hidden_parameter " + numbered("hidden_", i) + "[] = {");
+      for (const HiddenRow &row : tables_.hidden[i])
+        line("    " + hidden_initialiser(row) + ",");
+      line("};");
+    }
+  }
+
+  void forms() {
+    for (size_t i = 0; i < tables_.forms.size(); i++) {
+      const FormRow &row = tables_.forms[i];
+      size_t guards = tables_.requirements[row.guards].size();
+      size_t hidden = tables_.hidden[row.hidden].size();
+      line("inline constexpr tritonc::abi::form " + numbered("form_", i) + " = {" +
+           optional_name(guards != 0, numbered("requirements_", row.guards)) + ", " +
+           optional_name(hidden != 0, numbered("hidden_", row.hidden)) + ", " +
+           (row.cost ? numbered("code_", *row.cost) : "nullptr") + ", " +
+           list_of_code(row.blocks, 3) + ", " + std::to_string(guards) + ", " +
+           std::to_string(hidden) + ", " + std::to_string(row.cluster) + ", 0};");
+    }
+  }
+
   void images() {
     for (size_t i = 0; i < tables_.images.size(); i++)
       line("alignas(64) inline constexpr char " + numbered("image_", i) + "[] =\n    " +
@@ -83,11 +143,12 @@ private:
     return "{" + numbered("image_", row.bytes) + ", " +
            std::to_string(tables_.images[row.bytes].size()) + ", &states[" +
            std::to_string(row.state) + "], " + std::to_string(image.sm) + ", " +
-           (image.suffix ? std::string("'") + image.suffix + "'" : "0") + ", nullptr}";
+           (image.suffix ? std::string("'") + image.suffix + "'" : "0") + ", nullptr, " +
+           (row.form ? "&" + numbered("form_", *row.form) : "nullptr") + "}";
   }
 
   static std::string info_initialiser(const Image &image) {
-    std::string out = "{" + string_literal(image.gpu);
+    std::string out = "{" + string_literal(image.gpu) + ", " + string_literal(image.form.name);
     for (int number : {image.threads, image.registers, image.shared_bytes, image.static_shared,
                        image.spill_stores, image.spill_loads, image.stack_bytes, image.cubin_bytes})
       out += ", " + std::to_string(number);
@@ -131,12 +192,9 @@ private:
   }
 
   std::string variant_initialiser(const std::string &name, const VariantRow &row) const {
-    std::vector<std::string> grid;
-    for (size_t axis = 0; axis < 3; axis++)
-      grid.push_back(axis < row.grid.size() ? numbered("code_", row.grid[axis]) : "nullptr");
     bool has_images = !row.images.empty();
     size_t requirement_count = tables_.requirements[row.requirements].size();
-    return "{" + string_literal(row.variant->entry) + ", {" + join(grid, ", ") + "}, " +
+    return "{" + string_literal(row.variant->entry) + ", " + list_of_code(row.grid, 3) + ", " +
            optional_name(requirement_count != 0, numbered("requirements_", row.requirements)) +
            ", " +
            optional_name(!tables_.parameters[row.parameters].empty(),

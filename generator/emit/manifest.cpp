@@ -4,6 +4,7 @@
 
 #include "emit/expression.h"
 #include "emit/report.h"
+#include "emit/tables.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -28,7 +29,48 @@ std::string sha256(const std::string &bytes) {
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
-Object image_object(const Image &image) {
+Object map_object(const TensorMap &map, const std::vector<Parameter> &parameters) {
+  Array sizes, strides, box;
+  for (const Expr &size : map.sizes)
+    sizes.push_back(text(text_of(size, parameters)));
+  for (const Expr &stride : map.strides)
+    strides.push_back(text(text_of(stride, parameters)));
+  for (int64_t size : map.box)
+    box.push_back(size);
+  return Object{
+      {"parameter", text(parameters[size_t(map.parameter)].name)},
+      {"offset", text(text_of(map.offset, parameters))},
+      {"element", map.to_tf32 ? "tf32" : ir::name_of(map.elem)},
+      {"sizes", std::move(sizes)},
+      {"strides", std::move(strides)},
+      {"box", std::move(box)},
+      {"swizzle_bytes", map.swizzle_bytes},
+  };
+}
+
+Object form_object(const LaunchForm &form, const std::vector<Parameter> &parameters) {
+  Array guards, blocks, hidden;
+  for (const Requirement &guard : form.guards)
+    guards.push_back(text(guard.text));
+  for (const Expr &axis : form.blocks)
+    blocks.push_back(text(text_of(axis, parameters)));
+  for (const HiddenParameter &parameter : form.hidden) {
+    if (parameter.map)
+      hidden.push_back(Object{{"tensor_map", map_object(*parameter.map, parameters)}});
+    else
+      hidden.push_back(Object{{"element", ir::name_of(parameter.elem)},
+                              {"value", text(text_of(parameter.value, parameters))}});
+  }
+  Object out{
+      {"name", text(form.name)}, {"guards", std::move(guards)}, {"blocks", std::move(blocks)},
+      {"cluster", form.cluster}, {"hidden", std::move(hidden)},
+  };
+  if (form.cost)
+    out["cost"] = text(text_of(*form.cost, parameters));
+  return out;
+}
+
+Object image_object(const Image &image, const std::vector<Parameter> &parameters) {
   Object out{
       {"gpu", image.gpu},
       {"threads", image.threads},
@@ -46,6 +88,8 @@ Object image_object(const Image &image) {
     out["host_object_bytes"] = int64_t(image.host_object.size());
     out["host_object_sha256"] = sha256(image.host_object);
   }
+  if (!image.form.name.empty() || !is_plain(image.form))
+    out["form"] = form_object(image.form, parameters);
   return out;
 }
 
@@ -76,7 +120,7 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
   for (const Requirement &requirement : variant.plan.requirements)
     requirements.push_back(text(requirement.text));
   for (const Image &image : variant.images)
-    images.push_back(image_object(image));
+    images.push_back(image_object(image, variant.parameters));
   return Object{
       {"values", std::move(values)},
       {"defines", std::move(defines)},

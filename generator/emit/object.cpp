@@ -194,13 +194,19 @@ private:
     for (const auto &rows : tables_.requirements)
       for (const RequirementRow &row : rows)
         strings_[row.text] = nullptr;
+    for (const auto &rows : tables_.hidden)
+      for (const HiddenRow &row : rows)
+        if (row.kind != abi::hidden_kind::tensor_map)
+          strings_[row.text] = nullptr;
     for (const KernelTable &kernel : tables_.kernels) {
       strings_[kernel.combination->display] = nullptr;
       strings_[kernel.gpus] = nullptr;
       for (const VariantRow &row : kernel.variants) {
         strings_[row.variant->entry] = nullptr;
-        for (const ImageRow &image : row.images)
+        for (const ImageRow &image : row.images) {
           strings_[image.image->gpu] = nullptr;
+          strings_[image.image->form.name] = nullptr;
+        }
       }
     }
   }
@@ -229,6 +235,19 @@ private:
       for (const RequirementRow &row : rows)
         requirement(row);
     }
+    for (const TensorMapRow &row : tables_.maps) {
+      maps_.push_back(begin(8));
+      tensor_map(row);
+    }
+    for (const auto &rows : tables_.hidden) {
+      hidden_.push_back(rows.empty() ? nullptr : begin(8));
+      for (const HiddenRow &row : rows)
+        hidden_parameter(row);
+    }
+    for (const FormRow &row : tables_.forms) {
+      forms_.push_back(begin(8));
+      form(row);
+    }
     for (size_t i = 0; i < tables_.kernels.size(); i++)
       kernel(tables_.kernels[i], choices_[i]);
   }
@@ -240,6 +259,7 @@ private:
     record_.number(offsetof(S, aligned), row.aligned, sizeof(S::aligned));
     record_.number(offsetof(S, kind), int64_t(row.kind), sizeof(S::kind));
     record_.number(offsetof(S, nullable), row.nullable, sizeof(S::nullable));
+    record_.number(offsetof(S, bytes), row.bytes, sizeof(S::bytes));
     record_.end(sizeof(S));
   }
 
@@ -247,6 +267,46 @@ private:
     using S = abi::requirement;
     record_.pointer(offsetof(S, condition), code_[row.code]);
     record_.pointer(offsetof(S, text), strings_[row.text]);
+    record_.end(sizeof(S));
+  }
+
+  void tensor_map(const TensorMapRow &row) {
+    using S = abi::tensor_map;
+    record_.number(offsetof(S, parameter), row.parameter, sizeof(S::parameter));
+    record_.number(offsetof(S, data_type), row.data_type, sizeof(S::data_type));
+    record_.number(offsetof(S, element_bytes), row.element_bytes, sizeof(S::element_bytes));
+    record_.number(offsetof(S, swizzle), row.swizzle, sizeof(S::swizzle));
+    record_.number(offsetof(S, rank), int64_t(row.sizes.size()), sizeof(S::rank));
+    record_.pointer(offsetof(S, offset), code_[row.offset]);
+    for (size_t i = 0; i < row.sizes.size(); i++)
+      record_.pointer(offsetof(S, size) + i * 8, code_[row.sizes[i]]);
+    for (size_t i = 0; i < row.strides.size(); i++)
+      record_.pointer(offsetof(S, stride) + i * 8, code_[row.strides[i]]);
+    for (size_t i = 0; i < row.box.size(); i++)
+      record_.number(offsetof(S, box) + i * 4, row.box[i], 4);
+    record_.end(sizeof(S));
+  }
+
+  void hidden_parameter(const HiddenRow &row) {
+    using S = abi::hidden_parameter;
+    bool is_map = row.kind == abi::hidden_kind::tensor_map;
+    record_.pointer(offsetof(S, value), is_map ? nullptr : code_[row.value]);
+    record_.pointer(offsetof(S, text), is_map ? nullptr : strings_[row.text]);
+    record_.pointer(offsetof(S, map), is_map ? maps_[row.map] : nullptr);
+    record_.number(offsetof(S, kind), int64_t(row.kind), sizeof(S::kind));
+    record_.end(sizeof(S));
+  }
+
+  void form(const FormRow &row) {
+    using S = abi::form;
+    record_.pointer(offsetof(S, guards), requirements_[row.guards]);
+    record_.pointer(offsetof(S, hidden), hidden_[row.hidden]);
+    record_.pointer(offsetof(S, cost), row.cost ? code_[*row.cost] : nullptr);
+    for (size_t axis = 0; axis < row.blocks.size(); axis++)
+      record_.pointer(offsetof(S, blocks) + axis * 8, code_[row.blocks[axis]]);
+    record_.number(offsetof(S, guard_count), int64_t(tables_.requirements[row.guards].size()), 4);
+    record_.number(offsetof(S, hidden_count), int64_t(tables_.hidden[row.hidden].size()), 4);
+    record_.number(offsetof(S, cluster), row.cluster, sizeof(S::cluster));
     record_.end(sizeof(S));
   }
 
@@ -258,6 +318,7 @@ private:
     record_.number(offsetof(S, sm), row.image->sm, sizeof(S::sm));
     record_.number(offsetof(S, suffix), row.image->suffix, sizeof(S::suffix));
     record_.pointer(offsetof(S, host), host_symbol(row.image->host_symbol));
+    record_.pointer(offsetof(S, form), row.form ? forms_[*row.form] : nullptr);
     record_.end(sizeof(S));
   }
 
@@ -274,6 +335,7 @@ private:
   void info(const Image &from) {
     using S = image_info;
     record_.pointer(offsetof(S, gpu), strings_[from.gpu]);
+    record_.pointer(offsetof(S, form), strings_[from.form.name]);
     record_.number(offsetof(S, threads), from.threads, 4);
     record_.number(offsetof(S, registers), from.registers, 4);
     record_.number(offsetof(S, shared_bytes), from.shared_bytes, 4);
@@ -357,7 +419,7 @@ private:
   llvm::MCStreamer &streamer_;
   Record record_;
 
-  std::vector<Label> images_, code_, choices_, parameters_, requirements_;
+  std::vector<Label> images_, code_, choices_, parameters_, requirements_, maps_, hidden_, forms_;
   std::map<std::string, Label> strings_; // ordered: equal inputs give equal bytes
   Label states_ = nullptr;
 };

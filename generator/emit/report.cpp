@@ -45,27 +45,41 @@ std::vector<const Variant *> by_preference(const KernelEntry &kernel) {
 
 std::string count(int number) { return std::to_string(number); }
 
-/// The axes' columns of a kernel, then the GPU's, then the numbers.
+bool has_forms(const KernelEntry &kernel) {
+  for (const Variant &variant : kernel.variants)
+    for (const Image &image : variant.images)
+      if (!image.form.name.empty())
+        return true;
+  return false;
+}
+
+/// The axes' columns of a kernel, then the GPU's and the form's, then the numbers.
 std::string table_of(const KernelEntry &kernel) {
+  const bool names_forms = has_forms(kernel);
   Row titles = {kernel.name};
   for (const Axis &axis : kernel.axes)
     titles.push_back(axis.name);
-  titles.insert(titles.end(),
-                {"gpu", "threads", "registers", "shared", "spilled", "cubin", "embedded"});
+  titles.push_back("gpu");
+  if (names_forms)
+    titles.push_back("form");
+  titles.insert(titles.end(), {"threads", "registers", "shared", "spilled", "cubin", "embedded"});
   std::vector<Row> rows = {titles};
   for (const Variant *variant : by_preference(kernel)) {
     for (const Image &image : variant->images) {
       Row row = {""};
       for (size_t i = 0; i < kernel.axes.size(); i++)
         row.push_back(kernel.axes[i].values[size_t(variant->values[i])].name);
-      row.insert(row.end(), {image.gpu, count(image.threads), count(image.registers),
+      row.push_back(image.gpu);
+      if (names_forms)
+        row.push_back(image.form.name);
+      row.insert(row.end(), {count(image.threads), count(image.registers),
                              count(image.shared_bytes + image.static_shared),
                              count(image.spill_stores + image.spill_loads),
                              count(image.cubin_bytes), count(int(image.bytes.size()))});
       rows.push_back(row);
     }
   }
-  return aligned(rows, kernel.axes.size() + 2);
+  return aligned(rows, kernel.axes.size() + 2 + names_forms);
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include "emit/cpp_text.h"
 #include "emit/expression.h"
 
+#include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -47,6 +49,39 @@ abi::parameter_kind kind_of(const Parameter &parameter) {
   return Kind::other;
 }
 
+/// CUtensorMapDataType. Copies move 8-bit numbers without looking at them.
+int data_type_of(const TensorMap &map) {
+  switch (map.elem) {
+  case ir::Elem::i1:
+  case ir::Elem::i8:
+  case ir::Elem::e4m3:
+  case ir::Elem::e5m2:
+    return 0; // UINT8
+  case ir::Elem::i16:
+    return 1; // UINT16
+  case ir::Elem::i32:
+    return 3; // INT32
+  case ir::Elem::i64:
+    return 5; // INT64
+  case ir::Elem::f16:
+    return 6; // FLOAT16
+  case ir::Elem::f32:
+    return map.to_tf32 ? 11 : 7; // TFLOAT32, FLOAT32
+  case ir::Elem::f64:
+    return 8; // FLOAT64
+  case ir::Elem::bf16:
+    return 9; // BFLOAT16
+  }
+  assert(false && "every element has a type");
+  return 0;
+}
+
+/// CUtensorMapSwizzle.
+int swizzle_of(int bytes) {
+  assert((bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128) && "a swizzle of Hopper's");
+  return bytes == 128 ? 3 : bytes / 32;
+}
+
 class Builder {
 public:
   explicit Builder(const Interface &interface) : interface_(interface) {}
@@ -65,8 +100,11 @@ private:
     KernelTable table;
     table.combination = &combination;
     table.axis_count = kernel.tuned.size();
+    std::vector<std::string> gpus; // a GPU's forms follow one another
     for (const Image &image : combination.variants.front()->images)
-      table.gpus += (table.gpus.empty() ? "" : ", ") + image.gpu;
+      if (gpus.empty() || gpus.back() != image.gpu)
+        gpus.push_back(image.gpu);
+    table.gpus = join(gpus, ", ");
     for (const Variant *variant : combination.variants) {
       table.variants.push_back(variant_row(kernel, combination, *variant));
       for (const TunedAxis &axis : kernel.tuned)
@@ -84,7 +122,69 @@ private:
     row.requirements = requirements_.add(requirement_rows(kernel, variant));
     row.parameters = parameters_.add(parameter_rows(combination, variant));
     for (const Image &image : variant.images)
-      row.images.push_back({images_.add(sealed(image.bytes)), tables_.state_count++, &image});
+      row.images.push_back({images_.add(sealed(image.bytes)), tables_.state_count++,
+                            form_of(kernel, variant, image.form), &image});
+    return row;
+  }
+
+  std::optional<size_t> form_of(const KernelInterface &kernel, const Variant &variant,
+                                const LaunchForm &form) {
+    if (is_plain(form))
+      return std::nullopt;
+    FormRow row;
+    std::vector<RequirementRow> guards;
+    for (const Requirement &guard : form.guards)
+      guards.push_back({code_of(kernel, variant, guard.condition), guard.text});
+    row.guards = requirements_.add(guards);
+    std::vector<HiddenRow> hidden;
+    for (const HiddenParameter &parameter : form.hidden)
+      hidden.push_back(hidden_row(kernel, variant, parameter));
+    auto maps = std::count_if(form.hidden.begin(), form.hidden.end(),
+                              [](const HiddenParameter &parameter) { return !!parameter.map; });
+    assert(hidden.size() <= size_t(abi::max_hidden) && maps <= abi::max_tensor_maps &&
+           "the runtime takes so many");
+    (void)maps;
+    row.hidden = hidden_.add(hidden);
+    if (form.cost)
+      row.cost = code_of(kernel, variant, *form.cost);
+    for (const Expr &axis : form.blocks)
+      row.blocks.push_back(code_of(kernel, variant, axis));
+    row.cluster = form.cluster;
+    return forms_.add(row);
+  }
+
+  HiddenRow hidden_row(const KernelInterface &kernel, const Variant &variant,
+                       const HiddenParameter &parameter) {
+    HiddenRow row;
+    if (parameter.map) {
+      row.kind = abi::hidden_kind::tensor_map;
+      row.map = maps_.add(map_row(kernel, variant, *parameter.map));
+      return row;
+    }
+    assert((parameter.elem == ir::Elem::i32 || parameter.elem == ir::Elem::i64) &&
+           "a number is an integer");
+    row.kind = parameter.elem == ir::Elem::i32 ? abi::hidden_kind::i32 : abi::hidden_kind::i64;
+    row.value = code_of(kernel, variant, parameter.value);
+    row.text = text_of(parameter.value, variant.parameters);
+    return row;
+  }
+
+  TensorMapRow map_row(const KernelInterface &kernel, const Variant &variant,
+                       const TensorMap &map) {
+    assert(map.sizes.size() >= 1 && map.sizes.size() <= 5 &&
+           map.strides.size() + 1 == map.sizes.size() && map.box.size() == map.sizes.size() &&
+           "the driver's ranks");
+    TensorMapRow row;
+    row.parameter = uint32_t(map.parameter);
+    row.data_type = data_type_of(map);
+    row.element_bytes = ir::bytes_of(map.elem);
+    row.swizzle = swizzle_of(map.swizzle_bytes);
+    row.offset = code_of(kernel, variant, map.offset);
+    for (const Expr &size : map.sizes)
+      row.sizes.push_back(code_of(kernel, variant, size));
+    for (const Expr &stride : map.strides)
+      row.strides.push_back(code_of(kernel, variant, stride));
+    row.box = map.box;
     return row;
   }
 
@@ -128,8 +228,9 @@ private:
     for (size_t i = 0; i < variant.parameters.size(); i++) {
       const Parameter &parameter = variant.parameters[i];
       uint32_t aligned = parameter.is_pointer ? uint32_t(parameter.aligned_bytes) : 0;
+      int bytes = parameter.is_pointer ? 8 : element_type(parameter).bytes;
       rows.push_back({combination.members[i].name, uint32_t(combination.members[i].offset), aligned,
-                      kind_of(parameter), parameter.nullable});
+                      kind_of(parameter), parameter.nullable, uint32_t(bytes)});
     }
     return rows;
   }
@@ -140,10 +241,18 @@ private:
   Interned<std::vector<int64_t>> code_{tables_.code};
   Interned<std::vector<ParameterRow>> parameters_{tables_.parameters};
   Interned<std::vector<RequirementRow>> requirements_{tables_.requirements};
+  Interned<TensorMapRow> maps_{tables_.maps};
+  Interned<std::vector<HiddenRow>> hidden_{tables_.hidden};
+  Interned<FormRow> forms_{tables_.forms};
   std::optional<Failure> failure_;
 };
 
 } // namespace
+
+bool is_plain(const LaunchForm &form) {
+  return form.guards.empty() && !form.cost && form.blocks.empty() && form.cluster == 1 &&
+         form.hidden.empty();
+}
 
 Result<Tables> make_tables(const Interface &interface) { return Builder(interface).build(); }
 

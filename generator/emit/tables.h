@@ -9,6 +9,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ParameterRow {
   uint32_t offset = 0, aligned = 0;
   abi::parameter_kind kind = abi::parameter_kind::other;
   bool nullable = false;
+  uint32_t bytes = 0;
   auto operator<=>(const ParameterRow &) const = default;
 };
 
@@ -28,9 +30,37 @@ struct RequirementRow {
   auto operator<=>(const RequirementRow &) const = default;
 };
 
+/// As abi::tensor_map; expressions are indices into Tables::code.
+struct TensorMapRow {
+  uint32_t parameter = 0;
+  int data_type = 0, element_bytes = 0, swizzle = 0;
+  size_t offset = 0;
+  std::vector<size_t> sizes, strides;
+  std::vector<int64_t> box;
+  auto operator<=>(const TensorMapRow &) const = default;
+};
+
+struct HiddenRow {
+  abi::hidden_kind kind = abi::hidden_kind::i32;
+  size_t value = 0; // of a number: index into Tables::code
+  std::string text; // of a number
+  size_t map = 0;   // of a map: index into Tables::maps
+  auto operator<=>(const HiddenRow &) const = default;
+};
+
+struct FormRow {
+  size_t guards = 0; // index into Tables::requirements
+  size_t hidden = 0; // index into Tables::hidden
+  std::optional<size_t> cost;
+  std::vector<size_t> blocks;
+  int cluster = 1;
+  auto operator<=>(const FormRow &) const = default;
+};
+
 struct ImageRow {
-  size_t bytes = 0; // index into Tables::images
-  size_t state = 0; // which of Tables::state_count
+  size_t bytes = 0;           // index into Tables::images
+  size_t state = 0;           // which of Tables::state_count
+  std::optional<size_t> form; // index into Tables::forms; none: the plain one
   const Image *image = nullptr;
 };
 
@@ -54,12 +84,18 @@ struct Tables {
   std::vector<std::string> images; // each behind its abi::image_header
   std::vector<std::vector<int64_t>> code;
   std::vector<std::vector<ParameterRow>> parameters;
-  std::vector<std::vector<RequirementRow>> requirements;
+  std::vector<std::vector<RequirementRow>> requirements; // of variants, and guards of forms
+  std::vector<TensorMapRow> maps;
+  std::vector<std::vector<HiddenRow>> hidden;
+  std::vector<FormRow> forms;
   std::vector<KernelTable> kernels; // one per combination, in the interface's order
   size_t state_count = 0;
 };
 
 Result<Tables> make_tables(const Interface &interface);
+
+/// Whether the runtime needs no abi::form to launch it: a block for each program, nothing hidden.
+bool is_plain(const LaunchForm &form);
 
 /// The image as the runtime wants it: behind a header with length and checksum.
 std::string sealed(std::string_view image);

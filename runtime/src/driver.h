@@ -23,12 +23,27 @@ using Function = struct CUfunc_st *;
 using Event = struct CUevent_st *;
 using Pointer = unsigned long long; // device memory
 
+/// A CUtensorMap.
+struct alignas(64) TensorMapBytes {
+  std::uint64_t words[16];
+};
+
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  } value;
+};
+static_assert(sizeof(LaunchAttribute) == 72, "the driver's layout");
+
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z;
   unsigned block_x, block_y, block_z;
   unsigned shared_bytes;
   Stream stream;
-  const void *attributes;
+  const LaunchAttribute *attributes;
   unsigned attribute_count;
 };
 
@@ -46,6 +61,8 @@ enum : Result {
 enum DeviceAttribute { multiprocessor_count = 16, capability_major = 75, capability_minor = 76 };
 enum FunctionAttribute { max_dynamic_shared_size = 8 };
 enum CaptureMode { capture_relaxed = 2 };
+enum LaunchAttributeId { cluster_dimension = 4 };
+enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero = 0 };
 
 /// Every function: name, version of its interface, parameters. The driver must have all of these.
 #define TRITONC_REQUIRED_FUNCTIONS(F)                                                              \
@@ -75,6 +92,10 @@ enum CaptureMode { capture_relaxed = 2 };
   F(cuThreadExchangeStreamCaptureMode, 10010, (int *))                                             \
   F(cuStreamGetDevice, 12080, (Stream, Device *))                                                  \
   F(cuFuncLoad, 12040, (Function))                                                                 \
+  F(cuTensorMapEncodeTiled, 12000,                                                                 \
+    (TensorMapBytes *, int type, std::uint32_t rank, void *address, const std::uint64_t *sizes,    \
+     const std::uint64_t *strides, const std::uint32_t *box, const std::uint32_t *steps,           \
+     int interleave, int swizzle, int l2_promotion, int fill))                                     \
   F(cuDeviceGetName, 2000, (char *, int, Device))                                                  \
   F(cuMemAlloc, 3020, (Pointer *, std::size_t))                                                    \
   F(cuMemFree, 3020, (Pointer))                                                                    \

@@ -1,7 +1,10 @@
-// From a call to the driver: which variant, whether it may run, and the launch itself.
+// From a call to the driver: which variant in which form, whether it may run, and the launch
+// itself.
 
+#include "form.h"
 #include "image.h"
 #include "plan.h"
+#include "recent.h"
 
 #include <tritonc/runtime.hpp>
 
@@ -25,24 +28,45 @@ public:
       : code_(code), where_(where), arguments_(arguments) {}
 
   status run(const std::int32_t *choice, const grid *extent) {
-    for (std::uint32_t i = 0; i < code_.variant_count; i++) {
+    recent::Key key(code_, arguments_, choice, extent);
+    if (key.is_usable() && recent::recall(key, decision_)) {
+      int device = decision_.device;
+      status entered = enter();
+      if (!entered.ok())
+        return entered;
+      if (device == context_.facts().device)
+        return enqueue();
+      decision_.variant = nullptr;
+    }
+    status decided = decide(choice, extent);
+    if (!decided.ok() || is_empty_)
+      return decided;
+    status launched = enqueue();
+    if (launched.ok() && key.is_usable())
+      recent::remember(key, decision_);
+    return launched;
+  }
+
+private:
+  /// Fills `decision_`, or finds that the grid is empty.
+  status decide(const std::int32_t *choice, const grid *extent) {
+    for (std::uint32_t i = 0; i < code_.variant_count && !decided_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
       status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
-      if (decided_)
-        break;
     }
     if (is_empty_)
       return {};
-    if (!best_)
+    if (!decision_.variant)
       return refusal();
-    return enqueue();
+    decision_.device = context_.facts().device;
+    return cuda::prepare_hidden(*driver_, inputs(*decision_.variant, programs_),
+                                decision_.image->form, decision_.hidden);
   }
 
-private:
   /// Sets `decided_` when no other variant can be preferred. An error here is final.
   status consider(const variant &candidate, const grid *extent) {
     grid size;
@@ -69,14 +93,27 @@ private:
       return {};
     }
     std::int64_t programs = size.x * size.y * size.z; // at most 2^63: the grid's limits
-    if (programs > most_programs_) {
-      best_ = &candidate;
-      image_ = fitting;
-      size_ = size;
-      most_programs_ = programs;
+    if (programs <= most_programs_)
+      return {};
+    const image *formed = nullptr;
+    grid blocks;
+    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting, formed, blocks);
+    if (!judged.ok()) {
+      remember(judged);
+      return {};
     }
+    decision_.variant = &candidate;
+    decision_.image = formed;
+    decision_.blocks = blocks;
+    programs_ = size;
+    most_programs_ = programs;
     decided_ = programs >= context_.facts().multiprocessors;
     return {};
+  }
+
+  /// What the expressions of forms refer to.
+  plan::Inputs inputs(const variant &of, const grid &programs) const {
+    return {code_, of, arguments_, &programs, context_.facts().multiprocessors};
   }
 
   status enter() {
@@ -105,29 +142,51 @@ private:
   }
 
   status enqueue() {
+    const variant &chosen = *decision_.variant;
+    const image &code = *decision_.image;
     cuda::Kernel handle;
     status ready =
-        cuda::make_ready(*driver_, code_, *best_, *image_, context_.facts().device, where_, handle);
+        cuda::make_ready(*driver_, code_, chosen, code, context_.facts().device, where_, handle);
     if (!ready.ok())
       return ready;
-    const image_info &info = best_->infos[image_ - best_->images];
+    const image_info &info = chosen.infos[&code - chosen.images];
     cuda::LaunchConfig config = {};
-    config.grid_x = unsigned(size_.x);
-    config.grid_y = unsigned(size_.y);
-    config.grid_z = unsigned(size_.z);
+    config.grid_x = unsigned(decision_.blocks.x);
+    config.grid_y = unsigned(decision_.blocks.y);
+    config.grid_z = unsigned(decision_.blocks.z);
     config.block_x = unsigned(info.threads);
     config.block_y = config.block_z = 1;
     config.shared_bytes = unsigned(info.shared_bytes);
     config.stream = where_;
-    void *values[max_parameters];
-    const char *arguments = static_cast<const char *>(arguments_);
-    for (std::uint32_t i = 0; i < code_.parameter_count; i++)
-      values[i] = const_cast<char *>(arguments + best_->parameters[i].offset);
+    cuda::LaunchAttribute cluster;
+    if (code.form && code.form->cluster > 1) {
+      cluster = {cuda::cluster_dimension, {}, {}};
+      cluster.value.cluster[0] = code.form->cluster;
+      cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
+      config.attributes = &cluster;
+      config.attribute_count = 1;
+    }
+    void *values[max_parameters + max_hidden];
+    find_values(values);
     // The driver takes a context-free kernel in place of a function, and the stream's context.
     auto function = reinterpret_cast<cuda::Function>(handle);
     if (cuda::Result result = driver_->cuLaunchKernelEx(&config, function, values, nullptr))
       return cuda::failure(*driver_, result, &code_, "cuLaunchKernelEx");
     return {};
+  }
+
+  /// Where each of the kernel's parameters is: the caller's, then the hidden ones.
+  void find_values(void **values) {
+    const char *arguments = static_cast<const char *>(arguments_);
+    for (std::uint32_t i = 0; i < code_.parameter_count; i++)
+      *values++ = const_cast<char *>(arguments + decision_.variant->parameters[i].offset);
+    const form *form = decision_.image->form;
+    cuda::TensorMapBytes *map = decision_.hidden.maps;
+    std::int64_t *number = decision_.hidden.numbers;
+    for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
+      bool is_map = form->hidden[i].kind == hidden_kind::tensor_map;
+      *values++ = is_map ? static_cast<void *>(map++) : number++;
+    }
   }
 
   const kernel &code_;
@@ -137,9 +196,8 @@ private:
   const cuda::Driver *driver_ = nullptr; // once a variant accepts the arguments
   cuda::CurrentContext context_;
 
-  const variant *best_ = nullptr;
-  const image *image_ = nullptr;
-  grid size_;
+  recent::Decision decision_; // without a variant until there is one
+  grid programs_;
   std::int64_t most_programs_ = 0;
 
   bool tried_ = false;
@@ -149,14 +207,12 @@ private:
   status refusal_;
 };
 
-status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
-                       const cuda::DeviceFacts &device, bool &found) {
-  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
-  if (!fitting)
-    return {};
-  found = true;
+/// Loads the image down to the function.
+status preload_image(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                     const image &wanted_image, const cuda::DeviceFacts &device) {
   cuda::Kernel handle;
-  status ready = cuda::make_ready(driver, code, wanted, *fitting, device.device, nullptr, handle);
+  status ready =
+      cuda::make_ready(driver, code, wanted, wanted_image, device.device, nullptr, handle);
   if (!ready.ok())
     return ready;
   // The driver loads lazily, into each context at the first launch there. Ask for it now.
@@ -167,6 +223,21 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
     return {};
   if (cuda::Result result = driver.cuFuncLoad(function))
     return cuda::failure(driver, result, &code, "cuFuncLoad");
+  return {};
+}
+
+/// All its forms for the device: which will run depends on the arguments.
+status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                       const cuda::DeviceFacts &device, bool &found) {
+  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
+  for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
+    if (!cuda::is_same_gpu(wanted.images[i], *fitting))
+      continue;
+    found = true;
+    status loaded = preload_image(driver, code, wanted, wanted.images[i], device);
+    if (!loaded.ok())
+      return loaded;
+  }
   return {};
 }
 

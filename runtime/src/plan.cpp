@@ -1,4 +1,4 @@
-// Evaluates what a launch plan says about the arguments: requirements, pointers, the grid.
+// Evaluates what launch plans and forms say about the arguments: requirements, pointers, the grid.
 
 #include "plan.h"
 
@@ -7,12 +7,6 @@
 namespace tritonc::v1::plan {
 
 namespace {
-
-/// An integer, or the fact that it cannot be computed in 64 bits.
-struct Number {
-  std::int64_t value = 0;
-  bool known = false;
-};
 
 constexpr std::int64_t lowest = INT64_MIN;
 
@@ -131,8 +125,36 @@ Number unary(abi::op op, Number a) {
   return known(-a.value);
 }
 
-Number evaluate(const std::int64_t *code, const abi::kernel &kernel, const abi::variant &variant,
-                const void *arguments) {
+Number size_of_grid(const grid *programs, std::int64_t axis) {
+  if (!programs || axis < 0 || axis > 2)
+    return {};
+  return known(axis == 0 ? programs->x : axis == 1 ? programs->y : programs->z);
+}
+
+/// What is pushed for the operation and its word.
+Number operand(abi::op op, std::int64_t word, const Inputs &inputs) {
+  if (op == abi::op::constant)
+    return known(word);
+  if (op == abi::op::programs)
+    return size_of_grid(inputs.programs, word);
+  if (std::uint64_t(word) >= inputs.kernel.parameter_count)
+    return {};
+  return argument(inputs.variant.parameters[word], inputs.arguments);
+}
+
+/// The driver's own limits.
+bool fits(const grid &size) {
+  return size.x >= 0 && size.y >= 0 && size.z >= 0 && size.x <= INT32_MAX && size.y <= 65535 &&
+         size.z <= 65535;
+}
+
+status invalid_grid(const abi::kernel &kernel) {
+  return {status_code::invalid_argument, &kernel, "grid"};
+}
+
+} // namespace
+
+Number evaluate(const std::int64_t *code, const Inputs &inputs) noexcept {
   Number stack[abi::max_stack];
   int depth = 0;
   while (true) {
@@ -141,16 +163,19 @@ Number evaluate(const std::int64_t *code, const abi::kernel &kernel, const abi::
     case abi::op::end:
       return depth == 1 ? stack[0] : Number{};
     case abi::op::constant:
-    case abi::op::parameter: {
+    case abi::op::parameter:
+    case abi::op::programs: {
       std::int64_t word = *code++;
       if (depth == abi::max_stack)
         return {};
-      if (op == abi::op::parameter && std::uint64_t(word) >= kernel.parameter_count)
-        return {};
-      stack[depth++] =
-          op == abi::op::constant ? known(word) : argument(variant.parameters[word], arguments);
+      stack[depth++] = operand(op, word, inputs);
       break;
     }
+    case abi::op::multiprocessors:
+      if (depth == abi::max_stack)
+        return {};
+      stack[depth++] = inputs.multiprocessors > 0 ? known(inputs.multiprocessors) : Number{};
+      break;
     case abi::op::neg:
     case abi::op::logical_not:
       if (depth < 1)
@@ -166,42 +191,46 @@ Number evaluate(const std::int64_t *code, const abi::kernel &kernel, const abi::
   }
 }
 
-/// The driver's own limits.
-bool fits(const grid &size) {
-  return size.x >= 0 && size.y >= 0 && size.z >= 0 && size.x <= INT32_MAX && size.y <= 65535 &&
-         size.z <= 65535;
+status check(const abi::requirement *requirements, std::uint32_t count,
+             const Inputs &inputs) noexcept {
+  for (std::uint32_t i = 0; i < count; i++) {
+    Number holds = evaluate(requirements[i].condition, inputs);
+    if (!holds.known)
+      return {status_code::invalid_argument, &inputs.kernel, requirements[i].text};
+    if (holds.value == 0)
+      return {status_code::requirement_failed, &inputs.kernel, requirements[i].text};
+  }
+  return {};
 }
 
-status invalid_grid(const abi::kernel &kernel) {
-  return {status_code::invalid_argument, &kernel, "grid"};
+status evaluate_grid(const std::int64_t *const (&axes)[3], const Inputs &inputs,
+                     grid &result) noexcept {
+  std::int64_t *sizes[] = {&result.x, &result.y, &result.z};
+  for (int i = 0; i < 3; i++) {
+    *sizes[i] = 1;
+    if (!axes[i])
+      continue;
+    Number size = evaluate(axes[i], inputs);
+    if (!size.known)
+      return invalid_grid(inputs.kernel);
+    *sizes[i] = size.value;
+  }
+  return fits(result) ? status() : invalid_grid(inputs.kernel);
 }
 
-} // namespace
+std::uint64_t address(const abi::parameter &parameter, const void *arguments) noexcept {
+  return stored_at<std::uint64_t>(static_cast<const char *>(arguments) + parameter.offset);
+}
 
 status size_grid(const abi::kernel &kernel, const abi::variant &variant, const void *arguments,
                  const grid *extent, grid &result) noexcept {
-  for (std::uint32_t i = 0; i < variant.requirement_count; i++) {
-    const abi::requirement &requirement = variant.requirements[i];
-    Number holds = evaluate(requirement.condition, kernel, variant, arguments);
-    if (!holds.known)
-      return {status_code::invalid_argument, &kernel, requirement.text};
-    if (holds.value == 0)
-      return {status_code::requirement_failed, &kernel, requirement.text};
-  }
-  if (!variant.grid[0]) {
-    result = extent ? *extent : grid{-1, -1, -1};
-    return fits(result) ? status() : invalid_grid(kernel);
-  }
-  std::int64_t *axes[] = {&result.x, &result.y, &result.z};
-  for (int i = 0; i < 3; i++) {
-    *axes[i] = 1;
-    if (!variant.grid[i])
-      continue;
-    Number programs = evaluate(variant.grid[i], kernel, variant, arguments);
-    if (!programs.known)
-      return invalid_grid(kernel);
-    *axes[i] = programs.value;
-  }
+  Inputs inputs = {kernel, variant, arguments};
+  status met = check(variant.requirements, variant.requirement_count, inputs);
+  if (!met.ok())
+    return met;
+  if (variant.grid[0])
+    return evaluate_grid(variant.grid, inputs, result);
+  result = extent ? *extent : grid{-1, -1, -1};
   return fits(result) ? status() : invalid_grid(kernel);
 }
 
@@ -211,11 +240,10 @@ status check_pointers(const abi::kernel &kernel, const abi::variant &variant,
     const abi::parameter &parameter = variant.parameters[i];
     if (parameter.kind != abi::parameter_kind::pointer)
       continue;
-    auto address =
-        stored_at<std::uint64_t>(static_cast<const char *>(arguments) + parameter.offset);
-    if (address == 0 && !parameter.nullable)
+    std::uint64_t pointed = address(parameter, arguments);
+    if (pointed == 0 && !parameter.nullable)
       return {status_code::null_pointer, &kernel, parameter.name};
-    if (parameter.aligned > 1 && address % parameter.aligned != 0)
+    if (parameter.aligned > 1 && pointed % parameter.aligned != 0)
       return {status_code::misaligned_pointer, &kernel, parameter.name,
               std::int32_t(parameter.aligned)};
   }

@@ -24,6 +24,7 @@ const char *const names[] = {
     "null_pointer",
     "misaligned_pointer",
     "invalid_argument",
+    "unsuitable_tensor",
     "corrupt_image",
     "not_preloaded_in_capture",
     "forked_child",
@@ -110,6 +111,11 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
     return say("%s%sargument `%s` is not aligned to %d bytes", subject(), detail_);
   case status_code::invalid_argument:
     return say("%s%s`%s` is negative, above the device's limits, or cannot be computed in 64 bits",
+               subject());
+  case status_code::unsuitable_tensor:
+    return say("%s%sthe GPU's copy engine cannot take the tensor at `%s`: its address and strides "
+               "must be multiples of 16 bytes, strides positive and below 2^40 bytes, sizes from 1 "
+               "to 2^32",
                subject());
   case status_code::corrupt_image:
     return say("%s%sthe embedded code for %s is damaged: build or install the program again",

@@ -53,6 +53,15 @@ TEST_CASE("every kind has a word of its own") {
   CHECK(postfix(of(Kind::logical_not, p(0)))->at(2) == word(abi::op::logical_not));
 }
 
+TEST_CASE("forms also refer to the grid of programs and to the device") {
+  Expr programs = {Kind::programs, 2, {}}, multiprocessors = {Kind::multiprocessors, 0, {}};
+  Expr e = of(Kind::min, programs, multiprocessors);
+  CHECK(*postfix(e) == std::vector<int64_t>{word(abi::op::programs), 2,
+                                            word(abi::op::multiprocessors), word(abi::op::min),
+                                            word(abi::op::end)});
+  CHECK(written(e) == "min(get_num_programs(2), multiprocessors)");
+}
+
 TEST_CASE("what the runtime's stack cannot hold is refused") {
   Expr to_the_left = p(0), to_the_right = p(0);
   for (int i = 1; i < abi::max_stack; i++) {

@@ -83,6 +83,11 @@ TEST_CASE("with an object, nothing that code generation finds out changes the he
       variant.images.clear();
     }
   CHECK(object_mode(library) == before);
+  library = forms_library();
+  before = object_mode(library);
+  for (Image &image : library.kernels[0].variants[0].images)
+    image.form = {.name = "another", .guards = {}, .cost = Expr::constant(7)};
+  CHECK(object_mode(library) == before);
 }
 
 TEST_CASE("both headers compile without a warning, as C++17 and C++20") {

@@ -16,6 +16,11 @@ TEST_CASE("the manifest of a library") {
   test::check_expected("manifest.json", manifest(sample_library()));
 }
 
+TEST_CASE("forms are in the manifest, and the plain one is not") {
+  test::check_expected("forms_manifest.json", manifest(forms_library()));
+  CHECK(manifest(sample_library()).find("\"form\"") == std::string::npos);
+}
+
 TEST_CASE("the order in which variants were compiled does not show") {
   Library library = sample_library();
   std::reverse(library.kernels[0].variants.begin(), library.kernels[0].variants.end());

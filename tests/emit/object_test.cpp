@@ -1,5 +1,6 @@
 // Tests emit/object.cpp: what is in the object, and programs that link it.
 
+#include "emit/golden.h"
 #include "emit/host_compiler.h"
 #include "emit/object.h"
 #include "emit/sample_library.h"
@@ -177,6 +178,72 @@ TEST_CASE("programs linked with the object and with the self-contained header sa
   Outcome without = files.compile("self_contained", program, link_flags(files, ""));
   REQUIRE_MESSAGE(without.status == 0, without.output);
   CHECK(test::run(files.path("program")).output == said);
+}
+
+TEST_CASE("forms reach a program alike through the object and the self-contained header") {
+  const char *const prints_forms = R"(
+#include <gemm.hpp>
+#include <cstdio>
+using namespace tritonc;
+void print(const char *title, const std::int64_t *code) {
+  std::printf(" %s", title);
+  for (int skip = 0; code; code++) {
+    std::printf(" %lld", (long long)*code);
+    abi::op op = abi::op(*code);
+    if (skip == 0 && op == abi::op::end)
+      break;
+    bool has_word = op == abi::op::constant || op == abi::op::parameter || op == abi::op::programs;
+    skip = skip ? 0 : has_word;
+  }
+  std::puts(code ? "" : " none");
+}
+int main() {
+  const abi::variant &variant = forms::dot::code::get().variants[0];
+  for (const image_info &info : forms::dot::info())
+    std::printf("%s [%s]\n", info.gpu, info.form);
+  for (unsigned i = 0; i < variant.image_count; i++) {
+    const abi::form *form = variant.images[i].form;
+    std::printf("image %u\n", i);
+    if (!form)
+      continue;
+    std::printf(" cluster %u\n", form->cluster);
+    print("cost", form->cost);
+    for (const std::int64_t *axis : form->blocks)
+      print("blocks", axis);
+    for (unsigned g = 0; g < form->guard_count; g++)
+      print(form->guards[g].text, form->guards[g].condition);
+    for (unsigned h = 0; h < form->hidden_count; h++) {
+      const abi::hidden_parameter &hidden = form->hidden[h];
+      const abi::tensor_map *map = hidden.map;
+      if (!map) {
+        print(hidden.kind == abi::hidden_kind::i32 ? "i32" : "i64", hidden.value);
+        std::printf("  %s\n", hidden.text);
+        continue;
+      }
+      std::printf(" map %d of parameter %u: type %u, %u bytes, swizzle %u, rank %u\n", int(hidden.kind),
+                  map->parameter, map->data_type, map->element_bytes, map->swizzle, map->rank);
+      print("offset", map->offset);
+      for (int axis = 0; axis < 5; axis++) {
+        print("size", map->size[axis]);
+        std::printf("  box %u\n", map->box[axis]);
+      }
+      for (const std::int64_t *stride : map->stride)
+        print("stride", stride);
+    }
+  }
+  const abi::parameter *parameters = variant.parameters;
+  std::printf("bytes %d %d\n", parameters[0].bytes, parameters[4].bytes);
+}
+)";
+  GeneratedFiles files(forms_library());
+  Outcome with_object =
+      files.compile("object", prints_forms, link_flags(files, files.path("gemm.o")));
+  REQUIRE_MESSAGE(with_object.status == 0, with_object.output);
+  std::string text = test::run(files.path("program")).output;
+  test::check_expected("forms.txt", text);
+  Outcome without = files.compile("self_contained", prints_forms, link_flags(files, ""));
+  REQUIRE_MESSAGE(without.status == 0, without.output);
+  CHECK(test::run(files.path("program")).output == text);
 }
 
 TEST_CASE("the object may be part of a shared library, whose users do not see it") {

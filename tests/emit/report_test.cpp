@@ -22,6 +22,15 @@ TEST_CASE("spills and shared memory are sums, columns stay in line") {
                            "       sm_80      128         96  200016     1024  20000        16\n");
 }
 
+TEST_CASE("forms have a column, if any has a name") {
+  CHECK(report(forms_library()) ==
+        "dot  gpu     form              threads  registers  shared  spilled  cubin  embedded\n"
+        "     sm_80                         128         96   16384        0  20000        16\n"
+        "     sm_90a  128x256x64 wgmma      128         96   16384        0  30000        23\n"
+        "     sm_90a                        128         96   16384        0  30000        12\n"
+        "     sm_90a                        128         96   16384        0  30000         6\n");
+}
+
 TEST_CASE("a variant's name") {
   Library library = sample_library();
   CHECK(variant_name(library.kernels[0], library.kernels[0].variants[3], ", ") ==

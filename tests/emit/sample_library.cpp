@@ -86,6 +86,40 @@ KernelEntry dot() {
   return kernel;
 }
 
+Expr programs(int axis) { return {Expr::Kind::programs, axis, {}}; }
+Expr multiprocessors() { return {Expr::Kind::multiprocessors, 0, {}}; }
+
+/// Of dot<half, N>.
+LaunchForm wgmma_form() {
+  Expr tiles = Expr::binary(Expr::Kind::ceil_div, Expr::parameter(2), Expr::constant(128)); // of M
+  TensorMap a, c;
+  a.parameter = 0;
+  a.offset = Expr::constant(0);
+  a.sizes = {Expr::parameter(4), Expr::parameter(2)};
+  a.strides = {Expr::parameter(4)};
+  a.box = {64, 128};
+  a.swizzle_bytes = 128;
+  c.parameter = 1;
+  c.offset = Expr::parameter(4);
+  c.elem = ir::Elem::f32;
+  c.to_tf32 = true;
+  c.sizes = {Expr::parameter(3)};
+  c.box = {32};
+  LaunchForm form;
+  form.name = "128x256x64 wgmma";
+  form.guards = {divides(4, "lda", 8)};
+  form.cost =
+      Expr::binary(Expr::Kind::ceil_div, Expr::binary(Expr::Kind::mul, programs(0), programs(1)),
+                   multiprocessors());
+  form.blocks = {Expr::binary(Expr::Kind::min, tiles, multiprocessors()), Expr::constant(1)};
+  form.cluster = 2;
+  form.hidden = {{.value = {}, .map = a},
+                 {.elem = ir::Elem::i32, .value = tiles, .map = {}},
+                 {.value = {}, .map = c},
+                 {.elem = ir::Elem::i64, .value = Expr::constant(-5), .map = {}}};
+  return form;
+}
+
 /// No axes, no grid of its own, a pointer that may be null.
 KernelEntry scale() {
   Parameter factor;
@@ -104,6 +138,25 @@ KernelEntry scale() {
 }
 
 } // namespace
+
+Library forms_library() {
+  Library library = {"forms", "kernels/gemm.tc", "tritonc 0.1.0", {dot()}};
+  KernelEntry &kernel = library.kernels[0];
+  kernel.axes.clear();
+  kernel.variants.resize(1);
+  Variant &variant = kernel.variants[0];
+  variant.values.clear();
+  Image &tiled = variant.images[1];
+  tiled.form = wgmma_form();
+  tiled.cubin_bytes = 30000;
+  Image with_cost = tiled, plain = tiled;
+  with_cost.bytes = "with a cost$";
+  with_cost.form = {.cost = Expr::parameter(2)};
+  plain.bytes = "plain$";
+  plain.form = {};
+  variant.images.insert(variant.images.end(), {with_cost, plain});
+  return library;
+}
 
 Library sample_library() { return {"gemm", "kernels/gemm.tc", "tritonc 0.1.0", {dot(), scale()}}; }
 

@@ -10,4 +10,9 @@ namespace tritonc {
 /// `gemm`: dot<TYPE, A> with TYPE = half, float; A = N, T; TM = 64, 32 tuned, and scale.
 Library sample_library();
 
+/// `forms`: dot, whose one variant is compiled for sm_80 in the plain form and for sm_90a in three:
+/// one that has everything that a form can have, one whose cost alone is its own, and the plain
+/// one.
+Library forms_library();
+
 } // namespace tritonc

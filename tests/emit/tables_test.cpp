@@ -69,6 +69,63 @@ TEST_CASE("choices and GPUs") {
   CHECK(tables->kernels[4].gpus == "sm_80");
 }
 
+TEST_CASE("forms, their maps and lists are stored once, and the plain form not at all") {
+  Library library = forms_library();
+  std::vector<Image> &images = library.kernels[0].variants[0].images;
+  Image again = images[1]; // the same form with other code
+  again.bytes = "again$";
+  images.push_back(again);
+  Made made(library);
+  Result<Tables> tables = make_tables(made.interface);
+  REQUIRE(tables);
+  CHECK(tables->kernels[0].gpus == "sm_80, sm_90a");
+  CHECK(tables->forms.size() == 2);
+  CHECK(tables->maps.size() == 2);
+  CHECK(tables->hidden.size() == 2); // one is empty
+  const std::vector<ImageRow> &rows = tables->kernels[0].variants[0].images;
+  REQUIRE(rows.size() == 5);
+  CHECK_FALSE(rows[0].form);
+  CHECK(rows[1].form);
+  CHECK(rows[2].form);
+  CHECK_FALSE(rows[3].form);
+  CHECK(rows[4].form == rows[1].form);
+  CHECK(tables->forms[*rows[2].form].cost);
+  CHECK_FALSE(Made(sample_library()).interface.kernels.empty());
+  CHECK(make_tables(Made(sample_library()).interface)->forms.empty());
+}
+
+TEST_CASE("elements and swizzles of tensor maps are the driver's") {
+  Library library = forms_library();
+  TensorMap &map = *library.kernels[0].variants[0].images[1].form.hidden[0].map;
+  auto row = [&] {
+    Made made(library);
+    const Tables tables = *make_tables(made.interface);
+    return tables.maps[0];
+  };
+  struct {
+    ir::Elem elem;
+    bool to_tf32;
+    int data_type, bytes;
+  } elements[] = {
+      {ir::Elem::i1, false, 0, 1},   {ir::Elem::i8, false, 0, 1},   {ir::Elem::e4m3, false, 0, 1},
+      {ir::Elem::e5m2, false, 0, 1}, {ir::Elem::i16, false, 1, 2},  {ir::Elem::i32, false, 3, 4},
+      {ir::Elem::i64, false, 5, 8},  {ir::Elem::f16, false, 6, 2},  {ir::Elem::f32, false, 7, 4},
+      {ir::Elem::f64, false, 8, 8},  {ir::Elem::bf16, false, 9, 2}, {ir::Elem::f32, true, 11, 4},
+  };
+  for (auto &element : elements) {
+    CAPTURE(ir::name_of(element.elem));
+    map.elem = element.elem;
+    map.to_tf32 = element.to_tf32;
+    CHECK(row().data_type == element.data_type);
+    CHECK(row().element_bytes == element.bytes);
+  }
+  const int swizzles[] = {0, 32, 64, 128};
+  for (int i = 0; i < 4; i++) {
+    map.swizzle_bytes = swizzles[i];
+    CHECK(row().swizzle == i);
+  }
+}
+
 TEST_CASE("a sealed image announces its length and checksum") {
   std::string image = sealed("some code");
   abi::image_header header;
@@ -106,4 +163,8 @@ TEST_CASE("an expression that is too deep is an error with its text") {
   REQUIRE_FALSE(tables);
   CHECK(tables.failure().id == Message::plan_too_deep);
   CHECK(tables.failure().args[0] == "dot");
+  Library forms = forms_library();
+  forms.kernels[0].variants[0].images[1].form.hidden[0].map->sizes[0] = deep;
+  Made of_form(forms);
+  REQUIRE_FALSE(make_tables(of_form.interface));
 }

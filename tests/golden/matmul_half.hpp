@@ -28,7 +28,7 @@
 #include <cstdint>
 
 namespace matmul {
-inline namespace [[gnu::visibility("hidden")]] abi_e970cbe198c0 {
+inline namespace [[gnu::visibility("hidden")]] abi_d9ed37d5786b {
 
 enum class A : std::int32_t { N };
 enum class B : std::int32_t { N };
@@ -38,12 +38,12 @@ namespace detail {
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_matmul_matmul_e970cbe198c0;
+extern const tritonc::abi::kernel tritonc_matmul_matmul_d9ed37d5786b;
 }
 
 template <typename TYPE, A A_, B B_> struct matmul_code : tritonc::abi::not_compiled {};
 template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_e970cbe198c0; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_d9ed37d5786b; }
 };
 
 } // namespace detail
@@ -100,11 +100,12 @@ template <typename TYPE, A A_, B B_> struct matmul {
     return tritonc::abi::variants<params>(code::get());
   }
 
-  /// Registers, shared memory, spills: one entry per GPU that was compiled for.
+  /// Registers, shared memory, spills: one entry per GPU that was compiled for,
+  /// and per form where it is compiled in several for a GPU.
   static tritonc::span<tritonc::image_info> info(const params &variant) noexcept {
     return tritonc::abi::info(code::get(), reinterpret_cast<const std::int32_t *>(&variant));
   }
 };
 
-} // namespace abi_e970cbe198c0
+} // namespace abi_d9ed37d5786b
 } // namespace matmul

@@ -25,19 +25,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_14562ebc7925 {
+inline namespace [[gnu::visibility("hidden")]] abi_f9f4b825259d {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_14562ebc7925;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_f9f4b825259d;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_14562ebc7925; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_f9f4b825259d; }
 };
 
 } // namespace detail
@@ -87,11 +87,12 @@ template <typename TYPE> struct vector_add {
     return tritonc::abi::variants<params>(code::get());
   }
 
-  /// Registers, shared memory, spills: one entry per GPU that was compiled for.
+  /// Registers, shared memory, spills: one entry per GPU that was compiled for,
+  /// and per form where it is compiled in several for a GPU.
   static tritonc::span<tritonc::image_info> info(const params &variant) noexcept {
     return tritonc::abi::info(code::get(), reinterpret_cast<const std::int32_t *>(&variant));
   }
 };
 
-} // namespace abi_14562ebc7925
+} // namespace abi_f9f4b825259d
 } // namespace vector_add

@@ -2,6 +2,7 @@
 // image is taken; and kernels that go wrong in it.
 
 #include "image.h"
+#include "runtime/form_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -101,6 +102,30 @@ TEST_CASE("an emulator of another version is told apart") {
     for (abi::host_code &code : sample.codes)
       code.version = 7;
     CHECK(launch(machine, sample).cuda_result() == 200);
+  }
+}
+
+TEST_CASE("the emulator runs host code of forms, with all that is hidden behind its arguments") {
+  FormArgs args = form_args();
+  FormKernel kernel(
+      {{"maps", {}, "1", {"2"}, 2, {TensorText(), {abi::hidden_kind::i32, "n"}}}, {"plain"}});
+  auto ran = [&](Machine &machine) {
+    status s = machine.runtime().launch(kernel.kernel(), {}, &args, nullptr, nullptr);
+    REQUIRE_MESSAGE(s.ok(), machine.message(s));
+    return noted_form();
+  };
+  SUBCASE("on a device that takes any code") {
+    Machine machine(Machine::emulator);
+    CHECK(ran(machine).form == "maps");
+    CHECK(noted_form().hidden.size() == 2);
+    CHECK(noted_form().number(1) == args.n);
+    CHECK(machine.driver().last_launch().cluster[0] == 2);
+    args.stride = 1;
+    CHECK(ran(machine).form == "plain");
+  }
+  SUBCASE("not on one that has no such code") {
+    Machine machine(Machine::emulator, "gpu=80");
+    CHECK(ran(machine).form == "for 80");
   }
 }
 

@@ -5,6 +5,7 @@
 // written down here once more, apart from the runtime's own table.
 
 #include "driver.h"
+#include "runtime/form_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -45,6 +46,9 @@ struct Bench {
   status launch(stream where = {}) {
     return machine.runtime().launch(sample.kernel, where, &args, nullptr, nullptr);
   }
+  status launch_form() {
+    return machine.runtime().launch(forms.kernel(), {}, &form_args, nullptr, nullptr);
+  }
   void allocate() {
     REQUIRE(machine.runtime().allocate(&memory, 64).ok());
     REQUIRE(machine.runtime().fill(memory, 1, 64).ok());
@@ -53,6 +57,9 @@ struct Bench {
   Machine machine;
   SampleKernel sample;
   SampleArgs args = good_args();
+  FormKernel forms{
+      {{"maps", {}, "1", {"4"}, 2, {TensorText(), TensorText{.parameter = "target"}}}, {"plain"}}};
+  FormArgs form_args = tritonc::form_args();
   void *memory = nullptr;
   cu::Stream *stream = nullptr;
   char host[64] = {};
@@ -73,6 +80,8 @@ void open(Bench &bench) {
 }
 
 void launch_once(Bench &bench) { REQUIRE(bench.launch().ok()); }
+
+void launch_form_once(Bench &bench) { REQUIRE(bench.launch_form().ok()); }
 
 void nothing(Bench &) {}
 
@@ -100,6 +109,15 @@ const Operation operations[] = {
            info.shared_bytes = 60000;
      },
      [](Bench &b) { return b.launch(); }},
+    {"the first launch with tensor maps", nothing, [](Bench &b) { return b.launch_form(); }},
+    {"a later launch with the same tensor maps", launch_form_once,
+     [](Bench &b) { return b.launch_form(); }},
+    {"a later launch with other tensor maps",
+     [](Bench &b) {
+       launch_form_once(b);
+       b.form_args.n++;
+     },
+     [](Bench &b) { return b.launch_form(); }},
     {"preload", open,
      [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr); }},
     {"current_device", nothing,

@@ -59,6 +59,57 @@ const char *const code = R"(
 }
 )";
 
+// The same with a launch form, for GPUs with a copy engine: the source comes by a tensor map, and
+// to it 1000 times the hidden number is added and 100,000 times the blocks of a cluster.
+const char *const form_code = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .shared .align 128 .b8 tile[];
+.visible .entry add(.param .u64 source, .param .u64 target, .param .u32 n,
+                    .param .align 64 .b8 map[128], .param .u32 number)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<8>;
+  .shared .align 8 .b8 landed[8];
+  ld.param.u64 %rd1, [target];
+  ld.param.u32 %r1, [n];
+  ld.param.u32 %r2, [number];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %tid.x;
+  mov.u32 %r5, landed;
+  mov.u32 %r6, tile;
+  shl.b32 %r7, %r3, 6;
+  setp.ne.s32 %p1, %r4, 0;
+  @%p1 bra started;
+  mbarrier.init.shared.b64 [%r5], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 %rd3, [%r5], 256;
+  mov.b64 %rd4, map;
+  cvta.param.u64 %rd5, %rd4;
+  cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r6], [%rd5, {%r7}], [%r5];
+started:
+  bar.sync 0;
+waiting:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0;
+  @!%p2 bra waiting;
+  shl.b32 %r8, %r4, 2;
+  add.s32 %r8, %r6, %r8;
+  ld.shared.u32 %r9, [%r8];
+  add.s32 %r9, %r9, %r1;
+  mad.lo.s32 %r9, %r2, 1000, %r9;
+  mov.u32 %r10, %cluster_nctaid.x;
+  mad.lo.s32 %r9, %r10, 100000, %r9;
+  add.s32 %r7, %r7, %r4;
+  mul.wide.s32 %rd6, %r7, 4;
+  add.s64 %rd7, %rd2, %rd6;
+  st.global.u32 [%rd7], %r9;
+  ret;
+}
+)";
+
 struct Args {
   const int *source;
   int *target;
@@ -74,9 +125,9 @@ int device_sm() {
 /// for as long as the process lives.
 class FreshKernel {
 public:
-  explicit FreshKernel(int shared_bytes = 1024) {
+  explicit FreshKernel(int shared_bytes = 1024, const abi::form *form = nullptr) {
     std::string &bytes = *new std::string(sizeof(abi::image_header), '\0');
-    bytes += code;
+    bytes += form ? form_code : code;
     bytes += '\0'; // PTX ends with it
     abi::image_header header = {};
     std::memcpy(header.magic, abi::image_magic, sizeof header.magic);
@@ -84,7 +135,7 @@ public:
     header.length = bytes.size() - sizeof header;
     header.checksum = abi::checksum(bytes.data() + sizeof header, header.length);
     std::memcpy(bytes.data(), &header, sizeof header);
-    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr};
+    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr, form};
     info_.gpu = "ptx";
     info_.threads = 64;
     info_.shared_bytes = shared_bytes;
@@ -107,9 +158,9 @@ public:
 
 private:
   static constexpr abi::parameter parameters_[] = {
-      {"source", 0, 4, abi::parameter_kind::pointer, false, {}},
-      {"target", 8, 4, abi::parameter_kind::pointer, false, {}},
-      {"n", 16, 0, abi::parameter_kind::i32, false, {}},
+      {"source", 0, 4, abi::parameter_kind::pointer, false, 8, {}},
+      {"target", 8, 4, abi::parameter_kind::pointer, false, 8, {}},
+      {"n", 16, 0, abi::parameter_kind::i32, false, 4, {}},
   };
   std::unique_ptr<abi::image_state> state_{new abi::image_state()};
   abi::image image_ = {};
@@ -119,6 +170,34 @@ private:
 };
 
 constexpr int blocks = 100, elements = 64 * blocks;
+
+// The last 32 elements of the source lie outside of the tensor; the number is the grid's size.
+constexpr int mapped = elements - 32;
+
+constexpr std::int64_t word(abi::op op) { return std::int64_t(op); }
+
+/// Of a kernel of `form_code`.
+struct Form {
+  static constexpr std::int64_t zero[] = {word(abi::op::constant), 0, word(abi::op::end)};
+  static constexpr std::int64_t size[] = {word(abi::op::constant), mapped, word(abi::op::end)};
+  static constexpr std::int64_t number[] = {word(abi::op::programs), 0, word(abi::op::end)};
+  static constexpr abi::tensor_map map = {.parameter = 0,
+                                          .data_type = 3, // CU_TENSOR_MAP_DATA_TYPE_INT32
+                                          .element_bytes = 4,
+                                          .swizzle = 0,
+                                          .rank = 1,
+                                          .offset = zero,
+                                          .size = {size},
+                                          .stride = {},
+                                          .box = {64},
+                                          .reserved = 0};
+  static constexpr abi::hidden_parameter hidden[] = {
+      {nullptr, nullptr, &map, abi::hidden_kind::tensor_map, 0},
+      {number, "number", nullptr, abi::hidden_kind::i32, 0}};
+  explicit constexpr Form(unsigned cluster)
+      : form{nullptr, hidden, nullptr, {nullptr, nullptr, nullptr}, 0, 2, cluster, 0} {}
+  abi::form form;
+};
 
 /// Operands in the current context.
 struct Operands {
@@ -132,12 +211,12 @@ struct Operands {
     REQUIRE(target.fill(0xff).ok());
   }
   Args args(int n) const { return {source.data(), target.data(), n}; }
-  bool hold(int n) const {
+  bool hold(int n, int known = elements) const {
     std::vector<int> host(elements);
     if (!target.copy_to(host.data()).ok())
       return false;
     for (int i = 0; i < elements; i++)
-      if (host[size_t(i)] != i + n)
+      if (host[size_t(i)] != (i < known ? i : 0) + n)
         return false;
     return true;
   }
@@ -265,6 +344,26 @@ TEST_CASE("more than 48 KiB of shared memory") {
   CHECK(synchronize().ok()); // that failure lasts no longer than the call
 }
 
+TEST_CASE("a form with a tensor map, a number and clusters") {
+  if (device_sm() < 90)
+    return;
+  for (unsigned cluster : {1u, 2u, 4u}) {
+    CAPTURE(cluster);
+    Operands operands;
+    const Form &form = *new Form(cluster);
+    FreshKernel kernel(1024, &form.form);
+    for (int n : {7, 7, 8}) { // the second one is remembered
+      REQUIRE(operands.target.fill(0xff).ok());
+      status s = kernel.launch({}, operands.args(n), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+      CHECK(operands.hold(n + 1000 * blocks + 100000 * int(cluster), mapped));
+    }
+    Args skewed = operands.args(7);
+    skewed.source++;
+    CHECK(kernel.launch({}, skewed, blocks).code() == status_code::unsuitable_tensor);
+  }
+}
+
 TEST_CASE("64 threads launch a kernel for the first time") {
   Operands operands;
   FreshKernel kernel;
@@ -340,6 +439,18 @@ TEST_CASE("what a launch costs beside the driver's own") {
   std::printf("launch: %.0f ns by the runtime, %.0f ns by the driver alone; %.0f ns on the default "
               "stream\n",
               own, plain, on_default);
+  CHECK(synchronize(stream).ok());
+  if (device_sm() < 90)
+    return;
+  const Form form(1);
+  FreshKernel formed(1024, &form.form);
+  REQUIRE(formed.launch(stream, args, 1).ok());
+  double again = nanoseconds([&] { (void)formed.launch(stream, args, 1); });
+  double afresh = nanoseconds([&] {
+    args.n++;
+    (void)formed.launch(stream, args, 1);
+  });
+  std::printf("launch of a form: %.0f ns again, %.0f ns with other arguments\n", again, afresh);
   CHECK(synchronize(stream).ok());
 }
 

@@ -27,7 +27,7 @@ int shared_limit(Machine &machine, const abi::image &image, int device) {
 std::string chosen(const std::vector<std::pair<int, char>> &images, int device) {
   std::vector<abi::image> rows;
   for (auto [sm, suffix] : images)
-    rows.push_back({nullptr, 0, nullptr, sm, suffix, nullptr});
+    rows.push_back({nullptr, 0, nullptr, sm, suffix, nullptr, nullptr});
   abi::variant variant = {};
   variant.images = rows.data();
   variant.image_count = std::uint32_t(rows.size());

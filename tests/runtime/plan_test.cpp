@@ -20,10 +20,10 @@ struct Args {
 };
 
 const abi::parameter parameters[] = {
-    {"a", offsetof(Args, a), 0, abi::parameter_kind::i64, false, {}},
-    {"b", offsetof(Args, b), 0, abi::parameter_kind::i64, false, {}},
-    {"u", offsetof(Args, u), 0, abi::parameter_kind::u64, false, {}},
-    {"small", offsetof(Args, small), 0, abi::parameter_kind::i8, false, {}},
+    {"a", offsetof(Args, a), 0, abi::parameter_kind::i64, false, 8, {}},
+    {"b", offsetof(Args, b), 0, abi::parameter_kind::i64, false, 8, {}},
+    {"u", offsetof(Args, u), 0, abi::parameter_kind::u64, false, 8, {}},
+    {"small", offsetof(Args, small), 0, abi::parameter_kind::i8, false, 1, {}},
 };
 
 using Words = std::vector<std::int64_t>;
@@ -161,6 +161,34 @@ TEST_CASE("unary operators") {
   CHECK(
       require(words({value, 4, std::int64_t(op::neg), value, -4, std::int64_t(op::eq), end}), args)
           .ok());
+}
+
+TEST_CASE("the grid of programs and the device are known in forms alone") {
+  Args args;
+  abi::kernel kernel = {};
+  abi::variant variant = {};
+  grid programs = {5, 6, 7};
+  plan::Inputs in_form = {kernel, variant, &args, &programs, 132},
+               in_plan = {kernel, variant, &args};
+  auto value_of = [](const Words &code, const plan::Inputs &inputs) {
+    plan::Number number = plan::evaluate(code.data(), inputs);
+    return number.known ? number.value : -1;
+  };
+  for (std::int64_t axis : {0, 1, 2}) {
+    Words size = words({std::int64_t(op::programs), axis, end});
+    CHECK(value_of(size, in_form) == 5 + axis);
+    CHECK(value_of(size, in_plan) == -1);
+  }
+  Words device = words({std::int64_t(op::multiprocessors), end});
+  CHECK(value_of(device, in_form) == 132);
+  CHECK(value_of(device, in_plan) == -1);
+  CHECK(value_of(words({std::int64_t(op::programs), 3, end}), in_form) == -1);
+  CHECK(value_of(words({std::int64_t(op::programs), -1, end}), in_form) == -1);
+  Words deep;
+  for (int i = 0; i <= abi::max_stack; i++)
+    deep.push_back(std::int64_t(op::multiprocessors));
+  deep.push_back(end);
+  CHECK(value_of(deep, in_form) == -1);
 }
 
 TEST_CASE("broken code is refused and reads nothing that is not there") {

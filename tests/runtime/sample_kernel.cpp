@@ -113,9 +113,9 @@ std::string sealed_image(const std::string &bytes) {
 
 SampleKernel::SampleKernel(SampleBody body) {
   parameters = {
-      {"source", 0, 16, abi::parameter_kind::pointer, false, {}},
-      {"target", 8, 16, abi::parameter_kind::pointer, false, {}},
-      {"n", 16, 0, abi::parameter_kind::i32, false, {}},
+      {"source", 0, 16, abi::parameter_kind::pointer, false, 8, {}},
+      {"target", 8, 16, abi::parameter_kind::pointer, false, 8, {}},
+      {"n", 16, 0, abi::parameter_kind::i32, false, 4, {}},
   };
   const char *texts[] = {"n % 64 == 0", "n % 16 == 0"};
   for (int v = 0; v < 2; v++) {
@@ -153,7 +153,7 @@ void SampleKernel::add_image(int variant, const char *gpu, int sm, char suffix, 
   const std::string &image = bytes.emplace_back(
       sealed_image(std::string(reinterpret_cast<const char *>(&code), sizeof code)));
   images[variant].push_back(
-      {image.data(), image.size(), &states_[state_count_++], sm, suffix, &code});
+      {image.data(), image.size(), &states_[state_count_++], sm, suffix, &code, nullptr});
   image_info info = {};
   info.gpu = gpu;
   info.threads = 32;

@@ -42,6 +42,11 @@ TEST_CASE("sentences name kernel, cause and remedy") {
         "gemm::dot<half, N, T>: the arguments do not satisfy `M % 32 == 0`");
   CHECK(sentence({status_code::misaligned_pointer, &kernel, "A", 16}) ==
         "gemm::dot<half, N, T>: argument `A` is not aligned to 16 bytes");
+  CHECK(
+      sentence({status_code::unsuitable_tensor, &kernel, "A"}) ==
+      "gemm::dot<half, N, T>: the GPU's copy engine cannot take the tensor at `A`: its address and "
+      "strides must be multiples of 16 bytes, strides positive and below 2^40 bytes, sizes from 1 "
+      "to 2^32");
   CHECK(sentence({status_code::no_image_for_device, &kernel, nullptr, 75}) ==
         "gemm::dot<half, N, T>: no code for this GPU: compiled for sm_80, sm_90a; this is sm_75");
   CHECK(sentence({status_code::driver_too_old, nullptr, nullptr, 11080}) ==

@@ -16,9 +16,12 @@
 namespace tritonc {
 inline namespace v1 {
 
-/// What the GPU's assembler reported of one variant on one GPU.
+/// What the GPU's assembler reported of one variant on one GPU. Where the compiler made it in
+/// several forms for a GPU, each has an entry, and the launch takes the cheapest that fits its
+/// arguments.
 struct image_info {
   const char *gpu;                  // "sm_90a"
+  const char *form;                 // "128x256x64 wgmma"; "" for the plain one
   std::int32_t threads;             // per block
   std::int32_t registers;           // per thread
   std::int32_t shared_bytes;        // per block, said at the launch
@@ -31,7 +34,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 2;
+inline constexpr std::uint32_t abi_version = 3;
 
 // ---- images ----
 
@@ -148,26 +151,16 @@ struct host_code {
   std::uint32_t cluster_size; // blocks per cluster; 1: there are no clusters
 };
 
-// ---- images, continued ----
-
-/// The code of one variant for one GPU.
-struct image {
-  const char *bytes; // an image_header and what it announces
-  std::uint64_t size;
-  image_state *state;
-  std::int32_t sm;       // 90
-  std::int32_t suffix;   // 'a', 'f' or 0
-  const host_code *host; // the same for the CPU; null unless asked for
-};
-
 // ---- launch plans ----
 
 /// An expression over the arguments in postfix form, as a sequence of words. Each result and each
 /// intermediate is a 64-bit integer; `/` and `%` round towards zero, as in C.
 enum class op : std::int64_t {
-  end,       // the one value left is the result
-  constant,  // pushes the next word
-  parameter, // pushes the argument whose index is the next word
+  end,             // the one value left is the result
+  constant,        // pushes the next word
+  parameter,       // pushes the argument whose index is the next word
+  programs,        // in forms: pushes the size of the grid along the axis that the next word is
+  multiprocessors, // in forms: pushes how many the device has
   neg,
   logical_not,
   add,
@@ -204,13 +197,71 @@ struct parameter {
   std::uint32_t aligned; // of pointers: what the code relies on
   parameter_kind kind;
   bool nullable;
-  char padding[6];
+  std::uint8_t bytes; // in the struct: 1, 2, 4 or 8
+  char padding[5];
 };
 
 /// The most parameters that a kernel may have; the generator refuses more.
 inline constexpr int max_parameters = 256;
 
+// ---- forms ----
+//
+// How the blocks of a GPU carry out the programs of the grid. The expressions are computed with the
+// grid of programs and the device at hand.
+
+/// A tensor as the GPU's copy engine is told of it: arguments of cuTensorMapEncodeTiled, whose
+/// numbers these are. The axis of neighbours comes first. What is outside is read as zero.
+struct tensor_map {
+  std::uint32_t parameter;       // index of the pointer
+  std::uint8_t data_type;        // CUtensorMapDataType
+  std::uint8_t element_bytes;    // of that type
+  std::uint8_t swizzle;          // CUtensorMapSwizzle
+  std::uint8_t rank;             // 1 to 5
+  const std::int64_t *offset;    // elements from the pointer to the tensor's first
+  const std::int64_t *size[5];   // elements along each axis
+  const std::int64_t *stride[4]; // in elements, of the axes after the first
+  std::uint32_t box[5];          // elements that one copy moves, along each axis
+  std::uint32_t reserved;
+};
+
+enum class hidden_kind : std::uint32_t { i32, i64, tensor_map };
+
+/// What a kernel is given behind its own parameters: a number, or the 128 bytes of a tensor map.
+struct hidden_parameter {
+  const std::int64_t *value; // of a number
+  const char *text;          // of a number, for people: "cdiv(M, 128)"
+  const tensor_map *map;     // of a map
+  hidden_kind kind;
+  std::uint32_t reserved;
+};
+
+/// The most hidden parameters that a form may have, and the most of them that may be tensor maps.
+inline constexpr int max_hidden = 16;
+inline constexpr int max_tensor_maps = 8;
+
+struct form {
+  const requirement *guards;      // besides: the driver must take every tensor map
+  const hidden_parameter *hidden; // in order
+  const std::int64_t *cost;       // the least is taken; null: only if no form with a cost fits
+  const std::int64_t *blocks[3];  // all null: the grid of programs; null after the first: 1
+  std::uint32_t guard_count;
+  std::uint32_t hidden_count;
+  std::uint32_t cluster; // blocks per cluster, along the first axis
+  std::uint32_t reserved;
+};
+
 // ---- kernels ----
+
+/// The code of one variant for one GPU, in one form.
+struct image {
+  const char *bytes; // an image_header and what it announces
+  std::uint64_t size;
+  image_state *state;
+  std::int32_t sm;       // 90
+  std::int32_t suffix;   // 'a', 'f' or 0
+  const host_code *host; // the same for the CPU; null unless asked for
+  const abi::form *form; // null: a block for each program, and nothing hidden
+};
 
 struct variant {
   const char *entry;           // the kernel's symbol in its images

@@ -67,7 +67,7 @@ status launch(const kernel &code, stream where, const void *arguments,
 /// Loads one variant, or all, for the current device.
 status preload(const kernel &code, const std::int32_t *choice = nullptr) noexcept;
 
-/// The variant's entries, one per GPU; empty if it wasn't compiled. Needs no driver.
+/// The variant's entries, one per GPU and form; empty if it wasn't compiled. Needs no driver.
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept;
 
 /// The variants' values, as the header's struct of them.

@@ -32,6 +32,7 @@ enum class status_code : std::int32_t {
   null_pointer,       // subject(): the argument
   misaligned_pointer, // subject(): the argument
   invalid_argument,   // the grid is too large, or cannot be computed in 64 bits
+  unsuitable_tensor,  // subject(): a pointer; the GPU's copy engine cannot take what it points to
 
   // The program is damaged.
   corrupt_image, // subject(): the GPU whose code is damaged

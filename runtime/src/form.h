@@ -1,0 +1,27 @@
+// Which form of a variant runs, and what its kernel is given behind the arguments.
+
+#pragma once
+
+#include "driver.h"
+#include "plan.h"
+
+namespace tritonc::v1::cuda {
+
+/// The values of a form's hidden parameters: maps and numbers, each in their order.
+struct Hidden {
+  std::uint32_t map_count = 0;
+  std::uint32_t number_count = 0;
+  TensorMapBytes maps[abi::max_tensor_maps];
+  std::int64_t numbers[abi::max_hidden]; // an i32 is the first half
+};
+
+/// Among the images for the GPU of `fitting`: that whose form costs least of those which fit the
+/// arguments, and its blocks. If none fits, why the last doesn't.
+status choose_form(const Driver &driver, const plan::Inputs &inputs, const abi::image &fitting,
+                   const abi::image *&chosen, grid &blocks) noexcept;
+
+/// What the form, which fits, adds to the arguments.
+status prepare_hidden(const Driver &driver, const plan::Inputs &inputs, const abi::form *form,
+                      Hidden &hidden) noexcept;
+
+} // namespace tritonc::v1::cuda
