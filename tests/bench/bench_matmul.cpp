@@ -170,11 +170,12 @@ private:
     const Row &row = result.row;
     matrices_.fill(row.type);
     std::optional<Product> ours = product_of(row, matrices_.ours());
+    if (!ours)
+      return measure_peer_alone(result);
     Launch peer = peer_of(row);
-    if (!ours || !peer) {
-      result.state = ours ? Result::State::no_peer : Result::State::not_compiled;
-      if (ours || peer)
-        time(result, ours ? ours->launch : peer, ours ? ours->launch : peer);
+    if (!peer) {
+      time(result, ours->launch, ours->launch);
+      result.state = Result::State::no_peer;
       return;
     }
     Difference difference = matrices_.compare(row, ours->launch, peer);
@@ -192,6 +193,17 @@ private:
     result.state = Result::State::measured;
     if (options_.tiles)
       time_tiles(result, *ours, peer);
+  }
+
+  // What we could reach. That the peer cannot do it either is no failure.
+  void measure_peer_alone(Result &result) {
+    result.state = Result::State::not_compiled;
+    try {
+      if (Launch peer = peer_of(result.row))
+        time(result, peer, peer);
+    } catch (const std::exception &error) {
+      result.note = error.what();
+    }
   }
 
   void time(Result &result, const Launch &ours, const Launch &peer) {
@@ -278,8 +290,9 @@ Report run(const Options &options, const std::vector<Row> &rows,
   Report report;
   read_triton(options, rows, report); // before anything of ours is on the GPU
   Bench bench(options, rows, cublas_of(options, report.triton));
-  report.machine = {device.name, bench.driver().version(), bench.cublas().what(), today()};
-  std::printf("%s; driver %s; cuBLAS: %s; Triton: %s\n\n%s", device.name,
+  report.machine = {device.name, "CUDA " + bench.driver().version(), bench.cublas().what(),
+                    today()};
+  std::printf("%s; driver: %s; cuBLAS: %s; Triton: %s\n\n%s", device.name,
               report.machine.driver.c_str(), report.machine.cublas.c_str(),
               report.triton.versions.empty() ? report.triton_note.c_str()
                                              : report.triton.versions.c_str(),

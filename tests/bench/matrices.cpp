@@ -19,7 +19,8 @@ void require(tritonc::status status) {
 } // namespace
 
 Matrices::Matrices(const std::vector<Row> &rows) {
-  std::size_t a = 1, b = 1, c = 1;
+  constexpr std::size_t least = std::size_t(smallest_size) * smallest_size * sizeof(tritonc::half);
+  std::size_t a = least, b = least, c = least; // for the launch, where no row is selected
   for (const Row &row : rows) {
     a = std::max(a, std::size_t(row.m) * row.k * operand_bytes(row.type));
     b = std::max(b, std::size_t(row.k) * row.n * operand_bytes(row.type));

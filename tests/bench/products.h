@@ -27,8 +27,8 @@ struct Product {
 /// refuses.
 std::optional<Product> product_of(const Row &row, const Operands &operands);
 
-/// The smallest launch there is: one program, one step of the loop, of half NN in the plain form.
-/// 64 x 64 elements each.
+/// Launches the smallest product there is, of half NN in the plain form: matrices of
+/// `smallest_size` x `smallest_size` elements, one step of the loop.
 tritonc::status launch_smallest(tritonc::stream stream, const Operands &operands);
 constexpr int smallest_size = 64;
 
