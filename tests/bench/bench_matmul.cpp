@@ -1,279 +1,327 @@
-// Speed of the matrix multiplication beside cuBLAS: half precision, both operands row by row.
-//
-// For every size all tuning variants are timed briefly; then the fastest, the one that the library
-// chooses by itself, and cuBLAS take turns on the same random matrices, and the medians count. Big
-// products are limited by the GPU's power, which changes from minute to minute: only ratios within
-// one run mean anything.
-//
-//   bench_matmul [--sizes 1024,2048] [--repeat 30] [--cublas libcublas.so] [--json FILE]
+// Speed of the matrix products beside cuBLAS, beside Triton, and of their forms beside each other;
+// what a launch costs. README.md says what is measured and how.
 
 #include "cublas.h"
+#include "driver.h"
+#include "launch_cost.h"
+#include "matrices.h"
+#include "products.h"
+#include "report.h"
+#include "triton_run.h"
 
-#include <device_kernels.hpp>
 #include <tritonc/device.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <random>
-#include <sstream>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
 namespace {
 
-using Half = tritonc::half;
-using Kernel = device_kernels::matmul<Half, device_kernels::A::N, device_kernels::B::N>;
-using Tile = std::decay_t<decltype(Kernel::variants()[0])>;
+using namespace bench;
 
-constexpr size_t contenders = 3; // how many variants are timed at length
+const char usage[] = R"(bench_matmul [options]
+  --rows REGEX     only rows whose "group/name" it matches; --list shows them
+  --triton FILE    what triton_peer.py measured; or `run`: runs it first
+  --python FILE    the Python that has Triton (python3)
+  --cublas FILE    the cuBLAS to compare with, if it is not found by itself
+  --json FILE      writes all numbers
+  --svg FILE       draws TFLOP/s over size
+  --repeat N       turns of each (40)
+  --tiles          also times each compiled variant (into --json)
+  --list           prints the rows and ends
+  --list-triton    prints those that triton_peer.py takes and ends
+  --largest N      shrinks all products to N at most: to see whether everything runs
+)";
 
 struct Options {
-  std::vector<int> sizes = {1024, 2048, 4096, 8192};
-  int repeat = 30;
-  std::string cublas, json;
+  std::string rows, triton, python = "python3", cublas, json, svg;
+  Effort effort;
+  bool tiles = false, list = false, list_triton = false;
+  int largest = 0;
 };
 
-void require(tritonc::status status) {
-  if (status.ok())
-    return;
-  std::fprintf(stderr, "bench_matmul: %s\n", status.message().c_str());
-  std::exit(1);
+[[noreturn]] void wrong_use(const std::string &what) {
+  std::fprintf(stderr, "bench_matmul: %s\n%s", what.c_str(), usage);
+  std::exit(2);
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-std::string text(const Tile &tile) {
-  return std::to_string(tile.TM) + "x" + std::to_string(tile.TN) + "x" + std::to_string(tile.TK);
-}
-
-// --- One size ------------------------------------------------------------------------------------
-
-using Launch = std::function<void()>;
-
-// Milliseconds of one launch, from `launches` in a row.
-double time_of(const Launch &launch, int launches) {
-  static tritonc::timer timer;
-  require(timer.start());
-  for (int i = 0; i < launches; i++)
-    launch();
-  require(timer.stop());
-  float elapsed = 0;
-  require(timer.milliseconds(elapsed));
-  return elapsed / launches;
-}
-
-class Problem {
-public:
-  explicit Problem(int size) : size_(size) {
-    fill(a_);
-    fill(b_);
-    require(c_.allocate(elements()));
-    require(c_.fill(0xff));
-  }
-
-  typename Kernel::args arguments() const {
-    return {.A = a_.data(),
-            .B = b_.data(),
-            .C = c_.data(),
-            .M = size_,
-            .N = size_,
-            .K = size_,
-            .lda = size_,
-            .ldb = size_,
-            .ldc = size_};
-  }
-  Launch variant(Tile tile) const {
-    return [=, this] { require(Kernel::launch({}, arguments(), tile)); };
-  }
-  Launch chosen() const {
-    return [=, this] { require(Kernel::launch({}, arguments())); };
-  }
-  Launch peer(Cublas &cublas) const {
-    return [&cublas, this] {
-      if (!cublas.multiply(a_.data(), b_.data(), c_.data(), size_, size_, size_))
-        require({tritonc::status_code::cuda, nullptr, "cublasGemmEx"});
-    };
-  }
-
-  double teraflops(double milliseconds) const {
-    return 2.0 * size_ * size_ * size_ / (milliseconds * 1e-3) * 1e-12;
-  }
-  // So many that an event's own cost does not show.
-  int launches_per_sample(double milliseconds) const {
-    return std::clamp(int(std::ceil(0.5 / milliseconds)), 1, 50);
-  }
-
-  // What `launch` computes; NaN where it writes nothing.
-  std::vector<Half> result_of(const Launch &launch) {
-    require(c_.fill(0xff));
-    launch();
-    std::vector<Half> host(elements());
-    require(c_.copy_to(host.data()));
-    return host;
-  }
-
-private:
-  size_t elements() const { return size_t(size_) * size_; }
-
-  void fill(tritonc::buffer<Half> &matrix) {
-    static std::mt19937 generator(1);
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    std::vector<Half> host(elements());
-    for (Half &element : host)
-      element = Half(uniform(generator));
-    require(matrix.allocate(elements()));
-    require(matrix.copy_from(host.data()));
-  }
-
-  int size_;
-  tritonc::buffer<Half> a_, b_, c_;
-};
-
-struct Timed {
-  std::string name;
-  double teraflops;
-};
-
-// All variants, fastest first. Short: it only has to find the few that are worth a closer look.
-std::vector<std::pair<Tile, double>> screen(const Problem &problem) {
-  std::vector<std::pair<Tile, double>> result;
-  for (const Tile &tile : Kernel::variants()) {
-    Launch launch = problem.variant(tile);
-    launch(); // loads the kernel
-    int launches = problem.launches_per_sample(time_of(launch, 1));
-    std::vector<double> samples;
-    for (int i = 0; i < 5; i++)
-      samples.push_back(time_of(launch, launches));
-    result.emplace_back(tile, problem.teraflops(median(samples)));
-  }
-  std::sort(result.begin(), result.end(),
-            [](const auto &a, const auto &b) { return a.second > b.second; });
+Effort effort_of(int rounds) {
+  Effort result;
+  result.rounds = rounds;
+  result.slow_rounds = std::min(rounds, result.slow_rounds);
+  result.most_late_rounds = rounds;
   return result;
-}
-
-// All contestants in turn, `repeat` times.
-std::vector<Timed> alternate(const Problem &problem,
-                             const std::vector<std::pair<std::string, Launch>> &contestants,
-                             int repeat) {
-  std::vector<int> launches;
-  for (const auto &[name, launch] : contestants) {
-    launch();
-    launches.push_back(problem.launches_per_sample(time_of(launch, 3)));
-  }
-  std::vector<std::vector<double>> samples(contestants.size());
-  for (int round = 0; round < repeat; round++)
-    for (size_t i = 0; i < contestants.size(); i++)
-      samples[i].push_back(time_of(contestants[i].second, launches[i]));
-  std::vector<Timed> result;
-  for (size_t i = 0; i < contestants.size(); i++)
-    result.push_back({contestants[i].first, problem.teraflops(median(samples[i]))});
-  return result;
-}
-
-// The relative distance between what both compute, so that nobody times a wrong kernel.
-double distance(Problem &problem, const Launch &ours, const Launch &peer) {
-  std::vector<Half> a = problem.result_of(ours), b = problem.result_of(peer);
-  double difference = 0, length = 0;
-  for (size_t i = 0; i < a.size(); i++) {
-    double x = float(a[i]), y = float(b[i]);
-    difference += (x - y) * (x - y);
-    length += y * y;
-  }
-  return std::sqrt(difference / length);
-}
-
-struct SizeResult {
-  int size;
-  std::vector<Timed> contest;                    // the chosen variant, the best ones, cuBLAS
-  std::vector<std::pair<Tile, double>> variants; // all, from the screening
-  double error = 0;                              // of the chosen variant against cuBLAS
-};
-
-SizeResult run_size(int size, Cublas &cublas, int repeat) {
-  Problem problem(size);
-  SizeResult result = {size, {}, screen(problem)};
-  std::vector<std::pair<std::string, Launch>> contestants = {{"chosen", problem.chosen()}};
-  for (size_t i = 0; i < std::min(contenders, result.variants.size()); i++)
-    contestants.emplace_back(text(result.variants[i].first),
-                             problem.variant(result.variants[i].first));
-  if (cublas.is_there()) {
-    contestants.emplace_back("cuBLAS", problem.peer(cublas));
-    result.error = distance(problem, problem.chosen(), problem.peer(cublas));
-  }
-  result.contest = alternate(problem, contestants, repeat);
-  return result;
-}
-
-// --- Output --------------------------------------------------------------------------------------
-
-Timed best_of(const SizeResult &result) {
-  auto first = result.contest.begin() + 1; // after the chosen one
-  auto last = first + std::min(contenders, result.variants.size());
-  return *std::max_element(
-      first, last, [](const Timed &a, const Timed &b) { return a.teraflops < b.teraflops; });
-}
-
-void print_row(const SizeResult &result, bool has_peer) {
-  Timed chosen = result.contest.front(), best = best_of(result);
-  std::printf("%6d  %8.1f  %8.1f  %-12s", result.size, chosen.teraflops, best.teraflops,
-              best.name.c_str());
-  if (has_peer) {
-    double peer = result.contest.back().teraflops;
-    std::printf("  %8.1f  %10.2f  %10.1e", peer, best.teraflops / peer, result.error);
-  }
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
-std::string json_of(const tritonc::device_info &device, const std::vector<SizeResult> &results,
-                    const Options &options) {
-  std::ostringstream out;
-  out << "{\n  \"device\": \"" << device.name << "\",\n  \"kernel\": \"matmul<half, N, N>\",\n"
-      << "  \"unit\": \"TFLOP/s\",\n  \"repeat\": " << options.repeat << ",\n  \"sizes\": [";
-  for (const SizeResult &result : results) {
-    out << (&result == results.data() ? "\n" : ",\n") << "    {\"size\": " << result.size;
-    for (const Timed &timed : result.contest)
-      out << ", \"" << timed.name << "\": " << timed.teraflops;
-    out << ",\n     \"variants\": {";
-    for (size_t i = 0; i < result.variants.size(); i++)
-      out << (i ? ", " : "") << "\"" << text(result.variants[i].first)
-          << "\": " << result.variants[i].second;
-    out << "}}";
-  }
-  out << "\n  ]\n}\n";
-  return out.str();
 }
 
 Options parse(int count, char **arguments) {
   Options options;
-  for (int i = 1; i + 1 < count; i += 2) {
-    std::string option = arguments[i], value = arguments[i + 1];
-    if (option == "--repeat")
-      options.repeat = std::max(1, std::atoi(value.c_str()));
-    if (option == "--cublas")
-      options.cublas = value;
-    if (option == "--json")
-      options.json = value;
-    if (option == "--sizes") {
-      options.sizes.clear();
-      std::istringstream list(value);
-      for (std::string size; std::getline(list, size, ',');)
-        options.sizes.push_back(std::atoi(size.c_str()));
-    }
+  for (int i = 1; i < count; i++) {
+    std::string option = arguments[i];
+    auto value = [&]() -> std::string {
+      if (i + 1 == count)
+        wrong_use(option + " has no value");
+      return arguments[++i];
+    };
+    auto positive = [&] {
+      int number = std::atoi(value().c_str());
+      if (number <= 0)
+        wrong_use(option + " needs a number");
+      return number;
+    };
+    if (option == "--rows")
+      options.rows = value();
+    else if (option == "--triton")
+      options.triton = value();
+    else if (option == "--python")
+      options.python = value();
+    else if (option == "--cublas")
+      options.cublas = value();
+    else if (option == "--json")
+      options.json = value();
+    else if (option == "--svg")
+      options.svg = value();
+    else if (option == "--repeat")
+      options.effort = effort_of(positive());
+    else if (option == "--largest")
+      options.largest = positive();
+    else if (option == "--tiles")
+      options.tiles = true;
+    else if (option == "--list")
+      options.list = true;
+    else if (option == "--list-triton")
+      options.list_triton = true;
+    else
+      wrong_use("unknown option " + option);
   }
   return options;
+}
+
+std::vector<Row> rows_of(const Options &options) {
+  std::vector<Row> rows;
+  try {
+    rows = selected(all_rows(), options.rows);
+  } catch (const std::regex_error &error) {
+    wrong_use("--rows " + options.rows + ": " + error.what());
+  }
+  if (options.largest > 0)
+    for (Row &row : rows)
+      row = shrunk(row, options.largest);
+  return rows;
+}
+
+// --- One row -------------------------------------------------------------------------------------
+
+class Bench {
+public:
+  Bench(const Options &options, const std::vector<Row> &rows, const std::string &cublas)
+      : options_(options), queue_(driver_), cublas_(cublas), matrices_(rows) {}
+
+  const Driver &driver() const { return driver_; }
+  const Cublas &cublas() const { return cublas_; }
+
+  Result run(const Row &row) {
+    Result result;
+    result.row = row;
+    try {
+      measure(result);
+    } catch (const std::exception &error) {
+      result.state = Result::State::failed;
+      result.note = error.what();
+    }
+    return result;
+  }
+
+  LaunchCost launch() {
+    try {
+      matrices_.fill(Type::float16);
+      return launch_cost(driver_, matrices_.ours());
+    } catch (const std::exception &error) {
+      LaunchCost result;
+      result.note = error.what();
+      return result;
+    }
+  }
+
+private:
+  // Nothing if there is none: no cuBLAS.
+  Launch peer_of(const Row &row) {
+    if (std::string(peer(row)) == "cuBLAS") {
+      if (!cublas_.is_there())
+        return nullptr;
+      Operands operands = matrices_.peers();
+      return cublas_.product(row, operands.a, operands.b, operands.c);
+    }
+    Row plain = row;
+    plain.form = Form::plain;
+    return product_of(plain, matrices_.peers())->launch;
+  }
+
+  void measure(Result &result) {
+    const Row &row = result.row;
+    matrices_.fill(row.type);
+    std::optional<Product> ours = product_of(row, matrices_.ours());
+    if (!ours)
+      return measure_peer_alone(result);
+    Launch peer = peer_of(row);
+    if (!peer) {
+      time(result, ours->launch, ours->launch);
+      result.state = Result::State::no_peer;
+      return;
+    }
+    Difference difference = matrices_.compare(row, ours->launch, peer);
+    result.difference = difference.mean;
+    result.largest = difference.largest;
+    if (!is_acceptable(row.type, difference)) {
+      result.state = Result::State::wrong;
+      char text[80];
+      std::snprintf(text, sizeof text, "differs by %.1e, one element by %.1e", difference.mean,
+                    difference.largest);
+      result.note = text;
+      return;
+    }
+    time(result, ours->launch, peer);
+    result.state = Result::State::measured;
+    if (options_.tiles)
+      time_tiles(result, *ours, peer);
+  }
+
+  // What we could reach. That the peer cannot do it either is no failure.
+  void measure_peer_alone(Result &result) {
+    result.state = Result::State::not_compiled;
+    try {
+      if (Launch peer = peer_of(result.row))
+        time(result, peer, peer);
+    } catch (const std::exception &error) {
+      result.note = error.what();
+    }
+  }
+
+  void time(Result &result, const Launch &ours, const Launch &peer) {
+    Samples samples = alternate(queue_, ours, peer, options_.effort);
+    result.times = compared(samples);
+    result.rounds = int(samples.first.size());
+    result.launches = samples.launches;
+    result.late_rounds = samples.late_rounds;
+  }
+
+  // Briefly; and what does not fit a row's shape is left out.
+  void time_tiles(Result &result, const Product &ours, const Launch &peer) {
+    Effort brief = options_.effort;
+    brief.rounds = brief.slow_rounds = 7;
+    brief.warm_up = 1;
+    for (const auto &[tile, launch] : ours.tiles)
+      try {
+        result.tiles.emplace_back(tile, compared(alternate(queue_, launch, peer, brief)).first);
+      } catch (const std::exception &) {
+      }
+  }
+
+  const Options &options_;
+  Driver driver_;
+  DeviceQueue queue_;
+  Cublas cublas_;
+  Matrices matrices_;
+};
+
+// --- All of them ---------------------------------------------------------------------------------
+
+void read_triton(const Options &options, const std::vector<Row> &rows, Report &report) {
+  if (options.triton.empty()) {
+    report.triton_note = "see --triton";
+    return;
+  }
+  std::string text, error;
+  bool done = options.triton == "run"
+                  ? run_triton_peer(options.python, triton_request(rows), text, error)
+                  : read_file(options.triton, text, error);
+  std::optional<TritonResults> results;
+  if (done)
+    results = parse_triton(text, error);
+  if (results)
+    report.triton = *results;
+  else
+    report.triton_note = error;
+}
+
+// The one that Triton was compared with, if it is here: that links the two.
+std::string cublas_of(const Options &options, const TritonResults &triton) {
+  bool is_here = options.cublas.empty() && std::filesystem::exists(triton.cublas);
+  return is_here ? triton.cublas : options.cublas;
+}
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+void write(const std::string &path, const std::string &text) {
+  if (path.empty())
+    return;
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) {
+    std::fprintf(stderr, "bench_matmul: cannot write %s\n", path.c_str());
+    std::exit(1);
+  }
+}
+
+void write_plot(const Options &options, const Report &report) {
+  std::string caption = report.machine.device + ", driver " + report.machine.driver + ", cuBLAS " +
+                        report.machine.cublas;
+  if (!report.triton.versions.empty())
+    caption += ", " + report.triton.versions;
+  write(options.svg, svg("Square matrix products, TFLOP/s over size", caption, panels(report)));
+}
+
+Report run(const Options &options, const std::vector<Row> &rows,
+           const tritonc::device_info &device) {
+  Report report;
+  read_triton(options, rows, report); // before anything of ours is on the GPU
+  Bench bench(options, rows, cublas_of(options, report.triton));
+  report.machine = {device.name, "CUDA " + bench.driver().version(), bench.cublas().what(),
+                    today()};
+  std::printf("%s; driver: %s; cuBLAS: %s; Triton: %s\n\n%s", device.name,
+              report.machine.driver.c_str(), report.machine.cublas.c_str(),
+              report.triton.versions.empty() ? report.triton_note.c_str()
+                                             : report.triton.versions.c_str(),
+              table_head().c_str());
+  for (const Row &row : rows) {
+    report.results.push_back(bench.run(row));
+    std::fputs(table_line(report.results.back(), report.triton).c_str(), stdout);
+    std::fflush(stdout);
+  }
+  if (is_selected("launch/launch", options.rows))
+    report.launch = bench.launch();
+  return report;
 }
 
 } // namespace
 
 int main(int count, char **arguments) {
   Options options = parse(count, arguments);
+  std::vector<Row> rows = rows_of(options);
+  if (options.list_triton) {
+    std::fputs(triton_request(rows).c_str(), stdout);
+    return 0;
+  }
+  if (options.list) {
+    for (const Row &row : rows)
+      std::printf("%s/%s\n", row.group.c_str(), name(row).c_str());
+    std::printf("launch/launch\n");
+    return 0;
+  }
   tritonc::device_info device;
   tritonc::status status = tritonc::current_device(device);
   if (status.code() == tritonc::status_code::no_driver ||
@@ -281,28 +329,20 @@ int main(int count, char **arguments) {
     std::printf("[SKIP] no GPU here: %s\n", status.message().c_str());
     return 77;
   }
-  require(status);
-
-  Cublas cublas(options.cublas);
-  std::printf("%s; matmul<half, N, N> in TFLOP/s, medians of %d; cuBLAS: %s\n\n", device.name,
-              options.repeat, cublas.what().c_str());
-  std::printf("%6s  %8s  %8s  %-12s", "size", "chosen", "best", "(its tile)");
-  if (cublas.is_there())
-    std::printf("  %8s  %10s  %10s", "cuBLAS", "best/peer", "difference");
-  std::printf("\n");
-
-  std::vector<SizeResult> results;
-  for (int size : options.sizes) {
-    results.push_back(run_size(size, cublas, options.repeat));
-    print_row(results.back(), cublas.is_there());
-  }
-  if (options.json.empty())
-    return 0;
-  std::FILE *file = std::fopen(options.json.c_str(), "w");
-  if (!file || std::fputs(json_of(device, results, options).c_str(), file) < 0 ||
-      std::fclose(file) != 0) {
-    std::fprintf(stderr, "bench_matmul: cannot write %s\n", options.json.c_str());
+  if (!status.ok()) {
+    std::fprintf(stderr, "bench_matmul: %s\n", status.message().c_str());
     return 1;
   }
-  return 0;
+  try {
+    auto start = std::chrono::steady_clock::now();
+    Report report = run(options, rows, device);
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::printf("\n%s%.0f seconds\n", summary(report).c_str(), seconds.count());
+    write(options.json, json(report));
+    write_plot(options, report);
+    return is_right(report) ? 0 : 1;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "bench_matmul: %s\n", error.what());
+    return 1;
+  }
 }

@@ -1,0 +1,112 @@
+// How the interval between two marks comes to hold nothing but the launches between them.
+//
+// A launch costs the host some microseconds, as much as a small kernel costs the GPU. So before the
+// first mark the queue gets enough to do for the host to be done with the whole round when the GPU
+// gets to that mark:
+//
+//     [delay] B A B  mark 0  A A ... A  mark 1  B B ... B  mark 2
+//
+// The launches before the mark also leave the caches as these kernels leave them. Whether the host
+// was in time can be asked: once everything is enqueued, mark 0 must not have been reached. If it
+// was, the round is done again with a longer delay. Every other round begins with B, so that
+// neither gains by its place.
+//
+// Tested by alternate_test.cpp.
+
+#include "alternate.h"
+
+#include "statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench {
+
+namespace {
+
+void repeat(const Launch &launch, int count) {
+  for (int i = 0; i < count; i++)
+    launch();
+}
+
+struct Estimate {
+  double first, second; // of one launch, in milliseconds
+  double host;          // of enqueuing one
+};
+
+Estimate estimate(Queue &queue, const Launch &first, const Launch &second) {
+  constexpr int count = 3;
+  first(); // loads what has to be loaded
+  second();
+  queue.mark(0);
+  queue.wait(0);
+  queue.delay(0.2);
+  double before = queue.now();
+  queue.mark(0);
+  repeat(first, count);
+  queue.mark(1);
+  repeat(second, count);
+  queue.mark(2);
+  double host = (queue.now() - before) / (2 * count);
+  queue.wait(2);
+  return {queue.between(0, 1) / count, queue.between(1, 2) / count, host};
+}
+
+} // namespace
+
+Samples alternate(Queue &queue, const Launch &first, const Launch &second, const Effort &effort) {
+  Estimate cost = estimate(queue, first, second);
+  double shorter = std::min(cost.first, cost.second), longer = std::max(cost.first, cost.second);
+  Samples result;
+  result.launches =
+      int(std::clamp(std::ceil(effort.interval / shorter), 1.0, double(effort.most_launches)));
+  int rounds = longer > effort.slow ? effort.slow_rounds : effort.rounds;
+  double host = 1.5 * cost.host * (2 * result.launches + 3), covered = 2 * shorter + longer;
+  double delay = std::max(host - covered, 0.0);
+
+  int patience = effort.most_late_rounds;
+  for (int round = -effort.warm_up; round < rounds;) {
+    bool swapped = round % 2 != 0;
+    const Launch &a = swapped ? second : first, &b = swapped ? first : second;
+    if (delay > 0)
+      queue.delay(delay);
+    b();
+    a();
+    b();
+    queue.mark(0);
+    repeat(a, result.launches);
+    queue.mark(1);
+    repeat(b, result.launches);
+    queue.mark(2);
+    bool late = queue.reached(0);
+    queue.wait(2);
+    if (late && patience > 0) {
+      patience--;
+      delay = std::clamp(2 * delay, 0.1, 20.0);
+      continue;
+    }
+    if (round++ < 0)
+      continue;
+    double a_time = queue.between(0, 1) / result.launches;
+    double b_time = queue.between(1, 2) / result.launches;
+    result.first.push_back(swapped ? b_time : a_time);
+    result.second.push_back(swapped ? a_time : b_time);
+    result.late_rounds += late;
+  }
+  return result;
+}
+
+Comparison compared(const Samples &samples) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < samples.first.size(); i++)
+    ratios.push_back(samples.second[i] / samples.first[i]);
+  Comparison result;
+  result.first = median(samples.first);
+  result.second = median(samples.second);
+  result.ratio = result.second / result.first;
+  result.low = quantile(ratios, 0.25);
+  result.high = quantile(ratios, 0.75);
+  return result;
+}
+
+} // namespace bench

@@ -1,0 +1,154 @@
+// The bare launch has to be the same launch: the same function, grid and arguments, whatever the
+// library makes of those it is given. So one launch of the library is captured into a graph, and
+// the graph's node says what it was.
+//
+// The queue holds about a thousand launches; before it is full, it is drained, outside the time
+// that counts.
+
+#include "launch_cost.h"
+
+#include "statistics.h"
+
+#include <tritonc/device.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+namespace {
+
+constexpr int batches = 100, warm_up = 10, launches_per_batch = 100;
+
+void require(tritonc::status status) {
+  if (!status.ok())
+    throw std::runtime_error(status.message().c_str());
+}
+
+class Stream {
+public:
+  explicit Stream(const Driver &driver) : driver_(driver) {
+    driver.check(driver.cuStreamCreate(&handle_, 1 /* does not wait for the default stream */),
+                 "cuStreamCreate");
+  }
+  ~Stream() { driver_.cuStreamDestroy(handle_); }
+  Stream(const Stream &) = delete;
+
+  Driver::Handle handle() const { return handle_; }
+  tritonc::stream of_library() const { return static_cast<CUstream_st *>(handle_); }
+  void drain() const { driver_.check(driver_.cuStreamSynchronize(handle_), "cuStreamSynchronize"); }
+
+private:
+  const Driver &driver_;
+  Driver::Handle handle_ = nullptr;
+};
+
+// A launch of the library's, repeated without it.
+class BareLaunch {
+public:
+  BareLaunch(const Driver &driver, const Stream &stream, const Operands &operands)
+      : driver_(driver) {
+    capture(stream, operands);
+    Driver::Handle node = only_node();
+    driver.check(driver.cuGraphKernelNodeGetParams(node, &node_), "cuGraphKernelNodeGetParams");
+    for (int axis = 0; axis < 3; axis++) {
+      config_.grid[axis] = node_.grid[axis];
+      config_.block[axis] = node_.block[axis];
+    }
+    config_.shared_bytes = node_.shared_bytes;
+    config_.stream = stream.handle();
+    read_cluster(node);
+  }
+  ~BareLaunch() { driver_.cuGraphDestroy(graph_); }
+  BareLaunch(const BareLaunch &) = delete;
+
+  void launch() const {
+    Driver::Handle function = node_.function ? node_.function : node_.kernel;
+    driver_.check(driver_.cuLaunchKernelEx(&config_, function, node_.parameters, nullptr),
+                  "cuLaunchKernelEx");
+  }
+
+private:
+  static constexpr int capture_relaxed = 2;
+  static constexpr int cluster_dimension = 4; // CUlaunchAttributeID
+
+  struct Attribute { // CUlaunchAttribute
+    int id = cluster_dimension;
+    int padding = 0;
+    unsigned value[16] = {};
+  };
+  static_assert(sizeof(Attribute) == 72);
+
+  void capture(const Stream &stream, const Operands &operands) {
+    driver_.check(driver_.cuStreamBeginCapture(stream.handle(), capture_relaxed),
+                  "cuStreamBeginCapture");
+    tritonc::status launched = launch_smallest(stream.of_library(), operands);
+    driver_.check(driver_.cuStreamEndCapture(stream.handle(), &graph_), "cuStreamEndCapture");
+    require(launched);
+  }
+
+  Driver::Handle only_node() const {
+    std::size_t count = 0;
+    driver_.check(driver_.cuGraphGetNodes(graph_, nullptr, &count), "cuGraphGetNodes");
+    if (count != 1)
+      throw std::runtime_error("a launch is " + std::to_string(count) + " nodes");
+    Driver::Handle node = nullptr;
+    driver_.check(driver_.cuGraphGetNodes(graph_, &node, &count), "cuGraphGetNodes");
+    return node;
+  }
+
+  void read_cluster(Driver::Handle node) {
+    int result = driver_.cuGraphKernelNodeGetAttribute(node, cluster_dimension, attribute_.value);
+    bool has_cluster = result == 0 && attribute_.value[0] != 0;
+    config_.attributes = has_cluster ? &attribute_ : nullptr;
+    config_.attribute_count = has_cluster;
+  }
+
+  const Driver &driver_;
+  Driver::Handle graph_ = nullptr; // owns the arguments
+  Driver::KernelNode node_ = {};
+  Driver::LaunchConfig config_ = {};
+  Attribute attribute_;
+};
+
+template <typename Launch> double nanoseconds(Queue &queue, const Launch &launch) {
+  double before = queue.now();
+  for (int i = 0; i < launches_per_batch; i++)
+    launch();
+  return (queue.now() - before) * 1e6 / launches_per_batch;
+}
+
+} // namespace
+
+LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
+  LaunchCost result;
+  if (!driver.cuGraphKernelNodeGetParams || !driver.cuGraphKernelNodeGetAttribute) {
+    result.note = "the driver lacks cuGraphKernelNodeGetParams";
+    return result;
+  }
+  DeviceQueue clock(driver);
+  Stream stream(driver);
+  require(launch_smallest(stream.of_library(), operands)); // loads it
+  stream.drain();
+  BareLaunch bare(driver, stream, operands);
+  std::vector<double> of_ours, of_bare;
+  for (int batch = -warm_up; batch < batches; batch++) {
+    double ours =
+        nanoseconds(clock, [&] { require(launch_smallest(stream.of_library(), operands)); });
+    stream.drain();
+    double by_driver = nanoseconds(clock, [&] { bare.launch(); });
+    stream.drain();
+    if (batch < 0)
+      continue;
+    of_ours.push_back(ours);
+    of_bare.push_back(by_driver);
+  }
+  result.measured = true;
+  result.ours = median(of_ours);
+  result.bare = median(of_bare);
+  result.launches = batches * launches_per_batch;
+  return result;
+}
+
+} // namespace bench

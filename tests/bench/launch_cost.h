@@ -1,0 +1,15 @@
+// What a launch costs the host beyond the driver's part of it.
+#pragma once
+
+#include "driver.h"
+#include "products.h"
+#include "report.h"
+
+namespace bench {
+
+/// Times the smallest launch through the generated function, and the same by nothing but
+/// cuLaunchKernelEx. The operands are of half, `smallest_size` squared at least. Throws
+/// std::runtime_error if a call fails.
+LaunchCost launch_cost(const Driver &driver, const Operands &operands);
+
+} // namespace bench
