@@ -484,8 +484,7 @@ struct Verifier {
       if (!buffer(op, 1))
         return;
       const Type &from = op.operand(1)->type;
-      return mapped(op, op.operand(0)->type, Shape(from.shape.begin() + 1, from.shape.end()),
-                    from.elem, 3);
+      return mapped(op, Shape(from.shape.begin() + 1, from.shape.end()), from.elem, 3);
     }
     case Opcode::shared_product_:
       return shared_product(op);
