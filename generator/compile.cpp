@@ -139,7 +139,8 @@ std::vector<Failure> warnings_about(const ir::Function &function, const Resource
 LaunchForm form_of(const ir::Function &function, const Structure &structure) {
   LaunchForm form = launch_form(function);
   form.name = structure.name;
-  if (structure.specialized)
+  form.cost = structure.cost;
+  if (structure.specialized && !form.cost)
     form.cost = Expr::constant(0);
   return form;
 }
