@@ -14,6 +14,8 @@
 // stored. There are as many blocks as are needed for the least number of rounds, and no more: 128
 // programs of one round on 132 multiprocessors are as fast as they can be with 128 blocks.
 //
+// The host also counts the trips of loops, where it can, so that nobody divides on the GPU.
+//
 // If programs are bundled, a bundle is what is a program here.
 //
 // The place of a program. Blocks that run at one time should need the same rows and columns of the
@@ -29,6 +31,7 @@
 
 #include "passes/persist_programs.h"
 
+#include "analysis/launch_form.h"
 #include "ir/builder.h"
 
 namespace tritonc {
@@ -138,12 +141,26 @@ struct State {
     Value *number = inside.add(block->result(), inside.mul(body.arguments[0], blocks));
     Value *at[3];
     place(inside, number, at);
+    let_host_count(rest, loop);
     for (Op *op : rest) {
       replace_operands(*op, at, grid);
       op->parent = &body;
       body.ops.push_back(op);
     }
     Builder(fn, &body).yield({});
+  }
+
+  // The trips of loops that the host can count are the same for all programs, so it does.
+  void let_host_count(const std::vector<Op *> &ops, Op *persistent) {
+    for (Op *op : ops) {
+      if (!op->is(Opcode::for_loop_) || op->operand(0)->op == nullptr ||
+          constant_of(op->operand(0)) || !host_expression(op->operand(0)))
+        continue;
+      Builder builder = Builder::before(fn, persistent);
+      Copies copies;
+      op->operands[0] =
+          on_host(builder, clone_computation(builder, op->operand(0), fn.body, copies), "trips");
+    }
   }
 
   // remove_dead_code drops what nobody asks any more.
