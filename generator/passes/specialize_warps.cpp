@@ -33,6 +33,9 @@
 // slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
 // that was never used, that one counts as over.
 //
+// A sum that starts from zero is not made zero: the first product of the loop does not add to it.
+// There is a first one, since of a loop without trips the host could make no tensor map.
+//
 // The copying thread runs loops of its own, with what its coordinates are computed from; everything
 // else is done by the other warps.
 //
@@ -163,23 +166,29 @@ struct State {
     return op->result();
   }
 
+  // Then the first product need not add, and nobody has to make zeros.
+  bool starts_from_zero() { return is_zero(product.loop->operand(1 + product.carried)); }
+
   Value *multiply(Value *step) {
     Op *dot = product.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
     Value *slot = slot_of(builder, step);
     builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
-    Op *started = builder.create(Opcode::shared_product_,
-                                 {buffers[0], slot, buffers[1], slot, dot->operand(2)},
-                                 {dot->result()->type});
+    Value *trip = product.loop->blocks[0]->arguments[0];
+    Value *is_later = builder.cmp("gt", trip, builder.i32(0));
+    std::vector<Value *> operands = {buffers[0], slot, buffers[1], slot, dot->operand(2)};
+    if (starts_from_zero())
+      operands.push_back(is_later);
+    Op *started =
+        builder.create(Opcode::shared_product_, std::move(operands), {dot->result()->type});
     std::vector<int64_t> perms = product.factors[0].perm;
     perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
     started->set("perms", perms);
     started->set("warpgroups", dot->list("warpgroups"));
     Value *sum = wait(builder, started->result(), 1);
     sum->name = dot->result()->name;
-    Value *trip = product.loop->blocks[0]->arguments[0];
-    release_previous(builder, builder.cmp("gt", trip, builder.i32(0)), step);
+    release_previous(builder, is_later, step);
     Value *next = builder.add(step, builder.i32(1));
     replace_uses(*fn.body, dot->result(), sum);
     replace_uses(*dot->parent, dot->result(), sum);
@@ -189,6 +198,11 @@ struct State {
 
   // Behind the loop of the product: the last one is done.
   void finish(Op *loop) {
+    if (starts_from_zero()) {
+      Builder before = Builder::before(fn, loop);
+      Value *&start = loop->operands[1 + product.carried];
+      start = before.create(Opcode::undefined_, {}, {start->type})->result();
+    }
     Builder builder = Builder::after(fn, loop);
     builder.set_location(location);
     Value *unfinished = loop->results[product.carried];
