@@ -61,7 +61,6 @@ using namespace ir;
 namespace {
 
 constexpr int64_t most_slots = 8;
-constexpr int64_t bytes_for_others = 34 << 10; // mbarriers, and what the epilogue exchanges
 
 // Warps that multiply need many registers, the others few. What is given up and what is taken must
 // be the same, or nobody gets any: three warpgroups start with 168 each.
@@ -71,6 +70,7 @@ constexpr int multiplying_warps_short_of_registers = 8;
 struct State {
   Function &fn;
   const Gpu &gpu;
+  const Structure &structure;
   ProductLoop product;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
   int64_t slots = 0, slot_bytes = 0;
@@ -97,12 +97,19 @@ struct State {
     return op->result();
   }
 
+  // Two pieces of what the epilogue exchanges, the mbarriers, and a KiB that belongs to the system.
+  int64_t bytes_for_others() {
+    constexpr int64_t row_bytes = 128, small_things = 2 << 10;
+    return 2 * row_bytes * product.dot->result()->type.shape[0] + small_things;
+  }
+
   void make_ring(Builder &builder) {
     for (const LoadedFactor &factor : product.factors)
       slot_bytes +=
           factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
-    slots =
-        std::clamp<int64_t>((gpu.max_shared_bytes - bytes_for_others) / slot_bytes, 2, most_slots);
+    slots = std::clamp<int64_t>((gpu.max_shared_bytes / structure.residency - bytes_for_others()) /
+                                    slot_bytes,
+                                2, most_slots);
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
     full = make_mbarriers(builder, "full", 1);
@@ -333,7 +340,7 @@ void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) 
     return;
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
-  State{fn, gpu, *product}.run();
+  State{fn, gpu, structure, *product}.run();
 }
 
 } // namespace tritonc
