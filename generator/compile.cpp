@@ -340,6 +340,10 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
     return cubin.failure();
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
     return failure;
+  // ptxas only informs that it waits after every wgmma, at half the speed. Our code must not be such.
+  if (job.structure.specialized && !cubin->resources.advice.empty())
+    return Failure{Message::serialized_code,
+                   {function.name, std::string(gpu.name), cubin->resources.advice[0]}};
   job.warnings = warnings_about(function, cubin->resources, gpu);
   if (options.stage == Stage::cubin)
     job.stage_output = cubin->bytes;
@@ -699,6 +703,7 @@ ExitCode exit_code_of(Message id) {
   case Message::llvm_failed:
     return ExitCode::backend_failed;
   case Message::internal_error:
+  case Message::serialized_code:
     return ExitCode::internal;
   default:
     return ExitCode::source_error;
