@@ -63,6 +63,11 @@ TEST_CASE("nothing happens to a kernel without dots: it is left to ptxas") {
   CHECK(residency("func @f(%x: f32) warps 4 shared 1024 {\n return\n}") == 0);
 }
 
+TEST_CASE("a block with helpers is alone, and may use all there is") {
+  CHECK(residency("func @f(%x: f32) warps 4 helpers 4 shared 1024 {\n return\n}", "90a") == 1);
+  CHECK(residency("func @f(%x: f32) warps 4 shared 1024 {\n return\n}", "90a") == 0);
+}
+
 TEST_CASE("the residency is printed and read back") {
   CHECK(
       text("func @f(%x: f32) warps 4 shared 1024 residency 2 {\n return\n}").find("residency 2") !=
