@@ -27,11 +27,16 @@ std::string text_of(const Poly &poly) {
   return out.empty() ? "0" : out;
 }
 
-// "64 + 64 each t" or "?" if it is not known.
+// "64 + 64 each t", "K or n" (the less) or "?" if it is not known.
 std::string text_of(const TensorExtent &extent) {
   if (!extent.known)
     return "?";
-  std::string out = text_of(extent.elements);
+  std::string out;
+  for (const Poly &bound : extent.bounds)
+    out += (out.empty() ? "" : " or ") + text_of(bound);
+  if (!extent.bounds.empty())
+    return out;
+  out = std::to_string(extent.touched);
   for (const TensorExtent::Repeated &repeated : extent.repeated)
     out += " + " + std::to_string(repeated.step) + " each " + repeated.counter->name;
   return out;
@@ -215,8 +220,10 @@ TEST_CASE("masks of several axes") {
         )";
   CHECK(masked(both + "%m = and %a, %b : i1[16,32]") == by + "n, K");
   CHECK(masked(both + "%m = and %b, %a : i1[16,32]") == by + "n, K");
-  // Two bounds of one axis would have to be compared with each other.
-  CHECK(masked(both + "%m = and %b, %b : i1[16,32]") == "strange mask");
+  CHECK(masked(both + "%last = constant {value = 100} : i32\n %short = sub %last, %k32 : i32\n"
+                      "%ls = splat %short : i32[16,32]\n"
+                      "%c = cmp %columns, %ls {pred = \"lt\"} : i1[16,32]\n"
+                      "%m = and %b, %c : i1[16,32]") == by + "16 + 32 each pm, K or 100");
   CHECK(masked(both + "%m = or %a, %b : i1[16,32]") == "strange mask");
 }
 

@@ -122,9 +122,9 @@ TEST_CASE("a block carries out programs one after another") {
   CHECK(after(pass, kernel, specialized) == text(R"(
     func @f(%p: ptr<i32>) {
       %0 = num_programs {axis = 0} : i32
-      %programs = host_value %0 : i32
+      %pieces = host_value %0 : i32
       %1 = num_programs {axis = 1} : i32
-      %programs.1 = host_value %1 : i32
+      %pieces.1 = host_value %1 : i32
       %2 = num_programs {axis = 2} : i32
       %3 = mul %0, %1 : i32
       %4 = mul %3, %2 : i32
@@ -146,28 +146,30 @@ TEST_CASE("a block carries out programs one after another") {
       %17 = add %15, %blocks : i32
       %18 = sub %17, %16 : i32
       %19 = div %18, %blocks : i32
+      %20 = num_programs {axis = 0} : i32
+      %programs = host_value %20 : i32
       for_loop %19 {
         (%round: i32)
-        %20 = mul %round, %blocks : i32
-        %21 = add %14, %20 : i32
-        %22 = mul %programs, %programs.1 : i32
-        %23 = div %21, %22 : i32
-        %24 = rem %21, %22 : i32
-        %25 = constant {value = 16} : i32
-        %26 = mul %programs.1, %25 : i32
-        %27 = constant {value = 16} : i32
-        %28 = div %24, %26 : i32
-        %29 = mul %28, %27 : i32
-        %30 = sub %programs, %29 : i32
-        %31 = constant {value = 16} : i32
-        %32 = min %30, %31 : i32
-        %33 = rem %24, %26 : i32
-        %34 = rem %33, %32 : i32
-        %35 = add %29, %34 : i32
-        %36 = div %33, %32 : i32
-        %at = addptr %p, %35 : ptr<i32>
-        store %at, %36
-        store %at, %23
+        %21 = mul %round, %blocks : i32
+        %22 = add %14, %21 : i32
+        %23 = mul %pieces, %pieces.1 : i32
+        %24 = div %22, %23 : i32
+        %25 = rem %22, %23 : i32
+        %26 = constant {value = 16} : i32
+        %27 = mul %pieces.1, %26 : i32
+        %28 = constant {value = 16} : i32
+        %29 = div %25, %27 : i32
+        %30 = mul %29, %28 : i32
+        %31 = sub %pieces, %30 : i32
+        %32 = constant {value = 16} : i32
+        %33 = min %31, %32 : i32
+        %34 = rem %25, %27 : i32
+        %35 = rem %34, %33 : i32
+        %36 = add %30, %35 : i32
+        %37 = div %34, %33 : i32
+        %at = addptr %p, %36 : ptr<i32>
+        store %at, %37
+        store %at, %24
         store %at, %programs
         yield
       }
@@ -248,4 +250,44 @@ TEST_CASE("programs of a group of 16 along axis 0 come before those of the next"
     for (int64_t y = 0; y < 3; y++)
       for (int64_t x = first; x < std::min<int64_t>(first + 16, 20); x++)
         CHECK(all[i++] == Place{x, y, 0});
+}
+
+TEST_CASE("of bundled programs, bundles are what blocks carry out") {
+  std::string bundled = with(kernel, "%x = program_id {axis = 0} : i32", R"(
+    %all = num_programs {axis = 0} : i32
+    %one = constant {value = 1} : i32
+    %two = constant {value = 2} : i32
+    %more = add %all, %one : i32
+    %half = div %more, %two : i32
+    launch_blocks %half, %one, %one
+    %x = block_id {axis = 0} : i32)");
+  bundled = with(bundled, "program_id", "block_id");
+  Blocks blocks;
+  blocks.fn = parsed(after(persist_programs, bundled, specialized));
+  blocks.grid = {5, 1, 1};
+  blocks.multiprocessors = 2;
+  std::vector<Place> all = blocks.places();
+  std::sort(all.begin(), all.end());
+  CHECK(all == std::vector<Place>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
+}
+
+TEST_CASE("the host counts the trips of loops where it can") {
+  auto trips = [](const std::string &loop) {
+    ir::Function fn =
+        parsed(after(persist_programs, "func @f(%p: ptr<i32>, %n: i32) {\n" + loop + "\n return\n}",
+                     specialized));
+    const ir::Value *found = nullptr;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::for_loop_) && op.parent != fn.body)
+        found = op.operand(0);
+    });
+    REQUIRE(found);
+    return found->op && found->op->is(ir::Opcode::host_value_);
+  };
+  const std::string loop = "for_loop %t {\n (%i: i32)\n yield\n }";
+  CHECK(trips("%t = div %n, %n : i32\n" + loop));
+  CHECK(trips("%t = num_programs {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(trips("%t = program_id {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(trips("%t = load %p : i32\n" + loop));
+  CHECK_FALSE(trips("%t = constant {value = 7} : i32\n" + loop));
 }

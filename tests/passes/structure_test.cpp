@@ -10,20 +10,41 @@ using namespace tritonc::test;
 
 namespace {
 
-// Whether there is a specialised structure; the last one is always the plain one.
-bool specialises(const std::string &text, const char *gpu = "90a") {
+std::vector<Structure> structures(const std::string &text, const char *gpu = "90a") {
   ir::Function fn = parsed(text);
   std::string before = printed(fn);
-  std::vector<Structure> structures = structures_for(fn, *find_gpu(gpu));
+  std::vector<Structure> found = structures_for(fn, *find_gpu(gpu));
   CHECK(printed(fn) == before);
-  REQUIRE_FALSE(structures.empty());
-  CHECK_FALSE(structures.back().specialized);
-  CHECK(structures.back().name == "");
-  if (structures.size() == 1)
-    return false;
-  CHECK(structures.size() == 2);
-  CHECK(structures[0].name == "specialized");
-  return structures[0].specialized;
+  REQUIRE_FALSE(found.empty());
+  for (const Structure &structure : found) {
+    bool is_last = &structure == &found.back();
+    CHECK(structure.specialized == !is_last); // the plain one
+    CHECK((structure.name == "") == is_last);
+    if (is_last)
+      CHECK_FALSE(structure.cost);
+  }
+  return found;
+}
+
+bool specialises(const std::string &text, const char *gpu = "90a") {
+  return structures(text, gpu)[0].specialized;
+}
+
+// The names of the specialised structures.
+std::vector<std::string> names(const std::string &text) {
+  std::vector<std::string> names;
+  for (const Structure &structure : structures(text))
+    if (structure.specialized)
+      names.push_back(structure.name);
+  return names;
+}
+
+// A kernel whose programs can't be bundled: they do not depend on where they are.
+std::string alone(std::string text) {
+  for (const char *axis : {"0", "1"})
+    text = with(text, std::string("program_id {axis = ") + axis + "} : i32",
+                std::string("constant {value = ") + axis + "} : i32");
+  return text;
 }
 
 // A or B as the product uses it is the transpose of what is loaded.
@@ -63,7 +84,7 @@ TEST_CASE("the tile is one that warpgroups can multiply, and hold the sums of") 
     bool fits;
   } cases[] = {
       {64, 64, 64, true},    {64, 16, 16, true},   {64, 256, 64, true}, {128, 64, 64, true},
-      {128, 256, 64, true},  {256, 128, 64, true}, {64, 8, 64, false},  {64, 64, 8, false},
+      {128, 256, 64, true},  {256, 128, 64, true}, {64, 8, 64, false},  {64, 64, 8, true},
       {64, 512, 16, false},  // an instruction has 256 columns
       {32, 64, 64, false},   // and 64 rows
       {256, 256, 64, false}, // 256 sums in each thread
@@ -73,8 +94,50 @@ TEST_CASE("the tile is one that warpgroups can multiply, and hold the sums of") 
     CAPTURE(m);
     CAPTURE(n);
     CAPTURE(k);
-    CHECK(specialises(product_kernel(m, n, k)) == fits);
+    CHECK(specialises(alone(product_kernel(m, n, k))) == fits);
   }
+}
+
+TEST_CASE("programs are bundled to the tiles that are worth it, the largest first") {
+  using Names = std::vector<std::string>;
+  const Names all = {"128x256x64 specialized", "128x128x64 specialized", "64x256x64 specialized",
+                     "64x128x64 specialized", "64x64x64 specialized"};
+  CHECK(names(product_kernel(64, 64, 64)) == all);
+  CHECK(names(product_kernel(32, 16, 64)) == all);
+  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1]});
+  CHECK(names(product_kernel(128, 64, 64)) ==
+        Names{all[0], all[1], "128x64x64 specialized"}); // the source's own
+  CHECK(names(product_kernel(256, 64, 64)) == Names{"256x64x64 specialized"});
+  CHECK(names(alone(product_kernel(64, 64, 64))) == Names{all[4]});
+}
+
+TEST_CASE("a bundle is along the axis of the grid that the tile's axis is") {
+  std::vector<Structure> found = structures(product_kernel(64, 64, 64));
+  CHECK(found[0].bundle == std::vector<int64_t>{2, 4, 1});
+  CHECK(found[4].bundle == std::vector<int64_t>{1, 1, 1});
+  std::string exchanged =
+      with(product_kernel(), "%pm = program_id {axis = 0}", "%pm = program_id {axis = 2}");
+  CHECK(structures(exchanged)[0].bundle == std::vector<int64_t>{1, 4, 2});
+}
+
+TEST_CASE("a step fills 128 bytes of K, and is the source's if that is longer") {
+  CHECK(structures(product_kernel(64, 64, 8))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 16))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 64))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 128))[0].step == 128);
+  // The loop does something else in each of its steps.
+  CHECK(structures(alone(with(product_kernel(64, 64, 16), "yield %d",
+                              "%z = constant {number = 0.0} : f16\n store %A, %z\n yield %d")))[0]
+            .step == 16);
+}
+
+TEST_CASE("the host compares costs, if it can count the steps") {
+  for (const Structure &structure : structures(product_kernel(64, 64, 64)))
+    CHECK(structure.cost.has_value() == structure.specialized);
+  std::string unknown = with(product_kernel(), "%K: i32", "%length: ptr<i32>");
+  unknown = with(unknown, "%nothing =", "%K = load %length : i32\n %nothing =");
+  for (const Structure &structure : structures(unknown))
+    CHECK_FALSE(structure.cost);
 }
 
 TEST_CASE("f32 factors are not specialised, nor sums that are not f32") {

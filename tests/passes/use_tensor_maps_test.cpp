@@ -48,13 +48,14 @@ bool stores_by_map(const std::string &text) {
 
 TEST_CASE("factors and results of a product are copied by tensor maps") {
   CHECK(after(pass, product_kernel(), specialized) == text(R"(
-    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f16>, %K: i32, %lda: i64 multiple_of 8, %ldb: i64 multiple_of 8, %ldc: i64 multiple_of 8) {
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f16>, %K: i32,
+             %lda: i64 multiple_of 8, %ldb: i64 multiple_of 8, %ldc: i64 multiple_of 8) {
       %0 = constant {value = 0} : i64
       %1 = constant {value = 64} : i64
-      %2 = num_programs {axis = 0} : i32
-      %3 = constant {value = 1} : i64
-      %4 = cast %2 : i64
-      %5 = sub %4, %3 : i64
+      %2 = constant {value = 1} : i64
+      %3 = num_programs {axis = 0} : i32
+      %4 = cast %3 : i64
+      %5 = sub %4, %2 : i64
       %6 = constant {value = 64} : i64
       %7 = mul %5, %6 : i64
       %8 = add %1, %7 : i64
@@ -76,10 +77,10 @@ TEST_CASE("factors and results of a product are copied by tensor maps") {
       %23 = mul %21, %22 : i64
       %24 = add %18, %23 : i64
       %25 = constant {value = 64} : i64
-      %26 = num_programs {axis = 1} : i32
-      %27 = constant {value = 1} : i64
-      %28 = cast %26 : i64
-      %29 = sub %28, %27 : i64
+      %26 = constant {value = 1} : i64
+      %27 = num_programs {axis = 1} : i32
+      %28 = cast %27 : i64
+      %29 = sub %28, %26 : i64
       %30 = constant {value = 64} : i64
       %31 = mul %29, %30 : i64
       %32 = add %25, %31 : i64
@@ -87,18 +88,18 @@ TEST_CASE("factors and results of a product are copied by tensor maps") {
       %B.1 = tensor_map %B, %17, %24, %32, %ldb, %33 {swizzle = 128} : map<f16>[64,64]
       %34 = constant {value = 0} : i64
       %35 = constant {value = 64} : i64
-      %36 = num_programs {axis = 0} : i32
-      %37 = constant {value = 1} : i64
-      %38 = cast %36 : i64
-      %39 = sub %38, %37 : i64
+      %36 = constant {value = 1} : i64
+      %37 = num_programs {axis = 0} : i32
+      %38 = cast %37 : i64
+      %39 = sub %38, %36 : i64
       %40 = constant {value = 64} : i64
       %41 = mul %39, %40 : i64
       %42 = add %35, %41 : i64
       %43 = constant {value = 64} : i64
-      %44 = num_programs {axis = 1} : i32
-      %45 = constant {value = 1} : i64
-      %46 = cast %44 : i64
-      %47 = sub %46, %45 : i64
+      %44 = constant {value = 1} : i64
+      %45 = num_programs {axis = 1} : i32
+      %46 = cast %45 : i64
+      %47 = sub %46, %44 : i64
       %48 = constant {value = 64} : i64
       %49 = mul %47, %48 : i64
       %50 = add %43, %49 : i64
