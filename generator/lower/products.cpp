@@ -135,13 +135,17 @@ void Lowering::lower_shared_product(const Op &op) {
   };
 
   Registers registers = this->registers(op.operand(4));
+  const Value *condition = op.operand_or_null(5);
+  llvm::Value *adds = builder_.getInt32(1);
+  if (condition)
+    adds = builder_.CreateZExt(scalar(condition), builder_.getInt32Ty());
   call_target_op(builder_, TargetOp::wgmma_fence);
   instructions.for_each([&](int64_t row, int64_t column, const std::vector<size_t> &which) {
     llvm::Value *packed = gather(builder_, registers, which);
     for (int64_t k = 0; k < k_extent; k += deep)
       packed = call_target_op(builder_, wgmma_op(elem),
                               {builder_.getInt32(uint32_t(which.size())), descriptor(0, row, k),
-                               descriptor(1, column, k), builder_.getInt32(1),
+                               descriptor(1, column, k), k ? builder_.getInt32(1) : adds,
                                builder_.getInt32(factors[0].is_transposed()),
                                builder_.getInt32(factors[1].is_transposed()), packed});
     scatter(builder_, packed, registers, which);

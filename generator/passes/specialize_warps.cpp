@@ -33,6 +33,9 @@
 // slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
 // that was never used, that one counts as over.
 //
+// A sum that starts from zero is not made zero: the first product of the loop does not add to it.
+// There is a first one, since of a loop without trips the host could make no tensor map.
+//
 // The copying thread runs loops of its own, with what its coordinates are computed from; everything
 // else is done by the other warps.
 //
@@ -58,7 +61,6 @@ using namespace ir;
 namespace {
 
 constexpr int64_t most_slots = 8;
-constexpr int64_t bytes_for_others = 34 << 10; // mbarriers, and what the epilogue exchanges
 
 // Warps that multiply need many registers, the others few. What is given up and what is taken must
 // be the same, or nobody gets any: three warpgroups start with 168 each.
@@ -68,6 +70,7 @@ constexpr int multiplying_warps_short_of_registers = 8;
 struct State {
   Function &fn;
   const Gpu &gpu;
+  const Structure &structure;
   ProductLoop product;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
   int64_t slots = 0, slot_bytes = 0;
@@ -94,12 +97,19 @@ struct State {
     return op->result();
   }
 
+  // Two pieces of what the epilogue exchanges, the mbarriers, and a KiB that belongs to the system.
+  int64_t bytes_for_others() {
+    constexpr int64_t row_bytes = 128, small_things = 2 << 10;
+    return 2 * row_bytes * product.dot->result()->type.shape[0] + small_things;
+  }
+
   void make_ring(Builder &builder) {
     for (const LoadedFactor &factor : product.factors)
       slot_bytes +=
           factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
-    slots =
-        std::clamp<int64_t>((gpu.max_shared_bytes - bytes_for_others) / slot_bytes, 2, most_slots);
+    slots = std::clamp<int64_t>((gpu.max_shared_bytes / structure.residency - bytes_for_others()) /
+                                    slot_bytes,
+                                2, most_slots);
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
     full = make_mbarriers(builder, "full", 1);
@@ -163,23 +173,29 @@ struct State {
     return op->result();
   }
 
+  // Then the first product need not add, and nobody has to make zeros.
+  bool starts_from_zero() { return is_zero(product.loop->operand(1 + product.carried)); }
+
   Value *multiply(Value *step) {
     Op *dot = product.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
     Value *slot = slot_of(builder, step);
     builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
-    Op *started = builder.create(Opcode::shared_product_,
-                                 {buffers[0], slot, buffers[1], slot, dot->operand(2)},
-                                 {dot->result()->type});
+    Value *trip = product.loop->blocks[0]->arguments[0];
+    Value *is_later = builder.cmp("gt", trip, builder.i32(0));
+    std::vector<Value *> operands = {buffers[0], slot, buffers[1], slot, dot->operand(2)};
+    if (starts_from_zero())
+      operands.push_back(is_later);
+    Op *started =
+        builder.create(Opcode::shared_product_, std::move(operands), {dot->result()->type});
     std::vector<int64_t> perms = product.factors[0].perm;
     perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
     started->set("perms", perms);
     started->set("warpgroups", dot->list("warpgroups"));
     Value *sum = wait(builder, started->result(), 1);
     sum->name = dot->result()->name;
-    Value *trip = product.loop->blocks[0]->arguments[0];
-    release_previous(builder, builder.cmp("gt", trip, builder.i32(0)), step);
+    release_previous(builder, is_later, step);
     Value *next = builder.add(step, builder.i32(1));
     replace_uses(*fn.body, dot->result(), sum);
     replace_uses(*dot->parent, dot->result(), sum);
@@ -189,6 +205,11 @@ struct State {
 
   // Behind the loop of the product: the last one is done.
   void finish(Op *loop) {
+    if (starts_from_zero()) {
+      Builder before = Builder::before(fn, loop);
+      Value *&start = loop->operands[1 + product.carried];
+      start = before.create(Opcode::undefined_, {}, {start->type})->result();
+    }
     Builder builder = Builder::after(fn, loop);
     builder.set_location(location);
     Value *unfinished = loop->results[product.carried];
@@ -319,7 +340,7 @@ void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) 
     return;
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
-  State{fn, gpu, *product}.run();
+  State{fn, gpu, structure, *product}.run();
 }
 
 } // namespace tritonc

@@ -116,48 +116,54 @@ std::optional<size_t> grid_axis(const Function &fn, int axis) {
   return std::nullopt;
 }
 
+// What a block computes at a time, and how many rows of shared memory long its steps along K are.
 struct Tile {
-  int64_t rows, columns;
-  bool operator==(const Tile &) const = default;
+  int64_t rows, columns, k_rows;
 };
 
 // From the one that moves the fewest bytes for each sum to the one that has work for the most
-// multiprocessors.
-constexpr Tile tiles[] = {{128, 256}, {128, 128}, {64, 256}, {64, 128}, {64, 64}};
+// multiprocessors. `step` and `rest`: nanoseconds of a multiprocessor for 128 bytes along K, and
+// for what comes before and after all steps, as measured on an H200 (driver 580.159.04, f16,
+// 2026-11-21). wgmma and the copies that feed it share the bandwidth of shared memory, which is why
+// smaller tiles take longer than their share.
+struct MeasuredTile {
+  Tile tile;
+  int64_t step, rest;
+};
+constexpr MeasuredTile tiles[] = {
+    {{128, 256, 1}, 711, 1500}, {{128, 128, 1}, 456, 570}, {{64, 256, 1}, 430, 750},
+    {{64, 128, 1}, 217, 560},   {{64, 64, 2}, 153, 320},
+};
 
 // --- Cost ----------------------------------------------------------------------------------------
 
-// Of a tile, in clock cycles of a multiprocessor, as measured on an H200: a step along K at the
-// speed of the tensor cores, which smaller tiles don't reach because of the bytes they move; and
-// what a tile takes before and after its steps.
-struct TileCost {
-  int64_t step, rest;
+Expr operator*(Expr a, Expr b) { return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b)); }
+Expr operator+(Expr a, Expr b) { return Expr::binary(Expr::Kind::add, std::move(a), std::move(b)); }
+Expr number(int64_t value) { return Expr::constant(value); }
+Expr div_up(Expr a, Expr b) {
+  return Expr::binary(Expr::Kind::ceil_div, std::move(a), std::move(b));
+}
+Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis), {}}; }
+
+// What the host knows of a product: its rows and columns, K, and the bytes of an element.
+struct Problem {
+  Expr rows, columns, k;
+  int64_t bytes;
 };
 
-TileCost cost_of(const Tile &tile) {
-  int64_t ideal = tile.rows * tile.columns / 32; // of 64 columns of f16
-  int64_t bytes = (tile.rows + tile.columns) * 64 * 2;
-  int64_t by_bytes = bytes / 60;
-  return {std::max(ideal, by_bytes), 1500 + tile.rows * tile.columns / 16};
-}
-
-Expr programs_along(size_t axis, int64_t bundle) {
-  return Expr::binary(Expr::Kind::ceil_div, {Expr::Kind::programs, int64_t(axis), {}},
-                      Expr::constant(bundle));
-}
-
-Expr cost(const Structure &structure, const Tile &tile, const Expr &trips,
-          int64_t trips_of_source) {
-  Expr pieces = programs_along(0, structure.bundle[0]);
-  for (size_t axis : {1, 2})
-    pieces = Expr::binary(Expr::Kind::mul, pieces, programs_along(axis, structure.bundle[axis]));
-  Expr rounds = Expr::binary(Expr::Kind::ceil_div, pieces, {Expr::Kind::multiprocessors, 0, {}});
-  Expr steps = Expr::binary(Expr::Kind::ceil_div, trips, Expr::constant(trips_of_source));
-  TileCost of_tile = cost_of(tile);
-  Expr cycles = Expr::binary(Expr::Kind::add,
-                             Expr::binary(Expr::Kind::mul, steps, Expr::constant(of_tile.step)),
-                             Expr::constant(of_tile.rest));
-  return Expr::binary(Expr::Kind::mul, rounds, cycles);
+// Nanoseconds of a launch: so many rounds of blocks, each as long as its steps take; but not less
+// than reading and writing everything once takes.
+Expr cost(const Structure &structure, const MeasuredTile &measured, const Problem &problem) {
+  constexpr int64_t bytes_per_ns = 4000, row_bytes = 128;
+  Expr pieces = number(1);
+  for (size_t axis : {0, 1, 2})
+    pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
+  Expr rounds = div_up(pieces, {Expr::Kind::multiprocessors, 0, {}});
+  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes));
+  Expr by_steps = rounds * (steps * number(measured.step) + number(measured.rest));
+  Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
+  Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
+  return Expr::binary(Expr::Kind::max, by_steps, by_bytes);
 }
 
 std::string text_of(const Tile &tile, int64_t step) {
@@ -165,43 +171,57 @@ std::string text_of(const Tile &tile, int64_t step) {
          std::to_string(step) + " specialized";
 }
 
-// The specialised structures of a function that can be in one.
+// The structure for `tile`, if the function can be in it.
+std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
+                                               const Shape &sum, int64_t row_of_k,
+                                               const std::optional<size_t> (&axes)[2]) {
+  int64_t wanted[2] = {tile.rows, tile.columns};
+  std::vector<int64_t> bundle(3, 1);
+  for (size_t d = 0; d < 2; d++) {
+    int64_t times = wanted[d] / sum[d];
+    if (times < 1 || (times > 1 && !axes[d]))
+      return std::nullopt;
+    if (times > 1)
+      bundle[*axes[d]] *= times;
+  }
+  int64_t step = row_of_k * tile.k_rows;
+  Structure structure{
+      .specialized = true, .bundle = bundle, .step = step, .name = text_of(tile, step)};
+  Function tried = clone(fn);
+  widen_steps(tried, structure);
+  if (!try_bundling(tried, bundle))
+    return std::nullopt;
+  remove_dead_code(tried);
+  return can_specialize(tried) ? std::optional(std::move(structure)) : std::nullopt;
+}
+
 std::vector<Structure> specialized_structures(Function &fn) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
-  int64_t own_step = product.dot->operand(0)->type.shape[1], step = best_step(fn);
-  std::optional<Expr> trips = host_expression(product.loop->operand(0));
-  std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  int64_t own_step = product.dot->operand(0)->type.shape[1], row_of_k = best_step(fn);
+  const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
-  std::vector<Tile> candidates(std::begin(tiles), std::end(tiles));
-  if (std::find(candidates.begin(), candidates.end(), Tile{sum[0], sum[1]}) == candidates.end())
-    candidates.push_back({sum[0], sum[1]});
-  for (const Tile &tile : candidates) {
-    int64_t wanted[2] = {tile.rows, tile.columns};
-    std::vector<int64_t> bundle(3, 1);
-    bool possible = true;
-    for (size_t d = 0; d < 2; d++) {
-      int64_t times = wanted[d] / sum[d];
-      possible &= times >= 1 && (times == 1 || axes[d]);
-      if (possible && times > 1)
-        bundle[*axes[d]] *= times;
-    }
-    if (!possible)
+  std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  for (const MeasuredTile &measured : tiles) {
+    std::optional<Structure> structure =
+        specialized_structure(fn, measured.tile, sum, row_of_k, axes);
+    if (!structure)
       continue;
-    Structure structure{
-        .specialized = true, .bundle = bundle, .step = step, .name = text_of(tile, step)};
-    Function tried = clone(fn);
-    widen_steps(tried, structure);
-    if (!try_bundling(tried, bundle))
-      continue;
-    remove_dead_code(tried);
-    if (!can_specialize(tried))
-      continue;
-    if (trips)
-      structure.cost = cost(structure, tile, *trips, step / own_step);
-    structures.push_back(std::move(structure));
+    if (trips && axes[0] && axes[1])
+      structure->cost = cost(*structure, measured,
+                             {.rows = programs(*axes[0]) * number(sum[0]),
+                              .columns = programs(*axes[1]) * number(sum[1]),
+                              .k = *trips * number(own_step),
+                              .bytes = bytes_of(product.dot->operand(0)->type.elem)});
+    structures.push_back(std::move(*structure));
   }
+  // Without a cost there is no telling which is best: the largest, or the source's own tile.
+  if (structures.empty())
+    if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, sum, row_of_k, axes))
+      structures.push_back(std::move(*own));
+  if (!structures.empty() && !structures[0].cost)
+    structures.resize(1);
   return structures;
 }
 

@@ -23,6 +23,10 @@ struct Structure {
   /// How much of K one step of the product takes, at least.
   int64_t step = 0;
 
+  /// How many blocks a multiprocessor runs at once: more than one, and they hide each other's
+  /// latencies, but each has less shared memory to run ahead in.
+  int residency = 1;
+
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};
 
