@@ -27,6 +27,7 @@ struct Product {
   bool a_transposed = false, b_transposed = false;
   std::string elem = "f16";
   std::vector<int64_t> warpgroups = {1, 1};
+  std::string adds = ""; // ", %condition"
 
   std::string lowered() const {
     ir::Shape a = a_transposed ? ir::Shape{k, m} : ir::Shape{m, k};
@@ -42,18 +43,17 @@ struct Product {
     std::string sum = "f32" + text_of({m, n}) + " #2\n", groups = text_of(warpgroups);
     std::string perms = a_transposed ? "1,0," : "0,1,";
     perms += b_transposed ? "1,0" : "0,1";
-    return test::lowered(layout("#0", a, panel_layout(a, 1, 2)) +
-                             layout("#1", b, panel_layout(b, 1, 2)) +
-                             layout("#2", {m, n}, product_layout({m, n}, warpgroups)) +
-                             "func @f(%x: f32, %slot: i32) warps " +
-                             std::to_string(4 * warpgroups[0] * warpgroups[1]) +
-                             " helpers 4 shared 131072 {\n %c = splat %x : " + sum +
-                             buffer("as", 0, a) + " #0\n" + buffer("bs", 65536, b) + " #1\n" +
-                             "%p = shared_product %as, %slot, %bs, %slot, %c {perms = [" + perms +
-                             "], warpgroups = " + groups + "} : " + sum +
-                             "%d = product_wait %p {pending = 1, warpgroups = " + groups +
-                             "} : " + sum + "return\n}",
-                         "90a");
+    return test::lowered(
+        layout("#0", a, panel_layout(a, 1, 2)) + layout("#1", b, panel_layout(b, 1, 2)) +
+            layout("#2", {m, n}, product_layout({m, n}, warpgroups)) +
+            "func @f(%x: f32, %slot: i32, %later: i1) warps " +
+            std::to_string(4 * warpgroups[0] * warpgroups[1]) +
+            " helpers 4 shared 131072 {\n %c = splat %x : " + sum + buffer("as", 0, a) + " #0\n" +
+            buffer("bs", 65536, b) + " #1\n" + "%p = shared_product %as, %slot, %bs, %slot, %c" +
+            adds + " {perms = [" + perms + "], warpgroups = " + groups + "} : " + sum +
+            "%d = product_wait %p {pending = 1, warpgroups = " + groups + "} : " + sum +
+            "return\n}",
+        "90a");
   }
 };
 
@@ -187,6 +187,15 @@ TEST_CASE("an instruction is told which factor lies the other way round") {
         CHECK(instruction.accumulate == "1");
         CHECK(instruction.registers == "32");
       }
+}
+
+TEST_CASE("only the first instruction may be told not to add to the sum") {
+  std::vector<Instruction> found = instructions({.adds = ", %later"});
+  REQUIRE(found.size() == 4);
+  CHECK(found[0].accumulate[0] == '%');
+  for (size_t i = 1; i < 4; i++)
+    CHECK(found[i].accumulate == "1");
+  CHECK(contains(Product{.adds = ", %later"}.lowered(), "zext i1 %"));
 }
 
 TEST_CASE("a warpgroup multiplies 64 rows at a time") {

@@ -63,9 +63,13 @@ TEST_CASE("nothing happens to a kernel without dots: it is left to ptxas") {
   CHECK(residency("func @f(%x: f32) warps 4 shared 1024 {\n return\n}") == 0);
 }
 
-TEST_CASE("a block with helpers is alone, and may use all there is") {
-  CHECK(residency("func @f(%x: f32) warps 4 helpers 4 shared 1024 {\n return\n}", "90a") == 1);
-  CHECK(residency("func @f(%x: f32) warps 4 shared 1024 {\n return\n}", "90a") == 0);
+TEST_CASE("a specialised structure says itself how many blocks there are at once") {
+  const std::string text = "func @f(%x: f32) warps 4 helpers 4 shared 1024 {\n return\n}";
+  for (int blocks : {1, 2}) {
+    ir::Function fn = parsed(text);
+    choose_residency(fn, *find_gpu("90a"), {.specialized = true, .residency = blocks, .name = ""});
+    CHECK(fn.residency == blocks);
+  }
 }
 
 TEST_CASE("the residency is printed and read back") {

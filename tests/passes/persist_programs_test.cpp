@@ -130,46 +130,48 @@ TEST_CASE("a block carries out programs one after another") {
       %4 = mul %3, %2 : i32
       %5 = num_multiprocessors : i32
       %6 = constant {value = 1} : i32
-      %7 = add %4, %5 : i32
-      %8 = sub %7, %6 : i32
-      %9 = div %8, %5 : i32
+      %7 = mul %5, %6 : i32
+      %8 = constant {value = 1} : i32
+      %9 = add %4, %7 : i32
+      %10 = sub %9, %8 : i32
+      %11 = div %10, %7 : i32
       %all = host_value %4 : i32
-      %10 = constant {value = 1} : i32
-      %11 = add %4, %9 : i32
-      %12 = sub %11, %10 : i32
-      %13 = div %12, %9 : i32
-      %blocks = host_value %13 : i32
-      launch_blocks %13 {cluster = 1}
-      %14 = block_id {axis = 0} : i32
-      %15 = sub %all, %14 : i32
-      %16 = constant {value = 1} : i32
-      %17 = add %15, %blocks : i32
-      %18 = sub %17, %16 : i32
-      %19 = div %18, %blocks : i32
-      %20 = num_programs {axis = 0} : i32
-      %programs = host_value %20 : i32
-      for_loop %19 {
+      %12 = constant {value = 1} : i32
+      %13 = add %4, %11 : i32
+      %14 = sub %13, %12 : i32
+      %15 = div %14, %11 : i32
+      %blocks = host_value %15 : i32
+      launch_blocks %15 {cluster = 1}
+      %16 = block_id {axis = 0} : i32
+      %17 = sub %all, %16 : i32
+      %18 = constant {value = 1} : i32
+      %19 = add %17, %blocks : i32
+      %20 = sub %19, %18 : i32
+      %21 = div %20, %blocks : i32
+      %22 = num_programs {axis = 0} : i32
+      %programs = host_value %22 : i32
+      for_loop %21 {
         (%round: i32)
-        %21 = mul %round, %blocks : i32
-        %22 = add %14, %21 : i32
-        %23 = mul %pieces, %pieces.1 : i32
-        %24 = div %22, %23 : i32
-        %25 = rem %22, %23 : i32
-        %26 = constant {value = 16} : i32
-        %27 = mul %pieces.1, %26 : i32
+        %23 = mul %round, %blocks : i32
+        %24 = add %16, %23 : i32
+        %25 = mul %pieces, %pieces.1 : i32
+        %26 = div %24, %25 : i32
+        %27 = rem %24, %25 : i32
         %28 = constant {value = 16} : i32
-        %29 = div %25, %27 : i32
-        %30 = mul %29, %28 : i32
-        %31 = sub %pieces, %30 : i32
-        %32 = constant {value = 16} : i32
-        %33 = min %31, %32 : i32
-        %34 = rem %25, %27 : i32
-        %35 = rem %34, %33 : i32
-        %36 = add %30, %35 : i32
-        %37 = div %34, %33 : i32
-        %at = addptr %p, %36 : ptr<i32>
-        store %at, %37
-        store %at, %24
+        %29 = mul %pieces.1, %28 : i32
+        %30 = constant {value = 16} : i32
+        %31 = div %27, %29 : i32
+        %32 = mul %31, %30 : i32
+        %33 = sub %pieces, %32 : i32
+        %34 = constant {value = 16} : i32
+        %35 = min %33, %34 : i32
+        %36 = rem %27, %29 : i32
+        %37 = rem %36, %35 : i32
+        %38 = add %32, %37 : i32
+        %39 = div %36, %35 : i32
+        %at = addptr %p, %38 : ptr<i32>
+        store %at, %39
+        store %at, %26
         store %at, %programs
         yield
       }
@@ -241,6 +243,17 @@ TEST_CASE("there are as many blocks as the least number of rounds needs") {
         CHECK(op->integer("cluster") == 1);
       }
   }
+}
+
+TEST_CASE("a multiprocessor may run several blocks at once") {
+  Blocks launch;
+  launch.fn = parsed(
+      after(persist_programs, kernel, Structure{.specialized = true, .residency = 2, .name = ""}));
+  launch.grid = {300, 1, 1};
+  launch.multiprocessors = 132;
+  for (const ir::Op *op : launch.fn.body->ops)
+    if (op->is(ir::Opcode::launch_blocks_))
+      CHECK(launch.value(op->operand(0)) == 150);
 }
 
 TEST_CASE("programs of a group of 16 along axis 0 come before those of the next") {

@@ -74,7 +74,8 @@ const std::string maps_loaded = R"(
 
 TEST_CASE("copying and multiplying are given to different warps") {
   CHECK(after(pass, maps_loaded, specialized) == text(R"(
-    layout #0 [64,32] offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
+    layout #0 [64,32]
+      offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
     layout #1 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0)
     func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
       %zero = constant {value = 0} : i64
@@ -87,34 +88,34 @@ TEST_CASE("copying and multiplying are given to different warps") {
       %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
       specialize {
         %0 = constant {value = 0} : i32
-        %nothing = constant {number = 0.0} : f32
-        %start = splat %nothing : f32[64,64]
-        %sum, %step = for_loop %n, %start, %0 : f32[64,64], i32 {
+        %1 = undefined : f32[64,64]
+        %sum, %step = for_loop %n, %1, %0 : f32[64,64], i32 {
           (%t: i32, %acc: f32[64,64], %step.1: i32)
-          %1 = ring_slot %step.1 {ahead = 0, slots = 8} : i32
-          %2 = ring_phase %step.1 {ahead = 0, slots = 8} : i32
-          mbarrier_wait %full, %1, %2
-          %3 = shared_product %ma.1, %1, %mb.1, %1, %acc {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64]
-          %d = product_wait %3 {pending = 1, warpgroups = [1,1]} : f32[64,64]
+          %2 = ring_slot %step.1 {ahead = 0, slots = 8} : i32
+          %3 = ring_phase %step.1 {ahead = 0, slots = 8} : i32
+          mbarrier_wait %full, %2, %3
           %4 = constant {value = 0} : i32
           %5 = cmp %t, %4 {pred = "gt"} : i1
+          %6 = shared_product %ma.1, %2, %mb.1, %2, %acc, %5
+        {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64]
+          %d = product_wait %6 {pending = 1, warpgroups = [1,1]} : f32[64,64]
           if_else %5 {
-            %6 = ring_slot %step.1 {ahead = -1, slots = 8} : i32
-            mbarrier_arrive %empty, %6
+            %7 = ring_slot %step.1 {ahead = -1, slots = 8} : i32
+            mbarrier_arrive %empty, %7
             yield
           } {
             yield
           }
-          %7 = constant {value = 1} : i32
-          %8 = add %step.1, %7 : i32
-          yield %d, %8
+          %8 = constant {value = 1} : i32
+          %9 = add %step.1, %8 : i32
+          yield %d, %9
         }
         %sum.1 = product_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64]
-        %9 = constant {value = 0} : i32
-        %10 = cmp %n, %9 {pred = "gt"} : i1
-        if_else %10 {
-          %11 = ring_slot %step {ahead = -1, slots = 8} : i32
-          mbarrier_arrive %empty, %11
+        %10 = constant {value = 0} : i32
+        %11 = cmp %n, %10 {pred = "gt"} : i1
+        if_else %11 {
+          %12 = ring_slot %step {ahead = -1, slots = 8} : i32
+          mbarrier_arrive %empty, %12
           yield
         } {
           yield
@@ -123,25 +124,25 @@ TEST_CASE("copying and multiplying are given to different warps") {
         store %v, %sum.1
         yield
       } {
-        %12 = constant {value = 0} : i32
-        %13 = for_loop %n, %12 : i32 {
+        %13 = constant {value = 0} : i32
+        %14 = for_loop %n, %13 : i32 {
           (%t.1: i32, %step.2: i32)
-          %14 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
-          %15 = constant {value = 1} : i32
-          %16 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
-          %17 = xor %16, %15 : i32
-          mbarrier_wait %empty, %14, %17
-          mbarrier_arrive %full, %14 {bytes = 8192}
+          %15 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
+          %16 = constant {value = 1} : i32
+          %17 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %18 = xor %17, %16 : i32
+          mbarrier_wait %empty, %15, %18
+          mbarrier_arrive %full, %15 {bytes = 8192}
           %x = program_id {axis = 0} : i32
           %wide = constant {value = 64} : i32
           %row = mul %x, %wide : i32
           %deep = constant {value = 32} : i32
           %k = mul %t.1, %deep : i32
-          map_copy %ma, %ma.1, %14, %full, %14, %row, %k
-          map_copy %mb, %mb.1, %14, %full, %14, %k, %wide
-          %18 = constant {value = 1} : i32
-          %19 = add %step.2, %18 : i32
-          yield %19
+          map_copy %ma, %ma.1, %15, %full, %15, %row, %k
+          map_copy %mb, %mb.1, %15, %full, %15, %k, %wide
+          %19 = constant {value = 1} : i32
+          %20 = add %step.2, %19 : i32
+          yield %20
         }
         yield
       }
@@ -202,6 +203,26 @@ TEST_CASE("a transposed factor is multiplied as it lies") {
                 "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
   ir::Function fn = specialised(kernel);
   CHECK(first(fn, ir::Opcode::shared_product_).list("perms") == std::vector<int64_t>{1, 0, 0, 1});
+}
+
+TEST_CASE("a sum that starts from something else than zero is added to in the first trip too") {
+  ir::Function zero = specialised(product_kernel());
+  CHECK(first(zero, ir::Opcode::shared_product_).operands.size() == 6);
+  CHECK(value_named(zero, "sum")->op->is(ir::Opcode::product_wait_));
+  ir::Function half = specialised(with(product_kernel(), "number = 0.0", "number = 0.5"));
+  CHECK(first(half, ir::Opcode::shared_product_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(half), "undefined"));
+}
+
+TEST_CASE("blocks that share a multiprocessor share its memory") {
+  auto slots = [](int residency) {
+    ir::Function fn = parsed(prepared(product_kernel(64, 64, 128)));
+    specialize_warps(fn, *find_gpu("90a"),
+                     {.specialized = true, .residency = residency, .name = ""});
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  CHECK(slots(1) == 6);
+  CHECK(slots(2) == 2);
 }
 
 TEST_CASE("steps go on from program to program") {
