@@ -272,7 +272,7 @@ void Lowering::lower_async_copy(const Op &op) {
     for (const std::vector<int> &group : register_groups(layout, int(width), vector_axis(view))) {
       llvm::Value *on = scalar(op.operand(3));
       if (mask)
-        on = builder_.CreateAnd(on, registers(mask)[size_t(group[0])]);
+        on = builder_.CreateAnd(on, registers(mask)[mask->type.is_scalar() ? 0 : size_t(group[0])]);
       // A copy of 0 bytes reads nothing and fills with zeros.
       llvm::Value *size = builder_.CreateSelect(on, builder_.getInt32(bytes), builder_.getInt32(0));
       call_target_op(builder_, copy,

@@ -193,6 +193,8 @@ struct State {
     perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
     started->set("perms", perms);
     started->set("warpgroups", dot->list("warpgroups"));
+    if (dot->has("precision"))
+      started->set("precision", std::string(dot->text("precision")));
     Value *sum = wait(builder, started->result(), 1);
     sum->name = dot->result()->name;
     release_previous(builder, is_later, step);

@@ -34,27 +34,33 @@ bool is_in_loops_only(const ProductLoop &product) {
 bool fits_wgmma(const Op &dot) {
   Elem from = dot.operand(0)->type.elem;
   const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
-  int64_t groups = sum[0] >= 128 ? 2 : 1;
-  return (from == Elem::f16 || from == Elem::bf16) && dot.result()->type.elem == Elem::f32 &&
-         sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 && a[1] >= 16 &&
+  int64_t groups = sum[0] >= 128 ? 2 : 1, bytes_along_k = a[1] * bytes_of(from);
+  bool half = from == Elem::f16 || from == Elem::bf16;
+  bool tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
+  return (half || tf32) && dot.result()->type.elem == Elem::f32 && sum[0] % 64 == 0 &&
+         sum[1] >= 16 && sum[1] <= 256 && bytes_along_k >= 32 &&
          sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
 
-// Whether the copy engine can load the factor, and the tensor cores read it.
-bool fits_copies(const LoadedFactor &factor) {
+// Whether the copy engine can load factor `number`, and the tensor cores read it: only of 16-bit
+// elements do they take factors whose neighbours are not neighbours along K.
+bool fits_copies(const ProductLoop &product, int number) {
+  const LoadedFactor &factor = product.factors[number];
   const Op &load = *factor.load;
   const Value *other = load.operand_or_null(2);
   std::optional<TensorAccess> access =
       tensor_access(load.operand(0), load.operand_or_null(1)).access;
   const Type &tile = load.result()->type;
+  int64_t k = factor.perm[number == 0 ? 1 : 0];
   return access && (!other || is_zero(other)) &&
+         (bytes_of(tile.elem) == 2 || access->contiguous == k) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
 bool can_specialize(Function &fn) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   return product && is_in_loops_only(*product) && fits_wgmma(*product->dot) &&
-         fits_copies(product->factors[0]) && fits_copies(product->factors[1]);
+         fits_copies(*product, 0) && fits_copies(*product, 1);
 }
 
 // --- Other tiles than the source's ---------------------------------------------------------------

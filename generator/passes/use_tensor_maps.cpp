@@ -87,6 +87,8 @@ struct State {
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     add_coordinates(builder, *access, operands);
+    if (tile.elem == Elem::f32) // the tensor cores would cut off what they don't take
+      operands[0]->op->set("tf32", int64_t(1));
     Value *moved = builder.create(Opcode::map_load_, operands, {tile})->result();
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);

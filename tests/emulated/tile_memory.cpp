@@ -112,7 +112,7 @@ bool TileMemory::add_map(const TensorMap &map, const Host &host) {
   base.integer += host.value(map.offset);
 
   emulator::models::TensorMapArguments arguments;
-  arguments.type = int(data_type(map.elem));
+  arguments.type = int(map.to_tf32 ? emulator::models::DataType::tf32 : data_type(map.elem));
   arguments.rank = uint32_t(sizes.size());
   arguments.address = this->bits(ir::Type::pointer(map.elem), base);
   arguments.sizes = sizes.data();

@@ -237,6 +237,7 @@ TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are no
     CHECK(contains(text, "call void @tritonc.barrier()"));
   }
   CHECK(contains(lowered(program("f16", 8, ", %m")), "and i1"));
+  CHECK(contains(lowered(program("f16", 8, ", %c")), "and i1 %c, %c"));
 }
 
 TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU has it") {
