@@ -166,6 +166,16 @@ TEST_CASE("a tensor map is written down in the copy engine's order") {
   CHECK(t.swizzle_bytes == 64);
 }
 
+TEST_CASE("a map may round to tf32") {
+  for (const char *tf32 : {"", ", tf32 = 1"}) {
+    LaunchForm form =
+        launch_form(function(std::string("%one = constant {value = 1} : i64\n"
+                                         "%m = tensor_map %B, %one, %w, %one {swizzle = 128") +
+                             tf32 + "} : map<f32>[32]"));
+    CHECK(form.hidden[0].map->to_tf32 == (tf32[0] != 0));
+  }
+}
+
 TEST_CASE("hidden parameters come in the order of the text") {
   Function fn = function(R"(
     %zero = constant {value = 0} : i64

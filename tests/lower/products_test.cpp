@@ -32,6 +32,7 @@ struct Product {
   std::string lowered() const {
     ir::Shape a = a_transposed ? ir::Shape{k, m} : ir::Shape{m, k};
     ir::Shape b = b_transposed ? ir::Shape{n, k} : ir::Shape{k, n};
+    int bytes = elem == "f32" ? 4 : 2;
     auto layout = [](const char *name, const ir::Shape &shape, const ir::LinearLayout &layout) {
       return std::string("layout ") + name + " " + text_of(shape) + " " + layout.text() + "\n";
     };
@@ -44,7 +45,7 @@ struct Product {
     std::string perms = a_transposed ? "1,0," : "0,1,";
     perms += b_transposed ? "1,0" : "0,1";
     return test::lowered(
-        layout("#0", a, panel_layout(a, 1, 2)) + layout("#1", b, panel_layout(b, 1, 2)) +
+        layout("#0", a, panel_layout(a, 1, bytes)) + layout("#1", b, panel_layout(b, 1, bytes)) +
             layout("#2", {m, n}, product_layout({m, n}, warpgroups)) +
             "func @f(%x: f32, %slot: i32, %later: i1) warps " +
             std::to_string(4 * warpgroups[0] * warpgroups[1]) +
@@ -102,18 +103,20 @@ std::vector<Instruction> instructions(const std::string &text, const std::string
     std::vector<std::string> words;
     for (std::string argument; std::getline(arguments, argument, ',');)
       words.push_back(last_word(argument));
-    REQUIRE(words.size() >= 6);
+    bool can_transpose = op != "wgmma_tf32";
+    REQUIRE(words.size() == (can_transpose ? 7 : 5));
     found.push_back({{descriptor(text, words[1]), descriptor(text, words[2])},
                      words[0],
                      words[3],
-                     words[4],
-                     words[5]});
+                     can_transpose ? words[4] : "",
+                     can_transpose ? words[5] : ""});
   }
   return found;
 }
 
 std::vector<Instruction> instructions(const Product &product) {
-  return instructions(product.lowered(), product.elem == "bf16" ? "wgmma_bf16" : "wgmma_f16");
+  std::string type = product.elem == "f32" ? "tf32" : product.elem;
+  return instructions(product.lowered(), "wgmma_" + type);
 }
 
 } // namespace
@@ -214,9 +217,16 @@ TEST_CASE("each warpgroup starts at its own rows") {
   CHECK_FALSE(contains(Product{}.lowered(), "mul nuw nsw i32 %"));
 }
 
-TEST_CASE("both element types") {
+TEST_CASE("each element type has its instruction, and tf32 goes 8 deep") {
   CHECK(instructions({.elem = "f16"}).size() == 4);
   CHECK(instructions({.elem = "bf16"}).size() == 4);
+  std::vector<Instruction> found = instructions({.k = 32, .b_transposed = true, .elem = "f32"});
+  REQUIRE(found.size() == 4);
+  for (int64_t i = 0; i < 4; i++)
+    for (const Descriptor &factor : found[size_t(i)].factors) {
+      CHECK(factor.offset == 32 * i);
+      CHECK(factor.fields == 0x4000004000010000);
+    }
 }
 
 TEST_CASE("a product is fenced from what was before, closed as a group, and waited for") {

@@ -146,12 +146,28 @@ TEST_CASE("the host compares costs of all but the plain structure") {
     CHECK(structure.cost.has_value() == structure.specialized);
 }
 
-TEST_CASE("f32 factors are not specialised, nor sums that are not f32") {
+TEST_CASE("exact products of f32 are not specialised, nor sums that are not f32") {
   CHECK_FALSE(specialises(product_kernel(64, 64, 64, "f32")));
   std::string half = with(product_kernel(), ": f32[64,64]", ": f16[64,64]");
   half = with(half, "number = 0.0} : f32", "number = 0.0} : f16");
   half = with(half, "%result = cast %sum : f16[64,64]", "%result = neg %sum : f16[64,64]");
   CHECK_FALSE(specialises(half));
+}
+
+TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it and neighbours are along K") {
+  auto b_transposed = [](std::string text) { // B is stored as N x K
+    text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+    text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
+    return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
+  };
+  auto tf32 = [](const std::string &text) {
+    return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+  };
+  std::string f32 = product_kernel(128, 128, 32, "f32");
+  CHECK(specialises(tf32(b_transposed(f32))));
+  CHECK(structures(tf32(b_transposed(f32)))[0].name == "128x256x32 specialized");
+  CHECK_FALSE(specialises(tf32(f32)));
+  CHECK_FALSE(specialises(b_transposed(f32)));
 }
 
 TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }

@@ -160,6 +160,17 @@ TEST_CASE("a box is a panel: rows of at most 128 bytes, at most 256 of them") {
   CHECK(map_of(product_kernel(64, 64, 512), "B") == Map{{256, 64}, 128});
 }
 
+TEST_CASE("f32 factors are rounded to tf32 on the way, and nothing else is") {
+  for (const char *elem : {"f16", "f32"}) {
+    ir::Function fn = parsed(product_kernel(64, 64, 32, elem));
+    use_tensor_maps(fn, specialized);
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::tensor_map_))
+        CHECK(op.has("tf32") == (elem == std::string("f32") && op.operand(0)->name != "C"));
+    });
+  }
+}
+
 TEST_CASE("a box lies along the axis of neighbours") {
   std::string kernel = with(product_kernel(128, 64, 64), "%at.a, %lda, %one", "%at.a, %one, %lda");
   CHECK(map_of(kernel, "A") == Map{{64, 64}, 128});
