@@ -34,7 +34,8 @@
 // that was never used, that one counts as over.
 //
 // A sum that starts from zero is not made zero: the first product of the loop does not add to it.
-// There is a first one, since of a loop without trips the host could make no tensor map.
+// There is a first one where widen_steps has been: of a loop without trips the host could make no
+// tensor map then.
 //
 // The copying thread runs loops of its own, with what its coordinates are computed from; everything
 // else is done by the other warps.
@@ -67,6 +68,13 @@ constexpr int64_t most_slots = 8;
 constexpr int registers_to_multiply = 232, registers_to_copy = 40;
 constexpr int multiplying_warps_short_of_registers = 8;
 
+int64_t bytes_of_slot(const ProductLoop &product) {
+  int64_t bytes = 0;
+  for (const LoadedFactor &factor : product.factors)
+    bytes += factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
+  return bytes;
+}
+
 struct State {
   Function &fn;
   const Gpu &gpu;
@@ -97,19 +105,7 @@ struct State {
     return op->result();
   }
 
-  // Two pieces of what the epilogue exchanges, the mbarriers, and a KiB that belongs to the system.
-  int64_t bytes_for_others() {
-    constexpr int64_t row_bytes = 128, small_things = 2 << 10;
-    return 2 * row_bytes * product.dot->result()->type.shape[0] + small_things;
-  }
-
   void make_ring(Builder &builder) {
-    for (const LoadedFactor &factor : product.factors)
-      slot_bytes +=
-          factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
-    slots = std::clamp<int64_t>((gpu.max_shared_bytes / structure.residency - bytes_for_others()) /
-                                    slot_bytes,
-                                2, most_slots);
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
     full = make_mbarriers(builder, "full", 1);
@@ -174,7 +170,9 @@ struct State {
   }
 
   // Then the first product need not add, and nobody has to make zeros.
-  bool starts_from_zero() { return is_zero(product.loop->operand(1 + product.carried)); }
+  bool starts_from_zero() {
+    return structure.step && is_zero(product.loop->operand(1 + product.carried));
+  }
 
   Value *multiply(Value *step) {
     Op *dot = product.dot;
@@ -293,6 +291,8 @@ struct State {
 
   void run() {
     location = product.dot->location;
+    slot_bytes = bytes_of_slot(product);
+    slots = ring_slots(fn, product, gpu, structure.residency);
     Op *outermost = product.loop;
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
@@ -336,6 +336,20 @@ struct State {
 };
 
 } // namespace
+
+// Each result has a place of two pieces (stage_results); then there are the mbarriers, and a KiB
+// that belongs to the system.
+int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu, int residency) {
+  constexpr int64_t row_bytes = 128, small_things = 2 << 10;
+  const Shape &sum = product.dot->result()->type.shape;
+  int64_t results = 0;
+  for_each_op(*fn.body, [&](const Op &op) {
+    bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
+    results += stores && op.operand(1)->type.shape == sum;
+  });
+  int64_t others = 2 * row_bytes * sum[0] * results + small_things;
+  return std::min((gpu.max_shared_bytes / residency - others) / bytes_of_slot(product), most_slots);
+}
 
 void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (!structure.specialized)

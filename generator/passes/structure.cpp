@@ -10,6 +10,7 @@
 #include "passes/bundle_programs.h"
 #include "passes/pipeline.h"
 #include "passes/remove_dead_code.h"
+#include "passes/specialize_warps.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -57,10 +58,48 @@ bool fits_copies(const ProductLoop &product, int number) {
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
-bool can_specialize(Function &fn) {
+// The parameter that a pointer or view comes from; null if that is not to be seen.
+const Value *root_of(const Value *pointers) {
+  while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
+         !pointers->op->is(Opcode::select_))
+    pointers = pointers->op->operand(0);
+  return pointers->op || pointers->block ? nullptr : pointers;
+}
+
+// Whether something else may store to what is loaded through `pointers`: the copy engine loads when
+// it likes.
+bool is_stored_to(Function &fn, const Value *pointers) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (info(op.code).effect == Effect::write)
+      found |= !root_of(op.operand(0)) || root_of(op.operand(0)) == root_of(pointers);
+  });
+  return found;
+}
+
+// Whether the copying thread can compute where it copies from: from parameters and the counters of
+// the loops around.
+bool can_be_followed(Function &fn, const ProductLoop &product) {
+  std::set<const Value *> counters;
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    counters.insert(loop->blocks[0]->arguments[0]);
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    if (!can_clone(loop->operand(0), fn.body, counters))
+      return false;
+  return can_clone(product.factors[0].load->operand(0), fn.body, counters) &&
+         can_clone(product.factors[1].load->operand(0), fn.body, counters);
+}
+
+bool can_specialize(Function &fn, const Gpu &gpu) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
-  return product && is_in_loops_only(*product) && fits_wgmma(*product->dot) &&
-         fits_copies(*product, 0) && fits_copies(*product, 1);
+  if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
+      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
+    return false;
+  for (int number : {0, 1})
+    if (!fits_copies(*product, number) ||
+        is_stored_to(fn, product->factors[number].load->operand(0)))
+      return false;
+  return true;
 }
 
 // --- Other tiles than the source's ---------------------------------------------------------------
@@ -80,6 +119,8 @@ bool moves_along_k(const ProductLoop &product, int number) {
   for (const Poly &stride : form->strides)
     if (!growth(stride).is_zero())
       return false;
+  if (load.operand_or_null(2) && !is_zero(load.operand(2)))
+    return false;
   if (!load.operand_or_null(1))
     return true;
   std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), load.result()->type.rank());
@@ -88,8 +129,9 @@ bool moves_along_k(const ProductLoop &product, int number) {
          });
 }
 
-// The step along K that fills a row of shared memory, if the product can be made to take it.
-int64_t best_step(Function &fn) {
+// The step along K that fills a row of shared memory; nothing if the product can't be made to take
+// other steps than the source's.
+std::optional<int64_t> best_step(Function &fn) {
   constexpr int64_t row_bytes = 128;
   ProductLoop product = *find_product_loop(fn).found;
   const Type &factor = product.dot->operand(0)->type;
@@ -100,9 +142,9 @@ int64_t best_step(Function &fn) {
     changes_nothing_else &=
         effect == Effect::pure || effect == Effect::read || op->is(Opcode::yield_);
   }
-  bool moves = moves_along_k(product, 0) && moves_along_k(product, 1);
-  int64_t best = row_bytes / bytes_of(factor.elem);
-  return changes_nothing_else && moves ? std::max(best, factor.shape[1]) : factor.shape[1];
+  if (!changes_nothing_else || !moves_along_k(product, 0) || !moves_along_k(product, 1))
+    return std::nullopt;
+  return std::max(row_bytes / bytes_of(factor.elem), factor.shape[1]);
 }
 
 // The axis of the grid along which the programs of a bundle have their sums stacked along `axis`.
@@ -179,8 +221,12 @@ std::string text_of(const Tile &tile, int64_t step) {
 
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
-                                               const Shape &sum, int64_t row_of_k,
-                                               const std::optional<size_t> (&axes)[2]) {
+                                               const std::optional<size_t> (&axes)[2],
+                                               std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  if (!row_of_k && tile.k_rows > 1)
+    return std::nullopt;
+  Function tried = clone(fn);
+  const Shape sum = find_product_loop(tried).found->dot->result()->type.shape;
   int64_t wanted[2] = {tile.rows, tile.columns};
   std::vector<int64_t> bundle(3, 1);
   for (size_t d = 0; d < 2; d++) {
@@ -190,28 +236,30 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
     if (times > 1)
       bundle[*axes[d]] *= times;
   }
-  int64_t step = row_of_k * tile.k_rows;
   Structure structure{
-      .specialized = true, .bundle = bundle, .step = step, .name = text_of(tile, step)};
-  Function tried = clone(fn);
+      .specialized = true, .bundle = bundle, .step = row_of_k.value_or(0) * tile.k_rows};
   widen_steps(tried, structure);
   if (!try_bundling(tried, bundle))
     return std::nullopt;
   remove_dead_code(tried);
-  return can_specialize(tried) ? std::optional(std::move(structure)) : std::nullopt;
+  if (!can_specialize(tried, gpu))
+    return std::nullopt;
+  structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
+  return structure;
 }
 
-std::vector<Structure> specialized_structures(Function &fn) {
+std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
-  int64_t own_step = product.dot->operand(0)->type.shape[1], row_of_k = best_step(fn);
+  int64_t own_step = product.dot->operand(0)->type.shape[1];
+  std::optional<int64_t> row_of_k = best_step(fn);
   const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
   std::optional<Expr> trips = host_expression(product.loop->operand(0));
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure =
-        specialized_structure(fn, measured.tile, sum, row_of_k, axes);
+        specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
     if (!structure)
       continue;
     if (trips && axes[0] && axes[1])
@@ -224,7 +272,7 @@ std::vector<Structure> specialized_structures(Function &fn) {
   }
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
-    if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, sum, row_of_k, axes))
+    if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row_of_k, gpu))
       structures.push_back(std::move(*own));
   if (!structures.empty() && !structures[0].cost)
     structures.resize(1);
@@ -246,7 +294,7 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
     PassRunner run(canonical, nobody);
     canonicalize(run);
     if (is_product(canonical))
-      structures = specialized_structures(canonical);
+      structures = specialized_structures(canonical, gpu);
   }
   structures.push_back({});
   return structures;

@@ -95,12 +95,28 @@ struct State {
     erase(load);
   }
 
+  // Whether anything is read through the parameter: it would have to wait for the copy engine.
+  bool is_loaded_from(const Value *base) {
+    bool found = false;
+    for_each_op(*fn.body, [&](const Op &op) {
+      if (!op.is(Opcode::load_))
+        return;
+      const Value *pointers = op.operand(0);
+      while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
+             !pointers->op->is(Opcode::select_))
+        pointers = pointers->op->operand(0);
+      found |= pointers == base || pointers->op || pointers->block;
+    });
+    return found;
+  }
+
   // A store that the copy engine cannot do stays what it is.
   void rewrite_store(Op *store, const Shape &product) {
     const Type &tile = store->operand(1)->type;
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
-    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn))
+    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn) ||
+        is_loaded_from(access->base))
       return;
     std::vector<Value *> operands = {map_for(*access, tile), store->operand(1)};
     Builder builder = Builder::before(fn, store);
