@@ -16,6 +16,7 @@
 #include "backend/ptxas.h"
 #include "backend/sass_stats.h"
 #include "emit/interface.h"
+#include "explain.h"
 #include "ir/checks.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
@@ -625,6 +626,17 @@ CompileResult compile(const CompileOptions &options) {
   if (for_any_gpu) {
     result.stage_output = ir::print(*jobs[0].function);
     return result;
+  }
+
+  if (options.explain) {
+    std::set<std::string> said; // kernels are jobs once for each structure
+    for (const KernelJob &job : jobs) {
+      const std::string &variant = variants[job.variant].choice->text;
+      std::string heading =
+          " for " + std::string(job.gpu->name) + (variant.empty() ? "" : ", " + variant) + ":";
+      if (said.insert(job.function->name + heading).second)
+        result.printed += explain(*job.function, *job.gpu, heading);
+    }
   }
 
   SharedCode shared;

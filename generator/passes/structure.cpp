@@ -286,13 +286,97 @@ bool is_product(Function &fn) {
 
 } // namespace
 
+namespace {
+
+Function canonical_form(const Function &fn) {
+  Function canonical = clone(fn);
+  PassObserver nobody;
+  PassRunner run(canonical, nobody);
+  canonicalize(run);
+  return canonical;
+}
+
+Obstacle obstacle_of(NoProductLoop why) {
+  switch (why) {
+  case NoProductLoop::several_dots:
+    return {ObstacleKind::several_products};
+  case NoProductLoop::not_loaded:
+    return {ObstacleKind::not_loaded};
+  default:
+    return {ObstacleKind::no_product};
+  }
+}
+
+std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, int number) {
+  const LoadedFactor &factor = product.factors[number];
+  const Op &load = *factor.load;
+  TensorAccessResult access = tensor_access(load.operand(0), load.operand_or_null(1));
+  const Value *root = root_of(load.operand(0));
+  std::string name = root ? root->name : "";
+  if (!access.access)
+    return Obstacle{ObstacleKind::access, name, access.why};
+  if (is_stored_to(fn, load.operand(0)))
+    return Obstacle{ObstacleKind::stored_to, name};
+  bool along_k = access.access->contiguous == factor.perm[number == 0 ? 1 : 0];
+  if (bytes_of(load.result()->type.elem) != 2 && !along_k)
+    return Obstacle{ObstacleKind::not_along_k, name};
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
+  if (!gpu.has_wgmma)
+    return Obstacle{ObstacleKind::gpu};
+  Function fn = canonical_form(source);
+  ProductLoopResult product = find_product_loop(fn);
+  if (!product.found)
+    return obstacle_of(product.why);
+  if (!is_in_loops_only(*product.found))
+    return Obstacle{ObstacleKind::loops};
+  for (int number : {0, 1})
+    if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
+      return found;
+  if (!specialized_structures(fn, gpu).empty())
+    return std::nullopt;
+  const Op &dot = *product.found->dot;
+  Elem elem = dot.operand(0)->type.elem;
+  bool known_type = bytes_of(elem) == 2 || dot.text("precision") == "tf32";
+  if (!known_type || dot.result()->type.elem != Elem::f32)
+    return Obstacle{ObstacleKind::type};
+  if (!can_be_followed(fn, *product.found))
+    return Obstacle{ObstacleKind::computed};
+  if (ring_slots(fn, *product.found, gpu, 1) < least_ring_slots)
+    return Obstacle{ObstacleKind::shared_memory};
+  return Obstacle{ObstacleKind::tile};
+}
+
+std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function &source) {
+  constexpr int64_t chunk = 16;
+  Function fn = canonical_form(source);
+  std::vector<std::pair<std::string, int64_t>> found;
+  for_each_op(*fn.body, [&](const Op &op) {
+    bool accesses = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (!accesses || op.operand(0)->type.is_scalar())
+      return;
+    int64_t multiple = chunk / bytes_of(op.operand(0)->type.elem);
+    std::optional<Affine> form = affine_of(op.operand(0));
+    for (size_t d = 0; form && d < form->strides.size(); d++)
+      for (const auto &[monomial, coefficient] : form->strides[d].terms)
+        if (monomial.size() == 1 && coefficient == 1 &&
+            divisor_of(form->strides[d], fn) % multiple != 0) {
+          std::pair<std::string, int64_t> entry{monomial[0]->name, multiple};
+          if (std::find(found.begin(), found.end(), entry) == found.end())
+            found.push_back(entry);
+        }
+  });
+  return found;
+}
+
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   std::vector<Structure> structures;
   if (gpu.has_wgmma) {
-    Function canonical = clone(fn);
-    PassObserver nobody;
-    PassRunner run(canonical, nobody);
-    canonicalize(run);
+    Function canonical = canonical_form(fn);
     if (is_product(canonical))
       structures = specialized_structures(canonical, gpu);
   }
