@@ -228,7 +228,7 @@ TEST_CASE("a result that is read back is stored by threads: it would not be ther
   CHECK(read("%C"));
   CHECK(read("%chosen")); // it may be
   CHECK_FALSE(read("%D"));
-  // Before it is stored, in another round.
+  // Also by what comes before: there may be a loop around both.
   std::string before = with(product_kernel(), store, "%old = load %vc : f16[64,64]\n" + store);
   CHECK_FALSE(stores_by_map(before));
 }
