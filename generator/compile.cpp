@@ -349,8 +349,17 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   job.times.measure(Step::passes, [&] {
     run_pipeline(function, gpu, observer(options, job, heading), job.structure);
   });
-  if (std::optional<Failure> failure = check_shared(function, 0, gpu))
-    return failure;
+  std::optional<Failure> too_large = check_shared(function, 0, gpu);
+  if (too_large && job.structure.specialized) { // what its ring leaves is too little for the rest
+    if (options.stage == Stage::library) {
+      job.is_left_out = true;
+      return std::nullopt;
+    }
+    job.structure = {};
+    return build_kernel(options, tools, shared, heading, job);
+  }
+  if (too_large)
+    return too_large;
   if (options.stage == Stage::llvm || options.stage == Stage::ptx)
     return build_text(options, function, job);
   if (options.stage == Stage::host_llvm)
