@@ -20,6 +20,7 @@
 #include "interpreter/subjects.h"
 #include "lower/host_kernel.h"
 #include "passes/pipeline.h"
+#include "passes/structure.h"
 #include "support/host_code.h"
 #include "translate/translate.h"
 
@@ -246,7 +247,7 @@ struct Totals {
   }
 };
 
-// One variant of one kernel, compiled for one GPU.
+// One variant of one kernel, compiled for one GPU in one structure.
 struct Trial {
   const Subject &subject;
   const Variant &variant;
@@ -256,11 +257,12 @@ struct Trial {
   Run run = {};
   interpreter::Memory expected = {};
 
-  // The longest run, one program of it: the others do the same.
+  // The longest run, one program of it: the others do the same. Blocks that do several in turn do
+  // two.
   void choose_run() {
     std::mt19937 random(1);
     run = subject.runs_of(variant, random, {steps}).back();
-    run.launch.grid = {1, 1, 1};
+    run.launch.grid = fn.helper_warps > 0 ? std::array{2, 2, 1} : std::array{1, 1, 1};
   }
 
   // The first of the modes in which something is wrong; none: -1.
@@ -334,6 +336,8 @@ std::string skeleton(const ir::Function &fn) {
               std::to_string(ir::bytes_of(op.result()->type.elem));
       break;
     case ir::Opcode::async_wait_:
+    case ir::Opcode::product_wait_:
+    case ir::Opcode::copy_out_wait_:
       line += " " + std::to_string(op.integer("pending"));
       break;
     case ir::Opcode::for_loop_:
@@ -345,6 +349,14 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::async_copy_:
     case ir::Opcode::async_commit_:
     case ir::Opcode::barrier_:
+    case ir::Opcode::specialize_:
+    case ir::Opcode::mbarriers_:
+    case ir::Opcode::mbarrier_wait_:
+    case ir::Opcode::mbarrier_arrive_:
+    case ir::Opcode::map_copy_:
+    case ir::Opcode::map_copy_out_:
+    case ir::Opcode::proxy_fence_:
+    case ir::Opcode::shared_product_:
       break;
     default:
       return;
@@ -372,22 +384,36 @@ Variant deep(Variant variant) {
   return variant;
 }
 
-ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu) {
+ir::Function translated(const Subject &subject, const Variant &variant) {
   FrontEndResult source = translate_source(input_of(subject, variant));
   REQUIRE(source.errors == 0);
-  ir::Function fn = std::move(source.checked.at(0));
-  run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+  return std::move(source.checked.at(0));
+}
+
+ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu,
+                      const Structure &structure) {
+  ir::Function fn = translated(subject, variant);
+  run_pipeline(fn, *find_gpu(gpu), {}, structure);
   return fn;
 }
 
-// Tries `variant` for all GPUs but where its skeleton is among those done.
-void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
-                 Totals &totals) {
-  for (const char *gpu : gpus) {
-    ir::Function fn = compiled(subject, variant, gpu);
+// Tries `variant` for a GPU in all its structures, or the specialised ones alone, but where its
+// skeleton is among those done.
+void try_variant(const Subject &subject, const Variant &variant, const char *gpu,
+                 bool only_specialized, std::set<std::string> &done, Totals &totals) {
+  for (const Structure &structure : structures_for(translated(subject, variant), *find_gpu(gpu))) {
+    if (only_specialized && !structure.specialized)
+      continue;
+    ir::Function fn = compiled(subject, variant, gpu, structure);
     if (done.insert(skeleton(fn)).second)
       Trial{subject, variant, gpu, fn, totals}.try_all();
   }
+}
+
+void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+                 Totals &totals) {
+  for (const char *gpu : gpus)
+    try_variant(subject, variant, gpu, false, done, totals);
 }
 
 Totals try_all(bool all) {
@@ -403,6 +429,8 @@ Totals try_all(bool all) {
     if (!subject.steps.empty())
       for (const Variant &variant : variants_of(subject, false))
         try_variant(subject, deep(variant), all ? done : done_deep, totals);
+    for (const Variant &variant : variants_to_specialize(subject))
+      try_variant(subject, variant, "90a", true, all ? done : done_deep, totals);
   }
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)
@@ -436,7 +464,7 @@ TEST_CASE("no variant can do without any of its synchronisation" * doctest::skip
 TEST_CASE("what is there twice may be left out once") {
   const Subject &subject = subjects()[0];
   Variant variant = variants_of(subject, false)[0];
-  ir::Function fn = compiled(subject, variant, "80");
+  ir::Function fn = compiled(subject, variant, "80", {});
   Totals totals;
   Trial trial{subject, variant, "80", fn, totals};
   llvm::LLVMContext context;

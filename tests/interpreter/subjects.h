@@ -56,6 +56,14 @@ const std::vector<Subject> &subjects();
 /// stay small.
 std::vector<Variant> variants_of(const Subject &subject, bool all);
 
+/// Of products of 16-bit numbers, every choice from the API's axes, each with one of some tiles
+/// that specialised warps can multiply. `subject` is one of subjects().
+std::vector<Variant> variants_to_specialize(const Subject &subject);
+
+/// For these, which are large. A block that does two programs in turn goes more than once around a
+/// ring of eight slots.
+inline const std::vector<int> few_steps = {1, 5};
+
 FrontEndInput input_of(const Subject &subject, const Variant &variant);
 
 } // namespace tritonc::test

@@ -212,7 +212,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     access.coordinates.push_back(index);
     terms.push_back(scaled(std::move(index), distance));
     distance *= size;
-    if (draw_.chance(35))
+    if (draw_.chance(policy_.whole ? 8 : 35))
       distance += draw_.pick({1, 3, 8, 16});
     else if (draw_.chance(40))
       distance = rounded_up(distance, draw_.pick({8, 16, 32}));
@@ -232,7 +232,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
   }
   if (distance > most_elements)
     return std::nullopt;
-  if (draw_.chance(25))
+  if (draw_.chance(policy_.whole ? 8 : 25))
     terms.push_back(number_literal(Scalar::int32, double(draw_.pick({1, 4, 16, 64}))));
 
   // One sum of numbers, or one after the other onto the pointer.

@@ -84,6 +84,14 @@ void Generator::product_loop() {
   p.n = is_large ? draw_.pick({128, 64, 128, 64}) : draw_.pick({8, 16, 16, 32, 32, 64, 4, 128});
   p.k = draw_.pick({4, 8, 16, 16, 32, 32, 64, 2});
   p.trips = draw_.pick({0, 1, 1, 2, 2, 3, 5});
+  if (policy_.whole) {
+    p.scalar = draw_.pick({Scalar::half, Scalar::half, Scalar::bfloat16});
+    p.m = draw_.pick({64, 64, 128});
+    p.n = draw_.pick({16, 32, 32, 64, 128});
+    p.k = draw_.pick({16, 32, 32, 64});
+    p.trips = draw_.pick({1, 2, 3, 5, 6});
+    p.n = std::min(p.n, 4096 / p.k); // two rounds of two programs are affordable
+  }
   while (!afford(p.m * p.n * p.k * std::max<int64_t>(p.trips, 1) / 16 + 4 * p.m * p.n)) {
     if (p.m * p.n * p.k <= 1024)
       return;
@@ -100,8 +108,9 @@ void Generator::product_loop() {
     f.k_is_fast = draw_.chance(70) ? is_a != f.is_transposed : draw_.chance(50);
     bool rows_first = is_a != f.is_transposed; // the axis along M or N comes first
     f.shape = rows_first ? Shape{extent, p.k} : Shape{p.k, extent};
-    f.stored =
-        draw_.chance(85) ? p.scalar : draw_.pick({Scalar::float_, Scalar::int8, Scalar::half});
+    f.stored = draw_.chance(policy_.whole ? 97 : 85)
+                   ? p.scalar
+                   : draw_.pick({Scalar::float_, Scalar::int8, Scalar::half});
 
     Parameter parameter;
     parameter.role = Parameter::Role::input;
@@ -125,8 +134,8 @@ void Generator::product_loop() {
     f.k_coordinate = placed(inner, k_axis, 2);
     Made row = placed(along, 1 - k_axis, 2);
     int64_t size = f.k_is_fast ? p.k * std::max<int64_t>(p.trips, 1) : extent * programs;
-    int64_t ld = draw_.chance(60) ? (size + 7) / 8 * 8 + draw_.pick({0, 0, 8})
-                                  : size + draw_.pick({0, 1, 3});
+    int64_t ld = draw_.chance(policy_.whole ? 92 : 60) ? (size + 7) / 8 * 8 + draw_.pick({0, 0, 8})
+                                                       : size + draw_.pick({0, 1, 3});
     Made leading =
         draw_.chance(65) ? bound_parameter(ld, "n") : number_literal(Scalar::int32, double(ld));
     Made one = number_literal(Scalar::int32, 1);
@@ -350,6 +359,12 @@ void Generator::product_loop() {
   Made result = of(p.sum);
   if (draw_.chance(30))
     result = clamped(std::move(result), 0, 1e6);
+  if (policy_.whole && draw_.chance(30)) { // another bias
+    Made bias = number(Scalar::float_, operand_shape({p.m, p.n}), 1);
+    if (bias.range.magnitude() <= 4000 && !bias.range.fraction_bits)
+      if (std::optional<Made> sum = join(Op::add, result, std::move(bias)))
+        result = std::move(*sum);
+  }
   Scalar stored = draw_.pick({Scalar::float_, p.scalar});
   result = converted(stored, std::move(result));
   store_value(std::move(result), {stored, false, {p.m, p.n}});
