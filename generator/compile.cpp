@@ -34,6 +34,8 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -139,7 +141,8 @@ std::vector<Failure> warnings_about(const ir::Function &function, const Resource
 LaunchForm form_of(const ir::Function &function, const Structure &structure) {
   LaunchForm form = launch_form(function);
   form.name = structure.name;
-  if (structure.specialized)
+  form.cost = structure.cost;
+  if (structure.specialized && !form.cost)
     form.cost = Expr::constant(0);
   return form;
 }
@@ -180,6 +183,40 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
   return module;
 }
 
+// Machine code, and the image that holds it. Variants that differ in the source's tile alone may be
+// the same kernel, since passes choose the tile: such code is made once.
+struct MachineCode {
+  Result<Cubin> cubin;
+  Result<std::string> image; // of the cubin, compressed
+};
+
+class SharedCode {
+public:
+  /// What `make` makes of `llvm_ir` for `gpu`, the first time; the same for all that ask again.
+  template <typename Make>
+  const MachineCode &get(const Gpu &gpu, const std::string &llvm_ir, Make make) {
+    std::string key = std::string(gpu.name) + "\n" + llvm_ir;
+    std::shared_ptr<Entry> entry;
+    {
+      std::lock_guard lock(mutex_);
+      std::shared_ptr<Entry> &found = entries_[key];
+      if (!found)
+        found = std::make_shared<Entry>();
+      entry = found;
+    }
+    std::call_once(entry->once, [&] { entry->code = make(); });
+    return *entry->code;
+  }
+
+private:
+  struct Entry {
+    std::once_flag once;
+    std::optional<MachineCode> code;
+  };
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
 // From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
 // a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
 // program less is tried, until nothing spills or there is only one.
@@ -198,6 +235,21 @@ Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const To
     if (!cubin || !cubin->resources.spill_stores || function.residency <= 1)
       return cubin;
   }
+}
+
+const MachineCode &machine_code(ir::Function &function, const Gpu &gpu, const Toolchain &tools,
+                                SharedCode &shared, StepTimes &times) {
+  std::string llvm_ir = times.measure(Step::lower, [&] {
+    llvm::LLVMContext context;
+    return text_of(*lower(function, gpu, context));
+  });
+  return shared.get(gpu, llvm_ir, [&] {
+    Result<Cubin> cubin = assemble_function(function, gpu, tools, times);
+    Result<std::string> image = std::string();
+    if (cubin)
+      image = times.measure(Step::fatbinary, [&] { return compress(tools, cubin->bytes, gpu); });
+    return MachineCode{std::move(cubin), std::move(image)};
+  });
 }
 
 // --- Host code -----------------------------------------------------------------------------------
@@ -268,7 +320,8 @@ std::optional<Failure> build_text(const CompileOptions &options, const ir::Funct
 
 // The stages from tile IR to an image, or to the stage that was asked for.
 std::optional<Failure> build_kernel(const CompileOptions &options, const Toolchain *tools,
-                                    const std::string &heading, KernelJob &job) {
+                                    SharedCode &shared, const std::string &heading,
+                                    KernelJob &job) {
   const Gpu &gpu = *job.gpu;
   ir::Function function = ir::clone(*job.function);
   function.file = shown_path(function.file);
@@ -282,7 +335,7 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   if (options.stage == Stage::host_llvm)
     return build_host_text(function, job);
 
-  Result<Cubin> cubin = assemble_function(function, gpu, *tools, job.times);
+  const auto &[cubin, image] = machine_code(function, gpu, *tools, shared, job.times);
   if (!cubin)
     return cubin.failure();
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
@@ -295,20 +348,18 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   if (options.stage != Stage::library)
     return std::nullopt;
 
-  Result<std::string> image =
-      job.times.measure(Step::fatbinary, [&] { return compress(*tools, cubin->bytes, gpu); });
   if (!image)
     return image.failure();
-  job.image = make_image(function, gpu, job.structure, *cubin, std::move(*image));
+  job.image = make_image(function, gpu, job.structure, *cubin, *image);
   if (llvm::is_contained(options.emulate, &gpu))
     return add_host_code(function, heading, options, job);
   return std::nullopt;
 }
 
-void run_kernel_job(const CompileOptions &options, const Toolchain *tools,
+void run_kernel_job(const CompileOptions &options, const Toolchain *tools, SharedCode &shared,
                     const std::string &heading, KernelJob &job) {
   try {
-    job.failure = build_kernel(options, tools, heading, job);
+    job.failure = build_kernel(options, tools, shared, heading, job);
   } catch (const BrokenRule &rule) {
     job.failure = rule.failure;
   } catch (const std::bad_alloc &) {
@@ -552,6 +603,7 @@ CompileResult compile(const CompileOptions &options) {
     return result;
   }
 
+  SharedCode shared;
   std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
     if (is_hopeless)
@@ -562,7 +614,7 @@ CompileResult compile(const CompileOptions &options) {
       heading += ", " + variant;
     if (!jobs[i].structure.name.empty())
       heading += ", " + jobs[i].structure.name;
-    run_kernel_job(options, tools ? &*tools : nullptr, heading, jobs[i]);
+    run_kernel_job(options, tools ? &*tools : nullptr, shared, heading, jobs[i]);
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;
   });

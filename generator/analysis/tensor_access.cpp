@@ -6,6 +6,7 @@
 #include "analysis/launch_form.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tritonc {
 
@@ -45,12 +46,6 @@ std::optional<Poly> quotient(Poly::Monomial monomial, int64_t coefficient, const
 }
 
 // --- Masks ---------------------------------------------------------------------------------------
-
-// Elements are on where i + before < 0, for the index i along `axis`.
-struct Bound {
-  int axis;
-  Poly before;
-};
 
 // What a mask of the tile's axes is made of; `axes[d]` is the tile's axis that axis d of `mask` is.
 bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector<Bound> &bounds) {
@@ -111,14 +106,14 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
 
 bool counts(const Value *symbol) {
   if (symbol->op)
-    return symbol->op->is(Opcode::program_id_);
+    return symbol->op->is(Opcode::program_id_) || symbol->op->is(Opcode::block_id_);
   return symbol->block && symbol->index == 0 && symbol->block->parent->is(Opcode::for_loop_) &&
          host_knows(symbol->block->parent->operand(0));
 }
 
 TensorExtent touched(const Poly &coordinate, int64_t extent) {
   TensorExtent result;
-  result.elements = Poly::constant(extent);
+  result.touched = extent;
   for (const auto &[monomial, coefficient] : coordinate.terms) {
     if (monomial.size() != 1 || coefficient < 0 || !counts(monomial[0])) {
       result.known = false;
@@ -130,6 +125,31 @@ TensorExtent touched(const Poly &coordinate, int64_t extent) {
 }
 
 } // namespace
+
+std::optional<std::vector<Bound>> bounds_of(const Value *mask, int rank) {
+  std::vector<Bound> bounds;
+  std::vector<int> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (mask->type.is_scalar() || !collect_bounds(mask, axes, bounds))
+    return std::nullopt;
+  return bounds;
+}
+
+Value *emit_mask(Builder &builder, const Shape &shape, const std::vector<Bound> &bounds) {
+  Value *mask = nullptr;
+  for (const Bound &bound : bounds) {
+    int64_t extent = shape[size_t(bound.axis)];
+    Value *index = builder.cast(builder.range(0, extent), Elem::i64);
+    Value *end = builder.splat(emit(builder, Poly() - bound.before), {extent});
+    Value *inside = builder.cmp("lt", index, end);
+    for (int axis = 0; axis < int(shape.size()); axis++)
+      if (axis != bound.axis)
+        inside = builder.expand(inside, axis);
+    inside = builder.broadcast(inside, shape);
+    mask = mask ? builder.binary(Opcode::and_, mask, inside) : inside;
+  }
+  return mask;
+}
 
 TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
   std::optional<Affine> form = affine_of(pointers);
@@ -170,21 +190,21 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
     access.coordinates[size_t(axis)] = access.coordinates[size_t(axis)] + term;
   }
 
-  std::vector<Bound> bounds;
-  std::vector<int> axes;
-  for (size_t d = 0; d < shape.size(); d++)
-    axes.push_back(int(d));
-  if (mask && (mask->type.is_scalar() || !collect_bounds(mask, axes, bounds)))
+  std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
+  if (mask)
+    bounds = bounds_of(mask, int(shape.size()));
+  if (!bounds)
     return {std::nullopt, NoTensor::strange_mask};
   for (size_t d = 0; d < shape.size(); d++) {
-    std::vector<Poly> ends;
-    for (const Bound &bound : bounds)
+    TensorExtent extent;
+    for (const Bound &bound : *bounds)
       if (bound.axis == int(d))
-        ends.push_back(access.coordinates[d] - bound.before);
-    if (ends.size() > 1 || (!ends.empty() && !host_knows(ends[0])))
+        extent.bounds.push_back(access.coordinates[d] - bound.before);
+    if (!std::all_of(extent.bounds.begin(), extent.bounds.end(),
+                     [](const Poly &bound) { return host_knows(bound); }))
       return {std::nullopt, NoTensor::strange_mask};
-    access.extents.push_back(ends.empty() ? touched(access.coordinates[d], shape[d])
-                                          : TensorExtent{ends[0], {}, true});
+    access.extents.push_back(extent.bounds.empty() ? touched(access.coordinates[d], shape[d])
+                                                   : std::move(extent));
   }
   return {std::move(access), NoTensor::not_affine};
 }
@@ -212,16 +232,34 @@ struct Emitter {
     return emit(builder, moved);
   }
 
+  // How many values a counter takes.
+  Value *repetitions(const Value *counter) {
+    if (!counter->op)
+      return const_cast<Value *>(at_top(counter->block->parent->operand(0)));
+    size_t axis = size_t(counter->op->integer("axis"));
+    if (counter->op->is(Opcode::program_id_))
+      return builder.num_programs(int(axis));
+    for (const Op *op : fn.body->ops)
+      if (op->is(Opcode::launch_blocks_))
+        return const_cast<Value *>(at_top(op->operand(axis)));
+    return builder.num_programs(int(axis));
+  }
+
   Value *emit_extent(const TensorExtent &extent) {
     constexpr int64_t most = int64_t(1) << 31; // coordinates are i32
     if (!extent.known)
       return builder.i64(most);
-    Value *sum = emit_at_top(extent.elements);
+    Value *least = nullptr;
+    for (const Poly &bound : extent.bounds) {
+      Value *end = emit_at_top(bound);
+      least = least ? builder.binary(Opcode::min_, least, end) : end;
+    }
+    if (least)
+      return least;
+    Value *sum = builder.i64(extent.touched);
     for (const TensorExtent::Repeated &repeated : extent.repeated) {
-      Value *times = repeated.counter->op
-                         ? builder.num_programs(int(repeated.counter->op->integer("axis")))
-                         : const_cast<Value *>(at_top(repeated.counter->block->parent->operand(0)));
-      times = builder.sub(builder.cast(times, Elem::i64), builder.i64(1));
+      Value *times =
+          builder.sub(builder.cast(repetitions(repeated.counter), Elem::i64), builder.i64(1));
       sum = builder.add(sum, builder.mul(times, builder.i64(repeated.step)));
     }
     return sum;

@@ -16,12 +16,27 @@
 
 namespace tritonc {
 
-/// How many elements there are along an axis: a formula of what the host knows, or, where `last` is
-/// not empty, that many more for each program or iteration but the first.
+/// Elements are on where i + before < 0, for their index i along `axis`.
+struct Bound {
+  int axis;
+  Poly before;
+};
+
+/// What a mask of a tile of `rank` axes is made of; nothing if it is more than bounds.
+std::optional<std::vector<Bound>> bounds_of(const ir::Value *mask, int rank);
+
+/// The mask of a tile of `shape` that is on where all `bounds` hold; null if there are none.
+ir::Value *emit_mask(ir::Builder &builder, const ir::Shape &shape,
+                     const std::vector<Bound> &bounds);
+
+/// How many elements there are along an axis, as formulas of what the host knows: the least of
+/// `bounds`, if a mask says it. Else `touched` elements by the first program or iteration, and a
+/// step more for each other one.
 struct TensorExtent {
-  Poly elements;
+  std::vector<Poly> bounds;
+  int64_t touched = 0;
   struct Repeated {
-    const ir::Value *counter; // a program_id, or the counter of a for_loop
+    const ir::Value *counter; // a program_id, a block_id, or the counter of a for_loop
     int64_t step;
   };
   std::vector<Repeated> repeated;

@@ -14,6 +14,26 @@ constexpr unsigned map_bytes = 128, map_alignment = 64;
 
 } // namespace
 
+// What is computed for nobody else. So two functions that differ in what the host does alone are
+// one kernel.
+void Lowering::find_host_side() {
+  std::set<const Value *> needed;
+  auto add_operands = [&](const Op &op) { needed.insert(op.operands.begin(), op.operands.end()); };
+  for (size_t i = fn_.body->ops.size(); i-- > 0;) {
+    const Op &op = *fn_.body->ops[i];
+    bool is_hosts = op.is(Opcode::tensor_map_) || op.is(Opcode::host_value_) ||
+                    info(op.code).effect == Effect::host;
+    bool is_for_others = info(op.code).effect == Effect::pure && !needed.count(op.results[0]);
+    if (is_hosts || is_for_others) {
+      host_side_.insert(&op);
+      continue;
+    }
+    add_operands(op);
+    for (Block *block : op.blocks)
+      for_each_op(*block, add_operands);
+  }
+}
+
 void Lowering::add_hidden_parameters(std::vector<llvm::Type *> &types) {
   for (const Op *op : hidden_)
     types.push_back(op->is(Opcode::tensor_map_) ? builder_.getPtrTy()

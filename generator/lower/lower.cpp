@@ -85,6 +85,7 @@ void Lowering::set_location(ir::Location at) {
 }
 
 void Lowering::start_function() {
+  find_host_side();
   std::vector<llvm::Type *> types;
   for (const Parameter &parameter : fn_.parameters) {
     const Type &type = parameter.value->type;
@@ -141,6 +142,8 @@ void Lowering::start_function() {
 void Lowering::lower_block(const Block &block) {
   llvm::DebugLoc around = builder_.getCurrentDebugLocation();
   for (const Op *op : block.ops) {
+    if (host_side_.count(op))
+      continue;
     set_location(op->location);
     lower_op(*op);
   }
@@ -173,12 +176,11 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::num_programs_:
   case Opcode::num_blocks_:
     return define(op.result(), {call_target_op(builder_, num_blocks_op(op))});
-  case Opcode::num_multiprocessors_: // only the host asks
-    return define(op.result(), {llvm::PoisonValue::get(builder_.getInt32Ty())});
+  case Opcode::num_multiprocessors_:
   case Opcode::host_value_:
   case Opcode::tensor_map_:
   case Opcode::launch_blocks_:
-    return; // the host's
+    llvm_unreachable("the host's");
   case Opcode::range_:
     return lower_range(op);
   case Opcode::splat_:

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 namespace tritonc {
 
@@ -54,6 +55,7 @@ private:
   void lower_store(const ir::Op &op);
 
   // host_values.cpp: what the host computes and hands over behind the kernel's own parameters.
+  void find_host_side();
   void add_hidden_parameters(std::vector<llvm::Type *> &types);
   void define_hidden_parameters();
 
@@ -131,6 +133,7 @@ private:
   llvm::Function *function_ = nullptr;
   llvm::Value *lane_ = nullptr, *warp_ = nullptr;
   std::map<const ir::Value *, Registers> values_;
+  std::set<const ir::Op *> host_side_; // operations that only the host does
   std::vector<const ir::Op *> hidden_; // operations whose results the host hands over
   enum class Part { whole, workers, helper } part_ = Part::whole; // of a specialize
   int prints_ = 0;                                                // statements so far

@@ -14,6 +14,10 @@
 // stored. There are as many blocks as are needed for the least number of rounds, and no more: 128
 // programs of one round on 132 multiprocessors are as fast as they can be with 128 blocks.
 //
+// The host also counts the trips of loops, where it can, so that nobody divides on the GPU.
+//
+// If programs are bundled, a bundle is what is a program here.
+//
 // The place of a program. Blocks that run at one time should need the same rows and columns of the
 // operands, so that they find them in the L2 cache: the programs of a group of 16 along axis 0 come
 // before those of the next, and in a group axis 0 runs fastest. Programs are independent of each
@@ -27,6 +31,7 @@
 
 #include "passes/persist_programs.h"
 
+#include "analysis/launch_form.h"
 #include "ir/builder.h"
 
 namespace tritonc {
@@ -64,14 +69,15 @@ struct State {
     return div(builder, builder.sub(builder.add(a, b), builder.i32(1)), b);
   }
 
-  // What the host hands over: the grid of programs, its size, and how many blocks there are.
-  Value *programs[3] = {}, *all = nullptr, *blocks = nullptr;
+  // What the host hands over: the grid of the pieces of work, its size, and how many blocks there
+  // are. A piece is a bundle of programs, if there are bundles.
+  Value *pieces[3] = {}, *all = nullptr, *blocks = nullptr;
 
-  void launch(Builder &builder) {
+  void launch(Builder &builder, const Op *bundles) {
     Value *counts[3];
     for (int axis = 0; axis < 3; axis++) {
-      counts[axis] = builder.num_programs(axis);
-      programs[axis] = on_host(builder, counts[axis], "programs");
+      counts[axis] = bundles ? bundles->operand(size_t(axis)) : builder.num_programs(axis);
+      pieces[axis] = on_host(builder, counts[axis], "pieces");
     }
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
     Value *at_once =
@@ -85,12 +91,12 @@ struct State {
 
   // Where in the grid program number `number` is.
   void place(Builder &builder, Value *number, Value *at[3]) {
-    Value *in_plane = builder.mul(programs[0], programs[1]);
+    Value *in_plane = builder.mul(pieces[0], pieces[1]);
     at[2] = div(builder, number, in_plane);
     Value *in_grid = rem(builder, number, in_plane);
-    Value *in_group = builder.mul(programs[1], builder.i32(group));
+    Value *in_group = builder.mul(pieces[1], builder.i32(group));
     Value *first = builder.mul(div(builder, in_grid, in_group), builder.i32(group));
-    Value *left = builder.sub(programs[0], first);
+    Value *left = builder.sub(pieces[0], first);
     Value *width = builder.binary(Opcode::min_, left, builder.i32(group));
     Value *inside = rem(builder, in_grid, in_group);
     at[0] = builder.add(first, rem(builder, inside, width));
@@ -99,23 +105,32 @@ struct State {
 
   void run() {
     std::set<const Op *> top;
-    for (const Op *op : fn.body->ops)
-      if (op->is(Opcode::tensor_map_) || op->is(Opcode::host_value_))
+    const Op *bundles = nullptr;
+    for (Op *op : fn.body->ops) {
+      if (op->is(Opcode::launch_blocks_))
+        bundles = op;
+      if (info(op->code).effect == Effect::host || op->is(Opcode::tensor_map_) ||
+          op->is(Opcode::host_value_))
         add_with_operands(op, top);
+    }
     std::vector<Op *> rest, ops = std::move(fn.body->ops);
     fn.body->ops.clear();
     for (Op *op : ops)
-      (top.count(op) ? fn.body->ops : rest).push_back(op);
+      if (op != bundles)
+        (top.count(op) ? fn.body->ops : rest).push_back(op);
     Op *end = rest.back(); // return
     rest.pop_back();
 
     Builder builder(fn, fn.body);
     builder.set_location(fn.location);
-    launch(builder);
+    launch(builder, bundles);
     Type i32 = Type::scalar(Elem::i32);
     Op *block = builder.create(Opcode::block_id_, {}, {i32});
     block->set("axis", int64_t(0));
     Value *trips = div_up(builder, builder.sub(all, block->result()), blocks);
+    Value *grid[3];
+    for (int axis = 0; axis < 3; axis++)
+      grid[axis] = on_host(builder, builder.num_programs(axis), "programs");
     Op *loop = builder.for_loop(trips, {});
     fn.body->ops.push_back(end);
 
@@ -126,24 +141,51 @@ struct State {
     Value *number = inside.add(block->result(), inside.mul(body.arguments[0], blocks));
     Value *at[3];
     place(inside, number, at);
+    let_host_count(rest, loop);
     for (Op *op : rest) {
+      replace_operands(*op, at, grid);
       op->parent = &body;
       body.ops.push_back(op);
     }
     Builder(fn, &body).yield({});
-    for_each_op(body, [&](Op &op) { replace_operands(op, at); });
+    erase_ids(body);
   }
 
-  // remove_dead_code drops what nobody asks any more.
-  void replace_operands(Op &op, Value *at[3]) {
+  static void erase_ids(Block &body) {
+    std::vector<Op *> ids;
+    for_each_op(body, [&](Op &op) {
+      if (op.is(Opcode::program_id_) || op.is(Opcode::block_id_) || op.is(Opcode::num_programs_))
+        ids.push_back(&op);
+    });
+    for (Op *op : ids)
+      erase(op);
+  }
+
+  // The trips of loops that the host can count are the same for all programs, so it does.
+  void let_host_count(const std::vector<Op *> &ops, Op *persistent) {
+    for (Op *op : ops) {
+      if (!op->is(Opcode::for_loop_) || op->operand(0)->op == nullptr ||
+          constant_of(op->operand(0)) || !host_expression(op->operand(0)))
+        continue;
+      Builder builder = Builder::before(fn, persistent);
+      Copies copies;
+      op->operands[0] =
+          on_host(builder, clone_computation(builder, op->operand(0), fn.body, copies), "trips");
+    }
+  }
+
+  void replace_operands(Op &op, Value *at[3], Value *grid[3]) {
     for (Value *&operand : op.operands) {
       if (!operand->op)
         continue;
-      if (operand->op->is(Opcode::program_id_))
+      if (operand->op->is(Opcode::program_id_) || operand->op->is(Opcode::block_id_))
         operand = at[operand->op->integer("axis")];
       else if (operand->op->is(Opcode::num_programs_))
-        operand = programs[operand->op->integer("axis")];
+        operand = grid[operand->op->integer("axis")];
     }
+    for (Block *block : op.blocks)
+      for (Op *inner : block->ops)
+        replace_operands(*inner, at, grid);
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
+#include "passes/bundle_programs.h"
 #include "passes/choose_dots.h"
 #include "passes/choose_residency.h"
 #include "passes/close_inductions.h"
@@ -25,6 +26,7 @@
 #include "passes/stage_results.h"
 #include "passes/unrotate_loops.h"
 #include "passes/use_tensor_maps.h"
+#include "passes/widen_steps.h"
 
 namespace tritonc {
 
@@ -47,6 +49,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 
   // From here on: every access that has an affine form goes through a view, and loops carry only
   // what really depends on the iteration before.
+
+  // The source's tile is what a program means, not what a block does at a time: take longer steps
+  // along K, and several programs at once.
+  run("widen_steps", widen_steps, structure);
+  run("bundle_programs", bundle_programs, structure);
+  run("remove_dead_code", remove_dead_code);
 
   // Choose the instruction for every contraction and with it the number of warps.
   run("choose_dots", choose_dots, gpu, structure);
@@ -88,11 +96,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",       "remove_dead_code", "choose_dots",      "use_tensor_maps",
-          "persist_programs", "specialize_warps", "stage_results",    "stage_operands",
-          "pipeline_loops",   "slice_dots",       "assign_layouts",   "lower_conversions",
-          "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",  "count_loops",       "close_inductions", "fuse_dots",
+          "form_views",      "remove_dead_code",  "widen_steps",      "bundle_programs",
+          "choose_dots",     "use_tensor_maps",   "persist_programs", "specialize_warps",
+          "stage_results",   "stage_operands",    "pipeline_loops",   "slice_dots",
+          "assign_layouts",  "lower_conversions", "allocate_shared",  "insert_barriers",
+          "choose_residency"};
 }
 
 } // namespace tritonc

@@ -17,8 +17,12 @@
 // the barriers are for: the first, that the thread which stores has seen a slot read before others
 // write it; the second, that all have written.
 //
+// What threads store is cut into such pieces too: on its way from the layout of a product to that
+// of memory it needs a place in shared memory, and the ring has left no more than a piece's.
+//
 // Needs:   specialize_warps; map_store only of tiles of the product's shape.
 // Ensures: no map_store is left.
+// Limits:  stores through pointers that are no view, and with masks that are no bounds, stay whole.
 //
 // Tested by tests/passes/stage_results_test.cpp.
 
@@ -26,6 +30,7 @@
 
 #include "analysis/launch_form.h"
 #include "analysis/layouts.h"
+#include "analysis/tensor_access.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -36,14 +41,22 @@ using namespace ir;
 
 namespace {
 
-// The division of the product, which every tile of its shape can have.
-std::vector<int64_t> warpgroups_of(Function &fn) {
-  std::vector<int64_t> warpgroups;
-  for_each_op(*fn.body, [&](Op &op) {
-    if (op.is(Opcode::shared_product_))
-      warpgroups = op.list("warpgroups");
-  });
-  return warpgroups;
+// The first element of each piece of `tile`, cut along `axis`.
+std::vector<std::vector<int64_t>> origins(const Shape &tile, const Shape &piece, int axis) {
+  std::vector<std::vector<int64_t>> result;
+  for (int64_t at = 0; at < tile[size_t(axis)]; at += piece[size_t(axis)]) {
+    result.emplace_back(tile.size(), 0);
+    result.back()[size_t(axis)] = at;
+  }
+  return result;
+}
+
+Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<int64_t> origin,
+               const std::vector<int64_t> &warpgroups) {
+  Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
+  part->set("origin", std::move(origin));
+  part->set("warpgroups", warpgroups);
+  return part->result();
 }
 
 void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
@@ -68,16 +81,13 @@ void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
   Value *buffer = outside.create(Opcode::shared_alloc_, {}, {type})->result();
   buffer->name = map->name;
 
-  for (int64_t i = 0; i < pieces; i++) {
+  int64_t next = 0;
+  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, contiguous)) {
     builder.create(Opcode::copy_out_wait_, {})->set("pending", slots - 1);
     builder.create(Opcode::barrier_, {});
-    std::vector<int64_t> origin(piece.size(), 0);
-    origin[size_t(contiguous)] = i * piece[size_t(contiguous)];
-    Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
-    part->set("origin", origin);
-    part->set("warpgroups", warpgroups);
-    Value *slot = builder.i32(i % slots);
-    builder.create(Opcode::shared_store_, {part->result(), buffer, slot});
+    Value *part = extract(builder, tile, piece, origin, warpgroups);
+    Value *slot = builder.i32(next++ % slots);
+    builder.create(Opcode::shared_store_, {part, buffer, slot});
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::barrier_, {});
     std::vector<Value *> operands = {map, buffer, slot};
@@ -88,17 +98,62 @@ void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
   erase(store);
 }
 
+// A store by threads, piece by piece.
+void cut(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
+  constexpr int axis = 1;
+  constexpr int64_t piece_bytes = 128;
+  Value *view = store->operand(0), *tile = store->operand(1), *mask = store->operand_or_null(2);
+  if (!view->type.is_view())
+    return;
+  Shape piece = tile->type.shape;
+  piece[axis] = std::min<int64_t>(piece[axis], piece_bytes / bytes_of(tile->type.elem));
+  std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
+  if (mask)
+    bounds = bounds_of(mask, int(piece.size()));
+  if (!bounds || piece == tile->type.shape)
+    return;
+
+  Builder builder = Builder::before(fn, store);
+  builder.set_location(store->location);
+  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
+    std::vector<Value *> operands = view->op->operands;
+    operands[1] =
+        builder.add(operands[1], builder.mul(builder.i64(origin[axis]), operands[2 + axis]));
+    Value *part_of_view =
+        builder.create(Opcode::view_, operands, {view->type.with_shape(piece)})->result();
+    std::vector<Bound> of_part = *bounds;
+    for (Bound &bound : of_part)
+      bound.before = bound.before + Poly::constant(origin[size_t(bound.axis)]);
+    Value *on = emit_mask(builder, piece, of_part);
+    builder.store(part_of_view, extract(builder, tile, piece, origin, warpgroups), on);
+  }
+  erase(store);
+}
+
 } // namespace
 
 void stage_results(Function &fn) {
-  std::vector<Op *> stores;
+  std::vector<int64_t> warpgroups;
+  const Type *product = nullptr;
+  std::vector<Op *> staged, stored;
   for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::shared_product_)) {
+      warpgroups = op.list("warpgroups");
+      product = &op.result()->type;
+    }
     if (op.is(Opcode::map_store_))
-      stores.push_back(&op);
+      staged.push_back(&op);
+    if (op.is(Opcode::store_))
+      stored.push_back(&op);
   });
-  for (Op *store : stores)
-    stage(fn, store, warpgroups_of(fn));
-  if (stores.empty())
+  if (!product)
+    return;
+  for (Op *store : staged)
+    stage(fn, store, warpgroups);
+  for (Op *store : stored)
+    if (store->operand(1)->type.shape == product->shape)
+      cut(fn, store, warpgroups);
+  if (staged.empty())
     return;
   // Shared memory is gone when the block ends.
   for (Op *op : fn.body->ops)

@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 #include "target/gpu.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,15 @@ struct Structure {
   /// Some warps only copy, by tensor maps, and the others multiply what has come, by wgmma. Else
   /// all warps of a program do the same.
   bool specialized = false;
+
+  /// How many programs a block carries out at once, along each axis of the grid; empty: one.
+  std::vector<int64_t> bundle = {};
+
+  /// How much of K one step of the product takes, at least.
+  int64_t step = 0;
+
+  /// What a launch in it takes, for the host to compare; nothing: it is not known.
+  std::optional<Expr> cost = {};
 
   /// "128x256x64 specialized"; "" for the plain one.
   std::string name;

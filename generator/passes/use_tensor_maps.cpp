@@ -46,7 +46,9 @@ namespace {
 bool fits_copies_out(const TensorAccess &access, const Type &tile, const Function &fn) {
   int64_t bytes = bytes_of(tile.elem);
   const TensorExtent &extent = access.extents[size_t(access.contiguous)];
-  bool ends_at_chunk = extent.known && divisor_of(extent.elements, fn) * bytes % 16 == 0;
+  bool ends_at_chunk = extent.known && extent.touched * bytes % 16 == 0;
+  for (const Poly &bound : extent.bounds)
+    ends_at_chunk &= divisor_of(bound, fn) * bytes % 16 == 0;
   for (const TensorExtent::Repeated &repeated : extent.repeated)
     ends_at_chunk &= repeated.step * bytes % 16 == 0;
   return access.contiguous == 1 && ends_at_chunk &&

@@ -209,13 +209,7 @@ TEST_CASE("every pass keeps the meaning of products by specialised warps") {
       if (trial.run_specialized() > 0)
         files.insert(subject.file);
     }
-  // short_guard chooses between what it loads and zero: that is no tile that the engine copies.
-  CHECK(files == std::set<std::string>{"kernels/matmul.tc", "kernels/matmul_basic.tc",
-                                       "kernels/matmul_prefetch.tc", "kernels/matmul_remat.tc",
-                                       "tests/device/forms/fused_prefetch.tc",
-                                       "tests/device/forms/masked_product.tc",
-                                       "tests/interpreter/forms/checked_product.tc",
-                                       "tests/interpreter/forms/late_product.tc"});
+  CHECK(files == files_to_specialize());
 }
 
 TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { try_all(true); }

@@ -1,0 +1,393 @@
+// bundle_programs: let a block carry out neighbouring programs at once.
+//
+//     %x = program_id {axis = 1}                      launch_blocks %p0, (%p1 + 1) / 2, %p2
+//     %v = view %B, k*ldb + %x*128, ldb, 1            %x = block_id {axis = 1}
+//     %b = load %v : f16[64,128]                 =>   %v = view %B, k*ldb + %x*256, ldb, 1
+//     %d = dot %a, %b, %c : f32[128,128]              %b = load %v, column < %p1*128 - %x*256 :
+//     f16[64,256] store %w, %d                                    %d = dot %a, %b, %c :
+//     f32[128,256]
+//                                                     store %w, %d, column < ...
+//
+// A program's tile is what the source found handy; a block's should be as large as the registers
+// allow, since larger ones load less for each sum. Programs are independent of each other, so two
+// of them may be one: where they read the same, it is read once, and where the one reads or writes
+// next to the other, that is one tile of twice the extent. Where the grid's size is odd, the last
+// block's second program does not exist; its part is masked.
+//
+// Method. Every value is the same for all programs of a bundle, or an index that the rest is
+// computed from, or stacked: the tiles of the programs side by side along one axis. Views and masks
+// are where indices end; they are made anew from their affine forms, which must move on by just
+// their extent from one program to the next. If any value is none of the three, nothing happens.
+//
+// Needs:   form_views.
+// Ensures: nothing asks for program_id; there is a launch_blocks.
+// Limits:  no branches, no reductions along the stacked axis, no while loops.
+//
+// Tested by tests/passes/bundle_programs_test.cpp.
+
+#include "passes/bundle_programs.h"
+
+#include "analysis/tensor_access.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// What a value is to the programs of a bundle.
+struct Kind {
+  enum { same, index, stacked } kind = same;
+  int axis = -1; // of stacked
+
+  bool operator==(const Kind &) const = default;
+  bool is_stacked() const { return kind == stacked; }
+};
+
+// One axis of the grid.
+class Bundle {
+public:
+  Bundle(Function &fn, Value *id, Value *programs, int64_t times)
+      : fn_(fn), id_(id), programs_(programs), times_(times) {}
+
+  bool run() {
+    kinds_[id_] = {Kind::index};
+    return block(*fn_.body);
+  }
+
+private:
+  Kind kind_of(const Value *value) const {
+    auto found = kinds_.find(value);
+    return found == kinds_.end() ? Kind() : found->second;
+  }
+
+  void stack(Value *value, int axis) {
+    value->type = value->type.with_shape(stretched(value->type.shape, axis));
+    kinds_[value] = {Kind::stacked, axis};
+  }
+
+  Shape stretched(Shape shape, int axis) const {
+    shape[size_t(axis)] *= times_;
+    return shape;
+  }
+
+  Poly moved(const Poly &poly) const {
+    return poly.substitute(id_, Poly::symbol(id_) * Poly::constant(times_));
+  }
+
+  // What `poly` grows by from one program to the next, if that is the same everywhere.
+  std::optional<Poly> growth(const Poly &poly) const {
+    Poly step = poly.substitute(id_, Poly::symbol(id_) + Poly::constant(1)) - poly;
+    for (const auto &[monomial, coefficient] : step.terms)
+      if (std::count(monomial.begin(), monomial.end(), id_))
+        return std::nullopt;
+    return step;
+  }
+
+  // --- Views and masks ---
+
+  // The axis along which the tiles of neighbouring programs are neighbours.
+  std::optional<int> stacking_axis(const Affine &form, const Shape &shape) const {
+    std::optional<Poly> step = growth(form.offset);
+    for (size_t d = 0; step && d < shape.size(); d++)
+      if (form.strides[d] * Poly::constant(shape[d]) == *step)
+        return int(d);
+    return std::nullopt;
+  }
+
+  bool view(Op &op) {
+    if (std::none_of(op.operands.begin(), op.operands.end(),
+                     [&](const Value *operand) { return kind_of(operand).kind == Kind::index; }))
+      return true;
+    Affine form = *affine_of(op.result());
+    std::optional<int> axis = stacking_axis(form, op.result()->type.shape);
+    if (!axis || kind_of(op.operand(0)).kind != Kind::same)
+      return false;
+    for (const Poly &stride : form.strides)
+      if (!growth(stride) || !growth(stride)->is_zero())
+        return false;
+    Builder builder = Builder::before(fn_, &op);
+    builder.set_location(op.location);
+    op.operands[1] = emit(builder, moved(form.offset));
+    stack(op.result(), *axis);
+    return true;
+  }
+
+  // The mask of a stacked access, of the extent `extent` along `axis` in the source.
+  Value *mask(Op &access, const Value *old, const Shape &shape, int axis, int64_t extent) {
+    std::vector<Bound> bounds;
+    if (old) {
+      std::optional<std::vector<Bound>> found = bounds_of(old, int(shape.size()));
+      if (!found)
+        return nullptr;
+      bounds = *found;
+    }
+    for (Bound &bound : bounds) {
+      std::optional<Poly> step = growth(bound.before);
+      if (!step || !(bound.axis == axis ? step->is_constant(extent) : step->is_zero()))
+        return nullptr;
+      bound.before = moved(bound.before);
+    }
+    Poly first = Poly::symbol(id_) * Poly::constant(times_ * extent);
+    bounds.push_back({axis, first - Poly::symbol(programs_) * Poly::constant(extent)});
+    Builder builder = Builder::before(fn_, &access);
+    builder.set_location(access.location);
+    return emit_mask(builder, shape, bounds);
+  }
+
+  bool load(Op &op) {
+    Kind pointers = kind_of(op.operand(0));
+    bool depends = std::any_of(op.operands.begin(), op.operands.end(),
+                               [&](const Value *operand) { return kind_of(operand) != Kind(); });
+    if (!depends)
+      return true;
+    Value *other = op.operand_or_null(2);
+    if (!pointers.is_stacked() || (other && !is_zero(other)))
+      return false;
+    int axis = pointers.axis;
+    stack(op.result(), axis);
+    const Type &type = op.result()->type;
+    Value *on =
+        mask(op, op.operand_or_null(1), type.shape, axis, type.shape[size_t(axis)] / times_);
+    if (!on)
+      return false;
+    Builder builder = Builder::before(fn_, &op);
+    op.operands = {op.operand(0), on, builder.filled(type, 0)};
+    return true;
+  }
+
+  bool store(Op &op) {
+    Kind pointers = kind_of(op.operand(0));
+    if (!pointers.is_stacked() || !demand(op, 1, pointers.axis))
+      return false;
+    const Shape &shape = op.operand(0)->type.shape;
+    Value *on = mask(op, op.operand_or_null(2), shape, pointers.axis,
+                     shape[size_t(pointers.axis)] / times_);
+    op.operands.resize(2);
+    op.operands.push_back(on);
+    return on != nullptr;
+  }
+
+  // --- Everything else ---
+
+  // Lets operand `i` be stacked along `axis`: what is the same for all programs, and along that
+  // axis too, is made longer.
+  bool demand(Op &op, size_t i, int axis) {
+    Kind kind = kind_of(op.operand(i));
+    if (kind.is_stacked())
+      return kind.axis == axis;
+    Builder builder = Builder::before(fn_, &op);
+    Value *longer = kind.kind == Kind::same ? lengthened(builder, op.operand(i), axis) : nullptr;
+    if (longer)
+      op.operands[i] = longer;
+    return longer != nullptr;
+  }
+
+  Value *lengthened(Builder &builder, Value *value, int axis) {
+    if (!value->op || value->type.is_scalar())
+      return nullptr;
+    Op &op = *value->op;
+    Shape shape = stretched(value->type.shape, axis);
+    if (op.is(Opcode::splat_))
+      return builder.splat(op.operand(0), shape);
+    if (op.is(Opcode::broadcast_) && op.operand(0)->type.shape[size_t(axis)] == 1)
+      return builder.broadcast(op.operand(0), shape);
+    bool elementwise = op.is(Opcode::cast_) && op.operands.size() == 1;
+    Value *inner = elementwise ? lengthened(builder, op.operand(0), axis) : nullptr;
+    if (!inner)
+      return nullptr;
+    Op *copy = builder.create(op.code, {inner}, {value->type.with_shape(shape)});
+    copy->attributes = op.attributes;
+    return copy->result();
+  }
+
+  // The axis of the result of an operation with one tile operand that is stacked along `axis`.
+  static std::optional<int> result_axis(const Op &op, int axis) {
+    switch (op.code) {
+    case Opcode::expand_:
+      return axis + (op.integer("axis") <= axis);
+    case Opcode::broadcast_:
+      return axis;
+    case Opcode::trans_: {
+      std::vector<int64_t> perm = op.list("perm");
+      return int(std::find(perm.begin(), perm.end(), axis) - perm.begin());
+    }
+    case Opcode::reduce_:
+      if (op.integer("axis") == axis)
+        return std::nullopt;
+      return axis - (op.integer("axis") < axis);
+    default:
+      return std::nullopt;
+    }
+  }
+
+  bool dot(Op &op) {
+    bool left = kind_of(op.operand(0)) == Kind{Kind::stacked, 0};
+    bool right = kind_of(op.operand(1)) == Kind{Kind::stacked, 1};
+    bool plain = kind_of(op.operand(left ? 1 : 0)) == Kind();
+    if (left == right || !plain || !demand(op, 2, left ? 0 : 1))
+      return false;
+    stack(op.result(), left ? 0 : 1);
+    return true;
+  }
+
+  bool pure(Op &op) {
+    bool is_index = false;
+    std::optional<int> axis;
+    for (const Value *operand : op.operands) {
+      Kind kind = kind_of(operand);
+      is_index |= kind.kind == Kind::index;
+      if (kind.is_stacked())
+        axis = kind.axis;
+    }
+    if (is_index) { // ends in views and masks
+      kinds_[op.result()] = {Kind::index};
+      return !axis;
+    }
+    if (!axis)
+      return true;
+    if (op.is(Opcode::dot_))
+      return dot(op);
+    if (std::optional<int> moved = result_axis(op, *axis)) {
+      stack(op.result(), *moved);
+      return true;
+    }
+    bool elementwise = op.result()->type.shape.size() == op.operand(0)->type.shape.size() &&
+                       !op.is(Opcode::reshape_) && !op.is(Opcode::reduce_);
+    for (size_t i = 0; elementwise && i < op.operands.size(); i++)
+      elementwise = demand(op, i, *axis);
+    if (elementwise)
+      stack(op.result(), *axis);
+    return elementwise;
+  }
+
+  bool loop(Op &op) {
+    Block &body = *op.blocks[0];
+    if (kind_of(op.operand(0)) != Kind())
+      return false;
+    // A sum starts as what is the same for all and becomes stacked in the first trip.
+    for (size_t i = 0; i < op.results.size(); i++) {
+      std::optional<int> axis = carried_axis(op, i);
+      if (!axis)
+        continue;
+      if (!demand(op, i + 1, *axis))
+        return false;
+      stack(body.arguments[i + 1], *axis);
+      stack(op.results[i], *axis);
+    }
+    if (!block(body))
+      return false;
+    for (size_t i = 0; i < op.results.size(); i++)
+      if (kind_of(body.terminator()->operand(i)) != kind_of(body.arguments[i + 1]))
+        return false;
+    return true;
+  }
+
+  // Along which axis value i that `op` carries will be stacked: as the factors of the product that
+  // is added to it.
+  std::optional<int> carried_axis(const Op &op, size_t i) const {
+    if (kind_of(op.operand(i + 1)).is_stacked())
+      return kind_of(op.operand(i + 1)).axis;
+    const Op *next = op.blocks[0]->terminator()->operand(i)->op;
+    if (!next || !next->is(Opcode::dot_))
+      return std::nullopt;
+    for (int factor : {0, 1})
+      if (std::optional<int> axis = axis_to_be(next->operand(size_t(factor))); axis == factor)
+        return factor;
+    return std::nullopt;
+  }
+
+  // Of a loaded tile, seen through transpositions.
+  std::optional<int> axis_to_be(const Value *tile) const {
+    const Op *op = tile->op;
+    if (op && op->is(Opcode::trans_)) {
+      std::optional<int> inner = axis_to_be(op->operand(0));
+      return inner ? result_axis(*op, *inner) : std::nullopt;
+    }
+    if (!op || !op->is(Opcode::load_) || !op->operand(0)->type.is_view())
+      return std::nullopt;
+    std::optional<Affine> form = affine_of(op->operand(0));
+    if (!growth(form->offset) || growth(form->offset)->is_zero())
+      return std::nullopt;
+    return stacking_axis(*form, tile->type.shape);
+  }
+
+  bool operation(Op &op) {
+    switch (op.code) {
+    case Opcode::view_:
+      return view(op);
+    case Opcode::load_:
+      return load(op);
+    case Opcode::store_:
+      return store(op);
+    case Opcode::for_loop_:
+      return loop(op);
+    case Opcode::yield_:
+    case Opcode::return_:
+    case Opcode::launch_blocks_:
+      return true;
+    default:
+      return info(op.code).effect == Effect::pure && op.results.size() == 1 && pure(op);
+    }
+  }
+
+  bool block(Block &block) {
+    std::vector<Op *> ops = block.ops; // operations insert others
+    return std::all_of(ops.begin(), ops.end(), [&](Op *op) { return operation(*op); });
+  }
+
+  Function &fn_;
+  Value *const id_, *const programs_;
+  const int64_t times_;
+  std::map<const Value *, Kind> kinds_;
+};
+
+// The blocks that carry out the bundles, and their indices in place of the programs'.
+struct Blocks {
+  Value *ids[3], *programs[3];
+};
+
+Blocks launch(Function &fn, const std::vector<int64_t> &times) {
+  Builder builder(fn, fn.body, size_t(0));
+  builder.set_location(fn.location);
+  Blocks blocks;
+  std::vector<Value *> counts;
+  for (int axis = 0; axis < 3; axis++) {
+    blocks.programs[axis] = builder.num_programs(axis);
+    Value *rounded = builder.add(blocks.programs[axis], builder.i32(times[size_t(axis)] - 1));
+    counts.push_back(builder.binary(Opcode::div_, rounded, builder.i32(times[size_t(axis)])));
+    Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+    id->set("axis", int64_t(axis));
+    blocks.ids[axis] = id->result();
+  }
+  builder.create(Opcode::launch_blocks_, counts);
+  for_each_op(*fn.body, [&](Op &op) {
+    for (Value *&operand : op.operands)
+      if (operand->op && operand->op->is(Opcode::program_id_))
+        operand = blocks.ids[operand->op->integer("axis")];
+  });
+  return blocks;
+}
+
+} // namespace
+
+bool try_bundling(Function &fn, const std::vector<int64_t> &times) {
+  Blocks blocks = launch(fn, times);
+  for (size_t axis = 0; axis < 3; axis++)
+    if (times[axis] > 1 && !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis]).run())
+      return false;
+  return true;
+}
+
+void bundle_programs(Function &fn, const Structure &structure) {
+  if (structure.bundle.empty())
+    return;
+  [[maybe_unused]] bool done = try_bundling(fn, structure.bundle);
+  assert(done && "structures_for has tried it");
+}
+
+} // namespace tritonc
