@@ -56,16 +56,28 @@ struct Host {
 emulator::models::DataType data_type(ir::Elem elem) {
   using emulator::models::DataType;
   switch (elem) {
+  case ir::Elem::i1:
+  case ir::Elem::i8:
+  case ir::Elem::e4m3:
+  case ir::Elem::e5m2:
+    return DataType::u8;
+  case ir::Elem::i16:
+    return DataType::u16;
+  case ir::Elem::i32:
+    return DataType::s32;
+  case ir::Elem::i64:
+    return DataType::s64;
   case ir::Elem::f16:
     return DataType::f16;
   case ir::Elem::bf16:
     return DataType::bf16;
   case ir::Elem::f32:
     return DataType::f32;
-  default:
-    assert(false && "no tensor map has this");
-    return DataType::u8;
+  case ir::Elem::f64:
+    return DataType::f64;
   }
+  assert(false && "every element has a type");
+  return DataType::u8;
 }
 
 // Writes the bytes of a map; false if there is no such map.

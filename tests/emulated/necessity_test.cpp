@@ -257,12 +257,19 @@ struct Trial {
   Run run = {};
   interpreter::Memory expected = {};
 
-  // The longest run, one program of it: the others do the same. Blocks that do several in turn do
-  // two.
+  // The longest run, one program of it: the others do the same.
   void choose_run() {
     std::mt19937 random(1);
     run = subject.runs_of(variant, random, {steps}).back();
-    run.launch.grid = fn.helper_warps > 0 ? std::array{2, 2, 1} : std::array{1, 1, 1};
+    run.launch.grid = {1, 1, 1};
+    if (fn.helper_warps == 0)
+      return;
+    // Specialised: two programs for each of two blocks, and more steps than the longest ring has
+    // slots, of the length that the structure has.
+    constexpr int long_steps = 9, step = 64;
+    int own = variant.number("TK");
+    run = subject.runs_of(variant, random, {long_steps * std::max(step / own, 1)}).back();
+    run.launch.grid = {2, 2, 1};
   }
 
   // The first of the modes in which something is wrong; none: -1.
@@ -397,28 +404,34 @@ ir::Function compiled(const Subject &subject, const Variant &variant, const char
   return fn;
 }
 
-// Tries `variant` for a GPU in all its structures, or the specialised ones alone, but where its
-// skeleton is among those done.
-void try_variant(const Subject &subject, const Variant &variant, const char *gpu,
-                 bool only_specialized, std::set<std::string> &done, Totals &totals) {
-  for (const Structure &structure : structures_for(translated(subject, variant), *find_gpu(gpu))) {
-    if (only_specialized && !structure.specialized)
-      continue;
-    ir::Function fn = compiled(subject, variant, gpu, structure);
+// Tries `variant` for all GPUs but where its skeleton is among those done.
+void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+                 Totals &totals) {
+  for (const char *gpu : gpus) {
+    ir::Function fn = compiled(subject, variant, gpu, {});
     if (done.insert(skeleton(fn)).second)
       Trial{subject, variant, gpu, fn, totals}.try_all();
   }
 }
 
-void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
-                 Totals &totals) {
-  for (const char *gpu : gpus)
-    try_variant(subject, variant, gpu, false, done, totals);
+// The same for the specialised structure of its own tile: larger ones synchronise alike.
+void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+                     Totals &totals) {
+  for (const Structure &structure :
+       structures_for(translated(subject, variant), *find_gpu("90a"))) {
+    bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
+                              [](int64_t times) { return times == 1; });
+    if (!structure.specialized || !is_own)
+      continue;
+    ir::Function fn = compiled(subject, variant, "90a", structure);
+    if (done.insert(skeleton(fn)).second)
+      Trial{subject, variant, "90a", fn, totals}.try_all();
+  }
 }
 
 Totals try_all(bool all) {
   Totals totals;
-  std::set<std::string> done_deep; // of all kernels
+  std::set<std::string> done_deep, done_specialized; // of all kernels
   for (const Subject &subject : subjects()) {
     std::set<std::string> done;
     for (const Variant &variant : variants_of(subject, all)) {
@@ -430,7 +443,7 @@ Totals try_all(bool all) {
       for (const Variant &variant : variants_of(subject, false))
         try_variant(subject, deep(variant), all ? done : done_deep, totals);
     for (const Variant &variant : variants_to_specialize(subject))
-      try_variant(subject, variant, "90a", true, all ? done : done_deep, totals);
+      try_specialized(subject, variant, all ? done : done_specialized, totals);
   }
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)
@@ -453,7 +466,9 @@ TEST_CASE("no kernel can do without any of its synchronisation") {
   Totals totals = try_all(false);
   check(totals);
   for (const char *name :
-       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less"})
+       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
+        "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
+        "bulk_commit", "bulk_wait_read"})
     CHECK_MESSAGE(totals.counts[name].calls > 0, name);
 }
 

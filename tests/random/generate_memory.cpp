@@ -184,6 +184,8 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     if (kernel_.grid[size_t(g)] == 1 || (!is_output && draw_.chance(35)))
       continue;
     size_t axis = rank ? draw_.index(rank) : 0;
+    if (policy_.whole && is_output && rank == 2 && g < 2 && draw_.chance(85))
+      axis = size_t(g); // as in a product of matrices
     bool is_free = rank && program_axis[axis] < 0;
     if (is_free && draw_.chance(75))
       program_axis[axis] = g;

@@ -90,7 +90,14 @@ void Generator::product_loop() {
     p.n = draw_.pick({16, 32, 32, 64, 128});
     p.k = draw_.pick({16, 32, 32, 64});
     p.trips = draw_.pick({1, 2, 3, 5, 6});
-    p.n = std::min(p.n, 4096 / p.k); // two rounds of two programs are affordable
+    auto is_too_much = [&] {
+      double elements = double(p.m * p.n) * (double(p.k * p.trips) / 16 + 4);
+      return work_ + elements * trips() > 0.7 * policy_.work; // the rest is for what is around it
+    };
+    while (is_too_much() && p.trips > 1)
+      p.trips--;
+    while (is_too_much() && p.n > 16)
+      p.n /= 2;
   }
   while (!afford(p.m * p.n * p.k * std::max<int64_t>(p.trips, 1) / 16 + 4 * p.m * p.n)) {
     if (p.m * p.n * p.k <= 1024)
@@ -98,7 +105,8 @@ void Generator::product_loop() {
     int64_t &largest = p.m >= p.n && p.m >= p.k ? p.m : p.n >= p.k ? p.n : p.k;
     largest /= 2;
   }
-  p.form = Form(draw_.weighted({20, 15, 12, 15, 20, 15, 8}));
+  p.form = Form(draw_.weighted(policy_.whole ? std::vector{20, 15, 12, 25, 4, 4, 8}
+                                             : std::vector{20, 15, 12, 15, 20, 15, 8}));
   bool may_be_approximate = policy_.may_round;
 
   // --- The factors' addresses.
@@ -125,6 +133,8 @@ void Generator::product_loop() {
                              {.range = range, .is_fixed = true, .may_read = true});
 
     int axis = draw_.chance(60) ? int(draw_.between(0, 2)) : -1;
+    if (policy_.whole && draw_.chance(80)) // as in a product of matrices
+      axis = is_a ? 0 : 1;
     int64_t programs = axis >= 0 ? kernel_.grid[size_t(axis)] : 1;
     Made along = coordinate(extent, axis, true);
     Made inner = coordinate(p.k, -1, true);
@@ -188,7 +198,7 @@ void Generator::product_loop() {
   }
 
   double chained_total = double(p.trips) * double(p.n) * chained_most * chained_most;
-  if (draw_.chance(12) && !may_be_approximate && p.n >= 4) {
+  if (draw_.chance(policy_.whole ? 3 : 12) && !may_be_approximate && p.n >= 4) {
     p.chained_by = {p.n, draw_.pick({8, 16, 32})};
     p.chained = kernel_.add_variable("s" + std::to_string(kernel_.variables.size()),
                                      {Scalar::float_, false, {p.m, p.chained_by[1]}});

@@ -48,7 +48,8 @@ Policy whole_products() {
   Policy policy = plain_products();
   policy.name = "whole products";
   policy.whole = true;
-  policy.statements = 1;
+  policy.declarations = policy.assignments = policy.other_loops = policy.branches = 0;
+  policy.stores = policy.in_place = policy.dots = 1;
   policy.odd_steps = 2;
   policy.work = 300'000;
   policy.extents = {16, 32, 64};
@@ -147,7 +148,7 @@ Policy draw_policy(uint64_t seed, Draw &draw) {
   for (int *percentage : {&policy.masks, &policy.gathers, &policy.moves, &policy.odd_steps})
     if (draw.chance(30))
       *percentage = 0;
-  policy.statements = int(draw.between(1, 2 * policy.statements));
+  policy.statements = policy.whole ? 1 : int(draw.between(1, 2 * policy.statements));
   return policy;
 }
 
