@@ -16,6 +16,7 @@
 #include "backend/ptxas.h"
 #include "backend/sass_stats.h"
 #include "emit/interface.h"
+#include "explain.h"
 #include "ir/checks.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
@@ -254,11 +255,22 @@ const MachineCode &machine_code(ir::Function &function, const Gpu &gpu, const To
 
 // --- Host code -----------------------------------------------------------------------------------
 
+// Whether a kernel with `assert` and `print` can be in the structure too: what says something about
+// a factor uses it.
+bool has_structure(const ir::Function &checked, const Gpu &gpu, const Structure &structure) {
+  std::vector<Structure> structures = structures_for(checked, gpu);
+  return std::any_of(structures.begin(), structures.end(),
+                     [&](const Structure &other) { return other.name == structure.name; });
+}
+
 // The function that host code is made of: with `assert` and `print`, which code for GPUs has not.
-// `function` is the one without, after the pipeline.
-ir::Function checked_function(const KernelJob &job, const ir::Function &function) {
+// `function` is the one without, after the pipeline. Nothing if there is no host code in this
+// structure; there always is in the plain one.
+std::optional<ir::Function> checked_function(const KernelJob &job, const ir::Function &function) {
   if (!ir::has_checks(*job.checked))
     return ir::clone(function);
+  if (!has_structure(*job.checked, *job.gpu, job.structure))
+    return std::nullopt;
   ir::Function checked = ir::clone(*job.checked);
   checked.file = function.file;
   run_pipeline(checked, *job.gpu, {}, job.structure);
@@ -270,7 +282,10 @@ ir::Function checked_function(const KernelJob &job, const ir::Function &function
 std::optional<Failure> add_host_code(const ir::Function &function, const std::string &heading,
                                      const CompileOptions &options, KernelJob &job) {
   llvm::LLVMContext context;
-  ir::Function checked = checked_function(job, function);
+  std::optional<ir::Function> found = checked_function(job, function);
+  if (!found)
+    return std::nullopt;
+  ir::Function &checked = *found;
   auto module = optimized_module(checked, *job.gpu, context, job.times);
   if (!module)
     return module.failure();
@@ -287,7 +302,12 @@ std::optional<Failure> add_host_code(const ir::Function &function, const std::st
 
 std::optional<Failure> build_host_text(const ir::Function &function, KernelJob &job) {
   llvm::LLVMContext context;
-  ir::Function checked = checked_function(job, function);
+  std::optional<ir::Function> found = checked_function(job, function);
+  if (!found) { // then the emulator takes the plain structure
+    job.structure = {};
+    found = checked_function(job, function);
+  }
+  ir::Function &checked = *found;
   auto module = optimized_module(checked, *job.gpu, context, job.times);
   if (!module)
     return module.failure();
@@ -340,6 +360,11 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
     return cubin.failure();
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
     return failure;
+  // ptxas only informs that it waits after every wgmma, at half the speed. Our code must not be
+  // such.
+  if (job.structure.specialized && !cubin->resources.advice.empty())
+    return Failure{Message::serialized_code,
+                   {function.name, std::string(gpu.name), cubin->resources.advice[0]}};
   job.warnings = warnings_about(function, cubin->resources, gpu);
   if (options.stage == Stage::cubin)
     job.stage_output = cubin->bytes;
@@ -603,6 +628,17 @@ CompileResult compile(const CompileOptions &options) {
     return result;
   }
 
+  if (options.explain) {
+    std::set<std::string> said; // kernels are jobs once for each structure
+    for (const KernelJob &job : jobs) {
+      const std::string &variant = variants[job.variant].choice->text;
+      std::string heading =
+          " for " + std::string(job.gpu->name) + (variant.empty() ? "" : ", " + variant) + ":";
+      if (said.insert(job.function->name + heading).second)
+        result.printed += explain(*job.function, *job.gpu, heading);
+    }
+  }
+
   SharedCode shared;
   std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
@@ -699,6 +735,7 @@ ExitCode exit_code_of(Message id) {
   case Message::llvm_failed:
     return ExitCode::backend_failed;
   case Message::internal_error:
+  case Message::serialized_code:
     return ExitCode::internal;
   default:
     return ExitCode::source_error;

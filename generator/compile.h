@@ -31,6 +31,7 @@ struct CompileOptions {
   std::string name;             // of the library: a C++ namespace; empty: as the first source
   Stage stage = Stage::library; // anything else: that form of the one kernel there must be
   std::string print_after;      // a pass, or "all"
+  bool explain = false;         // which structures there are, and why, into `printed`
   bool verify_each = false;     // the IR after each pass; always done in debug builds
   int jobs = 0;                 // 0: one per core
 };

@@ -433,6 +433,9 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--print-after", line.compile.print_after,
                      "prints the tile IR after this pass, or after all");
   command.add_flag("--verify-each", line.compile.verify_each, "checks the tile IR after each pass");
+  command.add_flag(
+      "--explain", line.compile.explain,
+      "Say which structures every variant is compiled in, and what stopped better ones");
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
   command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");

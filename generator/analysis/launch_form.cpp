@@ -115,6 +115,7 @@ TensorMap tensor_map(const Op &op) {
   map.offset = expression(op.operand(1));
   map.elem = type.elem;
   map.swizzle_bytes = int(op.integer("swizzle"));
+  map.to_tf32 = op.has("tf32");
   for (int axis : copy_order(op)) {
     map.sizes.push_back(expression(op.operand(size_t(2 + axis))));
     if (map.sizes.size() > 1)

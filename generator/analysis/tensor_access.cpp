@@ -187,6 +187,12 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
           term = *part;
           break;
         }
+    // What the host adds moves the tensor's start, so nothing may be before it. And what is a
+    // multiple of no stride must be small: a coordinate is an i32.
+    bool goes_backwards = term.terms.begin()->second < 0;
+    bool is_large = axis == access.contiguous && monomial.size() > 1;
+    if (goes_backwards || is_large)
+      return {std::nullopt, NoTensor::strange_offset};
     access.coordinates[size_t(axis)] = access.coordinates[size_t(axis)] + term;
   }
 
@@ -258,8 +264,8 @@ struct Emitter {
       return least;
     Value *sum = builder.i64(extent.touched);
     for (const TensorExtent::Repeated &repeated : extent.repeated) {
-      Value *times =
-          builder.sub(builder.cast(repetitions(repeated.counter), Elem::i64), builder.i64(1));
+      Value *times = builder.cast(repetitions(repeated.counter), Elem::i64);
+      times = builder.sub(times, builder.i64(1));
       sum = builder.add(sum, builder.mul(times, builder.i64(repeated.step)));
     }
     return sum;

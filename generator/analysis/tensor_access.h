@@ -58,9 +58,8 @@ enum class NoTensor {
   not_a_parameter, // the pointer is chosen or loaded
   no_contiguous,   // no axis has neighbours side by side
   strange_stride,  // a stride that the host does not know
-  strange_offset,  // an offset that is no sum of multiples of the strides
+  strange_offset,  // an offset that is no sum of multiples of the strides, or goes backwards
   strange_mask,    // a mask that is no comparison of coordinates with what the host knows
-  strange_other,   // something else than zero where the mask is off
 };
 
 struct TensorAccessResult {

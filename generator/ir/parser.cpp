@@ -262,6 +262,14 @@ struct Parser {
     return true;
   }
 
+  // Behind the `{`, where a block could be too: an attribute is a word and `=`.
+  bool attributes_are_next() {
+    size_t here = at;
+    bool are_next = accept("{") && !word().empty() && next_is("=");
+    at = here;
+    return are_next;
+  }
+
   bool op(Block &block) {
     std::vector<std::string> result_names;
     skip_blanks();
@@ -288,8 +296,7 @@ struct Parser {
           return false;
         result->operands.push_back(operand);
       } while (accept(","));
-    bool has_attributes = next_is("{") && info(found->second).regions == 0;
-    if (has_attributes) {
+    if (next_is("{") && (info(found->second).regions == 0 || attributes_are_next())) {
       expect("{");
       do
         if (!attribute(*result))

@@ -267,6 +267,8 @@ struct Verifier {
       return;
     const Type &sum = op.result()->type;
     check(op.operand(4)->type == sum, "the sum has the type of the result");
+    if (const Value *adds = op.operand_or_null(5))
+      check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
     std::vector<int64_t> perms = op.list("perms");
     check(perms.size() == 4 && sum.rank() == 2 && op.operand(0)->type.rank() == 3 &&
               op.operand(2)->type.rank() == 3,

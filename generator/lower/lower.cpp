@@ -166,6 +166,12 @@ TargetOp num_blocks_op(const Op &op) {
 
 } // namespace
 
+namespace {
+
+int registers_of(const Type &type) { return type.is_tile() ? type.layout->registers() : 1; }
+
+} // namespace
+
 void Lowering::lower_op(const Op &op) {
   switch (op.code) {
   case Opcode::constant_:
@@ -181,6 +187,9 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::tensor_map_:
   case Opcode::launch_blocks_:
     llvm_unreachable("the host's");
+  case Opcode::undefined_:
+    return define(op.result(), Registers(size_t(registers_of(op.result()->type)),
+                                         llvm::PoisonValue::get(element_type(op.result()->type))));
   case Opcode::range_:
     return lower_range(op);
   case Opcode::splat_:

@@ -124,6 +124,8 @@ private:
 
   class GlobalAddresses; // addresses.h
   class SharedAddresses;
+  template <typename Access>
+  void store_matrices(const ir::Op &op, SharedAddresses &addresses, const Access &matrices);
 
   const ir::Function &fn_;
   const Gpu &gpu_;

@@ -55,7 +55,9 @@ SharedFactor factor_of(const Op &product, int number) {
 }
 
 TargetOp wgmma_op(Elem elem) {
-  return elem == Elem::bf16 ? TargetOp::wgmma_bf16 : TargetOp::wgmma_f16;
+  return elem == Elem::f32    ? TargetOp::wgmma_tf32
+         : elem == Elem::bf16 ? TargetOp::wgmma_bf16
+                              : TargetOp::wgmma_f16;
 }
 
 // The instructions of one warpgroup: 64 rows and `columns` columns each, over the part of the sum
@@ -136,15 +138,23 @@ void Lowering::lower_shared_product(const Op &op) {
   };
 
   Registers registers = this->registers(op.operand(4));
+  const Value *condition = op.operand_or_null(5);
+  llvm::Value *adds = builder_.getInt32(1);
+  if (condition)
+    adds = builder_.CreateZExt(scalar(condition), builder_.getInt32Ty());
   call_target_op(builder_, TargetOp::wgmma_fence);
   instructions.for_each([&](int64_t row, int64_t column, const std::vector<size_t> &which) {
     llvm::Value *packed = gather(builder_, registers, which);
-    for (int64_t k = 0; k < k_extent; k += deep)
-      packed = call_target_op(builder_, wgmma_op(elem),
-                              {builder_.getInt32(uint32_t(which.size())), descriptor(0, row, k),
-                               descriptor(1, column, k), builder_.getInt32(1),
-                               builder_.getInt32(factors[0].is_transposed()),
-                               builder_.getInt32(factors[1].is_transposed()), packed});
+    for (int64_t k = 0; k < k_extent; k += deep) {
+      std::vector<llvm::Value *> operands = {builder_.getInt32(uint32_t(which.size())),
+                                             descriptor(0, row, k), descriptor(1, column, k),
+                                             k ? builder_.getInt32(1) : adds};
+      if (bits_of(elem) == 16)
+        for (const SharedFactor &factor : factors)
+          operands.push_back(builder_.getInt32(factor.is_transposed()));
+      operands.push_back(packed);
+      packed = call_target_op(builder_, wgmma_op(elem), operands);
+    }
     scatter(builder_, packed, registers, which);
   });
   call_target_op(builder_, TargetOp::wgmma_commit);

@@ -3,7 +3,7 @@
 // How wide a load or store is follows from the layouts: the register bits whose contribution to the
 // address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is
 // that of its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8
-// columns).
+// columns). A store of 16-bit elements is done by stmatrix in the same case.
 
 #include "lower/addresses.h"
 
@@ -22,22 +22,37 @@ bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
   return std::all_of(images.begin() + from, images.end(), [](uint32_t i) { return whole_rows(i); });
 }
 
-// How ldmatrix fetches a tile: what lanes 0 to 7 address (the rows of a matrix), and which register
-// bits choose between matrices.
-struct MatrixLoad {
+// How ldmatrix fetches a tile, and stmatrix puts it back: what lanes 0 to 7 address (the rows of a
+// matrix), and which register bits choose between matrices.
+struct MatrixAccess {
   bool trans;
   std::vector<uint32_t> rows;      // images of the lowest three bits of the lane
   std::vector<size_t> matrix_bits; // register bits
+
+  /// The register bits that choose between the matrices of one instruction, of which there are at
+  /// most four.
+  std::vector<size_t> chosen() const {
+    return {matrix_bits.begin(),
+            matrix_bits.begin() + std::min<ptrdiff_t>(2, ptrdiff_t(matrix_bits.size()))};
+  }
+
+  /// What the bits of a lane address.
+  std::vector<uint32_t> addressed(const std::vector<uint32_t> &register_images) const {
+    std::vector<uint32_t> images = rows;
+    for (size_t bit : chosen())
+      images.push_back(register_images[bit]);
+    return images;
+  }
 };
 
-std::optional<MatrixLoad> matrix_load(const std::vector<uint32_t> &reg,
-                                      const std::vector<uint32_t> &lane,
-                                      const std::vector<uint32_t> &warp, int element_bytes) {
+std::optional<MatrixAccess> matrix_access(const std::vector<uint32_t> &reg,
+                                          const std::vector<uint32_t> &lane,
+                                          const std::vector<uint32_t> &warp, int element_bytes) {
   size_t packed = element_bytes == 2 ? 1 : 0; // register bits inside a 32-bit word
   if (element_bytes > 4 || element_bytes < 2 || reg.size() < packed || !whole_rows(warp) ||
       !whole_rows(reg, packed))
     return std::nullopt;
-  MatrixLoad load;
+  MatrixAccess load;
   for (size_t bit = packed; bit < reg.size(); bit++)
     load.matrix_bits.push_back(bit);
   bool plain = (!packed || reg[0] == 2) && lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
@@ -59,6 +74,13 @@ TargetOp ldmatrix(size_t matrix_bits, bool trans) {
   constexpr TargetOp ops[2][3] = {
       {TargetOp::ldmatrix_x1, TargetOp::ldmatrix_x2, TargetOp::ldmatrix_x4},
       {TargetOp::ldmatrix_x1_trans, TargetOp::ldmatrix_x2_trans, TargetOp::ldmatrix_x4_trans}};
+  return ops[trans][matrix_bits];
+}
+
+TargetOp stmatrix(size_t matrix_bits, bool trans) {
+  constexpr TargetOp ops[2][3] = {
+      {TargetOp::stmatrix_x1, TargetOp::stmatrix_x2, TargetOp::stmatrix_x4},
+      {TargetOp::stmatrix_x1_trans, TargetOp::stmatrix_x2_trans, TargetOp::stmatrix_x4_trans}};
   return ops[trans][matrix_bits];
 }
 
@@ -125,6 +147,34 @@ llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
                             builder_.CreateMul(scalar(slot), builder_.getInt32(slot_bytes)));
 }
 
+template <typename Access>
+void Lowering::store_matrices(const Op &op, SharedAddresses &addresses, const Access &matrices) {
+  const Registers &elements = registers(op.operand(0));
+  std::vector<size_t> chosen = matrices.chosen(), inside = {0}; // the other half of a word
+  inside.insert(inside.end(), chosen.begin(), chosen.end());
+  addresses.set_lane_images(matrices.addressed(addresses.register_images()));
+  llvm::Type *pair = llvm::FixedVectorType::get(elements[0]->getType(), 2);
+  auto word = [&](uint32_t r) {
+    llvm::Value *halves = llvm::PoisonValue::get(pair);
+    for (uint32_t half : {0, 1})
+      halves = builder_.CreateInsertElement(halves, elements[r | half], uint64_t(half));
+    return builder_.CreateBitCast(halves, builder_.getInt32Ty());
+  };
+  for_each_vector(int(elements.size()), inside, [&](uint32_t first) {
+    llvm::Value *words = nullptr;
+    if (chosen.empty()) {
+      words = word(first);
+    } else {
+      unsigned count = 1u << chosen.size();
+      words = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getInt32Ty(), count));
+      for (uint32_t i = 0; i < count; i++)
+        words = builder_.CreateInsertElement(words, word(first | spread(chosen, i)), uint64_t(i));
+    }
+    call_target_op(builder_, stmatrix(chosen.size(), matrices.trans),
+                   {addresses.at(addresses.constant(first)), words});
+  });
+}
+
 void Lowering::lower_shared_store(const Op &op) {
   const Value *value = op.operand(0);
   const LinearLayout &layout = *value->type.layout;
@@ -132,6 +182,12 @@ void Lowering::lower_shared_store(const Op &op) {
   guarded(holds_first_copy(layout), [&] {
     SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout);
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
+    std::optional<MatrixAccess> matrices;
+    if (gpu_.has_stmatrix && bytes == 2)
+      matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
+                               addresses.warp_images(), int(bytes));
+    if (matrices)
+      return store_matrices(op, addresses, *matrices);
     std::vector<size_t> bits = vector_bits(addresses.register_images(), addresses.lane_images(),
                                            addresses.warp_images(), bytes);
     uint32_t width = 1u << bits.size();
@@ -156,21 +212,16 @@ void Lowering::lower_shared_load(const Op &op) {
                             op.list("origin"));
   Registers result(size_t(layout.registers()));
 
-  std::optional<MatrixLoad> matrices;
+  std::optional<MatrixAccess> matrices;
   if (gpu_.has_ldmatrix)
-    matrices = matrix_load(addresses.register_images(), addresses.lane_images(),
-                           addresses.warp_images(), int(bytes));
+    matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
+                             addresses.warp_images(), int(bytes));
   if (matrices) {
     std::vector<size_t> packed;
     if (bytes == 2)
       packed.push_back(0);
-    std::vector<size_t> chosen(matrices->matrix_bits.begin(),
-                               matrices->matrix_bits.begin() +
-                                   std::min<size_t>(2, matrices->matrix_bits.size()));
-    std::vector<uint32_t> images = matrices->rows;
-    for (size_t bit : chosen)
-      images.push_back(addresses.register_images()[bit]);
-    addresses.set_lane_images(images);
+    std::vector<size_t> chosen = matrices->chosen();
+    addresses.set_lane_images(matrices->addressed(addresses.register_images()));
     std::vector<size_t> inside = packed;
     inside.insert(inside.end(), chosen.begin(), chosen.end());
     TargetOp load = ldmatrix(chosen.size(), matrices->trans);
@@ -221,7 +272,7 @@ void Lowering::lower_async_copy(const Op &op) {
     for (const std::vector<int> &group : register_groups(layout, int(width), vector_axis(view))) {
       llvm::Value *on = scalar(op.operand(3));
       if (mask)
-        on = builder_.CreateAnd(on, registers(mask)[size_t(group[0])]);
+        on = builder_.CreateAnd(on, registers(mask)[mask->type.is_scalar() ? 0 : size_t(group[0])]);
       // A copy of 0 bytes reads nothing and fills with zeros.
       llvm::Value *size = builder_.CreateSelect(on, builder_.getInt32(bytes), builder_.getInt32(0));
       call_target_op(builder_, copy,

@@ -53,6 +53,7 @@ Layout shared(LinearLayout layout) {
 // Only reorders or repeats elements: has a layout only in the eye of its user.
 bool is_transparent(const Op &op) {
   switch (op.code) {
+  case Opcode::undefined_:
   case Opcode::range_:
   case Opcode::splat_:
   case Opcode::expand_:

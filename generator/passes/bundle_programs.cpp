@@ -271,6 +271,8 @@ private:
       return false;
     // A sum starts as what is the same for all and becomes stacked in the first trip.
     for (size_t i = 0; i < op.results.size(); i++) {
+      if (kind_of(op.operand(i + 1)).kind == Kind::index)
+        return false;
       std::optional<int> axis = carried_axis(op, i);
       if (!axis)
         continue;

@@ -60,9 +60,9 @@ Need need_of(Function &fn) {
 
 } // namespace
 
-void choose_residency(Function &fn, const Gpu &gpu) {
-  if (fn.helper_warps) {
-    fn.residency = 1; // their ring takes all there is
+void choose_residency(Function &fn, const Gpu &gpu, const Structure &structure) {
+  if (structure.specialized) {
+    fn.residency = structure.residency; // for which its ring was made
     return;
   }
   Need need = need_of(fn);

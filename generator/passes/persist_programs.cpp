@@ -44,6 +44,7 @@ constexpr int64_t group = 16;
 
 struct State {
   Function &fn;
+  const Structure &structure;
 
   static void add_with_operands(const Op *op, std::set<const Op *> &to) {
     if (!to.insert(op).second)
@@ -82,6 +83,7 @@ struct State {
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
     Value *at_once =
         builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
+    at_once = builder.mul(at_once, builder.i32(structure.residency));
     Value *rounds = div_up(builder, total, at_once);
     all = on_host(builder, total, "all");
     Value *needed = div_up(builder, total, rounds);
@@ -193,7 +195,7 @@ struct State {
 
 void persist_programs(Function &fn, const Structure &structure) {
   if (structure.specialized)
-    State{fn}.run();
+    State{fn, structure}.run();
 }
 
 } // namespace tritonc

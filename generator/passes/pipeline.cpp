@@ -92,7 +92,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("insert_barriers", insert_barriers);
 
   // Divide the registers of a multiprocessor, now that it is known what else limits its programs.
-  run("choose_residency", choose_residency, gpu);
+  run("choose_residency", choose_residency, gpu, structure);
 }
 
 std::vector<std::string_view> pass_names() {

@@ -33,6 +33,10 @@
 // slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
 // that was never used, that one counts as over.
 //
+// A sum that starts from zero is not made zero: the first product of the loop does not add to it.
+// There is a first one where widen_steps has been: of a loop without trips the host could make no
+// tensor map then.
+//
 // The copying thread runs loops of its own, with what its coordinates are computed from; everything
 // else is done by the other warps.
 //
@@ -58,16 +62,23 @@ using namespace ir;
 namespace {
 
 constexpr int64_t most_slots = 8;
-constexpr int64_t bytes_for_others = 34 << 10; // mbarriers, and what the epilogue exchanges
 
 // Warps that multiply need many registers, the others few. What is given up and what is taken must
 // be the same, or nobody gets any: three warpgroups start with 168 each.
 constexpr int registers_to_multiply = 232, registers_to_copy = 40;
 constexpr int multiplying_warps_short_of_registers = 8;
 
+int64_t bytes_of_slot(const ProductLoop &product) {
+  int64_t bytes = 0;
+  for (const LoadedFactor &factor : product.factors)
+    bytes += factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
+  return bytes;
+}
+
 struct State {
   Function &fn;
   const Gpu &gpu;
+  const Structure &structure;
   ProductLoop product;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
   int64_t slots = 0, slot_bytes = 0;
@@ -95,11 +106,6 @@ struct State {
   }
 
   void make_ring(Builder &builder) {
-    for (const LoadedFactor &factor : product.factors)
-      slot_bytes +=
-          factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
-    slots =
-        std::clamp<int64_t>((gpu.max_shared_bytes - bytes_for_others) / slot_bytes, 2, most_slots);
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
     full = make_mbarriers(builder, "full", 1);
@@ -163,23 +169,33 @@ struct State {
     return op->result();
   }
 
+  // Then the first product need not add, and nobody has to make zeros.
+  bool starts_from_zero() {
+    return structure.step && is_zero(product.loop->operand(1 + product.carried));
+  }
+
   Value *multiply(Value *step) {
     Op *dot = product.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
     Value *slot = slot_of(builder, step);
     builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
-    Op *started = builder.create(Opcode::shared_product_,
-                                 {buffers[0], slot, buffers[1], slot, dot->operand(2)},
-                                 {dot->result()->type});
+    Value *trip = product.loop->blocks[0]->arguments[0];
+    Value *is_later = builder.cmp("gt", trip, builder.i32(0));
+    std::vector<Value *> operands = {buffers[0], slot, buffers[1], slot, dot->operand(2)};
+    if (starts_from_zero())
+      operands.push_back(is_later);
+    Op *started =
+        builder.create(Opcode::shared_product_, std::move(operands), {dot->result()->type});
     std::vector<int64_t> perms = product.factors[0].perm;
     perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
     started->set("perms", perms);
     started->set("warpgroups", dot->list("warpgroups"));
+    if (dot->has("precision"))
+      started->set("precision", std::string(dot->text("precision")));
     Value *sum = wait(builder, started->result(), 1);
     sum->name = dot->result()->name;
-    Value *trip = product.loop->blocks[0]->arguments[0];
-    release_previous(builder, builder.cmp("gt", trip, builder.i32(0)), step);
+    release_previous(builder, is_later, step);
     Value *next = builder.add(step, builder.i32(1));
     replace_uses(*fn.body, dot->result(), sum);
     replace_uses(*dot->parent, dot->result(), sum);
@@ -189,6 +205,11 @@ struct State {
 
   // Behind the loop of the product: the last one is done.
   void finish(Op *loop) {
+    if (starts_from_zero()) {
+      Builder before = Builder::before(fn, loop);
+      Value *&start = loop->operands[1 + product.carried];
+      start = before.create(Opcode::undefined_, {}, {start->type})->result();
+    }
     Builder builder = Builder::after(fn, loop);
     builder.set_location(location);
     Value *unfinished = loop->results[product.carried];
@@ -270,6 +291,8 @@ struct State {
 
   void run() {
     location = product.dot->location;
+    slot_bytes = bytes_of_slot(product);
+    slots = ring_slots(fn, product, gpu, structure.residency);
     Op *outermost = product.loop;
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
@@ -314,12 +337,26 @@ struct State {
 
 } // namespace
 
+// Each result has a place of two pieces (stage_results); then there are the mbarriers, and a KiB
+// that belongs to the system.
+int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu, int residency) {
+  constexpr int64_t row_bytes = 128, small_things = 2 << 10;
+  const Shape &sum = product.dot->result()->type.shape;
+  int64_t results = 0;
+  for_each_op(*fn.body, [&](const Op &op) {
+    bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
+    results += stores && op.operand(1)->type.shape == sum;
+  });
+  int64_t others = 2 * row_bytes * sum[0] * results + small_things;
+  return std::min((gpu.max_shared_bytes / residency - others) / bytes_of_slot(product), most_slots);
+}
+
 void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (!structure.specialized)
     return;
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
-  State{fn, gpu, *product}.run();
+  State{fn, gpu, structure, *product}.run();
 }
 
 } // namespace tritonc

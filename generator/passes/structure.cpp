@@ -10,6 +10,7 @@
 #include "passes/bundle_programs.h"
 #include "passes/pipeline.h"
 #include "passes/remove_dead_code.h"
+#include "passes/specialize_warps.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -34,27 +35,71 @@ bool is_in_loops_only(const ProductLoop &product) {
 bool fits_wgmma(const Op &dot) {
   Elem from = dot.operand(0)->type.elem;
   const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
-  int64_t groups = sum[0] >= 128 ? 2 : 1;
-  return (from == Elem::f16 || from == Elem::bf16) && dot.result()->type.elem == Elem::f32 &&
-         sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 && a[1] >= 16 &&
+  int64_t groups = sum[0] >= 128 ? 2 : 1, bytes_along_k = a[1] * bytes_of(from);
+  bool half = from == Elem::f16 || from == Elem::bf16;
+  bool tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
+  return (half || tf32) && dot.result()->type.elem == Elem::f32 && sum[0] % 64 == 0 &&
+         sum[1] >= 16 && sum[1] <= 256 && bytes_along_k >= 32 &&
          sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
 
-// Whether the copy engine can load the factor, and the tensor cores read it.
-bool fits_copies(const LoadedFactor &factor) {
+// Whether the copy engine can load factor `number`, and the tensor cores read it: only of 16-bit
+// elements do they take factors whose neighbours are not neighbours along K.
+bool fits_copies(const ProductLoop &product, int number) {
+  const LoadedFactor &factor = product.factors[number];
   const Op &load = *factor.load;
   const Value *other = load.operand_or_null(2);
   std::optional<TensorAccess> access =
       tensor_access(load.operand(0), load.operand_or_null(1)).access;
   const Type &tile = load.result()->type;
+  int64_t k = factor.perm[number == 0 ? 1 : 0];
   return access && (!other || is_zero(other)) &&
+         (bytes_of(tile.elem) == 2 || access->contiguous == k) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
-bool can_specialize(Function &fn) {
+// The parameter that a pointer or view comes from; null if that is not to be seen.
+const Value *root_of(const Value *pointers) {
+  while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
+         !pointers->op->is(Opcode::select_))
+    pointers = pointers->op->operand(0);
+  return pointers->op || pointers->block ? nullptr : pointers;
+}
+
+// Whether something else may store to what is loaded through `pointers`: the copy engine loads when
+// it likes.
+bool is_stored_to(Function &fn, const Value *pointers) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (info(op.code).effect == Effect::write)
+      found |= !root_of(op.operand(0)) || root_of(op.operand(0)) == root_of(pointers);
+  });
+  return found;
+}
+
+// Whether the copying thread can compute where it copies from: from parameters and the counters of
+// the loops around.
+bool can_be_followed(Function &fn, const ProductLoop &product) {
+  std::set<const Value *> counters;
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    counters.insert(loop->blocks[0]->arguments[0]);
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    if (!can_clone(loop->operand(0), fn.body, counters))
+      return false;
+  return can_clone(product.factors[0].load->operand(0), fn.body, counters) &&
+         can_clone(product.factors[1].load->operand(0), fn.body, counters);
+}
+
+bool can_specialize(Function &fn, const Gpu &gpu) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
-  return product && is_in_loops_only(*product) && fits_wgmma(*product->dot) &&
-         fits_copies(product->factors[0]) && fits_copies(product->factors[1]);
+  if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
+      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
+    return false;
+  for (int number : {0, 1})
+    if (!fits_copies(*product, number) ||
+        is_stored_to(fn, product->factors[number].load->operand(0)))
+      return false;
+  return true;
 }
 
 // --- Other tiles than the source's ---------------------------------------------------------------
@@ -74,6 +119,8 @@ bool moves_along_k(const ProductLoop &product, int number) {
   for (const Poly &stride : form->strides)
     if (!growth(stride).is_zero())
       return false;
+  if (load.operand_or_null(2) && !is_zero(load.operand(2)))
+    return false;
   if (!load.operand_or_null(1))
     return true;
   std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), load.result()->type.rank());
@@ -82,8 +129,9 @@ bool moves_along_k(const ProductLoop &product, int number) {
          });
 }
 
-// The step along K that fills a row of shared memory, if the product can be made to take it.
-int64_t best_step(Function &fn) {
+// The step along K that fills a row of shared memory; nothing if the product can't be made to take
+// other steps than the source's.
+std::optional<int64_t> best_step(Function &fn) {
   constexpr int64_t row_bytes = 128;
   ProductLoop product = *find_product_loop(fn).found;
   const Type &factor = product.dot->operand(0)->type;
@@ -94,9 +142,9 @@ int64_t best_step(Function &fn) {
     changes_nothing_else &=
         effect == Effect::pure || effect == Effect::read || op->is(Opcode::yield_);
   }
-  bool moves = moves_along_k(product, 0) && moves_along_k(product, 1);
-  int64_t best = row_bytes / bytes_of(factor.elem);
-  return changes_nothing_else && moves ? std::max(best, factor.shape[1]) : factor.shape[1];
+  if (!changes_nothing_else || !moves_along_k(product, 0) || !moves_along_k(product, 1))
+    return std::nullopt;
+  return std::max(row_bytes / bytes_of(factor.elem), factor.shape[1]);
 }
 
 // The axis of the grid along which the programs of a bundle have their sums stacked along `axis`.
@@ -116,48 +164,54 @@ std::optional<size_t> grid_axis(const Function &fn, int axis) {
   return std::nullopt;
 }
 
+// What a block computes at a time, and how many rows of shared memory long its steps along K are.
 struct Tile {
-  int64_t rows, columns;
-  bool operator==(const Tile &) const = default;
+  int64_t rows, columns, k_rows;
 };
 
 // From the one that moves the fewest bytes for each sum to the one that has work for the most
-// multiprocessors.
-constexpr Tile tiles[] = {{128, 256}, {128, 128}, {64, 256}, {64, 128}, {64, 64}};
+// multiprocessors. `step` and `rest`: nanoseconds of a multiprocessor for 128 bytes along K, and
+// for what comes before and after all steps, as measured on an H200 (driver 580.159.04, f16,
+// 2026-11-21). wgmma and the copies that feed it share the bandwidth of shared memory, which is why
+// smaller tiles take longer than their share.
+struct MeasuredTile {
+  Tile tile;
+  int64_t step, rest;
+};
+constexpr MeasuredTile tiles[] = {
+    {{128, 256, 1}, 711, 1500}, {{128, 128, 1}, 456, 570}, {{64, 256, 1}, 430, 750},
+    {{64, 128, 1}, 217, 560},   {{64, 64, 2}, 153, 320},
+};
 
 // --- Cost ----------------------------------------------------------------------------------------
 
-// Of a tile, in clock cycles of a multiprocessor, as measured on an H200: a step along K at the
-// speed of the tensor cores, which smaller tiles don't reach because of the bytes they move; and
-// what a tile takes before and after its steps.
-struct TileCost {
-  int64_t step, rest;
+Expr operator*(Expr a, Expr b) { return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b)); }
+Expr operator+(Expr a, Expr b) { return Expr::binary(Expr::Kind::add, std::move(a), std::move(b)); }
+Expr number(int64_t value) { return Expr::constant(value); }
+Expr div_up(Expr a, Expr b) {
+  return Expr::binary(Expr::Kind::ceil_div, std::move(a), std::move(b));
+}
+Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis), {}}; }
+
+// What the host knows of a product: its rows and columns, K, and the bytes of an element.
+struct Problem {
+  Expr rows, columns, k;
+  int64_t bytes;
 };
 
-TileCost cost_of(const Tile &tile) {
-  int64_t ideal = tile.rows * tile.columns / 32; // of 64 columns of f16
-  int64_t bytes = (tile.rows + tile.columns) * 64 * 2;
-  int64_t by_bytes = bytes / 60;
-  return {std::max(ideal, by_bytes), 1500 + tile.rows * tile.columns / 16};
-}
-
-Expr programs_along(size_t axis, int64_t bundle) {
-  return Expr::binary(Expr::Kind::ceil_div, {Expr::Kind::programs, int64_t(axis), {}},
-                      Expr::constant(bundle));
-}
-
-Expr cost(const Structure &structure, const Tile &tile, const Expr &trips,
-          int64_t trips_of_source) {
-  Expr pieces = programs_along(0, structure.bundle[0]);
-  for (size_t axis : {1, 2})
-    pieces = Expr::binary(Expr::Kind::mul, pieces, programs_along(axis, structure.bundle[axis]));
-  Expr rounds = Expr::binary(Expr::Kind::ceil_div, pieces, {Expr::Kind::multiprocessors, 0, {}});
-  Expr steps = Expr::binary(Expr::Kind::ceil_div, trips, Expr::constant(trips_of_source));
-  TileCost of_tile = cost_of(tile);
-  Expr cycles = Expr::binary(Expr::Kind::add,
-                             Expr::binary(Expr::Kind::mul, steps, Expr::constant(of_tile.step)),
-                             Expr::constant(of_tile.rest));
-  return Expr::binary(Expr::Kind::mul, rounds, cycles);
+// Nanoseconds of a launch: so many rounds of blocks, each as long as its steps take; but not less
+// than reading and writing everything once takes.
+Expr cost(const Structure &structure, const MeasuredTile &measured, const Problem &problem) {
+  constexpr int64_t bytes_per_ns = 4000, row_bytes = 128;
+  Expr pieces = number(1);
+  for (size_t axis : {0, 1, 2})
+    pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
+  Expr rounds = div_up(pieces, {Expr::Kind::multiprocessors, 0, {}});
+  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes));
+  Expr by_steps = rounds * (steps * number(measured.step) + number(measured.rest));
+  Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
+  Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
+  return Expr::binary(Expr::Kind::max, by_steps, by_bytes);
 }
 
 std::string text_of(const Tile &tile, int64_t step) {
@@ -165,43 +219,63 @@ std::string text_of(const Tile &tile, int64_t step) {
          std::to_string(step) + " specialized";
 }
 
-// The specialised structures of a function that can be in one.
-std::vector<Structure> specialized_structures(Function &fn) {
+// The structure for `tile`, if the function can be in it.
+std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
+                                               const std::optional<size_t> (&axes)[2],
+                                               std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  if (!row_of_k && tile.k_rows > 1)
+    return std::nullopt;
+  Function tried = clone(fn);
+  const Shape sum = find_product_loop(tried).found->dot->result()->type.shape;
+  int64_t wanted[2] = {tile.rows, tile.columns};
+  std::vector<int64_t> bundle(3, 1);
+  for (size_t d = 0; d < 2; d++) {
+    int64_t times = wanted[d] / sum[d];
+    if (times < 1 || (times > 1 && !axes[d]))
+      return std::nullopt;
+    if (times > 1)
+      bundle[*axes[d]] *= times;
+  }
+  Structure structure{
+      .specialized = true, .bundle = bundle, .step = row_of_k.value_or(0) * tile.k_rows};
+  widen_steps(tried, structure);
+  if (!try_bundling(tried, bundle))
+    return std::nullopt;
+  remove_dead_code(tried);
+  if (!can_specialize(tried, gpu))
+    return std::nullopt;
+  structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
+  return structure;
+}
+
+std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
-  int64_t own_step = product.dot->operand(0)->type.shape[1], step = best_step(fn);
-  std::optional<Expr> trips = host_expression(product.loop->operand(0));
-  std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  int64_t own_step = product.dot->operand(0)->type.shape[1];
+  std::optional<int64_t> row_of_k = best_step(fn);
+  const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
-  std::vector<Tile> candidates(std::begin(tiles), std::end(tiles));
-  if (std::find(candidates.begin(), candidates.end(), Tile{sum[0], sum[1]}) == candidates.end())
-    candidates.push_back({sum[0], sum[1]});
-  for (const Tile &tile : candidates) {
-    int64_t wanted[2] = {tile.rows, tile.columns};
-    std::vector<int64_t> bundle(3, 1);
-    bool possible = true;
-    for (size_t d = 0; d < 2; d++) {
-      int64_t times = wanted[d] / sum[d];
-      possible &= times >= 1 && (times == 1 || axes[d]);
-      if (possible && times > 1)
-        bundle[*axes[d]] *= times;
-    }
-    if (!possible)
+  std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  for (const MeasuredTile &measured : tiles) {
+    std::optional<Structure> structure =
+        specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
+    if (!structure)
       continue;
-    Structure structure{
-        .specialized = true, .bundle = bundle, .step = step, .name = text_of(tile, step)};
-    Function tried = clone(fn);
-    widen_steps(tried, structure);
-    if (!try_bundling(tried, bundle))
-      continue;
-    remove_dead_code(tried);
-    if (!can_specialize(tried))
-      continue;
-    if (trips)
-      structure.cost = cost(structure, tile, *trips, step / own_step);
-    structures.push_back(std::move(structure));
+    if (trips && axes[0] && axes[1])
+      structure->cost = cost(*structure, measured,
+                             {.rows = programs(*axes[0]) * number(sum[0]),
+                              .columns = programs(*axes[1]) * number(sum[1]),
+                              .k = *trips * number(own_step),
+                              .bytes = bytes_of(product.dot->operand(0)->type.elem)});
+    structures.push_back(std::move(*structure));
   }
+  // Without a cost there is no telling which is best: the largest, or the source's own tile.
+  if (structures.empty())
+    if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row_of_k, gpu))
+      structures.push_back(std::move(*own));
+  if (!structures.empty() && !structures[0].cost)
+    structures.resize(1);
   return structures;
 }
 
@@ -212,15 +286,99 @@ bool is_product(Function &fn) {
 
 } // namespace
 
+namespace {
+
+Function canonical_form(const Function &fn) {
+  Function canonical = clone(fn);
+  PassObserver nobody;
+  PassRunner run(canonical, nobody);
+  canonicalize(run);
+  return canonical;
+}
+
+Obstacle obstacle_of(NoProductLoop why) {
+  switch (why) {
+  case NoProductLoop::several_dots:
+    return {ObstacleKind::several_products};
+  case NoProductLoop::not_loaded:
+    return {ObstacleKind::not_loaded};
+  default:
+    return {ObstacleKind::no_product};
+  }
+}
+
+std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, int number) {
+  const LoadedFactor &factor = product.factors[number];
+  const Op &load = *factor.load;
+  TensorAccessResult access = tensor_access(load.operand(0), load.operand_or_null(1));
+  const Value *root = root_of(load.operand(0));
+  std::string name = root ? root->name : "";
+  if (!access.access)
+    return Obstacle{ObstacleKind::access, name, access.why};
+  if (is_stored_to(fn, load.operand(0)))
+    return Obstacle{ObstacleKind::stored_to, name};
+  bool along_k = access.access->contiguous == factor.perm[number == 0 ? 1 : 0];
+  if (bytes_of(load.result()->type.elem) != 2 && !along_k)
+    return Obstacle{ObstacleKind::not_along_k, name};
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
+  if (!gpu.has_wgmma)
+    return Obstacle{ObstacleKind::gpu};
+  Function fn = canonical_form(source);
+  ProductLoopResult product = find_product_loop(fn);
+  if (!product.found)
+    return obstacle_of(product.why);
+  if (!is_in_loops_only(*product.found))
+    return Obstacle{ObstacleKind::loops};
+  for (int number : {0, 1})
+    if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
+      return found;
+  if (!specialized_structures(fn, gpu).empty())
+    return std::nullopt;
+  const Op &dot = *product.found->dot;
+  Elem elem = dot.operand(0)->type.elem;
+  bool known_type = bytes_of(elem) == 2 || dot.text("precision") == "tf32";
+  if (!known_type || dot.result()->type.elem != Elem::f32)
+    return Obstacle{ObstacleKind::type};
+  if (!can_be_followed(fn, *product.found))
+    return Obstacle{ObstacleKind::computed};
+  if (ring_slots(fn, *product.found, gpu, 1) < least_ring_slots)
+    return Obstacle{ObstacleKind::shared_memory};
+  return Obstacle{ObstacleKind::tile};
+}
+
+std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function &source) {
+  constexpr int64_t chunk = 16;
+  Function fn = canonical_form(source);
+  std::vector<std::pair<std::string, int64_t>> found;
+  for_each_op(*fn.body, [&](const Op &op) {
+    bool accesses = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (!accesses || op.operand(0)->type.is_scalar())
+      return;
+    int64_t multiple = chunk / bytes_of(op.operand(0)->type.elem);
+    std::optional<Affine> form = affine_of(op.operand(0));
+    for (size_t d = 0; form && d < form->strides.size(); d++)
+      for (const auto &[monomial, coefficient] : form->strides[d].terms)
+        if (monomial.size() == 1 && coefficient == 1 &&
+            divisor_of(form->strides[d], fn) % multiple != 0) {
+          std::pair<std::string, int64_t> entry{monomial[0]->name, multiple};
+          if (std::find(found.begin(), found.end(), entry) == found.end())
+            found.push_back(entry);
+        }
+  });
+  return found;
+}
+
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   std::vector<Structure> structures;
   if (gpu.has_wgmma) {
-    Function canonical = clone(fn);
-    PassObserver nobody;
-    PassRunner run(canonical, nobody);
-    canonicalize(run);
+    Function canonical = canonical_form(fn);
     if (is_product(canonical))
-      structures = specialized_structures(canonical);
+      structures = specialized_structures(canonical, gpu);
   }
   structures.push_back({});
   return structures;

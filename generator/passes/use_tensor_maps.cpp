@@ -87,10 +87,27 @@ struct State {
     Builder builder = Builder::before(fn, load);
     builder.set_location(load->location);
     add_coordinates(builder, *access, operands);
+    if (tile.elem == Elem::f32) // the tensor cores would cut off what they don't take
+      operands[0]->op->set("tf32", int64_t(1));
     Value *moved = builder.create(Opcode::map_load_, operands, {tile})->result();
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);
     erase(load);
+  }
+
+  // Whether anything is read through the parameter: it would have to wait for the copy engine.
+  bool is_loaded_from(const Value *base) {
+    bool found = false;
+    for_each_op(*fn.body, [&](const Op &op) {
+      if (!op.is(Opcode::load_))
+        return;
+      const Value *pointers = op.operand(0);
+      while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
+             !pointers->op->is(Opcode::select_))
+        pointers = pointers->op->operand(0);
+      found |= pointers == base || pointers->op || pointers->block;
+    });
+    return found;
   }
 
   // A store that the copy engine cannot do stays what it is.
@@ -98,7 +115,8 @@ struct State {
     const Type &tile = store->operand(1)->type;
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
-    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn))
+    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn) ||
+        is_loaded_from(access->base))
       return;
     std::vector<Value *> operands = {map_for(*access, tile), store->operand(1)};
     Builder builder = Builder::before(fn, store);

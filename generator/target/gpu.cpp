@@ -15,6 +15,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .max_shared_bytes = max_shared_bytes,
           .ptx_version = ptx_version,
           .has_ldmatrix = generation >= Turing,
+          .has_stmatrix = generation >= Hopper,
           .has_mma_f16_k8 = generation >= Turing,
           .has_mma_f16_k16 = generation >= Ampere,
           .has_mma_bf16 = generation >= Ampere,

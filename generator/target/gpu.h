@@ -20,6 +20,7 @@ struct Gpu {
   int ptx_version; // 80 stands for `.version 8.0`
 
   bool has_ldmatrix;        // ldmatrix, plain and transposing
+  bool has_stmatrix;        // the same for stores
   bool has_mma_f16_k8;      // mma.m16n8k8, f16 in, f32 out
   bool has_mma_f16_k16;     // mma.m16n8k16, the same
   bool has_mma_bf16;        // mma.m16n8k8 and k16 on bfloat16

@@ -241,3 +241,117 @@ TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled
         CHECK(offsets.size() == size_t(element_count(shape)));
       }
 }
+
+namespace {
+
+// Where the copy engine puts byte `byte` of row `row`, of rows of `row_bytes` one after another:
+// the swizzles of 128, 64 and 32 bytes exchange 16-byte chunks of 1024, 512 and 256 bytes ("Tensor
+// swizzle modes" of the PTX ISA): bits 4 to 6 of the address by bits 7 to 9, bits 4 and 5 by bits 7
+// and 8, bit 4 by bit 7.
+int64_t swizzled_by_hardware(int64_t row, int64_t byte, int row_bytes) {
+  int64_t address = row * row_bytes + byte;
+  int64_t chunks = row_bytes / 16;
+  return address ^ (((address >> 7) & (chunks - 1)) << 4);
+}
+
+} // namespace
+
+TEST_CASE("a row of a panel is at most 128 bytes, and at least 32") {
+  CHECK(panel_row_bytes({64, 64}, 1, 2) == 128);
+  CHECK(panel_row_bytes({64, 256}, 1, 2) == 128);
+  CHECK(panel_row_bytes({64, 32}, 1, 2) == 64);
+  CHECK(panel_row_bytes({64, 16}, 1, 2) == 32);
+  CHECK(panel_row_bytes({64, 8}, 1, 2) == 0);
+  CHECK(panel_row_bytes({16, 64}, 0, 2) == 32);
+  CHECK(panel_row_bytes({64, 64}, 1, 4) == 128);
+  CHECK(panel_row_bytes({64, 8}, 1, 4) == 32);
+}
+
+TEST_CASE("a panel is as the copy engine fills it, and panels come one behind the other") {
+  for (int element_bytes : {2, 4})
+    for (int64_t length : {8, 16, 32, 64, 128, 256})
+      for (int64_t rows : {8, 64, 256})
+        for (int contiguous : {0, 1}) {
+          Shape shape = contiguous == 1 ? Shape{rows, length} : Shape{length, rows};
+          int row_bytes = panel_row_bytes(shape, contiguous, element_bytes);
+          if (!row_bytes)
+            continue;
+          CAPTURE(element_bytes);
+          CAPTURE(length);
+          CAPTURE(rows);
+          CAPTURE(contiguous);
+          Buffer buffer = {panel_layout(shape, contiguous, element_bytes), contiguous,
+                           element_bytes};
+          int64_t elements = row_bytes / element_bytes, wrong = 0;
+          for (int64_t row = 0; row < rows; row++)
+            for (int64_t i = 0; i < length; i++) {
+              int64_t panel = i / elements;
+              int64_t expected = panel * rows * row_bytes +
+                                 swizzled_by_hardware(row, i % elements * element_bytes, row_bytes);
+              wrong += buffer.address(row, i) != expected;
+            }
+          CHECK(wrong == 0);
+        }
+}
+
+TEST_CASE("a panel of short rows is swizzled over the row and no further") {
+  // 32 bytes are two chunks: they change places in every other four rows.
+  Buffer narrow = {panel_layout({16, 16}, 1, 2), 1, 2};
+  CHECK(narrow.address(0, 0) == 0);
+  CHECK(narrow.address(3, 0) == 96);
+  CHECK(narrow.address(4, 0) == 128 + 16);
+  CHECK(narrow.address(4, 8) == 128);
+  CHECK(narrow.address(8, 0) == 256);
+}
+
+TEST_CASE("the sum of a product lies as wgmma leaves it") {
+  struct {
+    Shape shape;
+    std::vector<int64_t> warpgroups;
+  } cases[] = {{{64, 16}, {1, 1}},  {{64, 256}, {1, 1}}, {{128, 64}, {2, 1}},
+               {{256, 64}, {2, 1}}, {{64, 128}, {1, 2}}, {{128, 64}, {1, 1}}};
+  for (const auto &[shape, warpgroups] : cases) {
+    CAPTURE(shape[0]);
+    CAPTURE(shape[1]);
+    LinearLayout layout = product_layout(shape, warpgroups);
+    int64_t groups = warpgroups[0] * warpgroups[1];
+    CHECK(layout.warps() == 4 * groups);
+    CHECK(layout.registers() == shape[0] * shape[1] / (128 * groups));
+    int64_t rows = shape[0] / warpgroups[0], columns = shape[1] / warpgroups[1], wrong = 0;
+    int64_t in_one = columns / 2; // registers of an instruction: all columns of 64 rows
+    for (uint32_t warp = 0; warp < uint32_t(layout.warps()); warp++)
+      for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t r = 0; r < uint32_t(layout.registers()); r++) {
+          int64_t group = warp / 4, i = r % in_one, instruction = r / in_one;
+          int64_t row = group % warpgroups[0] * rows + 64 * instruction + 16 * (warp % 4) +
+                        lane / 4 + 8 * (i >> 1 & 1);
+          int64_t column =
+              group / warpgroups[0] * columns + 8 * (i >> 2) + 2 * (lane % 4) + (i & 1);
+          wrong += layout.index(r, lane, warp) != flatten(shape, {row, column});
+        }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("a part of a product is held by the same threads") {
+  for (Shape part : {Shape{128, 32}, {128, 64}, {128, 16}}) {
+    LinearLayout whole = product_layout({128, 64}, {2, 1}), layout = part_layout(whole, part);
+    CHECK(layout.shape == part);
+    CHECK(layout.registers() * 128 * 64 == whole.registers() * part[0] * part[1]);
+    // Every element of every part is in the warp and lane where the whole has it.
+    std::map<FlatIndex, std::pair<uint32_t, uint32_t>> owners;
+    for (uint32_t warp = 0; warp < 8; warp++)
+      for (uint32_t lane = 0; lane < 32; lane++)
+        for (uint32_t r = 0; r < uint32_t(whole.registers()); r++)
+          owners[whole.index(r, lane, warp)] = {warp, lane};
+    int wrong = 0;
+    for (int64_t first = 0; first < 64; first += part[1])
+      for (uint32_t warp = 0; warp < 8; warp++)
+        for (uint32_t lane = 0; lane < 32; lane++)
+          for (uint32_t r = 0; r < uint32_t(layout.registers()); r++) {
+            std::vector<int64_t> at = unflatten(part, layout.index(r, lane, warp));
+            wrong += owners[flatten({128, 64}, {at[0], at[1] + first})] != std::pair(warp, lane);
+          }
+    CHECK(wrong == 0);
+  }
+}

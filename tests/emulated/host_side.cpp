@@ -91,7 +91,7 @@ bool encode(void *bytes, const TensorMap &map, const Host &host) {
     strides.push_back(uint64_t(host.value(stride) * element));
 
   emulator::models::TensorMapArguments arguments;
-  arguments.type = int(data_type(map.elem));
+  arguments.type = int(map.to_tf32 ? emulator::models::DataType::tf32 : data_type(map.elem));
   arguments.rank = uint32_t(sizes.size());
   arguments.address =
       uint64_t(host.arguments[size_t(map.parameter)] + host.value(map.offset) * element);

@@ -49,6 +49,8 @@ void Machine::execute(const Op &op) {
     return host_value(op);
   case Opcode::tensor_map_:
     return tensor_map(op);
+  case Opcode::undefined_:
+    return define(op, [](size_t) { return Element::no_value(); });
   case Opcode::range_:
     return range(op);
   case Opcode::splat_:

@@ -134,6 +134,7 @@ private:
     size_t at;
     Element value; // when it started
     Element from;  // a pointer; poison if nothing is read
+    bool to_tf32 = false;
   };
   // Where a slot is: a buffer, and the slot's first element in it.
   using Place = std::pair<int, size_t>;

@@ -7,6 +7,7 @@
 // Tested by tests/interpreter/maps_test.cpp.
 
 #include "interpreter/machine.h"
+#include "interpreter/numbers.h"
 
 namespace tritonc::interpreter {
 
@@ -125,11 +126,15 @@ void Machine::check_box(const Op &op, size_t first, bool is_written) {
 
 void Machine::map_load(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, op.result()->type.shape, 1);
+  bool to_tf32 = op.operand(0)->op->has("tf32");
   define(op, [&](size_t i) {
     if (!pointers[i])
       return Element();
     const Element *element = accessed(op, i, *pointers[i], "reads");
-    return element ? *element : Element::no_value();
+    Element value = element ? *element : Element::no_value();
+    if (to_tf32)
+      value.number = copied_to_tf32(value.number);
+    return value;
   });
 }
 

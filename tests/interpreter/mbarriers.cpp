@@ -133,8 +133,9 @@ void Machine::map_copy(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, tile, 5);
   MapCopy copy{&op, *at, element_count(tile) * bytes_of(type.elem), {}};
   auto [into, first] = place_of(op.operand(1), to);
+  bool to_tf32 = op.operand(0)->op->has("tf32");
   for (size_t i = 0; i < pointers.size(); i++) {
-    Copy one{into, first + i, Element(), Element::no_value()}; // zero
+    Copy one{into, first + i, Element(), Element::no_value(), to_tf32}; // zero
     if (pointers[i]) {
       const Element *element = accessed(op, i, *pointers[i], "copies");
       one.value = element ? *element : Element::no_value();

@@ -44,6 +44,12 @@ Machine::Held Machine::taken(const Held &sum) {
 void Machine::shared_product(const Op &op) {
   not_by_helper(op);
   Product product{&op, {}, {}, taken(values_.at(op.operand(4)))};
+  if (const Value *condition = op.operand_or_null(5)) {
+    const Element &adds = scalar(condition);
+    Element start = adds.poison ? Element::no_value() : Element::of_number(0);
+    if (adds.poison || !adds.integer)
+      product.sum = {Tile(size_t(op.result()->type.elements()), start)};
+  }
   define(op, Tile(size_t(op.result()->type.elements()), Element::no_value()));
   for (size_t number : {0, 1}) {
     const Value *buffer = op.operand(2 * number);

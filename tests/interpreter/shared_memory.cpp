@@ -10,6 +10,7 @@
 // Tested by tests/interpreter/shared_memory_test.cpp.
 
 #include "interpreter/machine.h"
+#include "interpreter/numbers.h"
 
 #include <algorithm>
 
@@ -115,6 +116,8 @@ void Machine::land(const Copy &copy) {
   Element &to = shared_[size_t(copy.into)].elements[copy.at];
   bool changed = !copy.from.poison && !same(*memory_.at(copy.from), copy.value);
   to = changed ? Element::no_value() : copy.value;
+  if (copy.to_tf32)
+    to.number = copied_to_tf32(to.number);
 }
 
 void Machine::async_wait(const Op &op) {

@@ -377,7 +377,7 @@ std::vector<Variant> variants_to_specialize(const Subject &subject) {
   std::vector<Variant> variants;
   size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
   for (const Variant &base : untuned(axes))
-    if (base.type() != Elem::f32)
+    if (base["TYPE"] != "float")
       variants.push_back(
           with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
   return variants;

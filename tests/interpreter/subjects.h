@@ -57,8 +57,8 @@ const std::vector<Subject> &subjects();
 /// stay small.
 std::vector<Variant> variants_of(const Subject &subject, bool all);
 
-/// Of products of 16-bit numbers, every choice from the API's axes, each with one of some tiles
-/// that specialised warps can multiply. `subject` is one of subjects().
+/// Of products of 16-bit numbers or tf32, every choice from the API's axes, each with one of some
+/// tiles that specialised warps can multiply. `subject` is one of subjects().
 std::vector<Variant> variants_to_specialize(const Subject &subject);
 
 /// The kernels of which some variant then has a specialised structure.

@@ -105,10 +105,11 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %63 = ring_phase %n {ahead = 2, slots = 3} : i32
   specialize {
     mbarrier_wait %62, %53, %63
-    %64 = shared_product %52, %53, %52, %53, %41 {perms = [0,1,1,0]} : f32[8,8] #0
+    %64 = shared_product %52, %53, %52, %53, %41, %33 {perms = [0,1,1,0]} : f32[8,8] #0
     %65 = product_wait %64 {pending = 0} : f32[8,8] #0
     %66 = extract %65 {origin = [0,4]} : f32[8,4]
     proxy_fence
+    %67 = undefined : f32[8,8] #0
     map_copy_out %60, %52, %53, %57, %58
     copy_out_wait {pending = 1}
     yield

@@ -52,6 +52,31 @@ TEST_CASE("parameters, threads and shared memory") {
   CHECK(kernel.buffers.empty());
 }
 
+TEST_CASE("helpers are threads too, and what the host hands over comes behind the parameters") {
+  HostKernel kernel = describe(parsed(R"(
+    func @f(%x: ptr<f16>, %n: i64) warps 8 helpers 4 shared 4096 {
+      %one = constant {value = 1} : i64
+      %count = host_value %n : i64
+      %map = tensor_map %x, %one, %n, %one {swizzle = 128} : map<f16>[64]
+      %ring = shared_alloc {address = 0} : shared<f16>[2,64]
+      %full = mbarriers {address = 1024, arrivals = 1} : shared<i64>[2,1]
+      return
+    })"),
+                               *find_gpu("90a"));
+  CHECK(kernel.threads == 384);
+  REQUIRE(kernel.parameters.size() == 4);
+  CHECK(kernel.parameters[2].name == "count");
+  CHECK(kernel.parameters[3].name == "map");
+  CHECK_FALSE(kernel.parameters[2].is_pointer);
+  CHECK_FALSE(kernel.parameters[3].is_pointer); // it lies in the constant bank
+  REQUIRE(kernel.buffers.size() == 2);
+  CHECK(kernel.buffers[0].name == "ring");
+  CHECK(kernel.buffers[0].bytes == 256);
+  CHECK(kernel.buffers[1].name == "full");
+  CHECK(kernel.buffers[1].offset == 1024);
+  CHECK(kernel.buffers[1].bytes == 16);
+}
+
 TEST_CASE("a buffer is called after what is in it, copied or loaded") {
   for (const char *gpu : {"75", "80"}) {
     CAPTURE(gpu);

@@ -220,3 +220,21 @@ TEST_CASE("instructions say where in the source they come from") {
   CHECK(line_of("mul nsw i32") == 16);
   CHECK(line_of("ret void") == 18);
 }
+
+TEST_CASE("what is undefined costs nothing") {
+  std::string text = lowered(R"(
+    layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp
+    func @f(%p: ptr<f32>, %n: i32) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %u = undefined : f32[64] #0
+      %s = for_loop %n, %u : f32[64] #0 {
+        (%t: i32, %x: f32[64] #0)
+        yield %x
+      }
+      %v = view %p, %zero, %one : view<f32>[64]
+      store %v, %s {vector = 1}
+      return
+    })");
+  CHECK(count(text, "phi float [ poison, %") == 2);
+}

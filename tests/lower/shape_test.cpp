@@ -71,3 +71,29 @@ TEST_CASE("a row is expanded and repeated without being copied") {
   CHECK(count(text, "load float") == 2);
   CHECK(count(text, "store <2 x float>") == 2);
 }
+
+TEST_CASE("a part of a tile is some of its registers") {
+  std::string text = lowered(R"(
+    layout #0 [8,16] reg (0,1) (0,8) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
+    layout #1 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
+    func @f(%p: ptr<f32>, %q: ptr<f32>, %ld: i64) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %v = view %p, %zero, %ld, %one : view<f32>[8,16]
+      %a = load %v {vector = 1} : f32[8,16] #0
+      %b = extract %a {origin = [0,8]} : f32[8,8] #1
+      %w = view %q, %zero, %ld, %one : view<f32>[8,8]
+      store %w, %b {vector = 1}
+      return
+    })");
+  CHECK(count(text, "load float") == 4);
+  CHECK(count(text, "store float") == 2);
+  // The last two that were loaded.
+  size_t load = 0;
+  for (int i = 0; i < 3; i++)
+    load = text.find("load float", load + 1);
+  size_t name = text.rfind("  %", load) + 2;
+  CHECK(contains(text, "store float " + text.substr(name, text.find(' ', name) - name) + ","));
+  CHECK_FALSE(contains(text, "shfl"));
+  CHECK_FALSE(contains(text, "addrspace(3)"));
+}

@@ -237,4 +237,31 @@ TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are no
     CHECK(contains(text, "call void @tritonc.barrier()"));
   }
   CHECK(contains(lowered(program("f16", 8, ", %m")), "and i1"));
+  // A scalar mask is one for all elements; here it is the condition itself.
+  std::string scalar = lowered(program("f16", 8, ", %c"));
+  size_t both = scalar.find("and i1 %");
+  REQUIRE(both != std::string::npos);
+  std::string first = scalar.substr(both + 7, scalar.find(',', both) - both - 7);
+  CHECK(contains(scalar, "and i1 " + first + ", " + first + "\n"));
+  CHECK(contains(scalar, first + " = icmp ne i8 %c, 0"));
+}
+
+TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU has it") {
+  auto program = [](const std::string &elem, int contiguous) {
+    ir::LinearLayout buffer = swizzled_layout({16, 16}, contiguous, elem == "f32" ? 4 : 2);
+    return "layout #0 [16,16] reg (0,1) (8,0) (0,8) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp\n"
+           "layout #1 [16,16] " +
+           buffer.text() + "\nfunc @f(%x: " + elem +
+           ", %z: i32) warps 1 shared 1024 {\n%t = splat %x : " + elem +
+           "[16,16] #0\n%s = shared_alloc {address = 0} : shared<" + elem +
+           ">[1,16,16] #1\n shared_store %t, %s, %z\n return\n}";
+  };
+  for (const char *elem : {"f16", "bf16"}) {
+    CHECK(count(lowered(program(elem, 1), "90"), "call void @tritonc.stmatrix_x4(i32 %") == 1);
+    CHECK(count(lowered(program(elem, 0), "90"), "call void @tritonc.stmatrix_x4_trans(i32 %") ==
+          1);
+  }
+  // Nothing of the kind for other elements, and before Hopper.
+  CHECK_FALSE(contains(lowered(program("f32", 1), "90"), "stmatrix"));
+  CHECK_FALSE(contains(lowered(program("f16", 1), "80"), "stmatrix"));
 }

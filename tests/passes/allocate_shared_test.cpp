@@ -122,6 +122,39 @@ TEST_CASE("the ways through a branch share their place") {
   CHECK(a.overlap("s", "t"));
 }
 
+TEST_CASE("mbarriers are 8 bytes each, at multiples of 8, and lie where no buffer does") {
+  Allocation a("%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n"
+               "%empty = mbarriers {arrivals = 4} : shared<i64>[3,1]\n" +
+               alloc("%s") + "mbarrier_arrive %full, %z\n mbarrier_arrive %empty, %z\n" +
+               store("%s") + "mbarrier_arrive %empty, %z\n mbarrier_arrive %full, %z\n" +
+               load("%a", "%s"));
+  CHECK(a.address("full") == 0);
+  CHECK(a.address("empty") == 3 * 8);
+  CHECK(a.address("s") == 1024);
+  CHECK(a.fn.shared_bytes == 1024 + 128);
+}
+
+TEST_CASE("what warps that part share lasts until they meet again") {
+  ir::Function fn =
+      parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
+             "func @f(%x: f16[64] #0, %z: i32) warps 4 helpers 4 {\n" +
+             alloc("%ring", 3) + alloc("%out") +
+             "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n specialize {\n" +
+             load("%a", "%ring") + store("%out") + alloc("%t") + store("%t") + load("%b", "%t") +
+             "yield\n} {\n mbarrier_arrive %full, %z\n" + store("%ring") + "yield\n}\n return\n}");
+  allocate_shared(fn);
+  check_rules(fn);
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (const char *name : {"ring", "out", "full", "t"}) {
+    const ir::Type &type = value_named(fn, name)->type;
+    int64_t begin = value_named(fn, name)->op->integer("address", -1);
+    places.push_back({begin, begin + type.elements() * bytes_of(type.elem)});
+  }
+  for (size_t i = 0; i < places.size(); i++)
+    for (size_t j = 0; j < i; j++)
+      CHECK((places[i].first >= places[j].second || places[j].first >= places[i].second));
+}
+
 TEST_CASE("nothing happens without buffers") {
   const std::string program = "func @f() {\n return\n}";
   CHECK(after(allocate_shared, program) == text(program));

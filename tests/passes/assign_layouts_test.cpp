@@ -429,3 +429,85 @@ TEST_CASE("long chains of index arithmetic are copied once, not once per path") 
   Assigned a(chain + "%vi = view %I, %zero, %one : view<i32>[16]\n store %vi, %i40");
   CHECK(a.fn.body->ops.size() < 100);
 }
+
+namespace {
+
+// A product of 128 x 64 by two warpgroups, which leave helpers behind.
+std::string specialised(const std::string &behind) {
+  return R"(
+    func @f(%C: ptr<f32>, %H: ptr<f16>, %n: i32, %ld: i64 multiple_of 8) warps 8 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %as = shared_alloc : shared<f16>[4,128,16]
+      %bs = shared_alloc : shared<f16>[4,16,64]
+      %staging = shared_alloc : shared<f16>[1,128,32]
+      specialize {
+        %slot = constant {value = 0} : i32
+        %half = constant {number = 0.5} : f32
+        %start = splat %half : f32[128,64]
+        %sum = for_loop %n, %start : f32[128,64] {
+          (%t: i32, %acc: f32[128,64])
+          %p = shared_product %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,64]
+          %d = product_wait %p {pending = 1, warpgroups = [2,1]} : f32[128,64]
+          yield %d
+        }
+        %e = product_wait %sum {pending = 0, warpgroups = [2,1]} : f32[128,64]
+        )" +
+         behind + R"(
+        yield
+      } {
+        yield
+      }
+      return
+    })";
+}
+
+Function assigned(const std::string &text) {
+  Function fn = parsed(text);
+  assign(fn);
+  check_rules(fn);
+  check_all_assigned(fn);
+  return fn;
+}
+
+} // namespace
+
+TEST_CASE("sums of shared products lie as the tensor cores leave them, all around the loop") {
+  Function fn = assigned(specialised("%h = cast %e : f16[128,64]\n"
+                                     "%v = view %H, %zero, %ld, %one : view<f16>[128,64]\n"
+                                     "store %v, %h"));
+  LinearLayout layout = product_layout({128, 64}, {2, 1});
+  for (const char *name : {"acc", "p", "d", "sum", "e", "h"}) {
+    CAPTURE(name);
+    CHECK(*value_named(fn, name)->type.layout == layout);
+  }
+  // The start is computed there, and nothing is moved in the loop.
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::splat_))
+      CHECK(*op.result()->type.layout == layout);
+    if (op.is(Opcode::convert_layout_))
+      CHECK(op.operand(0)->name == "h");
+  });
+}
+
+TEST_CASE("a part is taken of the tile as the product lies, and stored as it lies") {
+  Function fn = assigned(specialised(R"(
+        %h = cast %e : f16[128,64]
+        %part = extract %h {origin = [0,32], warpgroups = [2,1]} : f16[128,32]
+        shared_store %part, %staging, %slot)"));
+  CHECK(*value_named(fn, "part")->type.layout ==
+        part_layout(product_layout({128, 64}, {2, 1}), {128, 32}));
+  for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
+}
+
+TEST_CASE("a tile that lies otherwise is brought to the product's layout to take parts of it") {
+  Function fn = assigned(specialised(R"(
+        %v = view %H, %zero, %ld, %one : view<f16>[128,64]
+        %h = load %v : f16[128,64]
+        %part = extract %h {origin = [0,32], warpgroups = [2,1]} : f16[128,32]
+        shared_store %part, %staging, %slot)"));
+  const Value *from = value_named(fn, "part")->op->operand(0);
+  CHECK(from->op->is(Opcode::convert_layout_));
+  CHECK(*from->type.layout == product_layout({128, 64}, {2, 1}));
+  CHECK_FALSE(*value_named(fn, "h")->type.layout == product_layout({128, 64}, {2, 1}));
+}

@@ -165,3 +165,30 @@ TEST_CASE("nothing but the number of warps is decided without a product") {
   fn.warps = 0;
   CHECK(printed(fn) == text(program));
 }
+
+TEST_CASE("in a specialised structure warpgroups multiply, and one more copies") {
+  struct {
+    int m, n;
+    std::vector<int64_t> warpgroups;
+  } cases[] = {{64, 64, {1, 1}}, {64, 256, {1, 1}}, {128, 64, {2, 1}}, {256, 128, {2, 1}}};
+  for (const auto &[m, n, warpgroups] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    ir::Function fn = parsed(program({"f16", m, n, 16}));
+    choose_dots(fn, *find_gpu("90a"), {.specialized = true, .name = ""});
+    check_rules(fn);
+    const ir::Op &dot = *value_named(fn, "d")->op;
+    CHECK(dot.text("instruction") == "wgmma");
+    CHECK(dot.list("warpgroups") == warpgroups);
+    CHECK_FALSE(dot.has("warps"));
+    CHECK(fn.warps == 4 * warpgroups[0]);
+    CHECK(fn.helper_warps == 4);
+  }
+}
+
+TEST_CASE("in the plain structure there are no helpers, whatever the GPU can do") {
+  ir::Function fn = parsed(program({"f16", 128, 64, 16}));
+  choose_dots(fn, *find_gpu("90a"));
+  CHECK(fn.helper_warps == 0);
+  CHECK(value_named(fn, "d")->op->text("instruction") == "m16n8k16");
+}

@@ -63,6 +63,15 @@ TEST_CASE("nothing happens to a kernel without dots: it is left to ptxas") {
   CHECK(residency("func @f(%x: f32) warps 4 shared 1024 {\n return\n}") == 0);
 }
 
+TEST_CASE("a specialised structure says itself how many blocks there are at once") {
+  const std::string text = "func @f(%x: f32) warps 4 helpers 4 shared 1024 {\n return\n}";
+  for (int blocks : {1, 2}) {
+    ir::Function fn = parsed(text);
+    choose_residency(fn, *find_gpu("90a"), {.specialized = true, .residency = blocks, .name = ""});
+    CHECK(fn.residency == blocks);
+  }
+}
+
 TEST_CASE("the residency is printed and read back") {
   CHECK(
       text("func @f(%x: f32) warps 4 shared 1024 residency 2 {\n return\n}").find("residency 2") !=

@@ -320,3 +320,36 @@ TEST_CASE("nothing happens where each thread stores what it loaded itself") {
   shifted.replace(shifted.find("%w = view %A, %zero"), 19, "%w = view %A, %step");
   CHECK(after(insert_barriers, shifted).find("barrier") != std::string::npos);
 }
+
+namespace {
+
+// The operations in the part of a parting that the program's warps run; helpers run the others.
+std::string parting(const std::string &workers, const std::string &helpers = "") {
+  std::string text =
+      program("%full = mbarriers {address = 3072, arrivals = 1} : shared<i64>[3,1]\n"
+              "%m = tensor_map %A, %zero, %step, %step {swizzle = 128} : map<f16>[64]\n"
+              "specialize {\n" +
+              workers + "yield\n} {\n" + helpers + "yield\n}\n");
+  return text.replace(text.find("warps 2"), 7, "warps 2 helpers 4");
+}
+
+} // namespace
+
+TEST_CASE("the program's warps wait for each other after they have parted from the helpers") {
+  std::string store = "shared_store %x, %s, %z\n";
+  CHECK(after(insert_barriers, parting(store + load("%a", "%s"))) ==
+        text(parting(store + "barrier\n" + load("%a", "%s"))));
+  std::string loop = "for_loop %n {\n (%i: i32)\n" + store;
+  CHECK(after(insert_barriers, parting(loop + load("%a", "%s") + "yield\n}\n")) ==
+        text(parting("for_loop %n {\n (%i: i32)\n barrier\n" + store + "barrier\n" +
+                     load("%a", "%s") + "yield\n}\n")));
+}
+
+TEST_CASE(
+    "nothing happens to a ring, whose users wait by mbarriers, nor to the thread that copies") {
+  std::string workers = "mbarrier_wait %full, %z, %z\n" + load("%a", "%ring");
+  std::string helpers = "mbarrier_arrive %full, %z {bytes = 128}\n"
+                        "map_copy %m, %ring, %z, %full, %z, %z\n"
+                        "map_copy %m, %ring, %z, %full, %z, %z\n";
+  CHECK(after(insert_barriers, parting(workers, helpers)) == text(parting(workers, helpers)));
+}

@@ -86,6 +86,8 @@ void Generator::product_loop() {
   p.trips = draw_.pick({0, 1, 1, 2, 2, 3, 5});
   if (policy_.whole) {
     p.scalar = draw_.pick({Scalar::half, Scalar::half, Scalar::bfloat16});
+    if (kernel_.tf32 && draw_.chance(50))
+      p.scalar = Scalar::float_;
     p.m = draw_.pick({64, 64, 128});
     p.n = draw_.pick({16, 32, 32, 64, 128});
     p.k = draw_.pick({16, 32, 32, 64});

@@ -69,3 +69,11 @@ TEST_CASE("limits and features are those of the hardware") {
     CHECK(gpu->has_ldmatrix);
   }
 }
+
+TEST_CASE("tensor maps came with Hopper, and wgmma is there and nowhere else") {
+  for (const Gpu &gpu : all_gpus()) {
+    CAPTURE(gpu.name);
+    CHECK(gpu.has_tensor_maps == (gpu.sm >= 90));
+    CHECK(gpu.has_wgmma == (gpu.name == "sm_90a"));
+  }
+}

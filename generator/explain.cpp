@@ -1,0 +1,92 @@
+// Why a kernel is compiled in the structures that it is. See explain.h.
+//
+// Tested by tests/compile/explain_test.cpp.
+
+#include "explain.h"
+
+#include "passes/structure.h"
+#include "source/diagnostics.h"
+
+namespace tritonc {
+
+namespace {
+
+Message message_of(NoTensor why) {
+  switch (why) {
+  case NoTensor::not_affine:
+    return Message::explain_not_affine;
+  case NoTensor::not_a_parameter:
+    return Message::explain_not_a_parameter;
+  case NoTensor::no_contiguous:
+    return Message::explain_no_contiguous;
+  case NoTensor::strange_stride:
+    return Message::explain_strange_stride;
+  case NoTensor::strange_offset:
+    return Message::explain_strange_offset;
+  case NoTensor::strange_mask:
+    return Message::explain_strange_mask;
+  }
+  return Message::explain_not_affine;
+}
+
+Message message_of(const Obstacle &obstacle) {
+  switch (obstacle.kind) {
+  case ObstacleKind::gpu:
+    return Message::explain_gpu;
+  case ObstacleKind::no_product:
+    return Message::explain_no_product;
+  case ObstacleKind::several_products:
+    return Message::explain_several_products;
+  case ObstacleKind::not_loaded:
+    return Message::explain_not_loaded;
+  case ObstacleKind::loops:
+    return Message::explain_loops;
+  case ObstacleKind::type:
+    return Message::explain_type;
+  case ObstacleKind::tile:
+    return Message::explain_tile;
+  case ObstacleKind::access:
+    return message_of(obstacle.access);
+  case ObstacleKind::not_along_k:
+    return Message::explain_not_along_k;
+  case ObstacleKind::stored_to:
+    return Message::explain_stored_to;
+  case ObstacleKind::computed:
+    return Message::explain_computed;
+  case ObstacleKind::shared_memory:
+    return Message::explain_shared_memory;
+  }
+  return Message::explain_no_product;
+}
+
+// "1 x 2 x 1"
+std::string text_of(const std::vector<int64_t> &counts) {
+  std::string text;
+  for (int64_t count : counts)
+    text += (text.empty() ? "" : " x ") + std::to_string(count);
+  return text;
+}
+
+} // namespace
+
+std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &heading) {
+  std::string text = "`" + fn.name + "`" + heading + "\n";
+  auto say = [&](Message id, std::initializer_list<std::string> arguments) {
+    text += "  " + message(id, arguments) + "\n";
+  };
+  for (const Structure &structure : structures_for(fn, gpu)) {
+    if (!structure.specialized)
+      continue;
+    say(Message::explain_specialized, {structure.name, text_of(structure.bundle)});
+  }
+  if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
+    say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
+    return text;
+  }
+  for (const auto &[parameter, multiple] : unpromised_multiples(fn))
+    say(Message::explain_unpromised, {parameter, std::to_string(multiple)});
+  say(Message::explain_plain, {});
+  return text;
+}
+
+} // namespace tritonc

@@ -1,0 +1,295 @@
+// Tests analysis/tensor_access.cpp.
+
+#include "analysis/launch_form.h"
+#include "analysis/tensor_access.h"
+#include "ir/printer.h"
+#include "support/tile_ir.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+using namespace tritonc::ir;
+using namespace tritonc::test;
+
+namespace {
+
+// "3 + 128*pm*lda"; what the program calls x is called x.
+std::string text_of(const Poly &poly) {
+  std::string out;
+  for (const auto &[monomial, coefficient] : poly.terms) {
+    std::string term;
+    for (const Value *factor : monomial)
+      term += (term.empty() ? "" : "*") + factor->name;
+    if (term.empty() || coefficient != 1)
+      term = std::to_string(coefficient) + (term.empty() ? "" : "*" + term);
+    out += (out.empty() ? "" : " + ") + term;
+  }
+  return out.empty() ? "0" : out;
+}
+
+// "64 + 64 each t", "K or n" (the less) or "?" if it is not known.
+std::string text_of(const TensorExtent &extent) {
+  if (!extent.known)
+    return "?";
+  std::string out;
+  for (const Poly &bound : extent.bounds)
+    out += (out.empty() ? "" : " or ") + text_of(bound);
+  if (!extent.bounds.empty())
+    return out;
+  out = std::to_string(extent.touched);
+  for (const TensorExtent::Repeated &repeated : extent.repeated)
+    out += " + " + std::to_string(repeated.step) + " each " + repeated.counter->name;
+  return out;
+}
+
+template <typename Items> std::string list_of(const Items &items) {
+  std::string out;
+  for (const auto &item : items)
+    out += (out.empty() ? "" : ", ") + text_of(item);
+  return out;
+}
+
+const char *const reasons[] = {"not affine",     "no parameter", "no neighbours", "strange stride",
+                               "strange offset", "strange mask", "strange other"};
+
+// What the load or store of %v, masked by %m if there is one, accesses: "A + offset by strides, at
+// coordinates of extents".
+std::string access(Function &fn, bool masked) {
+  const Value *mask = masked ? value_named(fn, "m") : nullptr;
+  TensorAccessResult result = tensor_access(value_named(fn, "v"), mask);
+  if (!result.access)
+    return reasons[int(result.why)];
+  const TensorAccess &found = *result.access;
+  std::string out = found.base->name;
+  if (!found.offset.is_zero())
+    out += " + " + text_of(found.offset);
+  return out + " by " + list_of(found.strides) + " at " + list_of(found.coordinates) + " of " +
+         list_of(found.extents);
+}
+
+Function function(const std::string &operations) {
+  return parsed(R"(
+    func @f(%A: ptr<f16>, %lda: i64, %first: i64, %K: i32, %n: i32, %odd: i1) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %two = constant {value = 2} : i64
+      %c32 = constant {value = 32} : i64
+      %size = constant {value = 32} : i32
+      %pm = program_id {axis = 0} : i32
+      %pn = program_id {axis = 1} : i32
+      %m.wide = cast %pm : i64
+      %n.wide = cast %pn : i64
+      %row = mul %m.wide, %c32 : i64
+      %column = mul %n.wide, %c32 : i64
+      %down = mul %row, %lda : i64
+      for_loop %n {
+        (%t: i32)
+        %t.wide = cast %t : i64
+        %k = mul %t.wide, %c32 : i64
+        %k32 = mul %t, %size : i32
+        %r = range {start = 0} : i32[16]
+        %i = range {start = 0} : i32[32]
+        %rows1 = expand %r {axis = 1} : i32[16,1]
+        %columns1 = expand %i {axis = 0} : i32[1,32]
+        %rows = broadcast %rows1 : i32[16,32]
+        %columns = broadcast %columns1 : i32[16,32]
+        )" + operations +
+                R"(
+        yield
+      }
+      return
+    })");
+}
+
+std::string access(const std::string &operations) {
+  Function fn = function(operations);
+  return access(fn, operations.find("%m =") != std::string::npos);
+}
+
+// Rows of A from row 32 pm on, columns from 32 t on: with a mask of these.
+const std::string block = R"(
+        %at = add %down, %k : i64
+        %v = view %A, %at, %lda, %one : view<f16>[16,32]
+        )";
+const std::string by = "A by lda, 1 at 32*pm, 32*t of ";
+
+std::string masked(const std::string &operations) { return access(block + operations); }
+
+} // namespace
+
+TEST_CASE("an access is taken apart into a tensor and the coordinates of a box") {
+  struct {
+    std::string operations, access;
+  } cases[] = {
+      {block, by + "16 + 32 each pm, 32 + 32 each t"},
+      // What the host knows moves the tensor.
+      {"%at = add %down, %first : i64\n %v = view %A, %at, %lda, %one : view<f16>[16,32]",
+       "A + first by lda, 1 at 32*pm, 0 of 16 + 32 each pm, 32"},
+      {"%v = view %A, %lda, %lda, %one : view<f16>[16,32]", "A + lda by lda, 1 at 0, 0 of 16, 32"},
+      {"%v = view %A, %two, %lda, %one : view<f16>[16,32]", "A + 2 by lda, 1 at 0, 0 of 16, 32"},
+      // Neighbours along the other axis.
+      {"%at = add %down, %k : i64\n %v = view %A, %at, %one, %lda : view<f16>[16,32]",
+       "A by 1, lda at 32*t, 32*pm of 16 + 32 each t, 32 + 32 each pm"},
+      // One axis, and three.
+      {"%v = view %A, %k, %one : view<f16>[32]", "A by 1 at 32*t of 32 + 32 each t"},
+      {"%plane = mul %lda, %first : i64\n %p = mul %plane, %n.wide : i64\n"
+       "%d = mul %lda, %k : i64\n %at = add %p, %d : i64\n"
+       "%v = view %A, %at, %plane, %lda, %one : view<f16>[4,16,32]",
+       "A by lda*first, lda, 1 at pn, 32*t, 0 of 4 + 1 each pn, 16 + 32 each t, 32"},
+      // Several counters along one axis.
+      {"%at = add %column, %k : i64\n %v = view %A, %at, %lda, %one : view<f16>[16,32]",
+       "A by lda, 1 at 0, 32*pn + 32*t of 16, 32 + 32 each pn + 32 each t"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.operations);
+    CHECK(access(expected.operations) == expected.access);
+  }
+}
+
+TEST_CASE("an offset that divides by no stride is along the neighbours, however far") {
+  CHECK(access("%far = mul %n.wide, %first : i64\n"
+               "%v = view %A, %far, %lda, %one : view<f16>[16,32]") ==
+        "A by lda, 1 at 0, first*pn of 16, ?");
+}
+
+TEST_CASE("without a mask the tensor ends where the last program and trip read") {
+  CHECK(access("%v = view %A, %column, %lda, %one : view<f16>[16,32]") ==
+        "A by lda, 1 at 0, 32*pn of 16, 32 + 32 each pn");
+  // That is not known if the host does not know the factor, or the number of trips.
+  CHECK(access("%times = mul %n.wide, %k : i64\n"
+               "%v = view %A, %times, %lda, %one : view<f16>[16,32]") ==
+        "A by lda, 1 at 0, 32*pn*t of 16, ?");
+  CHECK(access("for_loop %pm {\n (%u: i32)\n %u.wide = cast %u : i64\n"
+               "%v = view %A, %u.wide, %lda, %one : view<f16>[16,32]\n yield\n }") ==
+        "A by lda, 1 at 0, u of 16, ?");
+}
+
+TEST_CASE("a mask says where the tensor ends, in all its forms") {
+  const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
+  const std::string sum = "%start = splat %k32 : i32[16,32]\n"
+                          "%index = add %start, %columns : i32[16,32]\n"
+                          "%limit = splat %K : i32[16,32]\n";
+  const std::string rows = "16 + 32 each pm, ";
+  struct {
+    std::string operations, extents;
+  } cases[] = {
+      {sum + "%m = cmp %index, %limit {pred = \"lt\"} : i1[16,32]", "K"},
+      {sum + "%m = cmp %index, %limit {pred = \"le\"} : i1[16,32]", "1 + K"},
+      {sum + "%m = cmp %limit, %index {pred = \"gt\"} : i1[16,32]", "K"},
+      {sum + "%m = cmp %limit, %index {pred = \"ge\"} : i1[16,32]", "1 + K"},
+      // i < K - k and K - k > i.
+      {limit + "%m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]", "K"},
+      {limit + "%m = cmp %limit, %columns {pred = \"gt\"} : i1[16,32]", "K"},
+      {limit + "%m = cmp %limit, %columns {pred = \"ge\"} : i1[16,32]", "1 + K"},
+      {limit + "%m = cmp %columns, %limit {pred = \"le\"} : i1[16,32]", "1 + K"},
+      // Of fewer axes first.
+      {"%left = sub %K, %k32 : i32\n %limit = splat %left : i32[32]\n"
+       "%a = cmp %i, %limit {pred = \"lt\"} : i1[32]\n %b = expand %a {axis = 0} : i1[1,32]\n"
+       "%m = broadcast %b : i1[16,32]",
+       "K"},
+      {"%left = sub %K, %k32 : i32\n %limit = splat %left : i32[1,32]\n"
+       "%a = cmp %columns1, %limit {pred = \"lt\"} : i1[1,32]\n %m = broadcast %a : i1[16,32]",
+       "K"},
+      // Transposed.
+      {limit +
+           "%a = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]\n"
+           "%b = trans %a {perm = [1,0]} : i1[32,16]\n %m = trans %b {perm = [1,0]} : i1[16,32]",
+       "K"},
+      {"%left = sub %K, %k32 : i32\n %limit = splat %left : i32[32,1]\n"
+       "%upright = expand %i {axis = 1} : i32[32,1]\n"
+       "%a = cmp %upright, %limit {pred = \"lt\"} : i1[32,1]\n"
+       "%b = trans %a {perm = [1,0]} : i1[1,32]\n %m = broadcast %b : i1[16,32]",
+       "K"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.operations);
+    CHECK(masked(expected.operations) == by + rows + expected.extents);
+  }
+}
+
+TEST_CASE("masks of several axes") {
+  const std::string both = R"(
+        %start.r = mul %pm, %size : i32
+        %r.start = splat %start.r : i32[16,32]
+        %r.index = add %r.start, %rows : i32[16,32]
+        %M = splat %n : i32[16,32]
+        %a = cmp %r.index, %M {pred = "lt"} : i1[16,32]
+        %left = sub %K, %k32 : i32
+        %limit = splat %left : i32[16,32]
+        %b = cmp %columns, %limit {pred = "lt"} : i1[16,32]
+        )";
+  CHECK(masked(both + "%m = and %a, %b : i1[16,32]") == by + "n, K");
+  CHECK(masked(both + "%m = and %b, %a : i1[16,32]") == by + "n, K");
+  CHECK(masked(both + "%last = constant {value = 100} : i32\n %short = sub %last, %k32 : i32\n"
+                      "%ls = splat %short : i32[16,32]\n"
+                      "%c = cmp %columns, %ls {pred = \"lt\"} : i1[16,32]\n"
+                      "%m = and %b, %c : i1[16,32]") == by + "16 + 32 each pm, K or 100");
+  CHECK(masked(both + "%m = or %a, %b : i1[16,32]") == "strange mask");
+}
+
+TEST_CASE("a mask that does not say where the tensor ends") {
+  const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
+  std::string cases[] = {
+      limit + "%m = cmp %columns, %limit {pred = \"ne\"} : i1[16,32]",
+      limit + "%m = cmp %columns, %limit {pred = \"ult\"} : i1[16,32]",
+      // A start, and not an end.
+      limit + "%m = cmp %columns, %limit {pred = \"gt\"} : i1[16,32]",
+      limit + "%m = cmp %limit, %columns {pred = \"lt\"} : i1[16,32]",
+      // Twice as fast as the coordinate, or across both axes.
+      limit + "%twice = add %columns, %columns : i32[16,32]\n"
+              "%m = cmp %twice, %limit {pred = \"lt\"} : i1[16,32]",
+      limit + "%both = add %columns, %rows : i32[16,32]\n"
+              "%m = cmp %both, %limit {pred = \"lt\"} : i1[16,32]",
+      // Of no axis.
+      limit + "%m = cmp %limit, %limit {pred = \"lt\"} : i1[16,32]",
+      "%m = splat %odd : i1[16,32]",
+      "%m = cmp %K, %n {pred = \"lt\"} : i1",
+      // Another end in every trip.
+      "%limit = splat %K : i32[16,32]\n %m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]",
+      // Not affine.
+      limit + "%x = load %v : f16[16,32]\n %c = cast %x : i32[16,32]\n"
+              "%m = cmp %c, %limit {pred = \"lt\"} : i1[16,32]",
+  };
+  for (const std::string &operations : cases) {
+    CAPTURE(operations);
+    CHECK(masked(operations) == "strange mask");
+  }
+}
+
+TEST_CASE("each reason why an access is no box of a tensor") {
+  struct {
+    std::string operations, why;
+  } cases[] = {
+      {"%s = splat %A : ptr<f16>[16]\n %q = mul %r, %r : i32[16]\n"
+       "%v = addptr %s, %q : ptr<f16>[16]",
+       "not affine"},
+      {"%v = addptr %A, %t : ptr<f16>", "not affine"}, // a scalar
+      {"%B = select %odd, %A, %A : ptr<f16>\n %v = view %B, %k, %one : view<f16>[32]",
+       "no parameter"},
+      {"%v = view %A, %k, %lda, %two : view<f16>[16,32]", "no neighbours"},
+      {"%v = view %A, %k, %two : view<f16>[32]", "no neighbours"},
+      {"%v = view %A, %zero, %lda, %one : view<f16>[16,1]", "no neighbours"},
+      {"%v = view %A, %zero, %k, %one : view<f16>[16,32]", "strange stride"},
+      {"%v = view %A, %zero, %row, %one : view<f16>[16,32]", "strange stride"},
+      {"%v = view %A, %k, %zero, %one : view<f16>[16,32]", "strange stride"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.operations);
+    CHECK(access(expected.operations) == expected.why);
+  }
+}
+
+TEST_CASE("a map is emitted at the top, of what the host knows") {
+  Function fn = function(block);
+  TensorAccessResult found = tensor_access(value_named(fn, "v"), nullptr);
+  REQUIRE(found.access);
+  Value *map = emit_tensor_map(fn, 0, *found.access, Elem::f16, {16, 32}, 64);
+  check_rules(fn);
+  CHECK(map->op->parent == fn.body);
+  CHECK(map->name == "A");
+  CHECK(map->type == Type::map(Elem::f16, {16, 32}));
+  CHECK(map->op->integer("swizzle") == 64);
+  CHECK(map->op->operand(0) == found.access->base);
+  for (size_t i = 1; i < map->op->operands.size(); i++)
+    CHECK(host_expression(map->op->operand(i)));
+}

@@ -1,0 +1,182 @@
+// Tests what compile.cpp makes of a kernel in several structures, and that the code of the
+// specialised one is what it is meant to be: accumulators stay where they are, and ptxas has
+// nothing to complain about.
+
+#include "compile.h"
+
+#include "source_files.h"
+
+#include <set>
+#include <sstream>
+
+using namespace tritonc;
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+int count(const std::string &text, const std::string &part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    found++;
+  return found;
+}
+
+const std::string kernel = TRITONC_KERNELS_DIR "/matmul.tc";
+
+std::string variant(int m, int n, int k, const char *type = "half", const char *a = "N",
+                    const char *b = "N") {
+  return std::string("TYPE=") + type + ";A=" + a + ";B=" + b + ";TM=" + std::to_string(m) +
+         ";TN=" + std::to_string(n) + ";TK=" + std::to_string(k);
+}
+
+std::string compiled(const std::string &variants, const char *gpu, Stage stage) {
+  CompileResult result = compile({.sources = {kernel},
+                                  .variants = variants,
+                                  .gpus = {find_gpu(gpu)},
+                                  .stage = stage,
+                                  .verify_each = true});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  CHECK_MESSAGE(result.diagnostics == "", variants); // neither spills nor advice of ptxas
+  return result.stage_output;
+}
+
+// Lines of a text.
+std::vector<std::string> lines_of(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+// The registers in the braces of a line.
+std::set<std::string> registers_in(const std::string &line) {
+  std::set<std::string> registers;
+  size_t begin = line.find('{') + 1;
+  std::istringstream list(line.substr(begin, line.find('}') - begin));
+  for (std::string name; std::getline(list, name, ',');)
+    registers.insert(name.substr(name.find('%')));
+  return registers;
+}
+
+} // namespace
+
+TEST_CASE("a library has specialised images and a plain one, the better first") {
+  CompileResult result = compile({.sources = {kernel},
+                                  .variants = variant(64, 128, 64),
+                                  .gpus = {find_gpu("80"), find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  REQUIRE(result.library.kernels.size() == 1);
+  REQUIRE(result.library.kernels[0].variants.size() == 1);
+  const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+  std::vector<std::string> forms;
+  for (const Image &image : images) {
+    forms.push_back(image.gpu + " " + image.form.name);
+    bool is_plain = image.form.name == "";
+    CHECK(image.form.cost.has_value() == !is_plain);
+    CHECK(image.form.blocks.size() == (is_plain ? 0 : 1));
+    int maps = 0;
+    for (const HiddenParameter &hidden : image.form.hidden)
+      maps += hidden.map.has_value();
+    CHECK(maps == (is_plain ? 0 : 3)); // A, B and C
+    CHECK((!image.form.hidden.empty()) == !is_plain);
+  }
+  CHECK(forms == std::vector<std::string>{
+                     "sm_80 ", "sm_90a 128x256x64 specialized", "sm_90a 128x128x64 specialized",
+                     "sm_90a 64x256x64 specialized", "sm_90a 64x128x64 specialized", "sm_90a "});
+  CHECK(result.diagnostics == ""); // ptxas has no advice about any
+  CHECK(images[1].threads == 384);
+  CHECK(images[4].threads == 256);
+  std::set<std::string> codes;
+  for (const Image &image : images)
+    CHECK(codes.insert(image.bytes).second);
+}
+
+TEST_CASE("what cannot be specialised has one image") {
+  CompileResult result = compile(
+      {.sources = {kernel}, .variants = variant(64, 64, 64, "float"), .gpus = {find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+  REQUIRE(images.size() == 1);
+  CHECK(images[0].form.name == "");
+}
+
+TEST_CASE("variants that differ in the source's tile alone share code") {
+  CompileResult result = compile({.sources = {kernel},
+                                  .variants = "TYPE=half;A=N;B=N;TM=64;TN=64;TK=32,64",
+                                  .gpus = {find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  const std::vector<Variant> &variants = result.library.kernels[0].variants;
+  REQUIRE(variants.size() == 2);
+  REQUIRE(variants[0].images.size() == variants[1].images.size());
+  CHECK(variants[0].images.back().bytes != variants[1].images.back().bytes); // the plain ones
+}
+
+TEST_CASE("a stage is shown of the best structure") {
+  std::string hopper = compiled(variant(64, 64, 64), "90a", Stage::ptx);
+  CHECK(contains(hopper, "wgmma.mma_async"));
+  CHECK_FALSE(contains(hopper, "mma.sync"));
+  for (const char *gpu : {"80", "90"}) {
+    std::string ptx = compiled(variant(64, 64, 64), gpu, Stage::ptx);
+    CHECK(contains(ptx, "mma.sync"));
+    CHECK_FALSE(contains(ptx, "wgmma"));
+  }
+}
+
+TEST_CASE("passes are printed of the structures that there are") {
+  CompileOptions options = {.sources = {kernel},
+                            .variants = variant(64, 64, 64),
+                            .gpus = {find_gpu("90a")},
+                            .print_after = "choose_dots"};
+  CompileResult result = compile(options);
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  CHECK(count(result.printed, "// after choose_dots for sm_90a") == 6);
+  CHECK(count(result.printed, " specialized\n") == 5);
+  options.gpus = {find_gpu("80")};
+  CHECK(count(compile(options).printed, "// after choose_dots") == 1);
+}
+
+TEST_CASE("accumulators stay where they are, from one product to the next") {
+  for (const char *a : {"N", "T"})
+    for (const char *b : {"N", "T"}) {
+      std::string variants = variant(64, 64, 64, "half", a, b);
+      CAPTURE(variants);
+      std::vector<std::string> lines = lines_of(compiled(variants, "90a", Stage::ptx));
+      std::set<std::string> accumulators;
+      size_t label = 0, first = 0, last = 0, products = 0;
+      for (size_t i = 0; i < lines.size(); i++) {
+        if (lines[i].rfind("$L", 0) == 0 && !products)
+          label = i;
+        if (!contains(lines[i], "wgmma.mma_async"))
+          continue;
+        first = products++ ? first : label;
+        last = i;
+        std::set<std::string> registers = registers_in(lines[i]);
+        CHECK(registers.size() == 128);
+        CHECK((accumulators.empty() || registers == accumulators));
+        accumulators = registers;
+      }
+      CHECK(products == 4); // of 64 x 256 by each warpgroup, 16 deep
+      // From the start of the loop to the wait behind it.
+      while (last < lines.size() && !contains(lines[last], "wgmma.wait_group.sync.aligned 0"))
+        last++;
+      REQUIRE(last < lines.size());
+      for (size_t i = first; i < last; i++) {
+        std::string line = lines[i];
+        bool moves = line.rfind("\tmov", 0) == 0;
+        for (const std::string &name : accumulators)
+          CHECK_FALSE_MESSAGE((moves && (contains(line, name + ",") || contains(line, name + ";"))),
+                              line);
+      }
+    }
+}
+
+TEST_CASE("ptxas has no advice about the code of a specialised product") {
+  for (const std::string &variants :
+       {variant(64, 64, 64), variant(64, 64, 16), variant(128, 128, 64), variant(128, 64, 32),
+        variant(64, 128, 64, "half", "T", "T"), variant(128, 128, 32, "bfloat16")})
+    CHECK(contains(compiled(variants, "90a", Stage::cubin), "ELF"));
+}

@@ -1,0 +1,188 @@
+// Tests passes/bundle_programs.cpp.
+
+#include "passes/bundle_programs.h"
+#include "passes/remove_dead_code.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+Structure bundles(std::vector<int64_t> times) {
+  return {.specialized = true, .bundle = std::move(times), .name = ""};
+}
+
+void pass(ir::Function &fn, const Structure &structure) {
+  bundle_programs(fn, structure);
+  remove_dead_code(fn);
+}
+
+bool can_bundle(const std::string &text, const std::vector<int64_t> &times = {2, 1, 1}) {
+  ir::Function fn = parsed(text);
+  return try_bundling(fn, times);
+}
+
+// Programs of 64 neighbours each; %f is theirs.
+std::string kernel(const std::string &operations) {
+  return R"(
+    func @f(%A: ptr<f32>, %C: ptr<f32>, %n: i32, %odd: i1, %ld: i64) {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %size = constant {value = 64} : i64
+      %p = program_id {axis = 0} : i32
+      %p.wide = cast %p : i64
+      %f = mul %p.wide, %size : i64
+      )" +
+         operations + "\n return\n}";
+}
+
+const std::string copy = R"(
+      %v = view %A, %f, %one : view<f32>[64]
+      %x = load %v : f32[64]
+      %w = view %C, %f, %one : view<f32>[64]
+      )";
+
+} // namespace
+
+TEST_CASE("neighbouring programs become one, and what does not exist is masked") {
+  CHECK(after(pass, kernel(copy + "store %w, %x"), bundles({2, 1, 1})) == text(R"(
+    func @f(%A: ptr<f32>, %C: ptr<f32>, %n: i32, %odd: i1, %ld: i64) {
+      %0 = num_programs {axis = 0} : i32
+      %1 = constant {value = 1} : i32
+      %2 = add %0, %1 : i32
+      %3 = constant {value = 2} : i32
+      %4 = div %2, %3 : i32
+      %5 = block_id {axis = 0} : i32
+      %6 = num_programs {axis = 1} : i32
+      %7 = constant {value = 0} : i32
+      %8 = add %6, %7 : i32
+      %9 = constant {value = 1} : i32
+      %10 = div %8, %9 : i32
+      %11 = num_programs {axis = 2} : i32
+      %12 = constant {value = 0} : i32
+      %13 = add %11, %12 : i32
+      %14 = constant {value = 1} : i32
+      %15 = div %13, %14 : i32
+      launch_blocks %4, %10, %15
+      %one = constant {value = 1} : i64
+      %16 = constant {value = 128} : i64
+      %17 = cast %5 : i64
+      %18 = mul %16, %17 : i64
+      %v = view %A, %18, %one : view<f32>[128]
+      %19 = range {start = 0} : i32[128]
+      %20 = cast %19 : i64[128]
+      %21 = constant {value = 64} : i64
+      %22 = cast %0 : i64
+      %23 = mul %21, %22 : i64
+      %24 = constant {value = -128} : i64
+      %25 = cast %5 : i64
+      %26 = mul %24, %25 : i64
+      %27 = add %23, %26 : i64
+      %28 = splat %27 : i64[128]
+      %29 = cmp %20, %28 {pred = "lt"} : i1[128]
+      %30 = broadcast %29 : i1[128]
+      %31 = constant {number = 0.0} : f32
+      %32 = splat %31 : f32[128]
+      %x = load %v, %30, %32 : f32[128]
+      %33 = constant {value = 128} : i64
+      %34 = cast %5 : i64
+      %35 = mul %33, %34 : i64
+      %w = view %C, %35, %one : view<f32>[128]
+      %36 = range {start = 0} : i32[128]
+      %37 = cast %36 : i64[128]
+      %38 = constant {value = 64} : i64
+      %39 = cast %0 : i64
+      %40 = mul %38, %39 : i64
+      %41 = constant {value = -128} : i64
+      %42 = cast %5 : i64
+      %43 = mul %41, %42 : i64
+      %44 = add %40, %43 : i64
+      %45 = splat %44 : i64[128]
+      %46 = cmp %37, %45 {pred = "lt"} : i1[128]
+      %47 = broadcast %46 : i1[128]
+      store %w, %x, %47
+      return
+    })"));
+}
+
+TEST_CASE("nothing happens if there are to be no bundles") {
+  CHECK(after(bundle_programs, product_kernel(), bundles({})) == text(product_kernel()));
+}
+
+TEST_CASE("a product's programs are stacked along either axis, or both") {
+  struct {
+    std::vector<int64_t> times;
+    ir::Shape a, b, sum;
+  } cases[] = {{{2, 1, 1}, {128, 64}, {64, 64}, {128, 64}},
+               {{1, 2, 1}, {64, 64}, {64, 128}, {64, 128}},
+               {{2, 4, 1}, {128, 64}, {64, 256}, {128, 256}},
+               {{1, 1, 1}, {64, 64}, {64, 64}, {64, 64}}};
+  for (const auto &[times, a, b, sum] : cases) {
+    CAPTURE(times[0]);
+    CAPTURE(times[1]);
+    ir::Function fn = parsed(product_kernel());
+    pass(fn, bundles(times));
+    check_rules(fn);
+    CHECK(value_named(fn, "a")->type.shape == a);
+    CHECK(value_named(fn, "b")->type.shape == b);
+    for (const char *name : {"acc", "d", "sum", "result"})
+      CHECK(value_named(fn, name)->type.shape == sum);
+    // What is the same for all programs is not masked.
+    CHECK((value_named(fn, "a")->op->operands.size() == 3) == (times[0] > 1));
+    CHECK((value_named(fn, "b")->op->operands.size() == 3) == (times[1] > 1));
+    std::string result = printed(fn);
+    CHECK_FALSE(contains(result, "program_id"));
+    CHECK(count(result, "launch_blocks") == 1);
+  }
+}
+
+TEST_CASE("what is computed element by element is stacked with what it is computed from") {
+  CHECK(can_bundle(kernel(copy + "%y = add %x, %x : f32[64]\n store %w, %y")));
+  // A tile that is the same for all programs is made longer.
+  CHECK(can_bundle(kernel(copy + "%c = constant {number = 2.0} : f32\n %cs = splat %c : f32[64]\n"
+                                 "%y = mul %x, %cs : f32[64]\n store %w, %y")));
+}
+
+TEST_CASE("a mask that moves on with the programs stays one") {
+  const std::string mask = R"(
+      %i = range {start = 0} : i32[64]
+      %size32 = constant {value = SIZE} : i32
+      %f32 = mul %p, %size32 : i32
+      %left = sub %n, %f32 : i32
+      %limit = splat %left : i32[64]
+      %on = cmp %i, %limit {pred = "lt"} : i1[64]
+      %y = load %v, %on : f32[64]
+      store %w, %y, %on)";
+  CHECK(can_bundle(kernel(copy + with(mask, "SIZE", "64"))));
+  // Its bound does not go on where the next program's tile starts.
+  CHECK_FALSE(can_bundle(kernel(copy + with(mask, "SIZE", "32"))));
+}
+
+TEST_CASE("programs that are no neighbours, or do what can't be stacked, are not bundled") {
+  std::string cases[] = {
+      // Every other tile, and tiles that overlap.
+      kernel("%g = add %f, %f : i64\n %v = view %A, %g, %one : view<f32>[64]\n"
+             "%x = load %v : f32[64]\n store %v, %x"),
+      kernel("%v = view %A, %p.wide, %one : view<f32>[64]\n %x = load %v : f32[64]\n store %v, %x"),
+      // A reduction over the program's own elements.
+      kernel(copy + "%s = reduce %x {axis = 0, op = \"add\"} : f32\n %ss = splat %s : f32[64]\n"
+                    "store %w, %ss"),
+      kernel(copy + "if_else %odd {\n store %w, %x\n yield\n } {\n yield\n }"),
+      kernel(copy + "while_loop {\n condition %odd\n } {\n store %w, %x\n yield\n }"),
+      // Something other than zero where the mask is off.
+      kernel("%v = view %A, %f, %one : view<f32>[64]\n %on = splat %odd : i1[64]\n"
+             "%c = constant {number = 2.0} : f32\n %cs = splat %c : f32[64]\n"
+             "%x = load %v, %on, %cs : f32[64]\n store %v, %x"),
+      // A gather, and a number that is each program's own.
+      kernel("%i = range {start = 0} : i32[64]\n %ps = splat %p : i32[64]\n"
+             "%j = add %i, %ps : i32[64]\n %As = splat %A : ptr<f32>[64]\n"
+             "%q = addptr %As, %j : ptr<f32>[64]\n %x = load %q : f32[64]\n store %q, %x"),
+      kernel("for_loop %p {\n (%t: i32)\n yield\n }"),
+  };
+  for (const std::string &text : cases) {
+    CAPTURE(text);
+    CHECK_FALSE(can_bundle(text));
+  }
+}

@@ -1,0 +1,306 @@
+// Tests passes/persist_programs.cpp.
+
+#include "passes/persist_programs.h"
+#include "passes/remove_dead_code.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+const Structure specialized = {.specialized = true, .name = ""};
+
+void pass(ir::Function &fn, const Structure &structure) {
+  persist_programs(fn, structure);
+  remove_dead_code(fn);
+}
+
+const std::string kernel = R"(
+  func @f(%p: ptr<i32>) {
+    %x = program_id {axis = 0} : i32
+    %y = program_id {axis = 1} : i32
+    %z = program_id {axis = 2} : i32
+    %width = num_programs {axis = 0} : i32
+    %at = addptr %p, %x : ptr<i32>
+    store %at, %y
+    store %at, %z
+    store %at, %width
+    return
+  })";
+
+using Place = std::array<int64_t, 3>;
+
+// Carries out the kernel's loop over rounds: what it stores is where it is.
+struct Blocks {
+  ir::Function fn = parsed(after(persist_programs, kernel, specialized));
+  Place grid;
+  int64_t multiprocessors;
+  int64_t block = 0, round = 0;
+
+  int64_t value(const ir::Value *v) const {
+    if (!v->op)
+      return round;
+    const ir::Op &op = *v->op;
+    auto operand = [&](size_t i) { return value(op.operand(i)); };
+    switch (op.code) {
+    case ir::Opcode::constant_:
+      return op.integer("value");
+    case ir::Opcode::num_programs_:
+      return grid[size_t(op.integer("axis"))];
+    case ir::Opcode::num_multiprocessors_:
+      return multiprocessors;
+    case ir::Opcode::block_id_:
+      return block;
+    case ir::Opcode::host_value_:
+      return operand(0);
+    case ir::Opcode::add_:
+      return operand(0) + operand(1);
+    case ir::Opcode::sub_:
+      return operand(0) - operand(1);
+    case ir::Opcode::mul_:
+      return operand(0) * operand(1);
+    case ir::Opcode::div_:
+      return operand(0) / operand(1);
+    case ir::Opcode::rem_:
+      return operand(0) % operand(1);
+    case ir::Opcode::min_:
+      return std::min(operand(0), operand(1));
+    default:
+      FAIL(ir::info(op.code).name);
+      return 0;
+    }
+  }
+
+  // In the order of rounds, and in a round of blocks.
+  std::vector<Place> places() {
+    const ir::Op *loop = nullptr, *launch = nullptr;
+    for (const ir::Op *op : fn.body->ops) {
+      loop = op->is(ir::Opcode::for_loop_) ? op : loop;
+      launch = op->is(ir::Opcode::launch_blocks_) ? op : launch;
+    }
+    REQUIRE(loop);
+    REQUIRE(launch);
+    std::vector<const ir::Op *> stores;
+    for (const ir::Op *op : loop->blocks[0]->ops)
+      if (op->is(ir::Opcode::store_))
+        stores.push_back(op);
+    REQUIRE(stores.size() == 3);
+    std::vector<std::pair<std::pair<int64_t, int64_t>, Place>> found;
+    int64_t blocks = value(launch->operand(0));
+    CHECK(blocks <= multiprocessors);
+    for (block = 0; block < blocks; block++)
+      for (int64_t rounds = value(loop->operand(0)), r = 0; r < rounds; r++) {
+        round = r;
+        found.push_back({{r, block},
+                         {value(stores[0]->operand(0)->op->operand(1)),
+                          value(stores[0]->operand(1)), value(stores[1]->operand(1))}});
+      }
+    std::sort(found.begin(), found.end());
+    std::vector<Place> places;
+    for (const auto &[when, place] : found)
+      places.push_back(place);
+    return places;
+  }
+};
+
+std::vector<Place> places(Place grid, int64_t multiprocessors) {
+  Blocks blocks;
+  blocks.grid = grid;
+  blocks.multiprocessors = multiprocessors;
+  return blocks.places();
+}
+
+} // namespace
+
+TEST_CASE("a block carries out programs one after another") {
+  CHECK(after(pass, kernel, specialized) == text(R"(
+    func @f(%p: ptr<i32>) {
+      %0 = num_programs {axis = 0} : i32
+      %pieces = host_value %0 : i32
+      %1 = num_programs {axis = 1} : i32
+      %pieces.1 = host_value %1 : i32
+      %2 = num_programs {axis = 2} : i32
+      %3 = mul %0, %1 : i32
+      %4 = mul %3, %2 : i32
+      %5 = num_multiprocessors : i32
+      %6 = constant {value = 1} : i32
+      %7 = mul %5, %6 : i32
+      %8 = constant {value = 1} : i32
+      %9 = add %4, %7 : i32
+      %10 = sub %9, %8 : i32
+      %11 = div %10, %7 : i32
+      %all = host_value %4 : i32
+      %12 = constant {value = 1} : i32
+      %13 = add %4, %11 : i32
+      %14 = sub %13, %12 : i32
+      %15 = div %14, %11 : i32
+      %blocks = host_value %15 : i32
+      launch_blocks %15 {cluster = 1}
+      %16 = block_id {axis = 0} : i32
+      %17 = sub %all, %16 : i32
+      %18 = constant {value = 1} : i32
+      %19 = add %17, %blocks : i32
+      %20 = sub %19, %18 : i32
+      %21 = div %20, %blocks : i32
+      %22 = num_programs {axis = 0} : i32
+      %programs = host_value %22 : i32
+      for_loop %21 {
+        (%round: i32)
+        %23 = mul %round, %blocks : i32
+        %24 = add %16, %23 : i32
+        %25 = mul %pieces, %pieces.1 : i32
+        %26 = div %24, %25 : i32
+        %27 = rem %24, %25 : i32
+        %28 = constant {value = 16} : i32
+        %29 = mul %pieces.1, %28 : i32
+        %30 = constant {value = 16} : i32
+        %31 = div %27, %29 : i32
+        %32 = mul %31, %30 : i32
+        %33 = sub %pieces, %32 : i32
+        %34 = constant {value = 16} : i32
+        %35 = min %33, %34 : i32
+        %36 = rem %27, %29 : i32
+        %37 = rem %36, %35 : i32
+        %38 = add %32, %37 : i32
+        %39 = div %36, %35 : i32
+        %at = addptr %p, %38 : ptr<i32>
+        store %at, %39
+        store %at, %26
+        store %at, %programs
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("nothing happens in the plain structure") {
+  CHECK(after(persist_programs, kernel, Structure{}) == text(kernel));
+}
+
+TEST_CASE("what the host needs stays in front of the loop") {
+  std::string maps = R"(
+    func @f(%p: ptr<f16>, %n: i64) {
+      %one = constant {value = 1} : i64
+      %more = add %n, %one : i64
+      %x = program_id {axis = 0} : i32
+      %m = tensor_map %p, %n, %more, %one : map<f16>[64]
+      %a = map_load %m, %x : f16[64]
+      return
+    })";
+  std::string result = after(persist_programs, maps, specialized);
+  size_t loop = result.find("for_loop");
+  for (const char *op : {"= tensor_map", "%more = add", "= host_value", "launch_blocks"})
+    CHECK(result.find(op) < loop);
+  CHECK(result.find("map_load") > loop);
+  CHECK(result.find("map_load") < result.find("yield"));
+}
+
+TEST_CASE("every program runs once, whatever the grid") {
+  for (Place grid : {Place{1, 1, 1},
+                     {5, 1, 1},
+                     {1, 7, 1},
+                     {132, 1, 1},
+                     {133, 1, 1},
+                     {16, 16, 1},
+                     {17, 3, 2},
+                     {40, 5, 1},
+                     {3, 4, 5},
+                     {31, 33, 1}})
+    for (int64_t multiprocessors : {1, 7, 132}) {
+      CAPTURE(grid[0]);
+      CAPTURE(grid[1]);
+      CAPTURE(grid[2]);
+      CAPTURE(multiprocessors);
+      std::vector<Place> all = places(grid, multiprocessors);
+      CHECK(all.size() == size_t(grid[0] * grid[1] * grid[2]));
+      CHECK(std::set(all.begin(), all.end()).size() == all.size());
+      for (const Place &place : all)
+        for (size_t axis = 0; axis < 3; axis++) {
+          CHECK(place[axis] >= 0);
+          CHECK(place[axis] < grid[axis]);
+        }
+    }
+}
+
+TEST_CASE("there are as many blocks as the least number of rounds needs") {
+  struct {
+    int64_t programs, multiprocessors, blocks;
+  } cases[] = {{1, 132, 1},    {100, 132, 100}, {132, 132, 132},
+               {133, 132, 67}, {256, 132, 128}, {264, 132, 132}};
+  for (const auto &[programs, multiprocessors, blocks] : cases) {
+    Blocks launch;
+    launch.grid = {programs, 1, 1};
+    launch.multiprocessors = multiprocessors;
+    for (const ir::Op *op : launch.fn.body->ops)
+      if (op->is(ir::Opcode::launch_blocks_)) {
+        CHECK(launch.value(op->operand(0)) == blocks);
+        CHECK(op->integer("cluster") == 1);
+      }
+  }
+}
+
+TEST_CASE("a multiprocessor may run several blocks at once") {
+  Blocks launch;
+  launch.fn = parsed(
+      after(persist_programs, kernel, Structure{.specialized = true, .residency = 2, .name = ""}));
+  launch.grid = {300, 1, 1};
+  launch.multiprocessors = 132;
+  for (const ir::Op *op : launch.fn.body->ops)
+    if (op->is(ir::Opcode::launch_blocks_))
+      CHECK(launch.value(op->operand(0)) == 150);
+}
+
+TEST_CASE("programs of a group of 16 along axis 0 come before those of the next") {
+  std::vector<Place> all = places({20, 3, 1}, 1);
+  size_t i = 0;
+  for (int64_t first : {0, 16})
+    for (int64_t y = 0; y < 3; y++)
+      for (int64_t x = first; x < std::min<int64_t>(first + 16, 20); x++)
+        CHECK(all[i++] == Place{x, y, 0});
+}
+
+TEST_CASE("of bundled programs, bundles are what blocks carry out") {
+  std::string bundled = with(kernel, "%x = program_id {axis = 0} : i32", R"(
+    %all = num_programs {axis = 0} : i32
+    %one = constant {value = 1} : i32
+    %two = constant {value = 2} : i32
+    %more = add %all, %one : i32
+    %half = div %more, %two : i32
+    launch_blocks %half, %one, %one
+    %x = block_id {axis = 0} : i32)");
+  bundled = with(bundled, "program_id", "block_id");
+  Blocks blocks;
+  blocks.fn = parsed(after(persist_programs, bundled, specialized));
+  blocks.grid = {5, 1, 1};
+  blocks.multiprocessors = 2;
+  std::vector<Place> all = blocks.places();
+  std::sort(all.begin(), all.end());
+  CHECK(all == std::vector<Place>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
+}
+
+TEST_CASE("the host counts the trips of loops where it can") {
+  auto trips = [](const std::string &loop) {
+    ir::Function fn =
+        parsed(after(persist_programs, "func @f(%p: ptr<i32>, %n: i32) {\n" + loop + "\n return\n}",
+                     specialized));
+    const ir::Value *found = nullptr;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::for_loop_) && op.parent != fn.body)
+        found = op.operand(0);
+    });
+    REQUIRE(found);
+    return found->op && found->op->is(ir::Opcode::host_value_);
+  };
+  const std::string loop = "for_loop %t {\n (%i: i32)\n yield\n }";
+  CHECK(trips("%t = div %n, %n : i32\n" + loop));
+  CHECK(trips("%t = num_programs {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(trips("%t = program_id {axis = 1} : i32\n" + loop));
+  CHECK_FALSE(trips("%t = load %p : i32\n" + loop));
+  CHECK_FALSE(trips("%t = constant {value = 7} : i32\n" + loop));
+}

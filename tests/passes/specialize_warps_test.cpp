@@ -1,0 +1,258 @@
+// Tests passes/specialize_warps.cpp.
+
+#include "passes/choose_dots.h"
+#include "passes/persist_programs.h"
+#include "passes/remove_dead_code.h"
+#include "passes/specialize_warps.h"
+#include "passes/use_tensor_maps.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+const Structure specialized = {.specialized = true, .name = ""};
+
+// What the pass needs, and without what it leaves behind.
+void pass(ir::Function &fn, const Structure &structure) {
+  specialize_warps(fn, *find_gpu("90a"), structure);
+  remove_dead_code(fn);
+}
+
+std::string prepared(const std::string &text) {
+  ir::Function fn = parsed(text);
+  choose_dots(fn, *find_gpu("90a"), specialized);
+  use_tensor_maps(fn, specialized);
+  return printed(fn);
+}
+
+ir::Function specialised(const std::string &text, const char *gpu = "90a") {
+  ir::Function fn = parsed(prepared(text));
+  specialize_warps(fn, *find_gpu(gpu), specialized);
+  check_rules(fn);
+  return fn;
+}
+
+const ir::Op &first(ir::Function &fn, ir::Opcode code) {
+  ir::Op *found = nullptr;
+  ir::for_each_op(*fn.body, [&](ir::Op &op) {
+    if (!found && op.is(code))
+      found = &op;
+  });
+  REQUIRE(found);
+  return *found;
+}
+
+const std::string maps_loaded = R"(
+  func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
+    %zero = constant {value = 0} : i64
+    %one = constant {value = 1} : i64
+    %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+    %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+    %x = program_id {axis = 0} : i32
+    %wide = constant {value = 64} : i32
+    %deep = constant {value = 32} : i32
+    %row = mul %x, %wide : i32
+    %nothing = constant {number = 0.0} : f32
+    %start = splat %nothing : f32[64,64]
+    %sum = for_loop %n, %start : f32[64,64] {
+      (%t: i32, %acc: f32[64,64])
+      %k = mul %t, %deep : i32
+      %a = map_load %ma, %row, %k : f16[64,32]
+      %b = map_load %mb, %k, %wide : f16[32,64]
+      %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,64]
+      yield %d
+    }
+    %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+    store %v, %sum
+    return
+  })";
+
+} // namespace
+
+TEST_CASE("copying and multiplying are given to different warps") {
+  CHECK(after(pass, maps_loaded, specialized) == text(R"(
+    layout #0 [64,32]
+      offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
+    layout #1 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0)
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+      %ma.1 = shared_alloc : shared<f16>[8,64,32] #0
+      %mb.1 = shared_alloc : shared<f16>[8,32,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      specialize {
+        %0 = constant {value = 0} : i32
+        %1 = undefined : f32[64,64]
+        %sum, %step = for_loop %n, %1, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %2 = ring_slot %step.1 {ahead = 0, slots = 8} : i32
+          %3 = ring_phase %step.1 {ahead = 0, slots = 8} : i32
+          mbarrier_wait %full, %2, %3
+          %4 = constant {value = 0} : i32
+          %5 = cmp %t, %4 {pred = "gt"} : i1
+          %6 = shared_product %ma.1, %2, %mb.1, %2, %acc, %5
+        {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64]
+          %d = product_wait %6 {pending = 1, warpgroups = [1,1]} : f32[64,64]
+          if_else %5 {
+            %7 = ring_slot %step.1 {ahead = -1, slots = 8} : i32
+            mbarrier_arrive %empty, %7
+            yield
+          } {
+            yield
+          }
+          %8 = constant {value = 1} : i32
+          %9 = add %step.1, %8 : i32
+          yield %d, %9
+        }
+        %sum.1 = product_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64]
+        %10 = constant {value = 0} : i32
+        %11 = cmp %n, %10 {pred = "gt"} : i1
+        if_else %11 {
+          %12 = ring_slot %step {ahead = -1, slots = 8} : i32
+          mbarrier_arrive %empty, %12
+          yield
+        } {
+          yield
+        }
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum.1
+        yield
+      } {
+        %13 = constant {value = 0} : i32
+        %14 = for_loop %n, %13 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %15 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
+          %16 = constant {value = 1} : i32
+          %17 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %18 = xor %17, %16 : i32
+          mbarrier_wait %empty, %15, %18
+          mbarrier_arrive %full, %15 {bytes = 8192}
+          %x = program_id {axis = 0} : i32
+          %wide = constant {value = 64} : i32
+          %row = mul %x, %wide : i32
+          %deep = constant {value = 32} : i32
+          %k = mul %t.1, %deep : i32
+          map_copy %ma, %ma.1, %15, %full, %15, %row, %k
+          map_copy %mb, %mb.1, %15, %full, %15, %k, %wide
+          %19 = constant {value = 1} : i32
+          %20 = add %step.2, %19 : i32
+          yield %20
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("nothing happens in the plain structure") {
+  CHECK(after(specialize_warps, maps_loaded, *find_gpu("90a"), Structure{}) == text(maps_loaded));
+}
+
+TEST_CASE("a ring has as many slots as fit, but two at least and eight at most") {
+  struct {
+    int m, n, k;
+    int64_t slots;
+  } cases[] = {
+      {64, 64, 64, 8}, {64, 64, 32, 8}, {128, 128, 64, 6}, {128, 256, 64, 4}, {128, 256, 128, 2}};
+  for (const auto &[m, n, k, slots] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    ir::Function fn = specialised(product_kernel(m, n, k));
+    CHECK(first(fn, ir::Opcode::shared_alloc_).result()->type.shape == ir::Shape{slots, m, k});
+    CHECK(first(fn, ir::Opcode::mbarriers_).result()->type.shape == ir::Shape{slots, 1});
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::ring_slot_) || op.is(ir::Opcode::ring_phase_))
+        CHECK(op.integer("slots") == slots);
+    });
+  }
+}
+
+TEST_CASE("a slot is full when all bytes have come, and empty when every warp has said so") {
+  for (int m : {64, 128}) {
+    ir::Function fn = specialised(product_kernel(m, 64, 32));
+    CHECK(value_named(fn, "full")->op->integer("arrivals") == 1);
+    CHECK(value_named(fn, "empty")->op->integer("arrivals") == (m == 64 ? 4 : 8));
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::mbarrier_arrive_) && op.has("bytes")) {
+        CHECK(op.operand(0)->name == "full");
+        CHECK(op.integer("bytes") == (m * 32 + 32 * 64) * 2);
+      }
+    });
+  }
+}
+
+TEST_CASE("eight multiplying warps take registers of those that copy; four have enough") {
+  ir::Function eight = specialised(product_kernel(128, 64, 64));
+  CHECK(first(eight, ir::Opcode::specialize_).list("registers") == std::vector<int64_t>{232, 40});
+  // Three warpgroups of 168 registers, and no more than there are.
+  CHECK(2 * 232 + 40 <= 3 * 168);
+  ir::Function four = specialised(product_kernel(64, 64, 64));
+  CHECK_FALSE(first(four, ir::Opcode::specialize_).has("registers"));
+}
+
+TEST_CASE("a transposed factor is multiplied as it lies") {
+  std::string kernel = with(product_kernel(), "%at.a, %lda, %one", "%at.a, %one, %lda");
+  kernel = with(kernel, "%a = load %va : f16[64,64]",
+                "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
+  ir::Function fn = specialised(kernel);
+  CHECK(first(fn, ir::Opcode::shared_product_).list("perms") == std::vector<int64_t>{1, 0, 0, 1});
+}
+
+TEST_CASE("a sum that starts from something else than zero is added to in the first trip too") {
+  ir::Function zero = specialised(product_kernel());
+  CHECK(first(zero, ir::Opcode::shared_product_).operands.size() == 6);
+  CHECK(value_named(zero, "sum")->op->is(ir::Opcode::product_wait_));
+  ir::Function half = specialised(with(product_kernel(), "number = 0.0", "number = 0.5"));
+  CHECK(first(half, ir::Opcode::shared_product_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(half), "undefined"));
+}
+
+TEST_CASE("blocks that share a multiprocessor share its memory") {
+  auto slots = [](int residency) {
+    ir::Function fn = parsed(prepared(product_kernel(64, 64, 128)));
+    specialize_warps(fn, *find_gpu("90a"),
+                     {.specialized = true, .residency = residency, .name = ""});
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  CHECK(slots(1) == 6);
+  CHECK(slots(2) == 2);
+}
+
+TEST_CASE("steps go on from program to program") {
+  ir::Function fn = parsed(prepared(product_kernel()));
+  persist_programs(fn, specialized);
+  specialize_warps(fn, *find_gpu("90a"), specialized);
+  check_rules(fn);
+  const ir::Op &parts = first(fn, ir::Opcode::specialize_);
+  for (const ir::Block *part : parts.blocks) {
+    const ir::Op *rounds = nullptr, *product = nullptr;
+    for (const ir::Op *op : part->ops)
+      rounds = op->is(ir::Opcode::for_loop_) ? op : rounds;
+    REQUIRE(rounds);
+    for (const ir::Op *op : rounds->blocks[0]->ops)
+      product = op->is(ir::Opcode::for_loop_) ? op : product;
+    REQUIRE(product);
+    CHECK(ir::constant_of(rounds->operands.back()) == 0);
+    CHECK(product->operands.back() == rounds->blocks[0]->arguments.back());
+    CHECK(rounds->blocks[0]->terminator()->operands.back() == product->results.back());
+  }
+}
+
+TEST_CASE("what the host does stays in front of the parting") {
+  ir::Function fn = specialised(product_kernel());
+  std::vector<ir::Opcode> behind;
+  bool parted = false;
+  for (const ir::Op *op : fn.body->ops) {
+    parted |= op->is(ir::Opcode::specialize_);
+    CHECK_FALSE((parted && op->is(ir::Opcode::tensor_map_)));
+  }
+  CHECK(parted);
+  CHECK(fn.body->ops.back()->is(ir::Opcode::return_));
+}

@@ -1,0 +1,197 @@
+// Tests passes/stage_results.cpp.
+
+#include "passes/stage_results.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::string text_of(const ir::Shape &shape) {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (text.empty() ? "[" : ",") + std::to_string(extent);
+  return text + "]";
+}
+
+// A product of two warpgroups, which stores %x, a tile of its shape, by a map of such boxes.
+std::string kernel(const std::string &elem, const ir::Shape &tile, const ir::Shape &box) {
+  std::string text = R"(
+    func @f(%C: ptr<ELEM>, %ld: i64, %x: ELEMTILE, %s: f32TILE, %i: i32, %j: i32)
+        warps 8 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<ELEM>BOX
+      %as = shared_alloc : shared<f16>[1,ROWS,16]
+      %bs = shared_alloc : shared<f16>[1,16,COLUMNS]
+      specialize {
+        %p = shared_product %as, %i, %bs, %i, %s {perms = [0,1,0,1], warpgroups = [2,1]} : f32TILE
+        map_store %m, %x, %i, %j
+        yield
+      } {
+        yield
+      }
+      return
+    })";
+  text = with(text, "ELEM", elem);
+  text = with(text, "TILE", text_of(tile));
+  text = with(text, "ROWS", std::to_string(tile[0]));
+  text = with(text, "COLUMNS", std::to_string(tile[1]));
+  return with(text, "BOX", text_of(box));
+}
+
+// The same, stored by threads through %v.
+std::string stored(const std::string &elem, const ir::Shape &tile, const std::string &store,
+                   const std::string &strides = "%ld, %one") {
+  return with(kernel(elem, tile, tile), "map_store %m, %x, %i, %j",
+              "%v = view %C, %zero, " + strides + " : view<" + elem + ">" + text_of(tile) + "\n" +
+                  store);
+}
+
+int count_ops(ir::Function &fn, ir::Opcode code) {
+  int found = 0;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) { found += op.is(code); });
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("a result goes through shared memory piece by piece, in two slots by turns") {
+  CHECK(after(stage_results, kernel("f16", {128, 128}, {128, 64})) == test::text(R"(
+    layout #0 [128,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0) (32,0) (64,0)
+    func @f(%C: ptr<f16>, %ld: i64, %x: f16[128,128], %s: f32[128,128],
+            %i: i32, %j: i32) warps 8 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[128,64]
+      %as = shared_alloc : shared<f16>[1,128,16]
+      %bs = shared_alloc : shared<f16>[1,16,128]
+      %m.1 = shared_alloc : shared<f16>[2,128,64] #0
+      specialize {
+        %p = shared_product %as, %i, %bs, %i, %s {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,128]
+        copy_out_wait {pending = 1}
+        barrier
+        %0 = extract %x {origin = [0,0], warpgroups = [2,1]} : f16[128,64]
+        %1 = constant {value = 0} : i32
+        shared_store %0, %m.1, %1
+        proxy_fence
+        barrier
+        %2 = constant {value = 0} : i32
+        %3 = add %i, %2 : i32
+        %4 = constant {value = 0} : i32
+        %5 = add %j, %4 : i32
+        map_copy_out %m, %m.1, %1, %3, %5
+        copy_out_wait {pending = 1}
+        barrier
+        %6 = extract %x {origin = [0,64], warpgroups = [2,1]} : f16[128,64]
+        %7 = constant {value = 1} : i32
+        shared_store %6, %m.1, %7
+        proxy_fence
+        barrier
+        %8 = constant {value = 0} : i32
+        %9 = add %i, %8 : i32
+        %10 = constant {value = 64} : i32
+        %11 = add %j, %10 : i32
+        map_copy_out %m, %m.1, %7, %9, %11
+        copy_out_wait {pending = 0}
+        yield
+      } {
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("nothing happens where no result is stored, or only what is no product's") {
+  std::string none = with(kernel("f16", {128, 64}, {128, 64}), "map_store %m, %x, %i, %j", "");
+  CHECK(after(stage_results, none) == text(none));
+  std::string plain = "func @f(%p: ptr<f16>[128,128], %x: f16[128,128]) {\n"
+                      " store %p, %x\n return\n}";
+  CHECK(after(stage_results, plain) == text(plain));
+}
+
+TEST_CASE("a piece is a panel: as many as there are, and never more than two slots") {
+  struct {
+    std::string elem;
+    ir::Shape tile, box;
+    int pieces, slots;
+  } cases[] = {{"f16", {128, 64}, {128, 64}, 1, 1},
+               {"f16", {128, 256}, {128, 64}, 4, 2},
+               {"f32", {128, 64}, {128, 32}, 2, 2},
+               {"f16", {128, 16}, {128, 16}, 1, 1}};
+  for (const auto &expected : cases) {
+    CAPTURE(expected.tile[1]);
+    ir::Function fn = parsed(kernel(expected.elem, expected.tile, expected.box));
+    stage_results(fn);
+    check_rules(fn);
+    CHECK(count_ops(fn, ir::Opcode::map_store_) == 0);
+    CHECK(count_ops(fn, ir::Opcode::map_copy_out_) == expected.pieces);
+    // Before others write, the thread that stores has seen the slot read; before it stores, all
+    // have written.
+    CHECK(count_ops(fn, ir::Opcode::barrier_) == 2 * expected.pieces);
+    CHECK(count_ops(fn, ir::Opcode::proxy_fence_) == expected.pieces);
+    // Parts are taken as the product is divided.
+    CHECK(count_ops(fn, ir::Opcode::extract_) == expected.pieces);
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::extract_))
+        CHECK(op.list("warpgroups") == std::vector<int64_t>{2, 1});
+    });
+    ir::Shape ring = expected.box;
+    ring.insert(ring.begin(), expected.slots);
+    CHECK(value_named(fn, "m")->op->is(ir::Opcode::shared_alloc_));
+    CHECK(value_named(fn, "m")->type.shape == ring);
+  }
+}
+
+TEST_CASE("a slot is written again only when it has been read, shared memory given up only then") {
+  for (int64_t pieces : {1, 2, 4}) {
+    ir::Function fn = parsed(kernel("f16", {128, 64 * pieces}, {128, 64}));
+    stage_results(fn);
+    std::vector<int64_t> waits;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::copy_out_wait_))
+        waits.push_back(op.integer("pending"));
+    });
+    std::vector<int64_t> expected(size_t(pieces), pieces == 1 ? 0 : 1);
+    expected.push_back(0); // the last ones
+    CHECK(waits == expected);
+  }
+}
+
+TEST_CASE("what threads store is cut into pieces too, with its mask") {
+  const std::string mask = R"(
+        %r = range {start = 0} : i32[128]
+        %row = expand %r {axis = 0} : i32[1,128]
+        %columns = broadcast %row : i32[128,128]
+        %limit = splat %i : i32[128,128]
+        %on = cmp %columns, %limit {pred = "PRED"} : i1[128,128]
+        store %v, %x, %on)";
+  for (const std::string &store : {std::string("store %v, %x"), with(mask, "PRED", "lt")})
+    for (const char *strides : {"%ld, %one", "%one, %ld"}) {
+      ir::Function fn = parsed(stored("f16", {128, 128}, store, strides));
+      stage_results(fn);
+      check_rules(fn);
+      CHECK(count_ops(fn, ir::Opcode::store_) == 2);
+      CHECK(count_ops(fn, ir::Opcode::extract_) == 2);
+      ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+        if (!op.is(ir::Opcode::store_))
+          return;
+        CHECK(op.operand(1)->type.shape == ir::Shape{128, 64});
+        CHECK((op.operands.size() == 3) == contains(store, "%on"));
+      });
+    }
+}
+
+TEST_CASE("nothing happens to what is stored by threads and is no longer than a piece, or has a "
+          "mask that is no bounds") {
+  std::string texts[] = {
+      stored("f16", {128, 64}, "store %v, %x"),
+      stored("f16", {128, 128},
+             "%z = constant {value = 0} : i32\n %c = cmp %i, %z {pred = \"lt\"} : i1\n"
+             "%on = splat %c : i1[128,128]\n store %v, %x, %on"),
+  };
+  for (const std::string &text : texts)
+    CHECK(after(stage_results, text) == test::text(text));
+}

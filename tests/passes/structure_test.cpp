@@ -1,0 +1,241 @@
+// Tests passes/structure.cpp: what gets a specialised structure, and each reason why something does
+// not.
+
+#include "passes/structure.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+std::vector<Structure> structures(const std::string &text, const char *gpu = "90a") {
+  ir::Function fn = parsed(text);
+  std::string before = printed(fn);
+  std::vector<Structure> found = structures_for(fn, *find_gpu(gpu));
+  CHECK(printed(fn) == before);
+  REQUIRE_FALSE(found.empty());
+  for (const Structure &structure : found) {
+    bool is_last = &structure == &found.back();
+    CHECK(structure.specialized == !is_last); // the plain one
+    CHECK((structure.name == "") == is_last);
+    if (is_last)
+      CHECK_FALSE(structure.cost);
+  }
+  return found;
+}
+
+bool specialises(const std::string &text, const char *gpu = "90a") {
+  return structures(text, gpu)[0].specialized;
+}
+
+// The names of the specialised structures.
+std::vector<std::string> names(const std::string &text) {
+  std::vector<std::string> names;
+  for (const Structure &structure : structures(text))
+    if (structure.specialized)
+      names.push_back(structure.name);
+  return names;
+}
+
+// A kernel whose programs can't be bundled: they do not depend on where they are.
+std::string alone(std::string text) {
+  for (const char *axis : {"0", "1"})
+    text = with(text, std::string("program_id {axis = ") + axis + "} : i32",
+                std::string("constant {value = ") + axis + "} : i32");
+  return text;
+}
+
+// A or B as the product uses it is the transpose of what is loaded.
+std::string transposed_a() {
+  std::string text = with(product_kernel(), "%at.a, %lda, %one", "%at.a, %one, %lda");
+  text = with(text, "%a = load %va : f16[64,64]",
+              "%stored = load %va : f16[64,64]\n %a = trans %stored {perm = [1,0]} : f16[64,64]");
+  return text;
+}
+
+// The load of A with more operands.
+std::string masked(const std::string &operations, const std::string &operands) {
+  return with(product_kernel(128, 128, 64), "%a = load %va",
+              operations + "\n %a = load %va, " + operands);
+}
+
+} // namespace
+
+TEST_CASE("a product of f16 or bf16 tiles is specialised where the GPU has wgmma") {
+  for (const char *elem : {"f16", "bf16"})
+    CHECK(specialises(product_kernel(64, 64, 64, elem)));
+  for (const char *gpu : {"75", "80", "89", "90", "100", "120"}) {
+    CAPTURE(gpu);
+    CHECK(specialises(product_kernel(), gpu) == find_gpu(gpu)->has_wgmma);
+  }
+  CHECK_FALSE(specialises(product_kernel(), "80"));
+  CHECK_FALSE(specialises(product_kernel(), "90"));
+}
+
+TEST_CASE("nothing else than a product is specialised") {
+  CHECK_FALSE(specialises("func @f(%p: ptr<f32>[64]) {\n %a = load %p : f32[64]\n"
+                          " store %p, %a\n return\n}"));
+}
+
+TEST_CASE("the tile is one that warpgroups can multiply, and hold the sums of") {
+  struct {
+    int m, n, k;
+    bool fits;
+  } cases[] = {
+      {64, 64, 64, true},    {64, 16, 16, true},   {64, 256, 64, true}, {128, 64, 64, true},
+      {128, 256, 64, true},  {256, 128, 64, true}, {64, 8, 64, false},  {64, 64, 8, true},
+      {64, 512, 16, false},  // an instruction has 256 columns
+      {32, 64, 64, false},   // and 64 rows
+      {256, 256, 64, false}, // 256 sums in each thread
+      {512, 128, 64, false},
+  };
+  for (const auto &[m, n, k, fits] : cases) {
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CHECK(specialises(alone(product_kernel(m, n, k))) == fits);
+  }
+}
+
+TEST_CASE("programs are bundled to the tiles that are worth it, the largest first") {
+  using Names = std::vector<std::string>;
+  const Names all = {"128x256x64 specialized", "128x128x64 specialized", "64x256x64 specialized",
+                     "64x128x64 specialized", "64x64x128 specialized"};
+  CHECK(names(product_kernel(64, 64, 64)) == all);
+  CHECK(names(product_kernel(32, 16, 64)) == all);
+  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1]});
+  CHECK(names(product_kernel(128, 64, 64)) == Names{all[0], all[1]});
+}
+
+TEST_CASE("where the best is not known there is one structure: the largest, or the source's own") {
+  using Names = std::vector<std::string>;
+  CHECK(names(alone(product_kernel(64, 64, 64))) == Names{"64x64x128 specialized"});
+  CHECK(names(alone(product_kernel(128, 64, 64))) == Names{"128x64x64 specialized"});
+  CHECK(names(product_kernel(256, 64, 64)) == Names{"256x64x64 specialized"});
+  // The host does not know how many steps there are.
+  std::string unknown = with(product_kernel(), "%K: i32", "%length: ptr<i32>");
+  unknown = with(unknown, "%nothing =", "%K = load %length : i32\n %nothing =");
+  CHECK(names(unknown) == Names{"128x256x64 specialized"});
+  CHECK_FALSE(structures(unknown)[0].cost);
+}
+
+TEST_CASE("a bundle is along the axis of the grid that the tile's axis is") {
+  std::vector<Structure> found = structures(product_kernel(64, 64, 64));
+  CHECK(found[0].bundle == std::vector<int64_t>{2, 4, 1});
+  CHECK(found[4].bundle == std::vector<int64_t>{1, 1, 1});
+  std::string exchanged =
+      with(product_kernel(), "%pm = program_id {axis = 0}", "%pm = program_id {axis = 2}");
+  CHECK(structures(exchanged)[0].bundle == std::vector<int64_t>{1, 4, 2});
+}
+
+TEST_CASE("a step fills 128 bytes of K, and is the source's if that is longer") {
+  CHECK(structures(product_kernel(64, 64, 8))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 16))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 64))[0].step == 64);
+  CHECK(structures(product_kernel(64, 64, 128))[0].step == 128);
+  // The loop does something else in each of its steps.
+  CHECK(structures(alone(with(product_kernel(128, 64, 16), "yield %d",
+                              "%z = constant {number = 0.0} : f16\n store %A, %z\n yield %d")))[0]
+            .step == 16);
+}
+
+TEST_CASE("the host compares costs of all but the plain structure") {
+  for (const Structure &structure : structures(product_kernel()))
+    CHECK(structure.cost.has_value() == structure.specialized);
+}
+
+TEST_CASE("exact products of f32 are not specialised, nor sums that are not f32") {
+  CHECK_FALSE(specialises(product_kernel(64, 64, 64, "f32")));
+  std::string half = with(product_kernel(), ": f32[64,64]", ": f16[64,64]");
+  half = with(half, "number = 0.0} : f32", "number = 0.0} : f16");
+  half = with(half, "%result = cast %sum : f16[64,64]", "%result = neg %sum : f16[64,64]");
+  CHECK_FALSE(specialises(half));
+}
+
+TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it and neighbours are along K") {
+  auto b_transposed = [](std::string text) { // B is stored as N x K
+    text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+    text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
+    return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
+  };
+  auto tf32 = [](const std::string &text) {
+    return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+  };
+  std::string f32 = product_kernel(128, 128, 32, "f32");
+  CHECK(specialises(tf32(b_transposed(f32))));
+  CHECK(structures(tf32(b_transposed(f32)))[0].name == "128x256x32 specialized");
+  CHECK_FALSE(specialises(tf32(f32)));
+  CHECK_FALSE(specialises(b_transposed(f32)));
+}
+
+TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }
+
+TEST_CASE("a factor that is computed, or used for something else too, is not specialised") {
+  CHECK_FALSE(specialises(
+      with(product_kernel(), "%d = dot %a,", "%e = neg %a : f16[64,64]\n %d = dot %e,")));
+  CHECK_FALSE(specialises(with(product_kernel(), "yield %d", "store %vb, %a\n yield %d")));
+}
+
+TEST_CASE("a sum that the loop uses for something else is not specialised") {
+  CHECK_FALSE(specialises(with(product_kernel(), "yield %d",
+                               "%half = cast %d : f16[64,64]\n store %vb, %half\n yield %d")));
+}
+
+TEST_CASE("two products are not specialised") {
+  CHECK_FALSE(specialises(
+      with(product_kernel(), "yield %d", "%d2 = dot %a, %b, %d : f32[64,64]\n yield %d2")));
+}
+
+TEST_CASE("around the product may be loops, but nothing else") {
+  const std::string loop = "%sum = for_loop %K, %start : f32[64,64] {";
+  std::string body = product_kernel();
+  body = body.substr(body.find(loop));
+  body = body.substr(0, body.find("%result"));
+  auto around = [&](const std::string &before, const std::string &behind) {
+    std::string text = with(product_kernel(), body, before + body + "store %vs, %sum\n" + behind);
+    text = with(text, "%C: ptr<f16>", "%C: ptr<f16>, %S: ptr<f32>, %odd: i1");
+    text = with(text, "%start = splat",
+                "%vs = view %S, %one, %ldc, %one : view<f32>[64,64]\n"
+                "%start = splat");
+    // What was computed from the sum behind the loop.
+    return with(text, "%result = cast %sum : f16[64,64]", "%result = cast %start : f16[64,64]");
+  };
+  CHECK(specialises(around("", "")));
+  CHECK(specialises(around("for_loop %K {\n (%round: i32)\n", "yield\n }\n")));
+  CHECK_FALSE(specialises(around("if_else %odd {\n", "yield\n } {\n yield\n }\n")));
+  CHECK_FALSE(specialises(around("while_loop {\n condition %odd\n } {\n", "yield\n }\n")));
+}
+
+TEST_CASE("masks that say where the tensor ends are specialised, with zeros behind it") {
+  const std::string columns = R"(
+    %i = range {start = 0} : i32[64]
+    %row.of.i = expand %i {axis = 0} : i32[1,64]
+    %all.i = broadcast %row.of.i : i32[128,64]
+    %size = constant {value = 64} : i32
+        %k32 = mul %t, %size : i32
+    %left = sub %K, %k32 : i32
+    %limit = splat %left : i32[128,64]
+    %mask = cmp %all.i, %limit {pred = "PRED"} : i1[128,64]
+    %number = constant {number = OTHER} : f16
+    %other = splat %number : f16[128,64])";
+  auto kernel = [&](const std::string &pred, const std::string &other,
+                    const std::string &operands) {
+    return masked(with(with(columns, "PRED", pred), "OTHER", other), operands);
+  };
+  CHECK(specialises(kernel("lt", "0.0", "%mask, %other")));
+  CHECK(specialises(kernel("lt", "0.0", "%mask")));
+  CHECK_FALSE(specialises(kernel("lt", "1.0", "%mask, %other")));
+  CHECK_FALSE(specialises(kernel("ne", "0.0", "%mask, %other")));
+}
+
+TEST_CASE("a factor without neighbours side by side is not specialised") {
+  CHECK_FALSE(specialises(with(product_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %ldb")));
+}
+
+TEST_CASE("a factor that is gathered is not specialised") {
+  std::string text =
+      with(product_kernel(128, 128, 64), "%A: ptr<f16>", "%A: ptr<f16>, %P: ptr<f16>[128,64]");
+  CHECK_FALSE(specialises(with(text, "load %va", "load %P")));
+}
