@@ -127,7 +127,8 @@ void Lowering::lower_shared_product(const Op &op) {
     llvm::Value *address =
         slot_address(op.operand(size_t(2 * number)), op.operand(size_t(2 * number + 1)));
     address = builder_.CreateAdd(address, move_bits(group, images));
-    starts[number] = builder_.CreateLShr(address, 4);
+    // Descriptors have 18 bits for an address, whatever window shared memory has among addresses.
+    starts[number] = builder_.CreateLShr(builder_.CreateAnd(address, 0x3ffff), 4);
   }
   auto descriptor = [&](int number, int64_t at_own, int64_t at_k) {
     llvm::Value *low = builder_.CreateAdd(

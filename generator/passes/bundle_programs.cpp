@@ -359,19 +359,36 @@ Blocks launch(Function &fn, const std::vector<int64_t> &times) {
   Blocks blocks;
   std::vector<Value *> counts;
   for (int axis = 0; axis < 3; axis++) {
-    blocks.programs[axis] = builder.num_programs(axis);
-    Value *rounded = builder.add(blocks.programs[axis], builder.i32(times[size_t(axis)] - 1));
+    Value *programs = builder.num_programs(axis);
+    blocks.programs[axis] =
+        builder.create(Opcode::host_value_, {programs}, {programs->type})->result();
+    Value *rounded = builder.add(programs, builder.i32(times[size_t(axis)] - 1));
     counts.push_back(builder.binary(Opcode::div_, rounded, builder.i32(times[size_t(axis)])));
     Op *id = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
     id->set("axis", int64_t(axis));
     blocks.ids[axis] = id->result();
   }
-  builder.create(Opcode::launch_blocks_, counts);
+  Op *launch = builder.create(Opcode::launch_blocks_, counts);
+
+  // Only the host knows the grid of programs now.
+  std::vector<Op *> gone;
+  bool is_ours = true;
   for_each_op(*fn.body, [&](Op &op) {
-    for (Value *&operand : op.operands)
-      if (operand->op && operand->op->is(Opcode::program_id_))
-        operand = blocks.ids[operand->op->integer("axis")];
+    for (Value *&operand : op.operands) {
+      const Op *made = operand->op;
+      if (is_ours || !made)
+        continue;
+      if (made->is(Opcode::program_id_))
+        operand = blocks.ids[made->integer("axis")];
+      else if (made->is(Opcode::num_programs_))
+        operand = blocks.programs[made->integer("axis")];
+    }
+    if (!is_ours && (op.is(Opcode::program_id_) || op.is(Opcode::num_programs_)))
+      gone.push_back(&op);
+    is_ours &= &op != launch;
   });
+  for (Op *op : gone)
+    erase(op);
   return blocks;
 }
 

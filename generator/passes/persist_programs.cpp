@@ -150,6 +150,17 @@ struct State {
       body.ops.push_back(op);
     }
     Builder(fn, &body).yield({});
+    erase_ids(body);
+  }
+
+  static void erase_ids(Block &body) {
+    std::vector<Op *> ids;
+    for_each_op(body, [&](Op &op) {
+      if (op.is(Opcode::program_id_) || op.is(Opcode::block_id_) || op.is(Opcode::num_programs_))
+        ids.push_back(&op);
+    });
+    for (Op *op : ids)
+      erase(op);
   }
 
   // The trips of loops that the host can count are the same for all programs, so it does.
@@ -165,7 +176,6 @@ struct State {
     }
   }
 
-  // remove_dead_code drops what nobody asks any more.
   void replace_operands(Op &op, Value *at[3], Value *grid[3]) {
     for (Value *&operand : op.operands) {
       if (!operand->op)

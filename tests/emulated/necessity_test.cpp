@@ -20,6 +20,7 @@
 #include "interpreter/subjects.h"
 #include "lower/host_kernel.h"
 #include "passes/pipeline.h"
+#include "passes/structure.h"
 #include "support/host_code.h"
 #include "translate/translate.h"
 
@@ -246,7 +247,7 @@ struct Totals {
   }
 };
 
-// One variant of one kernel, compiled for one GPU.
+// One variant of one kernel, compiled for one GPU in one structure.
 struct Trial {
   const Subject &subject;
   const Variant &variant;
@@ -261,6 +262,14 @@ struct Trial {
     std::mt19937 random(1);
     run = subject.runs_of(variant, random, {steps}).back();
     run.launch.grid = {1, 1, 1};
+    if (fn.helper_warps == 0)
+      return;
+    // Specialised: two programs for each of two blocks, and more steps than the longest ring has
+    // slots, of the length that the structure has.
+    constexpr int long_steps = 9, step = 64;
+    int own = variant.number("TK");
+    run = subject.runs_of(variant, random, {long_steps * std::max(step / own, 1)}).back();
+    run.launch.grid = {2, 2, 1};
   }
 
   // The first of the modes in which something is wrong; none: -1.
@@ -334,6 +343,8 @@ std::string skeleton(const ir::Function &fn) {
               std::to_string(ir::bytes_of(op.result()->type.elem));
       break;
     case ir::Opcode::async_wait_:
+    case ir::Opcode::product_wait_:
+    case ir::Opcode::copy_out_wait_:
       line += " " + std::to_string(op.integer("pending"));
       break;
     case ir::Opcode::for_loop_:
@@ -345,6 +356,14 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::async_copy_:
     case ir::Opcode::async_commit_:
     case ir::Opcode::barrier_:
+    case ir::Opcode::specialize_:
+    case ir::Opcode::mbarriers_:
+    case ir::Opcode::mbarrier_wait_:
+    case ir::Opcode::mbarrier_arrive_:
+    case ir::Opcode::map_copy_:
+    case ir::Opcode::map_copy_out_:
+    case ir::Opcode::proxy_fence_:
+    case ir::Opcode::shared_product_:
       break;
     default:
       return;
@@ -372,11 +391,16 @@ Variant deep(Variant variant) {
   return variant;
 }
 
-ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu) {
+ir::Function translated(const Subject &subject, const Variant &variant) {
   FrontEndResult source = translate_source(input_of(subject, variant));
   REQUIRE(source.errors == 0);
-  ir::Function fn = std::move(source.checked.at(0));
-  run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+  return std::move(source.checked.at(0));
+}
+
+ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu,
+                      const Structure &structure) {
+  ir::Function fn = translated(subject, variant);
+  run_pipeline(fn, *find_gpu(gpu), {}, structure);
   return fn;
 }
 
@@ -384,15 +408,30 @@ ir::Function compiled(const Subject &subject, const Variant &variant, const char
 void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                  Totals &totals) {
   for (const char *gpu : gpus) {
-    ir::Function fn = compiled(subject, variant, gpu);
+    ir::Function fn = compiled(subject, variant, gpu, {});
     if (done.insert(skeleton(fn)).second)
       Trial{subject, variant, gpu, fn, totals}.try_all();
   }
 }
 
+// The same for the specialised structure of its own tile: larger ones synchronise alike.
+void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+                     Totals &totals) {
+  for (const Structure &structure :
+       structures_for(translated(subject, variant), *find_gpu("90a"))) {
+    bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
+                              [](int64_t times) { return times == 1; });
+    if (!structure.specialized || !is_own)
+      continue;
+    ir::Function fn = compiled(subject, variant, "90a", structure);
+    if (done.insert(skeleton(fn)).second)
+      Trial{subject, variant, "90a", fn, totals}.try_all();
+  }
+}
+
 Totals try_all(bool all) {
   Totals totals;
-  std::set<std::string> done_deep; // of all kernels
+  std::set<std::string> done_deep, done_specialized; // of all kernels
   for (const Subject &subject : subjects()) {
     std::set<std::string> done;
     for (const Variant &variant : variants_of(subject, all)) {
@@ -403,6 +442,8 @@ Totals try_all(bool all) {
     if (!subject.steps.empty())
       for (const Variant &variant : variants_of(subject, false))
         try_variant(subject, deep(variant), all ? done : done_deep, totals);
+    for (const Variant &variant : variants_to_specialize(subject))
+      try_specialized(subject, variant, all ? done : done_specialized, totals);
   }
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)
@@ -425,7 +466,9 @@ TEST_CASE("no kernel can do without any of its synchronisation") {
   Totals totals = try_all(false);
   check(totals);
   for (const char *name :
-       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less"})
+       {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
+        "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
+        "bulk_commit", "bulk_wait_read"})
     CHECK_MESSAGE(totals.counts[name].calls > 0, name);
 }
 
@@ -436,7 +479,7 @@ TEST_CASE("no variant can do without any of its synchronisation" * doctest::skip
 TEST_CASE("what is there twice may be left out once") {
   const Subject &subject = subjects()[0];
   Variant variant = variants_of(subject, false)[0];
-  ir::Function fn = compiled(subject, variant, "80");
+  ir::Function fn = compiled(subject, variant, "80", {});
   Totals totals;
   Trial trial{subject, variant, "80", fn, totals};
   llvm::LLVMContext context;

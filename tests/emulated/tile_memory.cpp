@@ -2,11 +2,7 @@
 
 #include "emulated/tile_memory.h"
 
-#include "analysis/launch_form.h"
 #include "interpreter/numbers.h"
-#include "models/tensor_map.h"
-
-#include <doctest/doctest.h>
 
 #include <cstring>
 
@@ -41,121 +37,29 @@ uint64_t TileMemory::bits(const ir::Type &type, const Element &element) const {
   return uint64_t(uintptr_t(begin + element.integer * ir::bytes_of(type.elem)));
 }
 
-// What expressions of a launch form are about.
-struct TileMemory::Host {
-  const ir::Function &fn;
-  const interpreter::Launch &launch;
-  int multiprocessors = 3; // blocks that go round
-
-  int64_t value(const Expr &expr) const {
-    auto operand = [&](size_t i) { return value(expr.operands[i]); };
-    switch (expr.kind) {
-    case Expr::Kind::constant:
-      return expr.value;
-    case Expr::Kind::parameter:
-      return launch.arguments[size_t(expr.value)].integer;
-    case Expr::Kind::programs:
-      return launch.grid[size_t(expr.value)];
-    case Expr::Kind::multiprocessors:
-      return multiprocessors;
-    case Expr::Kind::neg:
-      return -operand(0);
-    case Expr::Kind::add:
-      return operand(0) + operand(1);
-    case Expr::Kind::sub:
-      return operand(0) - operand(1);
-    case Expr::Kind::mul:
-      return operand(0) * operand(1);
-    case Expr::Kind::div:
-      return operand(0) / operand(1);
-    case Expr::Kind::rem:
-      return operand(0) % operand(1);
-    case Expr::Kind::min:
-      return std::min(operand(0), operand(1));
-    case Expr::Kind::max:
-      return std::max(operand(0), operand(1));
-    default:
-      FAIL("no launch form has this");
-      return 0;
-    }
-  }
-};
-
-namespace {
-
-emulator::models::DataType data_type(ir::Elem elem) {
-  using emulator::models::DataType;
-  switch (elem) {
-  case ir::Elem::f16:
-    return DataType::f16;
-  case ir::Elem::bf16:
-    return DataType::bf16;
-  case ir::Elem::f32:
-    return DataType::f32;
-  default:
-    FAIL("no tensor map has this");
-    return DataType::u8;
-  }
-}
-
-} // namespace
-
-bool TileMemory::add_map(const TensorMap &map, const Host &host) {
-  uint64_t bytes = uint64_t(ir::bytes_of(map.elem));
-  std::vector<uint64_t> sizes, strides;
-  std::vector<uint32_t> box(map.box.begin(), map.box.end()), ones(map.box.size(), 1);
-  for (const Expr &size : map.sizes)
-    sizes.push_back(uint64_t(host.value(size)));
-  for (const Expr &stride : map.strides)
-    strides.push_back(uint64_t(host.value(stride)) * bytes);
-  Element base = host.launch.arguments[size_t(map.parameter)];
-  base.integer += host.value(map.offset);
-
-  emulator::models::TensorMapArguments arguments;
-  arguments.type = int(map.to_tf32 ? emulator::models::DataType::tf32 : data_type(map.elem));
-  arguments.rank = uint32_t(sizes.size());
-  arguments.address = this->bits(ir::Type::pointer(map.elem), base);
-  arguments.sizes = sizes.data();
-  arguments.strides = strides.data();
-  arguments.box = box.data();
-  arguments.element_strides = ones.data();
-  arguments.swizzle = map.swizzle_bytes == 128  ? 3
-                      : map.swizzle_bytes == 64 ? 2
-                      : map.swizzle_bytes == 32 ? 1
-                                                : 0;
-  arguments_.push_back(&maps_.emplace_back());
-  return !emulator::models::encode_tensor_map(arguments_.back(), arguments);
-}
-
 std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
                                                    const ir::Function &fn,
                                                    const interpreter::Launch &launch) {
   values_.clear();
   arguments_.clear();
-  maps_.clear();
-  for (size_t i = 0; i < fn.parameters.size(); i++)
-    values_.push_back(bits(fn.parameters[i].value->type, launch.arguments[i]));
-  LaunchForm form = launch_form(fn);
-  Host host{fn, launch};
-  for (const HiddenParameter &hidden : form.hidden)
-    if (!hidden.map)
-      values_.push_back(uint64_t(host.value(hidden.value)));
-  size_t next = 0;
-  for (; next < fn.parameters.size(); next++)
-    arguments_.push_back(&values_[next]);
-  for (const HiddenParameter &hidden : form.hidden) {
-    if (!hidden.map)
-      arguments_.push_back(&values_[next++]);
-    else if (!add_map(*hidden.map, host))
-      return std::nullopt;
+  std::vector<int64_t> for_host;
+  for (size_t i = 0; i < fn.parameters.size(); i++) {
+    const ir::Type &type = fn.parameters[i].value->type;
+    const Element &argument = launch.arguments[i];
+    values_.push_back(bits(type, argument));
+    for_host.push_back(type.is_pointer() ? int64_t(values_.back()) : argument.integer);
   }
+  host_.emplace(fn, for_host, launch.grid);
+  if (!host_->fits())
+    return std::nullopt;
+  for (uint64_t &value : values_)
+    arguments_.push_back(&value);
+  arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());
 
   emulator::Launch result;
-  std::vector<uint32_t> blocks(launch.grid.begin(), launch.grid.end());
-  for (size_t axis = 0; axis < 3 && !form.blocks.empty(); axis++)
-    blocks[axis] = axis < form.blocks.size() ? uint32_t(host.value(form.blocks[axis])) : 1;
-  result.grid = {blocks[0], blocks[1], blocks[2]};
-  result.cluster = {uint32_t(form.cluster), 1, 1};
+  auto [x, y, z] = host_->blocks();
+  result.grid = {x, y, z};
+  result.cluster = {host_->cluster(), 1, 1};
   result.threads = code.threads;
   result.shared_bytes = code.shared_bytes;
   result.arguments = arguments_.data();

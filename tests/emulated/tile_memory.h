@@ -2,12 +2,11 @@
 
 #pragma once
 
+#include "emulated/host_side.h"
 #include "emulator.h"
 #include "global_memory.h"
 #include "interpreter/interpreter.h"
 
-#include <array>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -31,17 +30,12 @@ public:
 
 private:
   uint64_t bits(const ir::Type &type, const interpreter::Element &element) const;
-  struct Host;
-  bool add_map(const TensorMap &map, const Host &host);
 
   interpreter::Memory shape_; // names and types
   std::vector<std::byte *> buffers_;
   emulator::GlobalMemory memory_;
   std::vector<uint64_t> values_;
-  struct alignas(64) MapBytes {
-    std::byte bytes[128];
-  };
-  std::deque<MapBytes> maps_;
+  std::optional<HostSide> host_;
   std::vector<void *> arguments_;
 };
 

@@ -63,6 +63,8 @@ void Machine::execute(const Op &op) {
     return broadcast(op);
   case Opcode::trans_:
     return trans(op);
+  case Opcode::extract_:
+    return extract(op);
   case Opcode::view_:
     return view(op);
   case Opcode::load_:
@@ -120,6 +122,12 @@ void Machine::execute(const Op &op) {
     return mbarrier_arrive(op);
   case Opcode::map_copy_:
     return map_copy(op);
+  case Opcode::map_copy_out_:
+    return map_copy_out(op);
+  case Opcode::copy_out_wait_:
+    return copy_out_wait(op);
+  case Opcode::proxy_fence_:
+    return proxy_fence(op);
   case Opcode::shared_product_:
     return shared_product(op);
   case Opcode::product_wait_:
@@ -141,7 +149,8 @@ bool Machine::run() {
 // Nothing may be under way when a program ends.
 void Machine::check_the_end() {
   const Op &last = *fn_.body->terminator();
-  if (!started_.empty() || !groups_.empty() || !map_copies_.empty())
+  if (!started_.empty() || !groups_.empty() || !map_copies_.empty() ||
+      read_out_ < copies_out_.size())
     find(Finding::Kind::copy_not_awaited, last, -1, "copies in the background are still under way");
   if (finished_ < products_.size())
     find(Finding::Kind::product_not_awaited, last, -1,
@@ -152,6 +161,7 @@ void Machine::check_the_end() {
         find(Finding::Kind::bad_mbarrier, last, -1,
              "a phase announces " + std::to_string(here.announced) + " bytes, and " +
                  std::to_string(here.landed) + " have come");
+  land_copies_out();
 }
 
 Result run(const Function &fn, const Launch &launch, Memory &memory) {

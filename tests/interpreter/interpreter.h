@@ -58,6 +58,8 @@ struct Finding {
     not_on_host,         // the host is to compute what it cannot
     bad_launch,          // no such number of blocks can be launched
     bad_map,             // a tensor map that the driver refuses
+    bad_box,             // a place in a tensor that the copy engine cannot copy, or not all of
+    not_fenced,          // a slot is copied out that was written since the last proxy_fence
     no_program,          // program_id where blocks are not programs
     wrong_warps,         // an operation that these warps cannot do
     bad_mbarrier,        // arrivals or bytes of a phase that are not those it expects

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace tritonc::interpreter {
@@ -19,6 +20,9 @@ std::vector<int64_t> row_major_strides(const ir::Shape &shape);
 
 /// The sum of coordinates times strides, for each element in row-major order.
 std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &strides);
+
+/// The axis along which a tensor_map has neighbours.
+size_t contiguous_axis(const ir::Op &map);
 
 /// `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N]: what a dot gives.
 Tile product_of(const ir::Type &sum, size_t depth, bool is_tf32, const Tile &a, const Tile &b,
@@ -88,6 +92,9 @@ private:
   /// Pointers to the elements of a tile at the coordinates from operand `first` on; nothing for
   /// those outside of the tensor.
   std::vector<std::optional<Element>> mapped(const ir::Op &op, const ir::Shape &tile, size_t first);
+  /// Whether the copy engine can copy a box that begins at these coordinates. Operand 1 is the
+  /// buffer.
+  void check_box(const ir::Op &op, size_t first, bool is_written);
 
   // checks.cpp
   void show(const ir::Op &op);
@@ -102,6 +109,7 @@ private:
   void splat(const ir::Op &op);
   void broadcast(const ir::Op &op);
   void trans(const ir::Op &op);
+  void extract(const ir::Op &op);
 
   // contraction.cpp
   void dot(const ir::Op &op);
@@ -126,7 +134,10 @@ private:
     size_t at;
     Element value; // when it started
     Element from;  // a pointer; poison if nothing is read
+    bool to_tf32 = false;
   };
+  // Where a slot is: a buffer, and the slot's first element in it.
+  using Place = std::pair<int, size_t>;
   void shared_alloc(const ir::Op &op);
   void ring_slot(const ir::Op &op);
   void shared_store(const ir::Op &op);
@@ -136,6 +147,7 @@ private:
   void async_wait(const ir::Op &op);
   void land(const Copy &copy);
   Element *slot(const ir::Op &op, const ir::Value *buffer, const ir::Value *slot);
+  Place place_of(const ir::Value *buffer, const Element *first) const;
   bool is_slot(const ir::Op &op, const Element &index, int64_t slots);
 
   // mbarriers.cpp
@@ -178,6 +190,23 @@ private:
   bool is_over(const Wait &wait);
   bool land_for(const Wait &wait);
   void stuck(const std::vector<Wait> &waits);
+
+  // copies_out.cpp
+  struct OneOut {  // an element
+    size_t at;     // in the buffer
+    Element value; // when it started
+    Element to;
+  };
+  struct CopyOut {
+    const ir::Op *op;
+    int buffer;
+    std::vector<OneOut> elements;
+  };
+  void map_copy_out(const ir::Op &op);
+  void copy_out_wait(const ir::Op &op);
+  void proxy_fence(const ir::Op &op);
+  void read_slot(CopyOut &copy);
+  void land_copies_out();
 
   // products.cpp
   struct Product {
@@ -222,6 +251,9 @@ private:
   std::deque<std::vector<Copy>> groups_;              // the oldest first
   std::vector<Mbarriers> mbarriers_;
   std::deque<MapCopy> map_copies_; // under way
+  std::vector<CopyOut> copies_out_;
+  size_t read_out_ = 0;      // so many of these, from the first on, have been read
+  std::set<Place> unfenced_; // slots that were written since the last proxy_fence
   std::deque<Product> products_;
   size_t finished_ = 0; // the first so many products
 

@@ -7,21 +7,21 @@
 // Tested by tests/interpreter/maps_test.cpp.
 
 #include "interpreter/machine.h"
+#include "interpreter/numbers.h"
 
 namespace tritonc::interpreter {
 
 using namespace ir;
 
-namespace {
-
-// The axis of neighbours.
-size_t contiguous_axis(const Op &op) {
-  size_t rank = size_t(op.result()->type.rank()), axis = rank - 1;
+size_t contiguous_axis(const Op &map) {
+  size_t rank = size_t(map.result()->type.rank()), axis = rank - 1;
   for (size_t d = 0; d < rank; d++)
-    if (constant_of(op.operand(2 + rank + d)) == 1)
+    if (constant_of(map.operand(2 + rank + d)) == 1)
       axis = d;
   return axis;
 }
+
+namespace {
 
 // Why the driver refuses a map; empty if it doesn't.
 std::string refusal(const Op &op, const Tile &map) {
@@ -102,13 +102,39 @@ std::vector<std::optional<Element>> Machine::mapped(const Op &op, const Shape &s
   return pointers;
 }
 
+void Machine::check_box(const Op &op, size_t first, bool is_written) {
+  const Type &map = op.operand(0)->type;
+  size_t contiguous = contiguous_axis(*op.operand(0)->op);
+  for (size_t d = 0; d < map.shape.size(); d++) {
+    int64_t start = scalar(op.operand(first + d)).integer;
+    std::string begins =
+        "the box begins at " + std::to_string(start) + " of axis " + std::to_string(d);
+    if (is_written && start < 0)
+      find(Finding::Kind::bad_box, op, -1, begins);
+    if (d == contiguous && start * bytes_of(map.elem) % 16 != 0)
+      find(Finding::Kind::bad_box, op, -1, begins + ", not at a multiple of 16 bytes");
+  }
+  // The engine would write the 16 bytes in which a row of the tensor ends.
+  int64_t size = tile(op.operand(0))[1 + contiguous].integer;
+  int64_t left = size - scalar(op.operand(first + contiguous)).integer;
+  int64_t extent = op.operand(1)->type.shape[1 + contiguous];
+  if (is_written && left > 0 && left < extent && size * bytes_of(map.elem) % 16 != 0)
+    find(Finding::Kind::bad_box, op, -1,
+         "behind rows of " + std::to_string(size * bytes_of(map.elem)) +
+             " bytes, up to a multiple of 16 would be written too");
+}
+
 void Machine::map_load(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, op.result()->type.shape, 1);
+  bool to_tf32 = op.operand(0)->op->has("tf32");
   define(op, [&](size_t i) {
     if (!pointers[i])
       return Element();
     const Element *element = accessed(op, i, *pointers[i], "reads");
-    return element ? *element : Element::no_value();
+    Element value = element ? *element : Element::no_value();
+    if (to_tf32)
+      value.number = copied_to_tf32(value.number);
+    return value;
   });
 }
 

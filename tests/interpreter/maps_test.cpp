@@ -53,6 +53,20 @@ TEST_CASE("offset, sizes and strides; a tile of several boxes") {
   CHECK(columns.y() == std::vector<double>{0, 4, 1, 5, 2, 6, 3, 7});
 }
 
+TEST_CASE("f32 is rounded on the way where the map says so") {
+  // 1 + 3 / 2^12 is rounded to 1 + 1 / 2^10; the other numbers are tf32 as they are.
+  const std::string between = "%v = constant {number = 1.000732421875} : f32\n store %x, %v\n";
+  auto first = [&](const std::string &attributes) {
+    Ran ran(between + numbers + "%m = tensor_map %x, %o0, %o2, %o4, %o4, %o1 " + attributes +
+            ": map<f32>[2,4]\n%t = map_load %m, %zero, %zero : f32[2,4]\n" + store_t);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[7] == 7);
+    return ran.y()[0];
+  };
+  CHECK(first("") == 1.000732421875);
+  CHECK(first("{tf32 = 1} ") == 1.0009765625);
+}
+
 TEST_CASE("elements of the tensor that are not in memory") {
   Ran ran(numbers + "%m = tensor_map %x, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]\n"
                     "%t = map_load %m, %zero, %zero : f32[2,4]");

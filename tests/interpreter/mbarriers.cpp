@@ -127,14 +127,15 @@ void Machine::map_copy(const Op &op) {
   std::optional<At> at = mbarrier_of(op, 3);
   if (!to || !at)
     return;
+  check_box(op, 5, false);
   const Type &type = op.operand(1)->type;
   Shape tile(type.shape.begin() + 1, type.shape.end());
   std::vector<std::optional<Element>> pointers = mapped(op, tile, 5);
   MapCopy copy{&op, *at, element_count(tile) * bytes_of(type.elem), {}};
-  int into = int(scalar(op.operand(1)).integer);
-  size_t first = size_t(to - shared_[size_t(into)].elements.data());
+  auto [into, first] = place_of(op.operand(1), to);
+  bool to_tf32 = op.operand(0)->op->has("tf32");
   for (size_t i = 0; i < pointers.size(); i++) {
-    Copy one{into, first + i, Element(), Element::no_value()}; // zero
+    Copy one{into, first + i, Element(), Element::no_value(), to_tf32}; // zero
     if (pointers[i]) {
       const Element *element = accessed(op, i, *pointers[i], "copies");
       one.value = element ? *element : Element::no_value();

@@ -109,11 +109,25 @@ double rounded_integer(Elem elem, int64_t value, bool is_unsigned) {
   return elem == Elem::f64 ? double(exact) : rounded_to_small(elem, exact);
 }
 
+namespace {
+
+// The last of the 11 bits.
+double tf32_unit(double value) {
+  return std::ldexp(1.0, std::max(exponent_of(std::fabs(value)), -126) - 10);
+}
+
+} // namespace
+
 double rounded_to_tf32(double value) {
   if (value == 0 || !std::isfinite(value))
     return value;
-  double unit = std::ldexp(1.0, std::max(exponent_of(std::fabs(value)), -126) - 10);
-  return std::round(value / unit) * unit;
+  return std::round(value / tf32_unit(value)) * tf32_unit(value);
+}
+
+double copied_to_tf32(double value) {
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  return float(std::nearbyint(value / tf32_unit(value)) * tf32_unit(value));
 }
 
 int64_t wrapped(Elem elem, int64_t value) {

@@ -123,3 +123,13 @@ TEST_CASE("tf32 keeps 11 bits, ties away from zero") {
   CHECK(rounded_to_tf32(1.0 / 3) == 0x1.554p-2);
   CHECK(rounded_to_tf32(0) == 0);
 }
+
+TEST_CASE("a copy to tf32 keeps as many, ties to even") {
+  CHECK(copied_to_tf32(2049) == 2048);
+  CHECK(copied_to_tf32(2051) == 2052);
+  CHECK(copied_to_tf32(-2049.001) == -2050);
+  CHECK(copied_to_tf32(1.0 / 3) == 0x1.554p-2);
+  CHECK(copied_to_tf32(0x1.fffffep127) == std::numeric_limits<double>::infinity());
+  CHECK(copied_to_tf32(0x1p-149) == 0);
+  CHECK(copied_to_tf32(0) == 0);
+}

@@ -1,14 +1,19 @@
 // Whether every pass keeps the meaning of every kernel: the shipped ones, those of device/forms,
 // and in forms/ what a pass could get wrong and none of the others has.
 //
-// A kernel is interpreted as it was translated, and again after each pass for each GPU. Memory must
-// be the same bit for bit, what is printed too, and nothing may be found. Kernels with `assert` or
-// `print` are tried twice, without them and with them. A function that prints like one that was
-// interpreted before is that function, and is not interpreted again: that spares the passes that
-// change nothing, and the GPUs that agree.
+// A kernel is interpreted as it was translated, and again after each pass for each GPU, in the
+// plain structure and in specialised ones: of these, variants take turns. Memory must be the same
+// bit for bit, what is printed too, and nothing may be found. Kernels with `assert` or `print` are
+// tried twice, without them and with them. A function that prints like one that was interpreted
+// before is that function, and is not interpreted again: that spares the passes that change
+// nothing, and the GPUs that agree.
+//
+// Warps that are specialised take turns in three ways, one after each pass; all after the last one.
+// Where tensor maps do not fit the matrices, the runtime would take another structure, and there is
+// nothing to compare.
 //
 //     test_oracle                # a variant or so for each choice of types and layouts
-//     test_oracle --no-skip      # all variants with tiles up to 64: many minutes
+//     test_oracle --no-skip      # all variants with tiles up to 64 in all structures: an hour
 
 #include "interpreter/interpreter.h"
 #include "interpreter/subjects.h"
@@ -17,6 +22,7 @@
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
+#include "passes/structure.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
@@ -32,11 +38,13 @@ using namespace tritonc::test;
 namespace {
 
 constexpr const char *gpus[] = {"75", "80", "90a"};
+constexpr Turns all_turns[] = {Turns::helper_first, Turns::workers_first, Turns::alternate};
 
 struct Outcome {
   Memory memory;
   std::string wrong; // findings, a line each
   std::vector<std::string> printed;
+  bool maps_fit = true;
 };
 
 // What differs; empty if nothing does.
@@ -50,12 +58,17 @@ std::string difference(const Outcome &expected, const Outcome &found) {
   return difference(expected.memory, found.memory);
 }
 
-Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_counts) {
+Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_counts,
+                  Turns turns = Turns::helper_first) {
   Outcome outcome{run.memory, "", {}};
-  Result result = interpreter::run(fn, run.launch, outcome.memory);
-  for (const Finding &finding : result.findings)
+  Launch launch = run.launch;
+  launch.turns = turns;
+  Result result = interpreter::run(fn, launch, outcome.memory);
+  for (const Finding &finding : result.findings) {
     if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
       outcome.wrong += text_of(finding) + "\n";
+    outcome.maps_fit &= finding.kind != Finding::Kind::bad_map;
+  }
   outcome.printed = std::move(result.printed);
   return outcome;
 }
@@ -67,8 +80,9 @@ struct Trial {
   bool with_checks; // print and assert are kept
   std::vector<Run> runs = {};
   std::vector<Outcome> expected = {};
-  std::set<std::string> done = {}; // functions interpreted, as text
-  int interpreted = 0;
+  std::set<std::string> done = {};  // functions interpreted, as text
+  int interpreted = 0, fitting = 0; // runs; those whose tensor maps fit
+  size_t next_turns = 0;
 
   // "kernels/matmul.tc [TYPE=half ...] after `slice_dots` for sm_80, K=32: "
   std::string place(const std::string &stage, const Run &run) const {
@@ -100,52 +114,98 @@ struct Trial {
       return false;
     if (!done.insert(text + (out_of_bounds_counts ? "strict" : "")).second)
       return true;
+    return holds(stage, fn, out_of_bounds_counts, all_turns[next_turns++ % std::size(all_turns)]);
+  }
+
+  bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts,
+             Turns turns) {
+    fitting = 0;
     for (size_t i = 0; i < runs.size(); i++) {
-      Outcome outcome = interpret(fn, runs[i], out_of_bounds_counts);
-      std::string wrong = outcome.wrong + difference(expected[i], outcome);
+      Outcome outcome = interpret(fn, runs[i], out_of_bounds_counts, turns);
       interpreted++;
-      CHECK_MESSAGE(wrong.empty(), place(stage, runs[i]), wrong, "\n", text);
-      if (!wrong.empty())
-        return false;
+      fitting += outcome.maps_fit;
+      std::string wrong = outcome.wrong + difference(expected[i], outcome);
+      if (wrong.empty() || !outcome.maps_fit)
+        continue;
+      CHECK_MESSAGE(wrong.empty(), place(stage, runs[i]), "turns ", int(turns), "\n", wrong, "\n",
+                    ir::print(fn));
+      return false;
     }
     return true;
   }
 
   // The first pass that goes wrong is named; those after it would only repeat it.
-  void run_passes(const char *gpu) {
+  void run_passes(const char *gpu, const Structure &structure, bool in_every_turn = false) {
     ir::Function fn = std::move(*translated());
     bool good = true, strict = !subject.fetches_past_the_end;
-    run_pipeline(fn, *find_gpu(gpu), [&](std::string_view pass, ir::Function &now) {
+    std::string where = std::string(" for sm_") + gpu + " " + structure.name;
+    auto observe = [&](std::string_view pass, ir::Function &now) {
       // Here what was fetched too far has gone.
       strict |= pass == "remove_dead_code";
-      good = good && holds("after `" + std::string(pass) + "` for sm_" + gpu, now, strict);
-    });
+      good = good && holds("after `" + std::string(pass) + "`" + where, now, strict);
+    };
+    run_pipeline(fn, *find_gpu(gpu), observe, structure);
+    CHECK_MESSAGE((fitting > 0 || !good), subject.file, " [", variant.text, "]", where,
+                  " fits none of the runs");
+    if (!in_every_turn || !good)
+      return;
+    for (Turns turns : all_turns)
+      holds("after all passes" + where, fn, strict, turns);
   }
 
-  void run() {
-    std::mt19937 random(1);
-    runs = subject.runs(variant, random);
+  void interpret_source_for(const std::vector<Run> &wanted) {
+    runs = wanted;
     interpret_source(*translated());
-    for (const char *gpu : gpus)
-      run_passes(gpu);
+  }
+
+  // The specialised structures of which `number` is the turn: so many from there on.
+  std::vector<Structure> specialized(const char *gpu, size_t number, size_t most) {
+    std::vector<Structure> structures = structures_for(*translated(), *find_gpu(gpu)), chosen;
+    structures.pop_back(); // the plain one
+    for (size_t i = 0; i < std::min(most, structures.size()); i++)
+      chosen.push_back(structures[(number + i) % structures.size()]);
+    return chosen;
+  }
+
+  void run(size_t number, size_t most_specialized) {
+    std::mt19937 random(1);
+    interpret_source_for(subject.runs(variant, random));
+    for (const char *gpu : gpus) {
+      for (const Structure &structure : specialized(gpu, number, most_specialized))
+        run_passes(gpu, structure);
+      run_passes(gpu, {});
+    }
+  }
+
+  // Nothing but specialised structures. Returns how many there are.
+  size_t run_specialized(size_t number) {
+    std::mt19937 random(1);
+    interpret_source_for(subject.runs_of(variant, random, few_steps));
+    std::vector<Structure> structures = specialized("90a", number, 2);
+    for (const Structure &structure : structures)
+      run_passes("90a", structure, true);
+    return structures.size();
   }
 };
 
 void try_all(bool all_variants) {
+  constexpr size_t all = 100;
+  size_t number = 0;
   for (const Subject &subject : subjects()) {
     std::vector<Variant> variants = variants_of(subject, all_variants);
     CAPTURE(subject.file);
     REQUIRE_FALSE(variants.empty());
     for (const Variant &variant : variants) {
       Trial plain{subject, variant, false}, checked{subject, variant, true};
-      plain.run();
+      plain.run(number, all_variants ? all : 1);
       CHECK(plain.interpreted > 0);
-      if (!ir::has_checks(*checked.translated()))
-        continue;
-      checked.run();
-      CHECK(checked.interpreted > 0);
-      CHECK_FALSE(checked.expected.back().printed.empty());
-      CHECK(plain.expected.back().printed.empty());
+      if (ir::has_checks(*checked.translated())) {
+        checked.run(number, all_variants ? all : 1);
+        CHECK(checked.interpreted > 0);
+        CHECK_FALSE(checked.expected.back().printed.empty());
+        CHECK(plain.expected.back().printed.empty());
+      }
+      number++;
     }
   }
 }
@@ -153,6 +213,20 @@ void try_all(bool all_variants) {
 } // namespace
 
 TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
+
+TEST_CASE("every pass keeps the meaning of products by specialised warps") {
+  std::set<std::string> files;
+  size_t number = 0;
+  for (const Subject &subject : subjects())
+    for (const Variant &variant : variants_to_specialize(subject)) {
+      Trial trial{subject, variant, false};
+      size_t structures = trial.run_specialized(number);
+      if (structures > 0)
+        files.insert(subject.file);
+      number += structures;
+    }
+  CHECK(files == files_to_specialize());
+}
 
 TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { try_all(true); }
 

@@ -57,6 +57,10 @@ std::vector<Case> cases() {
       {"%c = reshape %a : f32[2,4]\n %t = reduce %c {axis = 0, op = \"max\"} : f32[4]\n"
        "%w = reshape %t : f32[1,4]\n %e = broadcast %w : f32[2,4]\n %r = reshape %e : f32[8]",
        "xxxxxxxx"},
+      {"%c = reshape %a : f32[2,4]\n %t = extract %c {origin = [0,2]} : f32[2,2]\n"
+       "%d = extract %c {origin = [0,0]} : f32[2,2]\n %u = add %t, %d : f32[2,2]\n"
+       "%v = reshape %u : f32[4,1]\n %w = broadcast %v : f32[4,2]\n %r = reshape %w : f32[8]",
+       "..xxxxxx"},
       {"%s = reduce %a {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "xxxxxxxx"},
       {"%s = reduce %b {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "........"},
       // Arithmetic.
@@ -140,6 +144,12 @@ std::vector<Case> cases() {
       {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
        "map_store %map, %b, %zero\n %r = load %p : f32[8]",
        "........"},
+      // A copy out of a buffer: nothing is in the tensor before the program ends.
+      {"%eight = constant {value = 8} : i64\n %s = shared_alloc : shared<f32>[1,8]\n"
+       "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
+       "shared_store %b, %s, %zero\n proxy_fence\n map_copy_out %map, %s, %zero, %zero\n"
+       "copy_out_wait {pending = 0}\n %r = load %p : f32[8]",
+       "xxxxxxxx"},
       // A copy that counts on an mbarrier: nothing before it is awaited.
       {copied +
            "mbarrier_wait %bar, %zero, %zero\n"

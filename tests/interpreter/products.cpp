@@ -56,7 +56,7 @@ void Machine::shared_product(const Op &op) {
     const Element *first = slot(op, buffer, op.operand(2 * number + 1));
     if (!first)
       return;
-    product.slots[number] = size_t(first - shared_[size_t(scalar(buffer).integer)].elements.data());
+    product.slots[number] = place_of(buffer, first).second;
     product.factors[number] = factor_of(product, number);
   }
   if (int before = values_.at(op.operand(4)).product; before >= 0)

@@ -64,4 +64,15 @@ void Machine::trans(const Op &op) {
   define(op, [&](size_t i) { return elements[size_t(sources[i])]; });
 }
 
+void Machine::extract(const Op &op) {
+  const Tile &elements = tile(op.operand(0));
+  std::vector<int64_t> origin = op.list("origin");
+  std::vector<int64_t> strides = row_major_strides(op.operand(0)->type.shape);
+  int64_t first = 0;
+  for (size_t d = 0; d < origin.size(); d++)
+    first += origin[d] * strides[d];
+  std::vector<int64_t> sources = places(op.result()->type.shape, strides);
+  define(op, [&](size_t i) { return elements[size_t(first + sources[i])]; });
+}
+
 } // namespace tritonc::interpreter

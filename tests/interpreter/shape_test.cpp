@@ -40,3 +40,22 @@ TEST_CASE("axes exchanged") {
   CHECK(exchanged("1,2,4", "2,0,1", "4,1,2") == std::vector<double>{0, 4, 1, 5, 2, 6, 3, 7});
   CHECK(exchanged("2,4", "0,1", "2,4") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
 }
+
+TEST_CASE("a part of a tile") {
+  auto part = [](const std::string &from, const std::string &origin, const std::string &to) {
+    return Ran("%a = load %p : f32[8]\n %r = reshape %a : f32[" + from +
+               "]\n %e = extract %r {origin = [" + origin + "]} : f32[" + to +
+               "]\n %f = reshape %e : f32[4]\n %n4 = range {start = 0} : i32[4]\n"
+               "%y4 = splat %y : ptr<f32>[4]\n %q4 = addptr %y4, %n4 : ptr<f32>[4]\n"
+               "store %q4, %f")
+        .y();
+  };
+  auto is = [](std::vector<double> y, std::vector<double> first_four) {
+    y.resize(4);
+    return y == first_four;
+  };
+  CHECK(is(part("2,4", "0,2", "2,2"), {2, 3, 6, 7}));
+  CHECK(is(part("2,4", "1,0", "1,4"), {4, 5, 6, 7}));
+  CHECK(is(part("4,2", "2,0", "2,2"), {4, 5, 6, 7}));
+  CHECK(is(part("2,2,2", "0,0,1", "2,2,1"), {1, 3, 5, 7}));
+}

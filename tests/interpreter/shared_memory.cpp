@@ -10,6 +10,7 @@
 // Tested by tests/interpreter/shared_memory_test.cpp.
 
 #include "interpreter/machine.h"
+#include "interpreter/numbers.h"
 
 #include <algorithm>
 
@@ -54,9 +55,18 @@ Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
   return &in.elements[in.elements.size() / size_t(in.slots) * size_t(index.integer)];
 }
 
+// Which slot that is, given its first element.
+Machine::Place Machine::place_of(const Value *buffer, const Element *first) const {
+  int number = int(scalar(buffer).integer);
+  return {number, size_t(first - shared_[size_t(number)].elements.data())};
+}
+
 void Machine::shared_store(const Op &op) {
-  if (Element *to = slot(op, op.operand(1), op.operand(2)))
-    std::copy(tile(op.operand(0)).begin(), tile(op.operand(0)).end(), to);
+  Element *to = slot(op, op.operand(1), op.operand(2));
+  if (!to)
+    return;
+  std::copy(tile(op.operand(0)).begin(), tile(op.operand(0)).end(), to);
+  unfenced_.insert(place_of(op.operand(1), to));
 }
 
 void Machine::shared_load(const Op &op) {
@@ -81,8 +91,7 @@ void Machine::async_copy(const Op &op) {
     find(Finding::Kind::poison_address, op, -1, "whether to copy was never there");
   if (!to || wanted.poison)
     return;
-  int into = int(scalar(op.operand(1)).integer);
-  size_t first = size_t(to - shared_[size_t(into)].elements.data());
+  auto [into, first] = place_of(op.operand(1), to);
   const Tile &pointers = tile(op.operand(0));
   const Tile *mask = tile_or_null(op.operand_or_null(4));
   Element zero; // of any type
@@ -107,12 +116,18 @@ void Machine::land(const Copy &copy) {
   Element &to = shared_[size_t(copy.into)].elements[copy.at];
   bool changed = !copy.from.poison && !same(*memory_.at(copy.from), copy.value);
   to = changed ? Element::no_value() : copy.value;
+  if (copy.to_tf32)
+    to.number = copied_to_tf32(to.number);
 }
 
 void Machine::async_wait(const Op &op) {
   while (groups_.size() > size_t(op.integer("pending"))) {
-    for (const Copy &copy : groups_.front())
+    for (const Copy &copy : groups_.front()) {
       land(copy);
+      const SharedBuffer &into = shared_[size_t(copy.into)];
+      unfenced_.insert(
+          {copy.into, copy.at - copy.at % (into.elements.size() / size_t(into.slots))});
+    }
     groups_.pop_front();
   }
 }

@@ -150,11 +150,10 @@ Run tf32_product(const Variant &variant, std::mt19937 &random, int steps) {
 }
 
 // No size is a multiple of the tile.
-Run masked_product(const Variant &variant, std::mt19937 &random, int steps) {
-  bool aligned = !variant["PROMISE"].empty();
+Run masked_product(const Variant &variant, std::mt19937 &random, int steps, int64_t multiple) {
   return product(variant, random,
                  {grid_x * variant.number("TM") - 5, grid_y * variant.number("TN") - 7,
-                  std::max(steps * variant.number("TK") - 3, 0), false, false, aligned ? 8 : 1});
+                  std::max(steps * variant.number("TK") - 3, 0), false, false, multiple});
 }
 
 using Steps = std::vector<int>;
@@ -165,6 +164,20 @@ std::vector<Run> products(const Variant &variant, std::mt19937 &random, const St
   std::vector<Run> runs;
   for (int count : steps)
     runs.push_back(make(variant, random, count));
+  return runs;
+}
+
+// Where nothing is promised, the distances between rows may be anything, and in the last run happen
+// to be what tensor maps need.
+std::vector<Run> masked_products(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  bool is_promised = !variant["PROMISE"].empty();
+  std::vector<Run> runs;
+  for (int count : steps)
+    runs.push_back(masked_product(variant, random, count, is_promised ? 8 : 1));
+  if (!is_promised) {
+    runs.push_back(masked_product(variant, random, steps.back(), 8));
+    runs.back().text += ", as if promised";
+  }
   return runs;
 }
 
@@ -255,11 +268,24 @@ std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, co
 }
 
 // Values for the tuned axes, one choice per row; an axis that a kernel does not have does not
-// count. K is covered from one slice of a dot to several, and tiles are square, wide and high.
-const std::vector<std::vector<Define>> tiles = {
+// count.
+using Tiles = std::vector<std::vector<Define>>;
+
+// K is covered from one slice of a dot to several, and tiles are square, wide and high.
+const Tiles tiles = {
     {{"TM", "32"}, {"TN", "32"}, {"TK", "16"}, {"SIZE", "256"}, {"TILE", "128"}},
     {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}, {"SIZE", "1024"}, {"TILE", "512"}},
     {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}, {"SIZE", "256"}, {"TILE", "128"}},
+};
+
+// Those that wgmma multiplies as they are or several at once: rows of one and of two warpgroups, of
+// one slice of its K and of several, and in shared memory rows of 32, 64 and 128 bytes, one panel
+// of them and more.
+const Tiles specialized_tiles = {
+    {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}},   {{"TM", "64"}, {"TN", "64"}, {"TK", "64"}},
+    {{"TM", "128"}, {"TN", "32"}, {"TK", "16"}},  {{"TM", "64"}, {"TN", "128"}, {"TK", "64"}},
+    {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}},    {{"TM", "64"}, {"TN", "16"}, {"TK", "16"}},
+    {{"TM", "128"}, {"TN", "64"}, {"TK", "128"}},
 };
 
 constexpr int largest_tile = 64; // of the axes TM, TN and TK, if all variants are wanted
@@ -309,12 +335,22 @@ FrontEndInput input_of(const Subject &subject, const Variant &variant) {
   return {TRITONC_TESTS_DIR "/../" + subject.file, variant.defines, {}, ""};
 }
 
-std::vector<Variant> variants_of(const Subject &subject, bool all) {
-  std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
-  std::vector<Variant> bases = {{}};
+namespace {
+
+// Every choice from the API's axes.
+std::vector<Variant> untuned(const std::vector<Axis> &axes) {
+  std::vector<Variant> variants = {{}};
   for (const Axis &axis : axes)
     if (!axis.tuned)
-      bases = times(bases, axis, [](const AxisValue &) { return true; });
+      variants = times(variants, axis, [](const AxisValue &) { return true; });
+  return variants;
+}
+
+} // namespace
+
+std::vector<Variant> variants_of(const Subject &subject, bool all) {
+  std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
+  std::vector<Variant> bases = untuned(axes);
   if (all) {
     for (const Axis &axis : axes)
       if (axis.tuned)
@@ -332,6 +368,31 @@ std::vector<Variant> variants_of(const Subject &subject, bool all) {
   return variants;
 }
 
+std::vector<Variant> variants_to_specialize(const Subject &subject) {
+  static const char *const wanted[] = {"TM", "TN", "TK"};
+  std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
+  for (const std::string name : wanted)
+    if (std::none_of(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; }))
+      return {};
+  std::vector<Variant> variants;
+  size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
+  for (const Variant &base : untuned(axes))
+    if (base["TYPE"] != "float")
+      variants.push_back(
+          with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
+  return variants;
+}
+
+std::set<std::string> files_to_specialize() {
+  std::set<std::string> files;
+  for (const Subject &subject : subjects())
+    if (!variants_to_specialize(subject).empty())
+      files.insert(subject.file);
+  // It chooses between what it loads and zeros: that is no tile that the engine copies.
+  files.erase("tests/interpreter/forms/short_guard.tc");
+  return files;
+}
+
 const std::vector<Subject> &subjects() {
   const Steps any = {0, 1, 2, 5}, some = {1, 2, 5}; // some: the first is fetched unconditionally
   static const std::vector<Subject> list = {
@@ -345,7 +406,7 @@ const std::vector<Subject> &subjects() {
       {"tests/interpreter/forms/short_guard.tc", false, products<shortened_product>, some},
       {"tests/device/forms/fused_prefetch.tc", true, products<plain_product>, any},
       {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},
-      {"tests/device/forms/masked_product.tc", false, products<masked_product>, any},
+      {"tests/device/forms/masked_product.tc", false, masked_products, any},
       {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},
       {"tests/device/forms/transpose.tc", false, transpositions, {}},
   };

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <random>
+#include <set>
 
 namespace tritonc::test {
 
@@ -55,6 +56,17 @@ const std::vector<Subject> &subjects();
 /// there are few choices); or (`all`) with every choice from the other axes too, as far as tiles
 /// stay small.
 std::vector<Variant> variants_of(const Subject &subject, bool all);
+
+/// Of products of 16-bit numbers or tf32, every choice from the API's axes, each with one of some
+/// tiles that specialised warps can multiply. `subject` is one of subjects().
+std::vector<Variant> variants_to_specialize(const Subject &subject);
+
+/// The kernels of which some variant then has a specialised structure.
+std::set<std::string> files_to_specialize();
+
+/// For these, which are large. A block that does two programs in turn goes more than once around a
+/// ring of eight slots.
+inline const std::vector<int> few_steps = {1, 5};
 
 FrontEndInput input_of(const Subject &subject, const Variant &variant);
 

@@ -320,6 +320,9 @@ TEST_CASE("what is right on Hopper is left alone") {
       "specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
       "mbarrier_arrive %bar, %n {bytes = 256}\n map_copy %map, %as, %n, %bar, %n, %n, %n\n"
       "map_copy %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
+      "proxy_fence\n map_copy_out %map, %as, %n, %n, %n\n map_copy_out %small, %as, %n, %n, %n\n"
+      "copy_out_wait {pending = 1}",
+      "%1 = extract %s {origin = [8,0]} : f32[8,4]\n %2 = extract %s {origin = [4,2]} : f32[4,2]",
       "%1 = ring_phase %n {ahead = 0, slots = 3} : i32",
       "%1 = shared_product %as, %n, %bs, %n, %s {perms = [0,1,0,1]} : f32[16,4]\n"
       "%2 = product_wait %1 {pending = 0} : f32[16,4]",
@@ -382,9 +385,28 @@ TEST_CASE("tensor maps, and what goes through them") {
       {"map_copy %map, %fs, %n, %bar, %n, %n, %n", "the map is one of such tiles"},
       {"map_copy %map, %as, %n, %bar, %n, %n", "one coordinate per axis"},
       {"map_copy %map, %as, %n, %bar, %n, %n, %l", "coordinates are i32"},
+      {"map_copy_out %map, %a, %n, %n, %n", "shared memory is accessed through a buffer"},
+      {"map_copy_out %map, %as, %l, %n, %n", "a slot is an i32"},
+      {"map_copy_out %given, %as, %n, %n, %n", "a map is that of an operation `tensor_map`"},
+      {"map_copy_out %map, %bs, %n, %n, %n", "a tile is whole boxes of the map"},
+      {"map_copy_out %map, %fs, %n, %n, %n", "the map is one of such tiles"},
+      {"map_copy_out %map, %as, %n, %n", "one coordinate per axis"},
+      {"map_copy_out %map, %as, %n, %n, %l", "coordinates are i32"},
+      {"%1 = map_copy_out %map, %as, %n, %n, %n : i32", "wrong number of results"},
+      {"%1 = copy_out_wait {pending = 0} : i32", "wrong number of results"},
   };
   for (const auto &[operations, rule] : cases)
     check_for_hopper(operations, rule);
+}
+
+TEST_CASE("a part of a tile") {
+  const char *const inside = "the part lies inside of the tile, at a multiple of its size";
+  for (const char *wrong :
+       {"{origin = [8,0]} : f16[8,4]", "{origin = [8,0]} : f32[16,4]",
+        "{origin = [16,0]} : f32[8,4]", "{origin = [4,0]} : f32[8,4]",
+        "{origin = [0,1]} : f32[8,2]", "{origin = [-8,0]} : f32[8,4]", "{origin = [8]} : f32[8,4]",
+        "{origin = [0,0]} : f32[8]", ": f32[8,4]", "{origin = [0,0]} : f32[16,8]"})
+    check_for_hopper(std::string("%1 = extract %s ") + wrong, inside);
 }
 
 TEST_CASE("warps part at the top, where there are helpers, and have values of their own") {

@@ -36,7 +36,7 @@ struct Outcome {
 std::string encoded(const Outcome &outcome) {
   std::ostringstream out;
   out << outcome.effort.interpreted << " " << outcome.effort.emulated << " "
-      << outcome.effort.too_large << "\n";
+      << outcome.effort.too_large << " " << outcome.effort.specialized << "\n";
   if (outcome.failure)
     out << int(outcome.failure->kind) << "\n"
         << outcome.failure->stage << "\n"
@@ -52,7 +52,8 @@ Outcome decoded(const Isolated &result) {
   Outcome outcome;
   std::istringstream in(result.text);
   int kind;
-  in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large;
+  in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large >>
+      outcome.effort.specialized;
   if (!(in >> kind))
     return outcome;
   Failure failure{Failure::Kind(kind), "", ""};
@@ -93,8 +94,7 @@ Outcome try_seed(uint64_t seed, const Campaign &campaign) {
     return outcome;
   if (auto variant = variant_beside(made, seed, campaign.variants_percent)) {
     Outcome other = outcome_of(variant->kernel, variant->evaluation, campaign.legs);
-    outcome.effort.interpreted += other.effort.interpreted;
-    outcome.effort.emulated += other.effort.emulated;
+    outcome.effort.add(other.effort);
     outcome.failure = other.failure;
   }
   return outcome;
@@ -218,9 +218,7 @@ private:
       return keep(job);
     Outcome outcome = decoded(job.child.result());
     result_.kernels++;
-    result_.effort.interpreted += outcome.effort.interpreted;
-    result_.effort.emulated += outcome.effort.emulated;
-    result_.effort.too_large += outcome.effort.too_large;
+    result_.effort.add(outcome.effort);
     if (!outcome.failure)
       return;
     result_.failed++;
@@ -265,7 +263,8 @@ private:
     std::ostringstream line;
     line << result_.kernels << " of " << campaign_.kernels << " kernels, " << result_.failed
          << " failed, " << result_.effort.interpreted << " interpreted, " << result_.effort.emulated
-         << " emulated, " << int(elapsed) << " s";
+         << " emulated, " << result_.effort.specialized << " with specialised warps, "
+         << int(elapsed) << " s";
     campaign_.progress(line.str());
   }
 

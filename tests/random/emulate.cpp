@@ -4,6 +4,7 @@
 
 #include "backend/host_object.h"
 #include "backend/ptx.h"
+#include "emulated/host_side.h"
 #include "lower/host_kernel.h"
 #include "lower/lower.h"
 #include "support/jit.h"
@@ -44,16 +45,24 @@ Result<std::string> object_of(const ir::Function &fn, const Gpu &gpu) {
   return host_object(*module, describe(fn, gpu), "host_code");
 }
 
+// What the host computes with: a number of as many bits as its type has.
+int64_t sign_extended(const Argument &argument) {
+  int unused = 64 - 8 * bytes_of(argument.scalar);
+  return int64_t(uint64_t(argument.integer) << unused) >> unused;
+}
+
 // The buffers of a case in the emulator's memory, which ends where they end.
 class Launched {
 public:
-  Launched(const Case &tried, const abi::host_code &code)
+  Launched(const Case &tried, const ir::Function &fn, const abi::host_code &code)
       : tried_(tried), pointers_(tried.arguments.size()), numbers_(tried.arguments.size()) {
+    std::vector<int64_t> for_host;
     for (size_t i = 0; i < tried.arguments.size(); i++) {
       const Argument &argument = tried.arguments[i];
       if (argument.role == Role::number) {
         append_bytes(argument.scalar, {argument.integer, argument.real}, numbers_[i]);
         arguments_.push_back(numbers_[i].data());
+        for_host.push_back(is_float(argument.scalar) ? 0 : sign_extended(argument));
         continue;
       }
       std::vector<uint8_t> bytes = initial_bytes(tried, int(i));
@@ -62,12 +71,20 @@ public:
       if (argument.role != Role::output)
         memory_.mark_initialized(pointers_[i], bytes.size());
       arguments_.push_back(&pointers_[i]);
+      for_host.push_back(int64_t(uintptr_t(pointers_[i])));
     }
-    launch_.grid = {uint32_t(tried.grid[0]), uint32_t(tried.grid[1]), uint32_t(tried.grid[2])};
+    host_.emplace(fn, for_host, tried.grid);
+    arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());
+    auto [x, y, z] = host_->blocks();
+    launch_.grid = {x, y, z};
+    launch_.cluster = {host_->cluster(), 1, 1};
     launch_.threads = code.threads;
     launch_.shared_bytes = code.shared_bytes;
     launch_.arguments = arguments_.data();
   }
+
+  // Whether this form can be launched.
+  bool fits() const { return host_->fits(); }
 
   emulator::Result run(const abi::host_code &code, const emulator::Options &options) {
     return emulator::launch(code, launch_, options, memory_);
@@ -88,6 +105,7 @@ private:
   emulator::GlobalMemory memory_;
   std::vector<void *> pointers_;
   std::vector<std::vector<uint8_t>> numbers_;
+  std::optional<test::HostSide> host_;
   std::vector<void *> arguments_;
   emulator::Launch launch_;
 };
@@ -95,9 +113,7 @@ private:
 } // namespace
 
 std::optional<Failure> emulate(const ir::Function &fn, const Case &tried, const Gpu &gpu,
-                               bool all_schedules, Effort &effort) {
-  // gpu.name is "sm_80".
-  std::string where = " for " + std::string(gpu.name);
+                               const std::string &where, bool all_schedules, Effort &effort) {
   Result<std::string> object = object_of(fn, gpu);
   if (!object)
     return Failure{Failure::Kind::refused, "by the back end" + where, text(object.failure())};
@@ -110,7 +126,9 @@ std::optional<Failure> emulate(const ir::Function &fn, const Case &tried, const 
     options.max_steps = 1'000'000;
     options.workers = 1; // other kernels are at work beside this one
     std::string stage = "emulated" + where + ", " + schedule.name;
-    Launched launched(tried, *code);
+    Launched launched(tried, fn, *code);
+    if (!launched.fits())
+      return std::nullopt;
     emulator::Result result = launched.run(*code, options);
     effort.emulated++;
     if (!result.findings.empty())

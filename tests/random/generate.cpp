@@ -17,7 +17,7 @@ constexpr double cost_of_work = 7;
 
 } // namespace
 
-Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(draw_)) {
+Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(seed, draw_)) {
   kernel_.data_seed = draw_.bits() >> 16;
   for (int &extent : kernel_.grid)
     extent = draw_.chance(45) ? int(draw_.between(2, 3)) : 1;
@@ -25,6 +25,8 @@ Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(draw_)) {
     kernel_.grid[2] = 1;
   if (policy_.largest_tile > 4096)
     kernel_.grid = {int(draw_.between(1, 2)), 1, 1};
+  if (policy_.whole) // more programs than multiprocessors, now and then
+    kernel_.grid = {int(draw_.between(1, 3)), int(draw_.between(1, 2)), 1};
   kernel_.tf32 = draw_.chance(25);
   int count = int(draw_.between(1, 3));
   for (int i = 0; i < count; i++)

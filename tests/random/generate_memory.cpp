@@ -184,6 +184,8 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     if (kernel_.grid[size_t(g)] == 1 || (!is_output && draw_.chance(35)))
       continue;
     size_t axis = rank ? draw_.index(rank) : 0;
+    if (policy_.whole && is_output && rank == 2 && g < 2 && draw_.chance(85))
+      axis = size_t(g); // as in a product of matrices
     bool is_free = rank && program_axis[axis] < 0;
     if (is_free && draw_.chance(75))
       program_axis[axis] = g;
@@ -212,7 +214,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     access.coordinates.push_back(index);
     terms.push_back(scaled(std::move(index), distance));
     distance *= size;
-    if (draw_.chance(35))
+    if (draw_.chance(policy_.whole ? 8 : 35))
       distance += draw_.pick({1, 3, 8, 16});
     else if (draw_.chance(40))
       distance = rounded_up(distance, draw_.pick({8, 16, 32}));
@@ -232,7 +234,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
   }
   if (distance > most_elements)
     return std::nullopt;
-  if (draw_.chance(25))
+  if (draw_.chance(policy_.whole ? 8 : 25))
     terms.push_back(number_literal(Scalar::int32, double(draw_.pick({1, 4, 16, 64}))));
 
   // One sum of numbers, or one after the other onto the pointer.

@@ -84,13 +84,31 @@ void Generator::product_loop() {
   p.n = is_large ? draw_.pick({128, 64, 128, 64}) : draw_.pick({8, 16, 16, 32, 32, 64, 4, 128});
   p.k = draw_.pick({4, 8, 16, 16, 32, 32, 64, 2});
   p.trips = draw_.pick({0, 1, 1, 2, 2, 3, 5});
+  if (policy_.whole) {
+    p.scalar = draw_.pick({Scalar::half, Scalar::half, Scalar::bfloat16});
+    if (kernel_.tf32 && draw_.chance(50))
+      p.scalar = Scalar::float_;
+    p.m = draw_.pick({64, 64, 128});
+    p.n = draw_.pick({16, 32, 32, 64, 128});
+    p.k = draw_.pick({16, 32, 32, 64});
+    p.trips = draw_.pick({1, 2, 3, 5, 6});
+    auto is_too_much = [&] {
+      double elements = double(p.m * p.n) * (double(p.k * p.trips) / 16 + 4);
+      return work_ + elements * trips() > 0.7 * policy_.work; // the rest is for what is around it
+    };
+    while (is_too_much() && p.trips > 1)
+      p.trips--;
+    while (is_too_much() && p.n > 16)
+      p.n /= 2;
+  }
   while (!afford(p.m * p.n * p.k * std::max<int64_t>(p.trips, 1) / 16 + 4 * p.m * p.n)) {
     if (p.m * p.n * p.k <= 1024)
       return;
     int64_t &largest = p.m >= p.n && p.m >= p.k ? p.m : p.n >= p.k ? p.n : p.k;
     largest /= 2;
   }
-  p.form = Form(draw_.weighted({20, 15, 12, 15, 20, 15, 8}));
+  p.form = Form(draw_.weighted(policy_.whole ? std::vector{20, 15, 12, 25, 4, 4, 8}
+                                             : std::vector{20, 15, 12, 15, 20, 15, 8}));
   bool may_be_approximate = policy_.may_round;
 
   // --- The factors' addresses.
@@ -100,8 +118,9 @@ void Generator::product_loop() {
     f.k_is_fast = draw_.chance(70) ? is_a != f.is_transposed : draw_.chance(50);
     bool rows_first = is_a != f.is_transposed; // the axis along M or N comes first
     f.shape = rows_first ? Shape{extent, p.k} : Shape{p.k, extent};
-    f.stored =
-        draw_.chance(85) ? p.scalar : draw_.pick({Scalar::float_, Scalar::int8, Scalar::half});
+    f.stored = draw_.chance(policy_.whole ? 97 : 85)
+                   ? p.scalar
+                   : draw_.pick({Scalar::float_, Scalar::int8, Scalar::half});
 
     Parameter parameter;
     parameter.role = Parameter::Role::input;
@@ -116,6 +135,8 @@ void Generator::product_loop() {
                              {.range = range, .is_fixed = true, .may_read = true});
 
     int axis = draw_.chance(60) ? int(draw_.between(0, 2)) : -1;
+    if (policy_.whole && draw_.chance(80)) // as in a product of matrices
+      axis = is_a ? 0 : 1;
     int64_t programs = axis >= 0 ? kernel_.grid[size_t(axis)] : 1;
     Made along = coordinate(extent, axis, true);
     Made inner = coordinate(p.k, -1, true);
@@ -125,8 +146,8 @@ void Generator::product_loop() {
     f.k_coordinate = placed(inner, k_axis, 2);
     Made row = placed(along, 1 - k_axis, 2);
     int64_t size = f.k_is_fast ? p.k * std::max<int64_t>(p.trips, 1) : extent * programs;
-    int64_t ld = draw_.chance(60) ? (size + 7) / 8 * 8 + draw_.pick({0, 0, 8})
-                                  : size + draw_.pick({0, 1, 3});
+    int64_t ld = draw_.chance(policy_.whole ? 92 : 60) ? (size + 7) / 8 * 8 + draw_.pick({0, 0, 8})
+                                                       : size + draw_.pick({0, 1, 3});
     Made leading =
         draw_.chance(65) ? bound_parameter(ld, "n") : number_literal(Scalar::int32, double(ld));
     Made one = number_literal(Scalar::int32, 1);
@@ -179,7 +200,7 @@ void Generator::product_loop() {
   }
 
   double chained_total = double(p.trips) * double(p.n) * chained_most * chained_most;
-  if (draw_.chance(12) && !may_be_approximate && p.n >= 4) {
+  if (draw_.chance(policy_.whole ? 3 : 12) && !may_be_approximate && p.n >= 4) {
     p.chained_by = {p.n, draw_.pick({8, 16, 32})};
     p.chained = kernel_.add_variable("s" + std::to_string(kernel_.variables.size()),
                                      {Scalar::float_, false, {p.m, p.chained_by[1]}});
@@ -350,6 +371,12 @@ void Generator::product_loop() {
   Made result = of(p.sum);
   if (draw_.chance(30))
     result = clamped(std::move(result), 0, 1e6);
+  if (policy_.whole && draw_.chance(30)) { // another bias
+    Made bias = number(Scalar::float_, operand_shape({p.m, p.n}), 1);
+    if (bias.range.magnitude() <= 4000 && !bias.range.fraction_bits)
+      if (std::optional<Made> sum = join(Op::add, result, std::move(bias)))
+        result = std::move(*sum);
+  }
   Scalar stored = draw_.pick({Scalar::float_, p.scalar});
   result = converted(stored, std::move(result));
   store_value(std::move(result), {stored, false, {p.m, p.n}});

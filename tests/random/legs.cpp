@@ -11,6 +11,7 @@
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
+#include "passes/structure.h"
 #include "support/kernel_file.h"
 #include "translate/translate.h"
 
@@ -67,6 +68,7 @@ Setting setting_of(const Case &tried) {
   Setting setting;
   setting.launch.grid = tried.grid;
   setting.launch.max_steps = 3'000'000;
+  setting.launch.turns = interpreter::Turns(tried.data_seed % 3);
   for (size_t i = 0; i < tried.arguments.size(); i++) {
     const Argument &argument = tried.arguments[i];
     if (argument.role == Role::number) {
@@ -106,10 +108,16 @@ std::vector<std::vector<uint8_t>> bytes_in(const interpreter::Memory &memory, co
   return result;
 }
 
+// Sets `maps_fit` to false if `fn` cannot be launched in this form.
 std::optional<Failure> interpret(const ir::Function &fn, const Case &tried, const Setting &setting,
-                                 const std::string &stage) {
+                                 const std::string &stage, bool &maps_fit) {
   interpreter::Memory memory = setting.memory;
   interpreter::Result result = interpreter::run(fn, setting.launch, memory);
+  for (const interpreter::Finding &finding : result.findings)
+    if (finding.kind == interpreter::Finding::Kind::bad_map) {
+      maps_fit = false;
+      return std::nullopt;
+    }
   if (!result.findings.empty())
     return Failure{Failure::Kind::finding, stage, interpreter::text_of(result.findings[0])};
   std::string text = difference(tried, bytes_in(memory, tried, setting));
@@ -135,13 +143,15 @@ struct Trial {
     const ir::Function &fn = source.kernels[0];
     if (std::string broken = ir::verify(fn); !broken.empty())
       return Failure{Failure::Kind::broken_rule, "as translated", broken};
+    bool maps_fit = true;
     effort.interpreted++;
-    if (auto failure = interpret(fn, tried, setting, "as translated"))
+    if (auto failure = interpret(fn, tried, setting, "as translated", maps_fit))
       return failure;
     interpreted.insert(ir::print(fn));
     for (const std::string &gpu : legs.gpus)
-      if (auto failure = compiled(fn, gpu))
-        return failure;
+      for (const Structure &structure : structures_for(fn, *find_gpu(gpu)))
+        if (auto failure = compiled(fn, gpu, structure))
+          return failure;
     return std::nullopt;
   }
 
@@ -153,31 +163,37 @@ struct Trial {
   }
 
   // The first pass that goes wrong is named; those after it would only repeat it.
-  std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu) {
+  std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
+                                  const Structure &structure) {
     ir::Function fn = ir::clone(source);
     std::optional<Failure> failure;
-    run_pipeline(fn, *find_gpu(gpu), [&](std::string_view pass, ir::Function &now) {
+    bool maps_fit = true;
+    std::string where = " for sm_" + gpu + (structure.specialized ? " " : "") + structure.name;
+    auto observe = [&](std::string_view pass, ir::Function &now) {
       if (!failure)
-        failure = after_pass("after `" + std::string(pass) + "` for sm_" + gpu, now);
-    });
+        failure = after_pass("after `" + std::string(pass) + "`" + where, now, maps_fit);
+    };
+    run_pipeline(fn, *find_gpu(gpu), observe, structure);
     if (failure)
       return failure;
     if (fn.shared_bytes > find_gpu(gpu)->max_shared_bytes) {
       effort.too_large++; // a message of the compiler, and the author's to solve
       return std::nullopt;
     }
+    effort.specialized += structure.specialized && maps_fit;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
-    return emulate(fn, tried, *find_gpu(gpu), legs.all_schedules, effort);
+    return emulate(fn, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
   }
 
-  std::optional<Failure> after_pass(const std::string &stage, const ir::Function &fn) {
+  std::optional<Failure> after_pass(const std::string &stage, const ir::Function &fn,
+                                    bool &maps_fit) {
     if (std::string broken = ir::verify(fn); !broken.empty())
       return Failure{Failure::Kind::broken_rule, stage, broken};
     if (!legs.interpret || !interpreted.insert(ir::print(fn)).second)
       return std::nullopt;
     effort.interpreted++;
-    return interpret(fn, tried, setting, stage);
+    return interpret(fn, tried, setting, stage, maps_fit);
   }
 };
 
@@ -216,6 +232,13 @@ bool is_alike(const Failure &a, const Failure &b) {
     return false;
   bool says_what = a.kind == Failure::Kind::refused || a.kind == Failure::Kind::crash;
   return !says_what || gist(a.text) == gist(b.text);
+}
+
+void Effort::add(const Effort &other) {
+  interpreted += other.interpreted;
+  emulated += other.emulated;
+  too_large += other.too_large;
+  specialized += other.specialized;
 }
 
 std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort) {

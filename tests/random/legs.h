@@ -1,6 +1,6 @@
 // The ways in which a case is executed, all of which must agree: its tree (evaluate.h), the tile
 // interpreter on what the front end makes of it, the interpreter again after every pass for several
-// GPUs, and the emulator on the final LLVM IR under several schedules.
+// GPUs in every structure, and the emulator on the final LLVM IR under several schedules.
 
 #pragma once
 
@@ -38,6 +38,9 @@ struct Legs {
 /// How much was done.
 struct Effort {
   int interpreted = 0, emulated = 0, too_large = 0;
+  int specialized = 0; // went through the passes so, with tensor maps that fit
+
+  void add(const Effort &other);
 };
 
 /// Runs the legs in order up to the first failure.

@@ -5,6 +5,7 @@
 
 #include "ir/printer.h"
 #include "passes/pipeline.h"
+#include "passes/structure.h"
 #include "support/kernel_file.h"
 #include "translate/translate.h"
 
@@ -21,12 +22,17 @@ TEST_CASE("every pass changes some of a hundred kernels") {
     FrontEndResult source = translate_source(file.input);
     CAPTURE(source.diagnostics);
     REQUIRE(source.errors == 0);
-    std::string before = ir::print(source.kernels[0]);
-    run_pipeline(source.kernels[0], *find_gpu("80"), [&](std::string_view pass, ir::Function &fn) {
-      std::string after = ir::print(fn);
-      changes[std::string(pass)] += after != before;
-      before = std::move(after);
-    });
+    const Gpu &gpu = *find_gpu("90a");
+    for (const Structure &structure : structures_for(source.kernels[0], gpu)) {
+      ir::Function compiled = ir::clone(source.kernels[0]);
+      std::string before = ir::print(compiled);
+      auto observe = [&](std::string_view pass, ir::Function &fn) {
+        std::string after = ir::print(fn);
+        changes[std::string(pass)] += after != before;
+        before = std::move(after);
+      };
+      run_pipeline(compiled, gpu, observe, structure);
+    }
   }
   for (std::string_view pass : pass_names())
     CHECK_MESSAGE(changes[std::string(pass)] > 0, std::string(pass));

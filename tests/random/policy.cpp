@@ -43,6 +43,20 @@ Policy large() {
   return policy;
 }
 
+// Products that GPUs with wgmma can do by specialised warps, if nothing else is in the way.
+Policy whole_products() {
+  Policy policy = plain_products();
+  policy.name = "whole products";
+  policy.whole = true;
+  policy.declarations = policy.assignments = policy.other_loops = policy.branches = 0;
+  policy.stores = policy.in_place = policy.dots = 1;
+  policy.odd_steps = 2;
+  policy.work = 300'000;
+  policy.extents = {16, 32, 64};
+  return policy;
+}
+constexpr int percent_of_whole_products = 5;
+
 Policy reductions() {
   Policy policy{.name = "reductions"};
   policy.reductions = 50;
@@ -114,7 +128,7 @@ Policy rounded() {
 
 } // namespace
 
-Policy draw_policy(Draw &draw) {
+Policy draw_policy(uint64_t seed, Draw &draw) {
   using Make = Policy (*)();
   struct Row {
     Make make;
@@ -128,10 +142,13 @@ Policy draw_policy(Draw &draw) {
   for (const Row &row : rows)
     weights.push_back(row.weight);
   Policy policy = rows[draw.weighted(weights)].make();
+  // Drawn apart: so it changes no kernel but those that it makes.
+  if (Draw(~seed).chance(percent_of_whole_products))
+    policy = whole_products();
   for (int *percentage : {&policy.masks, &policy.gathers, &policy.moves, &policy.odd_steps})
     if (draw.chance(30))
       *percentage = 0;
-  policy.statements = int(draw.between(1, 2 * policy.statements));
+  policy.statements = policy.whole ? 1 : int(draw.between(1, 2 * policy.statements));
   return policy;
 }
 

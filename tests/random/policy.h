@@ -40,9 +40,11 @@ struct Policy {
                                  Scalar::int16,  Scalar::uint16,   Scalar::uint32, Scalar::int64,
                                  Scalar::uint64, Scalar::bfloat16, Scalar::double_};
   bool may_round = false; // floats are compared with a bound, not bit by bit
+  bool whole = false;     // products are of tiles that tensor maps can describe and wgmma multiply
 };
 
-/// One of the policies, with some of its figures changed.
-Policy draw_policy(Draw &draw);
+/// One of the policies for a kernel's seed, with some of its figures changed. What the kernel draws
+/// after that, it draws from `draw` too.
+Policy draw_policy(uint64_t seed, Draw &draw);
 
 } // namespace tritonc::random

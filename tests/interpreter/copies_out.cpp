@@ -1,0 +1,73 @@
+// Copies from shared memory to a tensor, by the copy engine.
+//
+// A map_copy_out reads its slot at any time between its start and the copy_out_wait that covers it:
+// what changes there in the meantime is a finding, and becomes poison. It writes to the tensor at
+// any time until the program ends: so long there is poison, and what somebody else writes there too
+// stays poison. What threads have written to a slot, the engine sees after a proxy_fence.
+//
+// Tested by tests/interpreter/copies_out_test.cpp.
+
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::map_copy_out(const Op &op) {
+  not_by_helper(op);
+  const Element *from = slot(op, op.operand(1), op.operand(2));
+  if (!from)
+    return;
+  check_box(op, 3, true);
+  auto [buffer, first] = place_of(op.operand(1), from);
+  if (unfenced_.count({buffer, first}))
+    find(Finding::Kind::not_fenced, op, -1, "no proxy_fence since its slot was written");
+  const Type &type = op.operand(1)->type;
+  std::vector<std::optional<Element>> pointers =
+      mapped(op, Shape(type.shape.begin() + 1, type.shape.end()), 3);
+  CopyOut copy{&op, buffer, {}};
+  for (size_t i = 0; i < pointers.size(); i++) {
+    Element *to = pointers[i] ? accessed(op, i, *pointers[i], "writes") : nullptr;
+    if (!to)
+      continue;
+    if (from[i].poison)
+      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+    *to = Element::no_value();
+    copy.elements.push_back({first + i, from[i], *pointers[i]});
+  }
+  copies_out_.push_back(std::move(copy));
+}
+
+// As late as it may.
+void Machine::read_slot(CopyOut &copy) {
+  for (OneOut &element : copy.elements) {
+    if (same(shared_[size_t(copy.buffer)].elements[element.at], element.value))
+      continue;
+    find(Finding::Kind::poison_store, *copy.op, -1, "what it copies changes before it is read");
+    element.value = Element::no_value();
+  }
+}
+
+void Machine::copy_out_wait(const Op &op) {
+  not_by_helper(op);
+  while (copies_out_.size() - read_out_ > size_t(op.integer("pending")))
+    read_slot(copies_out_[read_out_++]);
+}
+
+void Machine::proxy_fence(const Op &op) {
+  not_by_helper(op);
+  unfenced_.clear();
+}
+
+// At the end of the program.
+void Machine::land_copies_out() {
+  while (read_out_ < copies_out_.size())
+    read_slot(copies_out_[read_out_++]);
+  for (const CopyOut &copy : copies_out_)
+    for (const OneOut &element : copy.elements) {
+      Element &to = *memory_.at(element.to);
+      to = to.poison ? element.value : Element::no_value();
+    }
+}
+
+} // namespace tritonc::interpreter
