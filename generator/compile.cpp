@@ -79,6 +79,7 @@ struct KernelJob {
   const Gpu *gpu;
   Structure structure;
 
+  bool is_left_out = false; // there is a better structure
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
   std::string printed, stage_output;
@@ -348,8 +349,17 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   job.times.measure(Step::passes, [&] {
     run_pipeline(function, gpu, observer(options, job, heading), job.structure);
   });
-  if (std::optional<Failure> failure = check_shared(function, 0, gpu))
-    return failure;
+  std::optional<Failure> too_large = check_shared(function, 0, gpu);
+  if (too_large && job.structure.specialized) { // what its ring leaves is too little for the rest
+    if (options.stage == Stage::library) {
+      job.is_left_out = true;
+      return std::nullopt;
+    }
+    job.structure = {};
+    return build_kernel(options, tools, shared, heading, job);
+  }
+  if (too_large)
+    return too_large;
   if (options.stage == Stage::llvm || options.stage == Stage::ptx)
     return build_text(options, function, job);
   if (options.stage == Stage::host_llvm)
@@ -360,17 +370,19 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
     return cubin.failure();
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
     return failure;
-  // ptxas only informs that it waits after every wgmma, at half the speed. Our code must not be
-  // such.
-  if (job.structure.specialized && !cubin->resources.advice.empty())
-    return Failure{Message::serialized_code,
-                   {function.name, std::string(gpu.name), cubin->resources.advice[0]}};
-  job.warnings = warnings_about(function, cubin->resources, gpu);
+  // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
+  if (job.structure.specialized && !cubin->resources.advice.empty()) {
+    job.warnings = {
+        {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
+    job.is_left_out = true;
+  } else {
+    job.warnings = warnings_about(function, cubin->resources, gpu);
+  }
   if (options.stage == Stage::cubin)
     job.stage_output = cubin->bytes;
   if (options.stage == Stage::sass_stats)
     job.stage_output = sass_stats(*cubin, function.name, gpu);
-  if (options.stage != Stage::library)
+  if (options.stage != Stage::library || job.is_left_out)
     return std::nullopt;
 
   if (!image)
@@ -446,6 +458,8 @@ Library describe_library(const CompileOptions &options,
 void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
                 Library &library) {
   for (KernelJob &job : jobs) {
+    if (job.is_left_out)
+      continue;
     const TranslatedVariant &variant = variants[job.variant];
     for (Variant &entry : kernel_named(library, job.function->name, variant.source->axes).variants)
       if (entry.values == variant.choice->values)
@@ -735,7 +749,6 @@ ExitCode exit_code_of(Message id) {
   case Message::llvm_failed:
     return ExitCode::backend_failed;
   case Message::internal_error:
-  case Message::serialized_code:
     return ExitCode::internal;
   default:
     return ExitCode::source_error;

@@ -272,8 +272,10 @@ std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   }
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
-    if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row_of_k, gpu))
-      structures.push_back(std::move(*own));
+    for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()})
+      if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row, gpu);
+          own && structures.empty())
+        structures.push_back(std::move(*own));
   if (!structures.empty() && !structures[0].cost)
     structures.resize(1);
   return structures;

@@ -95,12 +95,18 @@ struct State {
     erase(load);
   }
 
-  // Whether anything is read through the parameter: it would have to wait for the copy engine.
-  bool is_loaded_from(const Value *base) {
+  // Whether anything else is read or stored through the parameter: it would have to wait for the
+  // copy engine, or the copy engine for it.
+  bool is_accessed_elsewhere(const Op *store, const Value *base) {
     bool found = false;
     for_each_op(*fn.body, [&](const Op &op) {
-      if (!op.is(Opcode::load_))
+      if ((!op.is(Opcode::load_) && !op.is(Opcode::store_) && !op.is(Opcode::map_store_)) ||
+          &op == store)
         return;
+      if (op.is(Opcode::map_store_)) {
+        found |= op.operand(0)->op->operand(0) == base;
+        return;
+      }
       const Value *pointers = op.operand(0);
       while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
              !pointers->op->is(Opcode::select_))
@@ -116,7 +122,7 @@ struct State {
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
     if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn) ||
-        is_loaded_from(access->base))
+        store->parent != fn.body || is_accessed_elsewhere(store, access->base))
       return;
     std::vector<Value *> operands = {map_for(*access, tile), store->operand(1)};
     Builder builder = Builder::before(fn, store);

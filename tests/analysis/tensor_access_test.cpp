@@ -49,8 +49,8 @@ template <typename Items> std::string list_of(const Items &items) {
   return out;
 }
 
-const char *const reasons[] = {"not affine",     "no parameter", "no neighbours", "strange stride",
-                               "strange offset", "strange mask", "strange other"};
+const char *const reasons[] = {"not affine",     "no parameter",   "no neighbours",
+                               "strange stride", "strange offset", "strange mask"};
 
 // What the load or store of %v, masked by %m if there is one, accesses: "A + offset by strides, at
 // coordinates of extents".
@@ -146,19 +146,43 @@ TEST_CASE("an access is taken apart into a tensor and the coordinates of a box")
   }
 }
 
-TEST_CASE("an offset that divides by no stride is along the neighbours, however far") {
-  CHECK(access("%far = mul %n.wide, %first : i64\n"
-               "%v = view %A, %far, %lda, %one : view<f16>[16,32]") ==
-        "A by lda, 1 at 0, first*pn of 16, ?");
+TEST_CASE("an offset that divides by no stride is along the neighbours, unless it may be far") {
+  const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
+  CHECK(access("%at = add %n.wide, %zero : i64\n" + view) ==
+        "A by lda, 1 at 0, pn of 16, 32 + 1 each pn");
+  // A coordinate is an i32, and such products need not be.
+  CHECK(access("%at = mul %n.wide, %first : i64\n" + view) == "strange offset");
+  CHECK(access("%at = mul %n.wide, %k : i64\n" + view) == "strange offset");
+  // Of another stride it is as small as the tensor.
+  CHECK(access("%far = mul %n.wide, %first : i64\n %at = mul %far, %lda : i64\n" + view) ==
+        "A by lda, 1 at first*pn, 0 of ?, 32");
+}
+
+TEST_CASE("an access that goes backwards is no box: nothing is before the tensor's start") {
+  const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
+  std::string cases[] = {
+      "%at = sub %zero, %k : i64\n",
+      "%K.wide = cast %K : i64\n %at = sub %K.wide, %k : i64\n", // from the end on
+      "%at = sub %zero, %down : i64\n",
+      "%d = mul %k, %lda : i64\n %end = mul %first, %lda : i64\n %at = sub %end, %d : i64\n",
+      "%at = sub %down, %k : i64\n",
+  };
+  for (const std::string &offset : cases) {
+    CAPTURE(offset);
+    CHECK(access(offset + view) == "strange offset");
+  }
+  // Backwards, but by what the host knows.
+  CHECK(access("%at = sub %k, %first : i64\n" + view) ==
+        "A + -1*first by lda, 1 at 0, 32*t of 16, 32 + 32 each t");
 }
 
 TEST_CASE("without a mask the tensor ends where the last program and trip read") {
   CHECK(access("%v = view %A, %column, %lda, %one : view<f16>[16,32]") ==
         "A by lda, 1 at 0, 32*pn of 16, 32 + 32 each pn");
   // That is not known if the host does not know the factor, or the number of trips.
-  CHECK(access("%times = mul %n.wide, %k : i64\n"
-               "%v = view %A, %times, %lda, %one : view<f16>[16,32]") ==
-        "A by lda, 1 at 0, 32*pn*t of 16, ?");
+  CHECK(access("%times = mul %n.wide, %k : i64\n %at = mul %times, %lda : i64\n"
+               "%v = view %A, %at, %lda, %one : view<f16>[16,32]") ==
+        "A by lda, 1 at 32*pn*t, 0 of ?, 32");
   CHECK(access("for_loop %pm {\n (%u: i32)\n %u.wide = cast %u : i64\n"
                "%v = view %A, %u.wide, %lda, %one : view<f16>[16,32]\n yield\n }") ==
         "A by lda, 1 at 0, u of 16, ?");

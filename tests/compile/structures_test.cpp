@@ -104,6 +104,50 @@ TEST_CASE("what cannot be specialised has one image") {
   CHECK(images[0].form.name == "");
 }
 
+TEST_CASE("host code of a kernel that says something about a factor is of the plain structure") {
+  auto source = [](const std::string &check) {
+    return R"(
+#pragma tritonc grid(M / 64, N / 64)
+__global__ void product(half *A __readonly, half *B __readonly, half *C, int M, int N, int K,
+                        int lda __multipleof(8), int ldb __multipleof(8), int ldc __multipleof(8)) {
+  int rm[64] = get_program_id(0) * 64 + 0 ... 64;
+  int rn[64] = get_program_id(1) * 64 + 0 ... 64;
+  int rk[64] = 0 ... 64;
+  float sum[64, 64] = 0;
+  for (int k = 0; k < K; k += 64) {
+    half a[64, 64] = *(A + k + rk[newaxis, :] + rm[:, newaxis] * lda);
+    half b[64, 64] = *(B + k * ldb + rk[:, newaxis] * ldb + rn[newaxis, :]);
+    )" + check +
+           R"(
+    sum += a @ b;
+  }
+  *(C + rn[newaxis, :] + rm[:, newaxis] * ldc) = sum;
+}
+)";
+  };
+  SourceFiles files;
+  for (bool checked : {false, true}) {
+    CAPTURE(checked);
+    std::string path = files.add("product.tc", source(checked ? "assert(a == a);" : ""));
+    CompileOptions options = {
+        .sources = {path}, .gpus = {find_gpu("90a")}, .emulate = {find_gpu("90a")}};
+    CompileResult result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+    CHECK(images.size() == 6); // the code for GPUs is the same
+    for (const Image &image : images) {
+      bool has_host_code = !checked || image.form.name == "";
+      CHECK(image.host_symbol.empty() == !has_host_code);
+      CHECK(image.host_object.empty() == !has_host_code);
+    }
+    options = {.sources = {path}, .gpus = {find_gpu("90a")}, .stage = Stage::host_llvm};
+    result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    CHECK(contains(result.stage_output, "@product("));
+    CHECK(contains(result.stage_output, "wgmma") == !checked);
+  }
+}
+
 TEST_CASE("variants that differ in the source's tile alone share code") {
   CompileResult result = compile({.sources = {kernel},
                                   .variants = "TYPE=half;A=N;B=N;TM=64;TN=64;TK=32,64",

@@ -233,6 +233,23 @@ TEST_CASE("an operation without operands may stand before one with results") {
         "func @f() {\n  barrier\n  %a = constant {value = 0} : i32\n  return\n}\n");
 }
 
+TEST_CASE("attributes of an operation that has blocks stand before them") {
+  const std::string parts = " {\n    barrier\n    yield\n  } {\n    yield\n  }\n  return\n}\n";
+  for (const char *head : {"specialize", "specialize {registers = [232,40]}",
+                           "specialize {registers = [232,40], word = \"a\"}"}) {
+    std::string program = "func @f() warps 4 helpers 4 {\n  " + std::string(head) + parts;
+    CHECK(text(program) == program);
+  }
+  // With operands and results too, and a block that begins with the name of a value.
+  std::string loop = "func @f(%n: i32) {\n  %s = for_loop %n, %n {stages = 3} : i32 {\n"
+                     "    (%t: i32, %k: i32)\n    yield %k\n  }\n  return\n}\n";
+  CHECK(text(loop) == loop);
+  std::string named =
+      "func @f() warps 4 helpers 4 {\n  specialize {\n    %a = constant {value = 0} : i32\n"
+      "    yield\n  } {\n    yield\n  }\n  return\n}\n";
+  CHECK(text(named) == named);
+}
+
 TEST_CASE("types are named as they are read") {
   for (const char *type : {"i1", "i8[4]", "f16[2,2]", "bf16", "f64", "e4m3[4]", "e5m2", "ptr<i64>",
                            "ptr<f16>[8,1]", "view<f32>[4]", "shared<i8>[3,4]"}) {
@@ -281,6 +298,7 @@ TEST_CASE("what is wrong is named with its line") {
       {"func @f() {\n  %a = range {start = 0} : i32[2]\n  %a = range {start = 0} : i32[2]\n}",
        "line 3: %a is defined twice"},
       {"func @f(%n: i32) {\n  for_loop %n\n  return\n}", "line 3: expected `{`"},
+      {"func @f() {\n  specialize {registers = [1]}\n  return\n}", "line 3: expected `{`"},
       {"func @f(%n: i32) {\n  %s = for_loop %n, %n : i32 {\n    (%t: i32, %a: i32)\n"
        "    yield %s\n  }\n}",
        "line 4: %s is not defined"},

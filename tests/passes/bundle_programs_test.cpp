@@ -180,6 +180,12 @@ TEST_CASE("programs that are no neighbours, or do what can't be stacked, are not
              "%j = add %i, %ps : i32[64]\n %As = splat %A : ptr<f32>[64]\n"
              "%q = addptr %As, %j : ptr<f32>[64]\n %x = load %q : f32[64]\n store %q, %x"),
       kernel("for_loop %p {\n (%t: i32)\n yield\n }"),
+      // Such a number that a loop carries, and never changes.
+      kernel(copy + "%last = for_loop %n, %p : i32 {\n (%t: i32, %q: i32)\n yield %q\n }\n"
+                    "store %w, %x"),
+      kernel(copy + "%last = for_loop %n, %f : i64 {\n (%t: i32, %g: i64)\n"
+                    "%u = view %A, %g, %one : view<f32>[64]\n %y = load %u : f32[64]\n"
+                    "store %w, %y\n yield %g\n }"),
   };
   for (const std::string &text : cases) {
     CAPTURE(text);

@@ -13,7 +13,8 @@ using namespace tritonc::test;
 
 namespace {
 
-const Structure specialized = {.specialized = true, .name = ""};
+// Such that widen_steps has been.
+const Structure specialized = {.specialized = true, .step = 32, .name = ""};
 
 // What the pass needs, and without what it leaves behind.
 void pass(ir::Function &fn, const Structure &structure) {
@@ -28,9 +29,9 @@ std::string prepared(const std::string &text) {
   return printed(fn);
 }
 
-ir::Function specialised(const std::string &text, const char *gpu = "90a") {
+ir::Function specialised(const std::string &text, const Structure &structure = specialized) {
   ir::Function fn = parsed(prepared(text));
-  specialize_warps(fn, *find_gpu(gpu), specialized);
+  specialize_warps(fn, *find_gpu("90a"), structure);
   check_rules(fn);
   return fn;
 }
@@ -174,6 +175,37 @@ TEST_CASE("a ring has as many slots as fit, but two at least and eight at most")
   }
 }
 
+TEST_CASE("what the ring leaves is for the results, each of them") {
+  auto slots = [](const std::string &text) {
+    ir::Function fn = specialised(text);
+    return first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+  };
+  const std::string store = "store %vc, %result";
+  std::string kernel = with(product_kernel(128, 256, 64), "%K: i32", "%K: i32, %D: ptr<f16>");
+  auto view = [](const std::string &strides) {
+    return "\n %vd = view %D, %at.c, " + strides + " : view<f16>[128,256]\n store %vd, %result";
+  };
+  CHECK(slots(kernel) == 4);
+  CHECK(slots(with(kernel, store, store + view("%ldc, %one"))) == 3);
+  CHECK(slots(with(kernel, store, store + view("%one, %ldc"))) == 3); // by threads
+  CHECK(slots(with(kernel, store, store + "\n" + store + "\n" + store)) == 2);
+}
+
+TEST_CASE("how many slots there would be, down to none") {
+  struct {
+    int m, n, k, residency;
+    int64_t slots;
+  } cases[] = {{64, 64, 64, 1, 8},  {128, 256, 64, 1, 4}, {128, 256, 64, 2, 1},
+               {64, 64, 256, 1, 3}, {64, 64, 512, 1, 1},  {64, 64, 1024, 1, 0}};
+  for (const auto &[m, n, k, residency, slots] : cases) {
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(residency);
+    ir::Function fn = parsed(product_kernel(m, n, k));
+    CHECK(ring_slots(fn, *find_product_loop(fn).found, *find_gpu("90a"), residency) == slots);
+  }
+}
+
 TEST_CASE("a slot is full when all bytes have come, and empty when every warp has said so") {
   for (int m : {64, 128}) {
     ir::Function fn = specialised(product_kernel(m, 64, 32));
@@ -212,6 +244,15 @@ TEST_CASE("a sum that starts from something else than zero is added to in the fi
   ir::Function half = specialised(with(product_kernel(), "number = 0.0", "number = 0.5"));
   CHECK(first(half, ir::Opcode::shared_product_).operands.size() == 5);
   CHECK_FALSE(contains(printed(half), "undefined"));
+}
+
+TEST_CASE("a sum whose loop may make no trips starts from its zeros") {
+  ir::Function fn = specialised(product_kernel(), {.specialized = true, .step = 0, .name = ""});
+  CHECK(first(fn, ir::Opcode::shared_product_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(fn), "undefined"));
+  const ir::Op &wait = *value_named(fn, "sum")->op; // of the loop
+  REQUIRE(wait.is(ir::Opcode::product_wait_));
+  CHECK(ir::is_zero(wait.operand(0)->op->operand(1)));
 }
 
 TEST_CASE("blocks that share a multiprocessor share its memory") {

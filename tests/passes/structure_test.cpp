@@ -56,9 +56,9 @@ std::string transposed_a() {
 }
 
 // The load of A with more operands.
-std::string masked(const std::string &operations, const std::string &operands) {
-  return with(product_kernel(128, 128, 64), "%a = load %va",
-              operations + "\n %a = load %va, " + operands);
+std::string masked(const std::string &operations, const std::string &operands, int step) {
+  return with(product_kernel(128, 128, step), "%a = load %va",
+              with(operations, "STEP", std::to_string(step)) + "\n %a = load %va, " + operands);
 }
 
 } // namespace
@@ -115,10 +115,16 @@ TEST_CASE("where the best is not known there is one structure: the largest, or t
   CHECK(names(alone(product_kernel(128, 64, 64))) == Names{"128x64x64 specialized"});
   CHECK(names(product_kernel(256, 64, 64)) == Names{"256x64x64 specialized"});
   // The host does not know how many steps there are.
-  std::string unknown = with(product_kernel(), "%K: i32", "%length: ptr<i32>");
-  unknown = with(unknown, "%nothing =", "%K = load %length : i32\n %nothing =");
+  std::string unknown = with(product_kernel(), "for_loop %K", "for_loop %pk");
+  unknown = with(unknown, "%nothing =", "%pk = program_id {axis = 2} : i32\n %nothing =");
   CHECK(names(unknown) == Names{"128x256x64 specialized"});
   CHECK_FALSE(structures(unknown)[0].cost);
+  CHECK(structures(unknown)[0].step == 0);
+}
+
+TEST_CASE("a loop whose trips are loaded is not specialised: the copying thread loads nothing") {
+  std::string loaded = with(product_kernel(), "%K: i32", "%length: ptr<i32>");
+  CHECK_FALSE(specialises(with(loaded, "%nothing =", "%K = load %length : i32\n %nothing =")));
 }
 
 TEST_CASE("a bundle is along the axis of the grid that the tile's axis is") {
@@ -135,10 +141,74 @@ TEST_CASE("a step fills 128 bytes of K, and is the source's if that is longer") 
   CHECK(structures(product_kernel(64, 64, 16))[0].step == 64);
   CHECK(structures(product_kernel(64, 64, 64))[0].step == 64);
   CHECK(structures(product_kernel(64, 64, 128))[0].step == 128);
+}
+
+TEST_CASE("steps that must stay as they are in the source") {
+  using Names = std::vector<std::string>;
+  auto stays = [](const std::string &text, const Names &expected) {
+    CAPTURE(text);
+    CHECK(names(text) == expected);
+    CHECK(structures(text)[0].step == 0);
+  };
   // The loop does something else in each of its steps.
-  CHECK(structures(alone(with(product_kernel(128, 64, 16), "yield %d",
-                              "%z = constant {number = 0.0} : f16\n store %A, %z\n yield %d")))[0]
-            .step == 16);
+  std::string stores = with(product_kernel(128, 64, 16), "%K: i32", "%K: i32, %D: ptr<f16>");
+  stores = with(stores, "yield %d", "%z = constant {number = 0.0} : f16\n store %D, %z\n yield %d");
+  stays(stores, {"128x64x16 specialized"});
+  // It carries something else.
+  std::string carries =
+      with(product_kernel(128, 64, 16),
+           "%sum = for_loop %K, %start : ", "%last, %sum = for_loop %K, %K, %start : i32, ");
+  carries = with(carries, "(%t: i32, ", "(%t: i32, %x: i32, ");
+  carries = with(carries, "yield %d", "%y = xor %x, %t : i32\n yield %y, %d");
+  carries = with(carries, "%first.c = mul %row, %ldc",
+                 "%last.wide = cast %last : i64\n"
+                 "%z = add %row, %last.wide : i64\n"
+                 "%first.c = mul %z, %ldc");
+  stays(alone(carries), {"128x64x16 specialized"});
+  // A factor does not move on by its extent.
+  for (const char *move : {"%k2 = add %k, %k : i64", "%k2 = add %tk, %zero : i64"}) {
+    std::string moves =
+        with(product_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
+    moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
+    stays(moves, {"128x256x64 specialized", "128x128x64 specialized", "64x256x64 specialized",
+                  "64x128x64 specialized"});
+  }
+}
+
+TEST_CASE("a factor that is read backwards is not specialised") {
+  std::string backwards = with(product_kernel(), "%t.wide = cast %t",
+                               "%left = sub %K, %t : i32\n %t.wide = cast %left");
+  CHECK_FALSE(specialises(backwards));
+  CHECK_FALSE(specialises(with(product_kernel(), "add %down, %column", "sub %column, %down")));
+}
+
+TEST_CASE("a tile that leaves no place for two slots is not specialised") {
+  CHECK(specialises(product_kernel(64, 64, 256)));
+  CHECK_FALSE(specialises(product_kernel(64, 64, 512)));
+  // Five results leave too little beside the largest tile.
+  std::string stores;
+  for (int i = 0; i < 5; i++)
+    stores += "store %vc, %result\n";
+  CHECK(names(with(product_kernel(64, 64, 64), "store %vc, %result", stores)) ==
+        std::vector<std::string>{"128x128x64 specialized", "64x256x64 specialized",
+                                 "64x128x64 specialized", "64x64x128 specialized"});
+}
+
+TEST_CASE("a factor that is stored to is not specialised") {
+  auto stored = [](const std::string &pointer) {
+    std::string text = with(alone(product_kernel()), "%K: i32", "%K: i32, %D: ptr<f16>, %odd: i1");
+    text = with(text, "%one =", "%CD = select %odd, %C, %D : ptr<f16>\n %one =");
+    return with(text, "store %vc, %result",
+                "store %vc, %result\n %vd = view " + pointer +
+                    ", %column, %ldc, %one : view<f16>[64,64]\n store %vd, %result");
+  };
+  CHECK(specialises(stored("%C")));
+  CHECK(specialises(stored("%D")));
+  CHECK_FALSE(specialises(stored("%A")));
+  CHECK_FALSE(specialises(stored("%B")));
+  CHECK_FALSE(specialises(stored("%CD"))); // who knows
+  CHECK_FALSE(specialises(with(alone(product_kernel()), "%nothing =",
+                               "%z = constant {number = 0.0} : f16\n store %A, %z\n %nothing =")));
 }
 
 TEST_CASE("the host compares costs of all but the plain structure") {
@@ -206,28 +276,42 @@ TEST_CASE("around the product may be loops, but nothing else") {
   CHECK(specialises(around("for_loop %K {\n (%round: i32)\n", "yield\n }\n")));
   CHECK_FALSE(specialises(around("if_else %odd {\n", "yield\n } {\n yield\n }\n")));
   CHECK_FALSE(specialises(around("while_loop {\n condition %odd\n } {\n", "yield\n }\n")));
+
+  // Where the copying thread copies from, it can't know of what such a loop carries.
+  auto carried = [&](const std::string &next) {
+    std::string text = around("%last = for_loop %K, %one : i64 {\n (%round: i32, %x: i64)\n",
+                              "%next = " + next + " : i64\n yield %next\n }\n");
+    return with(text, "%at.a = add %first, %k :",
+                "%down.x = mul %x, %lda : i64\n %first.x = add %first, %down.x : i64\n"
+                "%at.a = add %first.x, %k :");
+  };
+  CHECK_FALSE(specialises(carried("add %x, %x")));
+  CHECK(specialises(carried("add %x, %tk"))); // a formula of the counter
 }
 
 TEST_CASE("masks that say where the tensor ends are specialised, with zeros behind it") {
   const std::string columns = R"(
-    %i = range {start = 0} : i32[64]
-    %row.of.i = expand %i {axis = 0} : i32[1,64]
-    %all.i = broadcast %row.of.i : i32[128,64]
-    %size = constant {value = 64} : i32
-        %k32 = mul %t, %size : i32
+    %i = range {start = 0} : i32[STEP]
+    %row.of.i = expand %i {axis = 0} : i32[1,STEP]
+    %all.i = broadcast %row.of.i : i32[128,STEP]
+    %size = constant {value = STEP} : i32
+    %k32 = mul %t, %size : i32
     %left = sub %K, %k32 : i32
-    %limit = splat %left : i32[128,64]
-    %mask = cmp %all.i, %limit {pred = "PRED"} : i1[128,64]
+    %limit = splat %left : i32[128,STEP]
+    %mask = cmp %all.i, %limit {pred = "PRED"} : i1[128,STEP]
     %number = constant {number = OTHER} : f16
-    %other = splat %number : f16[128,64])";
-  auto kernel = [&](const std::string &pred, const std::string &other,
-                    const std::string &operands) {
-    return masked(with(with(columns, "PRED", pred), "OTHER", other), operands);
+    %other = splat %number : f16[128,STEP])";
+  auto kernel = [&](const std::string &pred, const std::string &other, const std::string &operands,
+                    int step) {
+    return masked(with(with(columns, "PRED", pred), "OTHER", other), operands, step);
   };
-  CHECK(specialises(kernel("lt", "0.0", "%mask, %other")));
-  CHECK(specialises(kernel("lt", "0.0", "%mask")));
-  CHECK_FALSE(specialises(kernel("lt", "1.0", "%mask, %other")));
-  CHECK_FALSE(specialises(kernel("ne", "0.0", "%mask, %other")));
+  for (int step : {64, 16}) { // which would be widened
+    CAPTURE(step);
+    CHECK(specialises(kernel("lt", "0.0", "%mask, %other", step)));
+    CHECK(specialises(kernel("lt", "0.0", "%mask", step)));
+    CHECK_FALSE(specialises(kernel("lt", "1.0", "%mask, %other", step)));
+    CHECK_FALSE(specialises(kernel("ne", "0.0", "%mask, %other", step)));
+  }
 }
 
 TEST_CASE("a factor without neighbours side by side is not specialised") {
@@ -238,4 +322,19 @@ TEST_CASE("a factor that is gathered is not specialised") {
   std::string text =
       with(product_kernel(128, 128, 64), "%A: ptr<f16>", "%A: ptr<f16>, %P: ptr<f16>[128,64]");
   CHECK_FALSE(specialises(with(text, "load %va", "load %P")));
+  // Row by row.
+  text = with(product_kernel(128, 128, 64), "%A: ptr<f16>", "%A: ptr<f16>, %rows: ptr<i64>[128]");
+  CHECK_FALSE(specialises(with(text, "%a = load %va", R"(
+      %row.a = load %rows : i64[128]
+      %each.row = expand %row.a {axis = 1} : i64[128,1]
+      %all.rows = broadcast %each.row : i64[128,64]
+      %all.ld = splat %lda : i64[128,64]
+      %down.a = mul %all.rows, %all.ld : i64[128,64]
+      %As = splat %A : ptr<f16>[128,64]
+      %there = addptr %As, %down.a : ptr<f16>[128,64]
+      %i = range {start = 0} : i32[64]
+      %each.i = expand %i {axis = 0} : i32[1,64]
+      %all.i = broadcast %each.i : i32[128,64]
+      %q = addptr %there, %all.i : ptr<f16>[128,64]
+      %a = load %q)")));
 }

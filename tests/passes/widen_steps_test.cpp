@@ -1,5 +1,6 @@
 // Tests passes/widen_steps.cpp.
 
+#include "analysis/tensor_access.h"
 #include "passes/remove_dead_code.h"
 #include "passes/widen_steps.h"
 #include "product_kernel.h"
@@ -116,10 +117,32 @@ TEST_CASE("a step takes several of the source's, and masks what is behind the la
     })"));
 }
 
-TEST_CASE("nothing happens to steps that are long enough, nor in the plain structure") {
-  for (int64_t step : {0, 8, 16})
-    CHECK(after(widen_steps, kernel, with_step(step)) == text(kernel));
+TEST_CASE("nothing happens to steps that must stay the source's, nor in the plain structure") {
+  CHECK(after(widen_steps, kernel, with_step(0)) == text(kernel));
   CHECK(after(widen_steps, kernel, Structure{}) == text(kernel));
+}
+
+TEST_CASE("factors end where the source's loop does, also if the steps are long enough") {
+  for (int64_t step : {8, 16, 32}) {
+    CAPTURE(step);
+    ir::Function fn = widened(kernel, step);
+    int64_t taken = std::max<int64_t>(step, 16);
+    const ir::Value *trips = value_named(fn, "n"), *trip = value_named(fn, "t");
+    Poly before = Poly::symbol(trip) * Poly::constant(taken) - // of K, and what is left of it
+                  Poly::symbol(trips) * Poly::constant(16);
+    for (const char *name : {"a", "b"}) {
+      const ir::Op &load = *value_named(fn, name)->op;
+      int k = name == std::string("a");
+      CHECK(load.result()->type.shape[size_t(k)] == taken);
+      REQUIRE(load.operands.size() == 3);
+      CHECK(ir::is_zero(load.operand(2)));
+      std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), 2);
+      REQUIRE(bounds);
+      REQUIRE(bounds->size() == 1);
+      CHECK((*bounds)[0].axis == k);
+      CHECK((*bounds)[0].before == before);
+    }
+  }
 }
 
 TEST_CASE("both factors are as long as the step, along their own axis of K") {
