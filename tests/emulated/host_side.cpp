@@ -12,12 +12,11 @@ namespace tritonc::test {
 
 namespace {
 
-constexpr int multiprocessors = 3; // so that blocks go round
-
 // What the expressions of a launch form are about.
 struct Host {
   const std::vector<int64_t> &arguments;
   const std::array<int, 3> &grid;
+  int multiprocessors;
 
   int64_t value(const Expr &expr) const {
     auto operand = [&](size_t i) { return value(expr.operands[i]); };
@@ -109,10 +108,10 @@ bool encode(void *bytes, const TensorMap &map, const Host &host) {
 } // namespace
 
 HostSide::HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments,
-                   const std::array<int, 3> &grid)
+                   const std::array<int, 3> &grid, int multiprocessors)
     : blocks_{uint32_t(grid[0]), uint32_t(grid[1]), uint32_t(grid[2])} {
   LaunchForm form = launch_form(fn);
-  Host host{arguments, grid};
+  Host host{arguments, grid, multiprocessors};
   for (const HiddenParameter &hidden : form.hidden)
     if (hidden.map) {
       hidden_.push_back(&maps_.emplace_back());

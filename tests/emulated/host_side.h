@@ -16,9 +16,10 @@ namespace tritonc::test {
 
 class HostSide {
 public:
-  /// For `fn` with these arguments, numbers or addresses, and a grid of programs.
+  /// For `fn` with these arguments, numbers or addresses, and a grid of programs, on a GPU with so
+  /// many multiprocessors.
   HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments,
-           const std::array<int, 3> &grid);
+           const std::array<int, 3> &grid, int multiprocessors);
 
   /// Whether the driver takes the tensor maps. If not, the kernel is not launched in this form.
   bool fits() const { return fits_; }

@@ -264,12 +264,13 @@ struct Trial {
     run.launch.grid = {1, 1, 1};
     if (fn.helper_warps == 0)
       return;
-    // Specialised: two programs for each of two blocks, and more steps than the longest ring has
+    // Specialised: two programs for a block at least, and more steps than the longest ring has
     // slots, of the length that the structure has.
     constexpr int long_steps = 9, step = 64;
     int own = variant.number("TK");
     run = subject.runs_of(variant, random, {long_steps * std::max(step / own, 1)}).back();
     run.launch.grid = {2, 2, 1};
+    run.launch.multiprocessors = 1;
   }
 
   // The first of the modes in which something is wrong; none: -1.

@@ -49,7 +49,7 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
     values_.push_back(bits(type, argument));
     for_host.push_back(type.is_pointer() ? int64_t(values_.back()) : argument.integer);
   }
-  host_.emplace(fn, for_host, launch.grid);
+  host_.emplace(fn, for_host, launch.grid, launch.multiprocessors);
   if (!host_->fits())
     return std::nullopt;
   for (uint64_t &value : values_)

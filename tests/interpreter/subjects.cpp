@@ -97,6 +97,7 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
   Matrix b = matrix("B", shape.k, shape.n, shape.transposed_b, &random);
   Matrix c = matrix("C", shape.m, shape.n, false, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.multiprocessors = 2; // too few for all programs at once
   run.launch.arguments = {Element::pointer(a.buffer),
                           Element::pointer(b.buffer),
                           Element::pointer(c.buffer),

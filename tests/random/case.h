@@ -44,6 +44,9 @@ struct Case {
   std::array<int, 3> grid = {1, 1, 1};
   uint64_t data_seed = 0;
   std::vector<Argument> arguments;
+
+  /// Of the GPU that it is tried on.
+  int multiprocessors() const { return 1 + int(data_seed % 3); }
 };
 
 Case case_of(const Kernel &kernel, const Evaluation &evaluation);

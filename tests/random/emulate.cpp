@@ -73,7 +73,7 @@ public:
       arguments_.push_back(&pointers_[i]);
       for_host.push_back(int64_t(uintptr_t(pointers_[i])));
     }
-    host_.emplace(fn, for_host, tried.grid);
+    host_.emplace(fn, for_host, tried.grid, tried.multiprocessors());
     arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());
     auto [x, y, z] = host_->blocks();
     launch_.grid = {x, y, z};

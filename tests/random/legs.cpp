@@ -68,7 +68,8 @@ Setting setting_of(const Case &tried) {
   Setting setting;
   setting.launch.grid = tried.grid;
   setting.launch.max_steps = 3'000'000;
-  setting.launch.turns = interpreter::Turns(tried.data_seed % 3);
+  setting.launch.multiprocessors = tried.multiprocessors();
+  setting.launch.turns = interpreter::Turns(tried.data_seed / 3 % 3);
   for (size_t i = 0; i < tried.arguments.size(); i++) {
     const Argument &argument = tried.arguments[i];
     if (argument.role == Role::number) {
