@@ -183,7 +183,9 @@ void Lowering::lower_shared_store(const Op &op) {
     SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout);
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
     std::optional<MatrixAccess> matrices;
-    if (gpu_.has_stmatrix && bytes == 2)
+    // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
+    bool by_all_lanes = std::find(layout.lane.begin(), layout.lane.end(), 0u) == layout.lane.end();
+    if (gpu_.has_stmatrix && bytes == 2 && by_all_lanes)
       matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
                                addresses.warp_images(), int(bytes));
     if (matrices)

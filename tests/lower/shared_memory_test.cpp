@@ -264,4 +264,14 @@ TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU 
   // Nothing of the kind for other elements, and before Hopper.
   CHECK_FALSE(contains(lowered(program("f32", 1), "90"), "stmatrix"));
   CHECK_FALSE(contains(lowered(program("f16", 1), "80"), "stmatrix"));
+  // Nor where some lanes hold copies, which are not stored: all have to take part.
+  ir::LinearLayout row = swizzled_layout({16}, 0, 2);
+  std::string copies = lowered(
+      "layout #0 [16] reg (1) (8) lane (2) (4) (0) (0) (0) warp\nlayout #1 [16] " + row.text() +
+          "\nfunc @f(%x: f16, %z: i32) warps 1 shared 1024 {\n%t = splat %x : f16[16] #0\n"
+          "%s = shared_alloc {address = 0} : shared<f16>[1,16] #1\n shared_store %t, %s, %z\n"
+          " return\n}",
+      "90");
+  CHECK_FALSE(contains(copies, "stmatrix"));
+  CHECK(contains(copies, "store <2 x half>"));
 }
