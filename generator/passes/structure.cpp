@@ -336,16 +336,15 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
     return obstacle_of(product.why);
   if (!is_in_loops_only(*product.found))
     return Obstacle{ObstacleKind::loops};
+  const Op &dot = *product.found->dot;
+  bool known_type = bytes_of(dot.operand(0)->type.elem) == 2 || dot.text("precision") == "tf32";
+  if (!known_type || dot.result()->type.elem != Elem::f32)
+    return Obstacle{ObstacleKind::type};
   for (int number : {0, 1})
     if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
       return found;
   if (!specialized_structures(fn, gpu).empty())
     return std::nullopt;
-  const Op &dot = *product.found->dot;
-  Elem elem = dot.operand(0)->type.elem;
-  bool known_type = bytes_of(elem) == 2 || dot.text("precision") == "tf32";
-  if (!known_type || dot.result()->type.elem != Elem::f32)
-    return Obstacle{ObstacleKind::type};
   if (!can_be_followed(fn, *product.found))
     return Obstacle{ObstacleKind::computed};
   if (ring_slots(fn, *product.found, gpu, 1) < least_ring_slots)

@@ -50,59 +50,60 @@ TEST_CASE("neighbouring programs become one, and what does not exist is masked")
   CHECK(after(pass, kernel(copy + "store %w, %x"), bundles({2, 1, 1})) == text(R"(
     func @f(%A: ptr<f32>, %C: ptr<f32>, %n: i32, %odd: i1, %ld: i64) {
       %0 = num_programs {axis = 0} : i32
-      %1 = constant {value = 1} : i32
-      %2 = add %0, %1 : i32
-      %3 = constant {value = 2} : i32
-      %4 = div %2, %3 : i32
-      %5 = block_id {axis = 0} : i32
-      %6 = num_programs {axis = 1} : i32
-      %7 = constant {value = 0} : i32
-      %8 = add %6, %7 : i32
-      %9 = constant {value = 1} : i32
-      %10 = div %8, %9 : i32
-      %11 = num_programs {axis = 2} : i32
-      %12 = constant {value = 0} : i32
-      %13 = add %11, %12 : i32
-      %14 = constant {value = 1} : i32
-      %15 = div %13, %14 : i32
-      launch_blocks %4, %10, %15
+      %1 = host_value %0 : i32
+      %2 = constant {value = 1} : i32
+      %3 = add %0, %2 : i32
+      %4 = constant {value = 2} : i32
+      %5 = div %3, %4 : i32
+      %6 = block_id {axis = 0} : i32
+      %7 = num_programs {axis = 1} : i32
+      %8 = constant {value = 0} : i32
+      %9 = add %7, %8 : i32
+      %10 = constant {value = 1} : i32
+      %11 = div %9, %10 : i32
+      %12 = num_programs {axis = 2} : i32
+      %13 = constant {value = 0} : i32
+      %14 = add %12, %13 : i32
+      %15 = constant {value = 1} : i32
+      %16 = div %14, %15 : i32
+      launch_blocks %5, %11, %16
       %one = constant {value = 1} : i64
-      %16 = constant {value = 128} : i64
-      %17 = cast %5 : i64
-      %18 = mul %16, %17 : i64
-      %v = view %A, %18, %one : view<f32>[128]
-      %19 = range {start = 0} : i32[128]
-      %20 = cast %19 : i64[128]
-      %21 = constant {value = 64} : i64
-      %22 = cast %0 : i64
-      %23 = mul %21, %22 : i64
-      %24 = constant {value = -128} : i64
-      %25 = cast %5 : i64
-      %26 = mul %24, %25 : i64
-      %27 = add %23, %26 : i64
-      %28 = splat %27 : i64[128]
-      %29 = cmp %20, %28 {pred = "lt"} : i1[128]
-      %30 = broadcast %29 : i1[128]
-      %31 = constant {number = 0.0} : f32
-      %32 = splat %31 : f32[128]
-      %x = load %v, %30, %32 : f32[128]
-      %33 = constant {value = 128} : i64
-      %34 = cast %5 : i64
-      %35 = mul %33, %34 : i64
-      %w = view %C, %35, %one : view<f32>[128]
-      %36 = range {start = 0} : i32[128]
-      %37 = cast %36 : i64[128]
-      %38 = constant {value = 64} : i64
-      %39 = cast %0 : i64
-      %40 = mul %38, %39 : i64
-      %41 = constant {value = -128} : i64
-      %42 = cast %5 : i64
-      %43 = mul %41, %42 : i64
-      %44 = add %40, %43 : i64
-      %45 = splat %44 : i64[128]
-      %46 = cmp %37, %45 {pred = "lt"} : i1[128]
-      %47 = broadcast %46 : i1[128]
-      store %w, %x, %47
+      %17 = constant {value = 128} : i64
+      %18 = cast %6 : i64
+      %19 = mul %17, %18 : i64
+      %v = view %A, %19, %one : view<f32>[128]
+      %20 = range {start = 0} : i32[128]
+      %21 = cast %20 : i64[128]
+      %22 = constant {value = 64} : i64
+      %23 = cast %1 : i64
+      %24 = mul %22, %23 : i64
+      %25 = constant {value = -128} : i64
+      %26 = cast %6 : i64
+      %27 = mul %25, %26 : i64
+      %28 = add %24, %27 : i64
+      %29 = splat %28 : i64[128]
+      %30 = cmp %21, %29 {pred = "lt"} : i1[128]
+      %31 = broadcast %30 : i1[128]
+      %32 = constant {number = 0.0} : f32
+      %33 = splat %32 : f32[128]
+      %x = load %v, %31, %33 : f32[128]
+      %34 = constant {value = 128} : i64
+      %35 = cast %6 : i64
+      %36 = mul %34, %35 : i64
+      %w = view %C, %36, %one : view<f32>[128]
+      %37 = range {start = 0} : i32[128]
+      %38 = cast %37 : i64[128]
+      %39 = constant {value = 64} : i64
+      %40 = cast %1 : i64
+      %41 = mul %39, %40 : i64
+      %42 = constant {value = -128} : i64
+      %43 = cast %6 : i64
+      %44 = mul %42, %43 : i64
+      %45 = add %41, %44 : i64
+      %46 = splat %45 : i64[128]
+      %47 = cmp %38, %46 {pred = "lt"} : i1[128]
+      %48 = broadcast %47 : i1[128]
+      store %w, %x, %48
       return
     })"));
 }

@@ -254,7 +254,7 @@ TEST_CASE("a result whose rows may end within 16 bytes is stored by threads") {
 
 TEST_CASE("nothing happens to stores of another shape") {
   std::string kernel = with(product_kernel(), "store %vc, %result", R"(
-      %vr = view %D, %at.c, %one : view<f16>[64]
+      %vr = view %B, %at.c, %one : view<f16>[64]
       %half = constant {number = 0.5} : f16
       %halves = splat %half : f16[64]
       store %vr, %halves

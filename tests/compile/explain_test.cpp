@@ -1,0 +1,95 @@
+// Tests explain.cpp.
+
+#include "explain.h"
+
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// What is said for `gpu` of a product whose operands are declared and loaded like this.
+std::string explained(const std::string &gpu, const std::string &type,
+                      const std::string &parameters, const std::string &loads) {
+  KernelFile kernel("__global__ void f(" + type + " *A __readonly, " + type +
+                    " *B __readonly, float *C, " + parameters + R"() {
+  int rm[64] = get_program_id(0) * 64 + 0 ... 64;
+  int rn[64] = get_program_id(1) * 64 + 0 ... 64;
+  int rk[64] = 0 ... 64;
+  float sum[64, 64] = 0;
+  for (int k = 0; k < K; k += 64) {
+    )" + loads + R"(
+    sum += a @ b;
+  }
+  float *pc[64, 64] = C + rm[:, newaxis] * ldc + rn[newaxis, :];
+  *pc = sum;
+})");
+  FrontEndResult result = translate_source(kernel.input);
+  INFO(result.diagnostics);
+  REQUIRE(result.kernels.size() == 1);
+  return explain(result.kernels[0], *find_gpu(gpu), " for sm_" + gpu + ":");
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string promised =
+    "int K, int lda __multipleof(8), int ldb __multipleof(8), int ldc __multipleof(8)";
+const std::string loads = R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+
+} // namespace
+
+TEST_CASE("the structures of a kernel are said, the best one first") {
+  std::string text = explained("90a", "half", promised, loads);
+  CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 specialized: ", 0) == 0);
+  CHECK(contains(text, "a block does 2 x 4 x 1 programs at a time\n"));
+  CHECK(contains(text, "  note: plain, for arguments of which no tensor map can be made"));
+  CHECK_FALSE(contains(text, "__multipleof"));
+}
+
+TEST_CASE("what a launch has to look at can be promised") {
+  std::string text = explained(
+      "90a", "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
+  CHECK(contains(text, "note: `lda` is not known to be a multiple of 8;"));
+  CHECK_FALSE(contains(text, "`ldb`"));
+}
+
+TEST_CASE("what stands in the way is said, and nothing else") {
+  const std::string float_loads =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string added =
+      R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]) + 1;
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string strided =
+      R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :] * 2);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  const std::string gathered =
+      R"(half a[64, 64] = *(A + (rm * rm)[:, newaxis] + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  struct {
+    std::string gpu, type, loads, text;
+  } cases[] = {
+      {"80", "half", loads, "plain: sm_80 has no wgmma"},
+      {"90a", "float", float_loads, "plain: wgmma multiplies half and bfloat16"},
+      {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
+      {"90a", "half", strided, "plain: not TMA: neighbours in the tile of `A` are not neighbours"},
+      {"90a", "half", gathered, "plain: not TMA: the addresses in `A` are no sum of products"},
+  };
+  for (const auto &[gpu, type, loads, expected] : cases) {
+    CAPTURE(loads);
+    std::string text = explained(gpu, type, promised, loads);
+    CAPTURE(text);
+    CHECK(contains(text, expected));
+    CHECK_FALSE(contains(text, "specialized"));
+    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+  }
+}
