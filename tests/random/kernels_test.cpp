@@ -30,6 +30,7 @@ TEST_CASE("random kernels do the same in every leg") {
   CHECK(result.kernels == kernels);
   CHECK(result.effort.interpreted > int(5 * kernels));
   CHECK(result.effort.emulated > int(3 * kernels));
+  CHECK(result.effort.specialized > int(kernels / 100));
 }
 
 TEST_CASE("kernels that failed once don't any more") {
