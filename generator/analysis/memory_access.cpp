@@ -104,6 +104,13 @@ std::optional<int> contiguous_axis(const Value *value) {
   return std::nullopt;
 }
 
+const Value *root_of(const Value *pointers) {
+  while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
+         !pointers->op->is(Opcode::select_))
+    pointers = pointers->op->operand(0);
+  return pointers->op || pointers->block ? nullptr : pointers;
+}
+
 int vector_elements(const Value *view, const Value *mask, const Function &fn) {
   std::optional<int> axis = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
   if (!axis)

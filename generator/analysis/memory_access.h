@@ -11,6 +11,10 @@ namespace tritonc {
 /// element-wise operations and transpositions) are neighbours in memory; nothing if there is none.
 std::optional<int> contiguous_axis(const ir::Value *value);
 
+/// The parameter that a pointer, a tile of pointers or a view comes from; null if that is not to be
+/// seen.
+const ir::Value *root_of(const ir::Value *pointers);
+
 /// The most elements along the contiguous axis that may be moved at once, so that every such group
 /// is contiguous, aligned to its size, at most 16 bytes, and masked as a whole (`mask` may be
 /// null). A power of two, at least 1.

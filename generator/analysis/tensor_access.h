@@ -70,6 +70,10 @@ struct TensorAccessResult {
 /// `pointers` is what the load or store accesses; `mask` may be null.
 TensorAccessResult tensor_access(const ir::Value *pointers, const ir::Value *mask);
 
+/// Whether all boxes start at a multiple of 16 bytes along the neighbours, as the copy engine
+/// demands (another start is an illegal instruction on an H200).
+bool starts_at_chunks(const TensorAccess &access, ir::Elem elem, const ir::Function &fn);
+
 /// Emits a tensor_map of `access` at the top of the function, with the box that one copy moves.
 ir::Value *emit_tensor_map(ir::Function &fn, size_t position, const TensorAccess &access,
                            ir::Elem elem, ir::Shape box, int swizzle_bytes);

@@ -176,6 +176,14 @@ void erase(Op *op) {
   ops.erase(ops.begin() + op->parent->position_of(op));
 }
 
+void add_with_operands(const Op *op, std::set<const Op *> &to) {
+  if (!to.insert(op).second)
+    return;
+  for (const Value *operand : op->operands)
+    if (operand->op)
+      add_with_operands(operand->op, to);
+}
+
 namespace {
 
 // `known` are values that can be cloned: a value that is used often is looked at once.

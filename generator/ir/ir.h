@@ -168,6 +168,9 @@ std::vector<Op *> users_of(Block &block, const Value *value);
 /// Takes `op` out of its block. Nothing may use its results any more.
 void erase(Op *op);
 
+/// Adds `op` and all operations that its operands are made of.
+void add_with_operands(const Op *op, std::set<const Op *> &to);
+
 /// Where copies of values are: `clone_computation` looks values up here before it copies them, and
 /// adds what it copied.
 using Copies = std::map<const Value *, Value *>;

@@ -46,14 +46,6 @@ struct State {
   Function &fn;
   const Structure &structure;
 
-  static void add_with_operands(const Op *op, std::set<const Op *> &to) {
-    if (!to.insert(op).second)
-      return;
-    for (const Value *operand : op->operands)
-      if (operand->op)
-        add_with_operands(operand->op, to);
-  }
-
   Value *on_host(Builder &builder, Value *value, const char *name) {
     Value *result = builder.create(Opcode::host_value_, {value}, {value->type})->result();
     result->name = name;

@@ -281,14 +281,6 @@ struct State {
     return top;
   }
 
-  static void add_with_operands(const Op *op, std::set<const Op *> &to) {
-    if (!to.insert(op).second)
-      return;
-    for (const Value *operand : op->operands)
-      if (operand->op)
-        add_with_operands(operand->op, to);
-  }
-
   void run() {
     location = product.dot->location;
     slot_bytes = bytes_of_slot(product);

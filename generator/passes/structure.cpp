@@ -6,6 +6,7 @@
 
 #include "analysis/launch_form.h"
 #include "analysis/layouts.h"
+#include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "passes/bundle_programs.h"
 #include "passes/pipeline.h"
@@ -45,7 +46,7 @@ bool fits_wgmma(const Op &dot) {
 
 // Whether the copy engine can load factor `number`, and the tensor cores read it: only of 16-bit
 // elements do they take factors whose neighbours are not neighbours along K.
-bool fits_copies(const ProductLoop &product, int number) {
+bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
   const LoadedFactor &factor = product.factors[number];
   const Op &load = *factor.load;
   const Value *other = load.operand_or_null(2);
@@ -53,17 +54,9 @@ bool fits_copies(const ProductLoop &product, int number) {
       tensor_access(load.operand(0), load.operand_or_null(1)).access;
   const Type &tile = load.result()->type;
   int64_t k = factor.perm[number == 0 ? 1 : 0];
-  return access && (!other || is_zero(other)) &&
+  return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
          (bytes_of(tile.elem) == 2 || access->contiguous == k) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
-}
-
-// The parameter that a pointer or view comes from; null if that is not to be seen.
-const Value *root_of(const Value *pointers) {
-  while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
-         !pointers->op->is(Opcode::select_))
-    pointers = pointers->op->operand(0);
-  return pointers->op || pointers->block ? nullptr : pointers;
 }
 
 // Whether something else may store to what is loaded through `pointers`: the copy engine loads when
@@ -96,7 +89,7 @@ bool can_specialize(Function &fn, const Gpu &gpu) {
       !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
     return false;
   for (int number : {0, 1})
-    if (!fits_copies(*product, number) ||
+    if (!fits_copies(fn, *product, number) ||
         is_stored_to(fn, product->factors[number].load->operand(0)))
       return false;
   return true;
@@ -317,6 +310,8 @@ std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, in
   std::string name = root ? root->name : "";
   if (!access.access)
     return Obstacle{ObstacleKind::access, name, access.why};
+  if (!starts_at_chunks(*access.access, load.result()->type.elem, fn))
+    return Obstacle{ObstacleKind::access, name, NoTensor::strange_offset};
   if (is_stored_to(fn, load.operand(0)))
     return Obstacle{ObstacleKind::stored_to, name};
   bool along_k = access.access->contiguous == factor.perm[number == 0 ? 1 : 0];

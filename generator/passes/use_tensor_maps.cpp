@@ -28,6 +28,7 @@
 #include "passes/use_tensor_maps.h"
 
 #include "analysis/layouts.h"
+#include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "ir/builder.h"
 
@@ -51,7 +52,7 @@ bool fits_copies_out(const TensorAccess &access, const Type &tile, const Functio
     ends_at_chunk &= divisor_of(bound, fn) * bytes % 16 == 0;
   for (const TensorExtent::Repeated &repeated : extent.repeated)
     ends_at_chunk &= repeated.step * bytes % 16 == 0;
-  return access.contiguous == 1 && ends_at_chunk &&
+  return access.contiguous == 1 && ends_at_chunk && starts_at_chunks(access, tile.elem, fn) &&
          panel_row_bytes(tile.shape, access.contiguous, int(bytes)) > 0;
 }
 
@@ -107,11 +108,8 @@ struct State {
         found |= op.operand(0)->op->operand(0) == base;
         return;
       }
-      const Value *pointers = op.operand(0);
-      while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
-             !pointers->op->is(Opcode::select_))
-        pointers = pointers->op->operand(0);
-      found |= pointers == base || pointers->op || pointers->block;
+      const Value *root = root_of(op.operand(0));
+      found |= !root || root == base;
     });
     return found;
   }

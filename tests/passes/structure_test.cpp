@@ -194,6 +194,18 @@ TEST_CASE("a tile that leaves no place for two slots is not specialised") {
                                  "64x128x64 specialized", "64x64x128 specialized"});
 }
 
+TEST_CASE("a factor whose boxes start within 16 bytes is not specialised") {
+  auto every = [](int columns) {
+    return with(product_kernel(), "%column = mul %pn.wide, %tn",
+                "%far = constant {value = " + std::to_string(columns) +
+                    "} : i64\n %column = mul %pn.wide, %far");
+  };
+  CHECK(specialises(every(64)));
+  CHECK(specialises(every(72)));
+  CHECK_FALSE(specialises(every(68)));
+  CHECK_FALSE(specialises(every(65)));
+}
+
 TEST_CASE("a factor that is stored to is not specialised") {
   auto stored = [](const std::string &pointer) {
     std::string text = with(alone(product_kernel()), "%K: i32", "%K: i32, %D: ptr<f16>, %odd: i1");
