@@ -67,7 +67,8 @@ LinearLayout blocked_layout(const Shape &shape, const std::vector<int> &order, i
   return layout;
 }
 
-LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn) {
+LinearLayout memory_layout(const Value *pointers, const Value *mask, const Function &fn,
+                           int blocks) {
   const Shape &shape = pointers->type.shape;
   std::vector<int> order(shape.size());
   std::iota(order.rbegin(), order.rend(), 0);
@@ -76,9 +77,18 @@ LinearLayout memory_layout(const Value *pointers, const Value *mask, const Funct
     order.insert(order.begin(), *axis);
   }
   // Wider accesses must not leave threads without work.
-  int64_t per_thread = std::max<int64_t>(1, pointers->type.elements() / (32 * fn.warps));
+  int warps = fn.warps * blocks;
+  int64_t per_thread = std::max<int64_t>(1, pointers->type.elements() / (32 * warps));
   int vector = int(std::min<int64_t>(vector_elements(pointers, mask, fn), per_thread));
-  return blocked_layout(shape, order, vector, fn.warps);
+  return blocked_layout(shape, order, vector, warps);
+}
+
+int register_axis(const LinearLayout &layout) {
+  for (int axis = int(layout.shape.size()); axis-- > 0;)
+    if (std::count(layout.reg.begin(), layout.reg.end(), 1u << axis_shift(layout.shape, axis)) &&
+        layout.shape[axis] > 1)
+      return axis;
+  return int(layout.shape.size()) - 1;
 }
 
 int access_width(const LinearLayout &layout, const Value *pointers, const Value *mask,

@@ -15,9 +15,12 @@ ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &
                                 int warps);
 
 /// The layout for moving the tile at `pointers` (a view, or a tile of pointers) between global
-/// memory and registers. `mask` may be null.
+/// memory and registers, by the warps of `blocks` blocks of a cluster. `mask` may be null.
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
-                               const ir::Function &fn);
+                               const ir::Function &fn, int blocks = 1);
+
+/// The axis along which neighbouring registers of a thread are neighbours.
+int register_axis(const ir::LinearLayout &layout);
 
 /// How many elements one instruction moves between `pointers` and a value in `layout`.
 int access_width(const ir::LinearLayout &layout, const ir::Value *pointers, const ir::Value *mask,

@@ -187,6 +187,24 @@ struct Verifier {
     check(fits, "the tile lies inside of a slot");
   }
 
+  void cluster(const Op &op) {
+    int64_t blocks = op.integer("blocks");
+    check(blocks > 1 && blocks <= 16 && std::has_single_bit(uint64_t(blocks)),
+          "a cluster has 2, 4, 8 or 16 {blocks}");
+    const Op *around = op.parent->parent;
+    check(!around || around->is(Opcode::specialize_), "blocks become one outside of loops only");
+    check(op.result()->type.elem == Elem::f32, "sums are f32");
+  }
+
+  void cluster_load(const Op &op) {
+    cluster(op);
+    if (!buffer(op, 0))
+      return;
+    const Type &from = op.operand(0)->type, &tile = op.result()->type;
+    check(tile.elem == from.elem && Shape(from.shape.begin() + 1, from.shape.end()) == tile.shape,
+          "the tile is a whole slot");
+  }
+
   void scalars(const Op &op, size_t first, Elem elem, const char *rule) {
     for (size_t i = first; i < op.operands.size(); i++)
       check(op.operand(i)->type == Type::scalar(elem), rule);
@@ -460,6 +478,11 @@ struct Verifier {
       return into_buffer(op);
     case Opcode::shared_load_:
       return from_buffer(op);
+    case Opcode::cluster_load_:
+      return cluster_load(op);
+    case Opcode::cluster_sum_:
+      cluster(op);
+      return check(op.operand(0)->type.same_but_layout(op.result()->type), "only the layout changes");
     case Opcode::specialize_:
       check(fn.helper_warps > 0 && op.parent->parent == nullptr,
             "warps part at the top of a function that has helpers");

@@ -56,7 +56,8 @@ HostKernel describe(const Function &fn, const Gpu &gpu) {
   HostKernel kernel = {.name = fn.name,
                        .gpu = std::string(gpu.name),
                        .threads = uint32_t((fn.warps + fn.helper_warps) * 32),
-                       .shared_bytes = uint32_t(fn.shared_bytes)};
+                       .shared_bytes = uint32_t(fn.shared_bytes),
+                       .cluster_size = uint32_t(launch_form(fn).cluster)};
   for (const Parameter &parameter : fn.parameters)
     kernel.parameters.push_back({parameter.name, parameter.value->type.is_pointer()});
   for (const Op *hidden : hidden_parameters(fn))

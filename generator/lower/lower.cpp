@@ -102,6 +102,8 @@ void Lowering::start_function() {
   function_->addFnAttr("nvvm.maxntid", std::to_string(32 * (fn_.warps + fn_.helper_warps)));
   if (fn_.residency)
     function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
+  if (int cluster = launch_form(fn_).cluster; cluster > 1)
+    function_->addFnAttr("nvvm.cluster_dim", std::to_string(cluster) + ",1,1");
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
 
   for (const Parameter &parameter : fn_.parameters) {
@@ -270,6 +272,10 @@ void Lowering::lower_op(const Op &op) {
     return lower_shared_product(op);
   case Opcode::product_wait_:
     return lower_product_wait(op);
+  case Opcode::cluster_load_:
+    return lower_cluster_load(op);
+  case Opcode::cluster_barrier_:
+    return lower_cluster_barrier();
   default:
     return lower_elementwise(op);
   }

@@ -78,6 +78,10 @@ private:
   void lower_shared_product(const ir::Op &op);
   void lower_product_wait(const ir::Op &op);
 
+  // clusters.cpp: what the blocks of a cluster do together.
+  void lower_cluster_load(const ir::Op &op);
+  void lower_cluster_barrier();
+
   // shared_memory.cpp
   void lower_shared_store(const ir::Op &op);
   void lower_shared_load(const ir::Op &op);

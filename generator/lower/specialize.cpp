@@ -69,6 +69,7 @@ void Lowering::lower_specialize(const Op &op) {
   llvm::Value *first_helper = builder_.getInt32(uint32_t(fn_.warps));
   builder_.CreateCondBr(builder_.CreateICmpULT(warp(), first_helper), workers, helpers);
   std::vector<int64_t> registers = op.list("registers");
+  llvm::Value *warp_of_block = warp(); // a cluster_load numbers the workers anew
 
   builder_.SetInsertPoint(workers);
   part_ = Part::workers;
@@ -79,6 +80,7 @@ void Lowering::lower_specialize(const Op &op) {
 
   builder_.SetInsertPoint(helpers);
   part_ = Part::helper;
+  warp_ = warp_of_block;
   if (!registers.empty())
     call_target_op(builder_, TargetOp::setmaxnreg_dec, {builder_.getInt32(uint32_t(registers[1]))});
   llvm::Value *is_first = builder_.CreateICmpEQ(warp(), first_helper);

@@ -7,6 +7,9 @@
 // since the next iteration may read what this one wrote. Buffers that are not live together may
 // overlap: the epilogue's scratch takes the place of the main loop's ring.
 //
+// A ring that the copy engine fills and products read is live until the last product that reads it:
+// whatever is copied into it has come by then, since there is a product for each copy.
+//
 // Method. First fit, in the order in which buffers become live. That is not optimal, but kernels
 // have few buffers, and nearly all of them are live in the same loop or one after another.
 //
@@ -62,10 +65,9 @@ struct State {
     }
   }
 
-  // The operation in the block of `alloc` that contains `user`: a loop around the access counts
-  // whole.
-  static const Op *ancestor_beside(const Op *alloc, const Op *user) {
-    while (user->parent != alloc->parent)
+  // The operation in `block` that contains `user`: a loop around the access counts whole.
+  static const Op *ancestor_in(const Block *block, const Op *user) {
+    while (user->parent != block)
       user = user->parent->parent;
     return user;
   }
@@ -77,16 +79,35 @@ struct State {
       const Type &type = op.result()->type;
       Buffer buffer{&op, type.elements() * bytes_of(type.elem)};
       bool used = false;
-      for (Op *user : users_of(*op.parent, op.result())) {
-        auto [begin, end] = extents[ancestor_beside(&op, user)];
+      std::vector<Op *> users = users_of(*op.parent, op.result());
+      for (Op *user : users) {
+        auto [begin, end] = extents[ancestor_in(op.parent, user)];
         buffer.begin = used ? std::min(buffer.begin, begin) : begin;
         buffer.end = used ? std::max(buffer.end, end) : end;
         used = true;
       }
+      if (std::optional<int> last = last_product(users))
+        buffer.end = *last;
       buffers.push_back(buffer);
     });
     std::stable_sort(buffers.begin(), buffers.end(),
                      [](const Buffer &a, const Buffer &b) { return a.begin < b.begin; });
+  }
+
+  // When the last product of those that multiply has read the ring; nothing if it is none.
+  std::optional<int> last_product(const std::vector<Op *> &users) {
+    std::optional<int> last;
+    for (const Op *user : users) {
+      if (!user->is(Opcode::shared_product_) && !user->is(Opcode::map_copy_))
+        return std::nullopt;
+      if (!user->is(Opcode::shared_product_))
+        continue;
+      const Op *outer = user;
+      while (!outer->parent->parent->is(Opcode::specialize_))
+        outer = outer->parent->parent;
+      last = std::max(last.value_or(0), extents[outer].second);
+    }
+    return last;
   }
 
   // The lowest place where `buffer` meets none of those placed before it.

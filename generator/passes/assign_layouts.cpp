@@ -17,6 +17,10 @@
 //
 // What is printed or asserted is taken as it lies.
 //
+// The result of a cluster_sum is spread over the threads of the whole cluster as memory wants it
+// that it is stored to. Everything behind it is in layouts of the cluster, and what is loaded
+// there, in whatever layout somebody asks for: nothing could bring it to another block.
+//
 // A store takes the value as it lies if that fills the 32-byte sectors of memory, otherwise it asks
 // for the layout of memory.
 //
@@ -36,6 +40,7 @@
 #include "ir/builder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 namespace tritonc {
@@ -81,8 +86,19 @@ bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
+// The operations behind the cluster_sum of a function, if it has one.
+std::set<const Op *> find_joint(Function &fn) {
+  std::set<const Op *> behind;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::cluster_sum_))
+      behind.insert(op.parent->ops.begin() + op.parent->position_of(&op) + 1, op.parent->ops.end());
+  });
+  return behind;
+}
+
 struct State {
   Function &fn;
+  std::set<const Op *> joint;               // by all blocks of the cluster
   std::map<const Value *, Layout> naturals; // null: none, or being computed
   std::map<const Value *, bool> cheap;
   std::map<const Value *, std::vector<Value *>> made; // for the operand that is being replaced
@@ -131,13 +147,25 @@ struct State {
     if (!is_tile(value))
       return true;
     const Op *op = value->op;
-    if (!op || info(op->code).effect != Effect::pure || op->is(Opcode::dot_) ||
-        op->is(Opcode::reduce_) || op->is(Opcode::extract_))
+    bool is_pure = op && (info(op->code).effect == Effect::pure || is_joint_load(*op));
+    if (!is_pure || op->is(Opcode::dot_) || op->is(Opcode::reduce_) || op->is(Opcode::extract_))
       return false;
     if (auto known = cheap.find(value); known != cheap.end())
       return known->second;
     return cheap[value] = std::all_of(op->operands.begin(), op->operands.end(),
                                       [&](const Value *operand) { return is_cheap(operand); });
+  }
+
+  bool is_joint_load(const Op &op) { return op.is(Opcode::load_) && joint.count(&op); }
+
+  // As memory wants what the cluster stores.
+  Layout layout_for_cluster(const Op &sum) {
+    const auto &ops = sum.parent->ops;
+    auto store = std::find_if(ops.begin() + sum.parent->position_of(&sum), ops.end(),
+                              [](const Op *op) { return op->is(Opcode::store_); });
+    assert(store != ops.end() && "split_sums has looked");
+    return shared(memory_layout((*store)->operand(0), (*store)->operand_or_null(2), fn,
+                                int(sum.integer("blocks"))));
   }
 
   // The layout of a fragment, by the dot that uses it.
@@ -178,7 +206,11 @@ struct State {
     }
     const Op &op = *value->op;
     switch (op.code) {
+    case Opcode::cluster_sum_:
+      return layout_for_cluster(op);
     case Opcode::load_:
+      if (is_joint_load(op))
+        return nullptr;
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
       return shared(memory_layout(op.operand(0), op.operand_or_null(1), fn));
@@ -284,6 +316,8 @@ struct State {
     Op *copy = builder.create(op.code, operands, {value->type.with_layout(layout)});
     copy->attributes = op.attributes;
     copy->location = op.location;
+    if (op.is(Opcode::load_))
+      copy->set("vector", int64_t(access_width(*layout, op.operand(0), op.operand_or_null(1), fn)));
     return copy->result();
   }
 
@@ -396,6 +430,8 @@ struct State {
       return;
     settle(op->result());
     Layout layout = op->result()->type.layout;
+    if (op->is(Opcode::cluster_sum_)) // its operand lies otherwise
+      return;
     if (op->is(Opcode::load_))
       return rewrite_load(op);
     if (op->is(Opcode::reduce_))
@@ -427,6 +463,6 @@ struct State {
 
 } // namespace
 
-void assign_layouts(Function &fn) { State{fn, {}, {}, {}}.rewrite(*fn.body); }
+void assign_layouts(Function &fn) { State{fn, find_joint(fn), {}, {}, {}}.rewrite(*fn.body); }
 
 } // namespace tritonc

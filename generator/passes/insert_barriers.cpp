@@ -219,6 +219,7 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
   std::vector<Access> accesses;
   switch (op.code) {
   case Opcode::shared_load_:
+  case Opcode::cluster_load_:
     accesses = {{op.operand(0)->op, slot_of(op.operand(1)), false}};
     break;
   case Opcode::shared_store_:
@@ -368,7 +369,7 @@ struct State {
         pending = walk_if(op, pending);
       } else if (op.is(Opcode::specialize_)) {
         pending = walk(*op.blocks[0], pending);
-      } else if (op.is(Opcode::barrier_)) {
+      } else if (op.is(Opcode::barrier_) || op.is(Opcode::cluster_barrier_)) {
         barrier(pending);
       } else if (op.is(Opcode::async_commit_)) {
         pending = commit(pending);

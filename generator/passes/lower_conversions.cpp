@@ -27,15 +27,6 @@ using namespace ir;
 
 namespace {
 
-// The axis along which neighbouring registers of a thread are neighbours.
-int register_axis(const LinearLayout &layout) {
-  for (int axis = int(layout.shape.size()); axis-- > 0;)
-    if (std::count(layout.reg.begin(), layout.reg.end(), 1u << axis_shift(layout.shape, axis)) &&
-        layout.shape[axis] > 1)
-      return axis;
-  return int(layout.shape.size()) - 1;
-}
-
 // `value` as numbers that shared memory can hold.
 Value *packed(Builder &builder, Value *value) {
   if (value->type.is_pointer()) {

@@ -18,6 +18,9 @@
 //
 // If programs are bundled, a bundle is what is a program here.
 //
+// Where the blocks of a cluster divide a program's sum among them (split_sums), there are so many
+// blocks for each program, and no loop: such programs are few.
+//
 // The place of a program. Blocks that run at one time should need the same rows and columns of the
 // operands, so that they find them in the L2 cache: the programs of a group of 16 along axis 0 come
 // before those of the next, and in a group axis 0 runs fastest. Programs are independent of each
@@ -73,14 +76,19 @@ struct State {
       pieces[axis] = on_host(builder, counts[axis], "pieces");
     }
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
-    Value *at_once =
-        builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
-    at_once = builder.mul(at_once, builder.i32(structure.residency));
-    Value *rounds = div_up(builder, total, at_once);
-    all = on_host(builder, total, "all");
-    Value *needed = div_up(builder, total, rounds);
-    blocks = on_host(builder, needed, "blocks");
-    builder.create(Opcode::launch_blocks_, {needed})->set("cluster", int64_t(1));
+    Value *needed = nullptr;
+    if (structure.splits > 1) {
+      needed = builder.mul(total, builder.i32(structure.splits));
+    } else {
+      Value *at_once =
+          builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
+      at_once = builder.mul(at_once, builder.i32(structure.residency));
+      Value *rounds = div_up(builder, total, at_once);
+      all = on_host(builder, total, "all");
+      needed = div_up(builder, total, rounds);
+      blocks = on_host(builder, needed, "blocks");
+    }
+    builder.create(Opcode::launch_blocks_, {needed})->set("cluster", structure.splits);
   }
 
   // Where in the grid program number `number` is.
@@ -118,50 +126,61 @@ struct State {
     Builder builder(fn, fn.body);
     builder.set_location(fn.location);
     launch(builder, bundles);
-    Type i32 = Type::scalar(Elem::i32);
-    Op *block = builder.create(Opcode::block_id_, {}, {i32});
-    block->set("axis", int64_t(0));
-    Value *trips = div_up(builder, builder.sub(all, block->result()), blocks);
     Value *grid[3];
     for (int axis = 0; axis < 3; axis++)
       grid[axis] = on_host(builder, builder.num_programs(axis), "programs");
+    let_host_count(rest, builder);
+    Op *block = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+    block->set("axis", int64_t(0));
+    if (structure.splits > 1) {
+      Value *number = div(builder, block->result(), builder.i32(structure.splits));
+      move_to(builder, number, rest, grid);
+      fn.body->ops.push_back(end);
+      return;
+    }
+    Value *trips = div_up(builder, builder.sub(all, block->result()), blocks);
     Op *loop = builder.for_loop(trips, {});
     fn.body->ops.push_back(end);
-
-    Block &body = *loop->blocks[0];
-    body.arguments[0]->name = "round";
-    Builder inside(fn, &body);
+    Value *round = loop->blocks[0]->arguments[0];
+    round->name = "round";
+    Builder inside(fn, loop->blocks[0]);
     inside.set_location(fn.location);
-    Value *number = inside.add(block->result(), inside.mul(body.arguments[0], blocks));
-    Value *at[3];
-    place(inside, number, at);
-    let_host_count(rest, loop);
-    for (Op *op : rest) {
-      replace_operands(*op, at, grid);
-      op->parent = &body;
-      body.ops.push_back(op);
-    }
-    Builder(fn, &body).yield({});
-    erase_ids(body);
+    move_to(inside, inside.add(block->result(), inside.mul(round, blocks)), rest, grid);
+    Builder(fn, loop->blocks[0]).yield({});
   }
 
-  static void erase_ids(Block &body) {
-    std::vector<Op *> ids;
-    for_each_op(body, [&](Op &op) {
-      if (op.is(Opcode::program_id_) || op.is(Opcode::block_id_) || op.is(Opcode::num_programs_))
-        ids.push_back(&op);
-    });
-    for (Op *op : ids)
-      erase(op);
+  // Puts the program's operations where `builder` is, for the program of this number.
+  void move_to(Builder &builder, Value *number, const std::vector<Op *> &ops, Value *grid[3]) {
+    Value *at[3];
+    place(builder, number, at);
+    for (Op *op : ops) {
+      replace_operands(*op, at, grid);
+      if (is_id(*op))
+        continue;
+      op->parent = builder.block();
+      op->parent->ops.push_back(op);
+      for (Block *inner : op->blocks)
+        erase_ids(*inner);
+    }
+  }
+
+  static bool is_id(const Op &op) {
+    return op.is(Opcode::program_id_) || op.is(Opcode::block_id_) || op.is(Opcode::num_programs_);
+  }
+
+  static void erase_ids(Block &block) {
+    std::erase_if(block.ops, [](const Op *op) { return is_id(*op); });
+    for (Op *op : block.ops)
+      for (Block *inner : op->blocks)
+        erase_ids(*inner);
   }
 
   // The trips of loops that the host can count are the same for all programs, so it does.
-  void let_host_count(const std::vector<Op *> &ops, Op *persistent) {
+  void let_host_count(const std::vector<Op *> &ops, Builder &builder) {
     for (Op *op : ops) {
       if (!op->is(Opcode::for_loop_) || op->operand(0)->op == nullptr ||
           constant_of(op->operand(0)) || !host_expression(op->operand(0)))
         continue;
-      Builder builder = Builder::before(fn, persistent);
       Copies copies;
       op->operands[0] =
           on_host(builder, clone_computation(builder, op->operand(0), fn.body, copies), "trips");

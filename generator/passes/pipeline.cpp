@@ -16,12 +16,14 @@
 #include "passes/form_views.h"
 #include "passes/fuse_dots.h"
 #include "passes/insert_barriers.h"
+#include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
 #include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
 #include "passes/slice_dots.h"
 #include "passes/specialize_warps.h"
+#include "passes/split_sums.h"
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
 #include "passes/unrotate_loops.h"
@@ -65,6 +67,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // once. After this the product is none that the next passes know.
   run("use_tensor_maps", use_tensor_maps, structure);
   run("persist_programs", persist_programs, structure);
+  run("split_sums", split_sums, structure);
   run("remove_dead_code", remove_dead_code);
   run("specialize_warps", specialize_warps, gpu, structure);
   run("stage_results", stage_results);
@@ -84,6 +87,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("assign_layouts", assign_layouts);
   run("remove_dead_code", remove_dead_code);
   run("lower_conversions", lower_conversions);
+  run("lower_cluster_sums", lower_cluster_sums);
 
   // From here on: every tile has a layout, and no pass adds an access to shared memory.
 
@@ -96,12 +100,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",  "count_loops",       "close_inductions", "fuse_dots",
-          "form_views",      "remove_dead_code",  "widen_steps",      "bundle_programs",
-          "choose_dots",     "use_tensor_maps",   "persist_programs", "specialize_warps",
-          "stage_results",   "stage_operands",    "pipeline_loops",   "slice_dots",
-          "assign_layouts",  "lower_conversions", "allocate_shared",  "insert_barriers",
-          "choose_residency"};
+  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
+          "form_views",       "remove_dead_code", "widen_steps",       "bundle_programs",
+          "choose_dots",      "use_tensor_maps",  "persist_programs",  "split_sums",
+          "specialize_warps", "stage_results",    "stage_operands",    "pipeline_loops",
+          "slice_dots",       "assign_layouts",   "lower_conversions", "lower_cluster_sums",
+          "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

@@ -20,6 +20,8 @@
 // What threads store is cut into such pieces too: on its way from the layout of a product to that
 // of memory it needs a place in shared memory, and the ring has left no more than a piece's.
 //
+// What the blocks of a cluster have added goes to memory as it lies.
+//
 // Needs:   specialize_warps; map_store only of tiles of the product's shape.
 // Ensures: no map_store is left.
 // Limits:  stores through pointers that are no view, and with masks that are no bounds, stay whole.
@@ -135,18 +137,20 @@ void cut(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
 void stage_results(Function &fn) {
   std::vector<int64_t> warpgroups;
   const Type *product = nullptr;
+  bool is_in_parts = false;
   std::vector<Op *> staged, stored;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::shared_product_)) {
       warpgroups = op.list("warpgroups");
       product = &op.result()->type;
     }
+    is_in_parts |= op.is(Opcode::cluster_sum_);
     if (op.is(Opcode::map_store_))
       staged.push_back(&op);
     if (op.is(Opcode::store_))
       stored.push_back(&op);
   });
-  if (!product)
+  if (!product || is_in_parts)
     return;
   for (Op *store : staged)
     stage(fn, store, warpgroups);

@@ -12,6 +12,7 @@
 #include "passes/pipeline.h"
 #include "passes/remove_dead_code.h"
 #include "passes/specialize_warps.h"
+#include "passes/split_sums.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -157,9 +158,10 @@ std::optional<size_t> grid_axis(const Function &fn, int axis) {
   return std::nullopt;
 }
 
-// What a block computes at a time, and how many rows of shared memory long its steps along K are.
+// What a block computes at a time, how many rows of shared memory long its steps along K are, and
+// how many blocks divide the steps among them.
 struct Tile {
-  int64_t rows, columns, k_rows;
+  int64_t rows, columns, k_rows, splits = 1;
 };
 
 // From the one that moves the fewest bytes for each sum to the one that has work for the most
@@ -172,8 +174,15 @@ struct MeasuredTile {
   int64_t step, rest;
 };
 constexpr MeasuredTile tiles[] = {
-    {{128, 256, 1}, 711, 1500}, {{128, 128, 1}, 456, 570}, {{64, 256, 1}, 430, 750},
-    {{64, 128, 1}, 217, 560},   {{64, 64, 2}, 153, 320},
+    {{128, 256, 1}, 711, 1500},
+    {{128, 128, 1}, 456, 570},
+    {{64, 256, 1}, 430, 750},
+    {{64, 128, 1}, 217, 560},
+    {{64, 64, 2}, 153, 320},
+    // Adding what the blocks of a cluster have takes as long as its way between multiprocessors.
+    {{128, 128, 1, 4}, 456, 5900},
+    {{64, 128, 1, 2}, 217, 2500},
+    {{64, 64, 2, 4}, 153, 2200},
 };
 
 // --- Cost ----------------------------------------------------------------------------------------
@@ -192,31 +201,44 @@ struct Problem {
   int64_t bytes;
 };
 
+// How many pieces of work there can be at once. The multiprocessors of an H200 are in groups of at
+// most 18, and a cluster lies within one: of clusters of four there are four in each.
+Expr pieces_at_once(int64_t splits) {
+  constexpr int64_t group = 18;
+  Expr all = {Expr::Kind::multiprocessors, 0, {}};
+  if (splits == 1)
+    return all;
+  return Expr::binary(Expr::Kind::div, all * number(group / splits), number(group));
+}
+
 // Nanoseconds of a launch: so many rounds of blocks, each as long as its steps take; but not less
-// than reading and writing everything once takes.
+// than reading and writing everything once takes. What is done sooner with its steps has more time
+// to wait for memory in.
 Expr cost(const Structure &structure, const MeasuredTile &measured, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 4000, row_bytes = 128;
   Expr pieces = number(1);
   for (size_t axis : {0, 1, 2})
     pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
-  Expr rounds = div_up(pieces, {Expr::Kind::multiprocessors, 0, {}});
-  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes));
+  Expr rounds = div_up(pieces, pieces_at_once(structure.splits));
+  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * structure.splits));
   Expr by_steps = rounds * (steps * number(measured.step) + number(measured.rest));
   Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
   Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
-  return Expr::binary(Expr::Kind::max, by_steps, by_bytes);
+  return Expr::binary(Expr::Kind::max, by_steps, by_bytes) +
+         Expr::binary(Expr::Kind::div, by_steps, number(16));
 }
 
 std::string text_of(const Tile &tile, int64_t step) {
   return std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "x" +
-         std::to_string(step) + " specialized";
+         std::to_string(step) + " specialized" +
+         (tile.splits > 1 ? ", split " + std::to_string(tile.splits) : "");
 }
 
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
                                                const std::optional<size_t> (&axes)[2],
                                                std::optional<int64_t> row_of_k, const Gpu &gpu) {
-  if (!row_of_k && tile.k_rows > 1)
+  if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   Function tried = clone(fn);
   const Shape sum = find_product_loop(tried).found->dot->result()->type.shape;
@@ -229,13 +251,15 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
     if (times > 1)
       bundle[*axes[d]] *= times;
   }
-  Structure structure{
-      .specialized = true, .bundle = bundle, .step = row_of_k.value_or(0) * tile.k_rows};
+  Structure structure{.specialized = true,
+                      .bundle = bundle,
+                      .step = row_of_k.value_or(0) * tile.k_rows,
+                      .splits = tile.splits};
   widen_steps(tried, structure);
   if (!try_bundling(tried, bundle))
     return std::nullopt;
   remove_dead_code(tried);
-  if (!can_specialize(tried, gpu))
+  if (!can_specialize(tried, gpu) || (tile.splits > 1 && !can_split_sums(tried)))
     return std::nullopt;
   structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
   return structure;

@@ -25,6 +25,10 @@ struct Structure {
   /// How much of K one step of the product takes, at least; 0: as much as in the source.
   int64_t step = 0;
 
+  /// How many blocks divide the sum of a product among them, as a cluster. If more than one, a
+  /// cluster carries out one program (or bundle) and ends.
+  int64_t splits = 1;
+
   /// How many blocks a multiprocessor runs at once: more than one, and they hide each other's
   /// latencies, but each has less shared memory to run ahead in.
   int residency = 1;
@@ -32,7 +36,7 @@ struct Structure {
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};
 
-  /// "128x256x64 specialized"; "" for the plain one.
+  /// "128x256x64 specialized", "128x128x64 specialized, split 8"; "" for the plain one.
   std::string name;
 };
 

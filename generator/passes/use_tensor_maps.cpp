@@ -141,6 +141,8 @@ void use_tensor_maps(Function &fn, const Structure &structure) {
   State state{fn};
   for (const LoadedFactor &factor : product->factors)
     state.rewrite_load(factor.load);
+  if (structure.splits > 1) // each block has its part of a result, and in no shared memory
+    return;
   std::vector<Op *> stores;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::store_))

@@ -124,7 +124,7 @@ Family describe(const TargetOpInfo &op) {
             .roles = {barrier}};
   if (name == "mbarrier_arrive_cluster")
     return {.blocks = 2, .protocol = Protocol::arrive_elsewhere, .roles = {barrier}};
-  if (name == "load_cluster" || name == "store_cluster")
+  if (name.starts_with("load_cluster") || name == "store_cluster")
     return {.blocks = 2, .image_bytes = 512, .protocol = Protocol::cluster, .roles = {other_block}};
   if (name.starts_with("cluster_"))
     return {.blocks = 2};

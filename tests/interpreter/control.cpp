@@ -12,7 +12,7 @@ void Machine::block(const Block &block) {
   for (const Op *op : block.ops) {
     if (!parts_.empty() && whose_turn() != running_)
       leave();
-    if (ended_)
+    if (ended_ || (joined_ && !is_helper()))
       return;
     if (result_.steps >= launch_.max_steps) {
       ended_ = true;

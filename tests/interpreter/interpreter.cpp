@@ -132,6 +132,12 @@ void Machine::execute(const Op &op) {
     return shared_product(op);
   case Opcode::product_wait_:
     return product_wait(op);
+  case Opcode::cluster_sum_:
+    return cluster_sum(op);
+  case Opcode::cluster_load_:
+    return cluster_load(op);
+  case Opcode::cluster_barrier_:
+    return; // blocks run one after another
   default:
     return elementwise(op);
   }
@@ -172,13 +178,14 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
     result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
+  std::vector<Tile> parts; // of a cluster, whose blocks run one after another like all others
   std::array<int, 3> blocks =
-      Machine(fn, launch, memory, result, launch.grid, {}).blocks_to_launch();
+      Machine(fn, launch, memory, result, launch.grid, {}, parts).blocks_to_launch();
   auto [x_end, y_end, z_end] = blocks;
   for (int z = 0; z < z_end; z++)
     for (int y = 0; y < y_end; y++)
       for (int x = 0; x < x_end; x++)
-        if (!Machine(fn, launch, memory, result, blocks, {x, y, z}).run())
+        if (!Machine(fn, launch, memory, result, blocks, {x, y, z}, parts).run())
           return result;
   return result;
 }

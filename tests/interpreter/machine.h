@@ -31,9 +31,9 @@ Tile product_of(const ir::Type &sum, size_t depth, bool is_tf32, const Tile &a, 
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
-          std::array<int, 3> blocks, std::array<int, 3> block)
-      : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block) {
-  }
+          std::array<int, 3> blocks, std::array<int, 3> block, std::vector<Tile> &parts)
+      : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block),
+        parts_of_sum_(parts) {}
 
   /// How many blocks the host starts. None, after a finding, if that can't be.
   std::array<int, 3> blocks_to_launch();
@@ -223,6 +223,11 @@ private:
   Held taken(const Held &sum);
   void finish(Product &product);
 
+  // clusters.cpp
+  void cluster_sum(const ir::Op &op);
+  void cluster_load(const ir::Op &op);
+  void join(const ir::Op &op, Tile own);
+
   // specialize.cpp
   struct Part {
     boost::context::fiber fiber, home; // where it goes on, and where whoever runs it does
@@ -242,6 +247,8 @@ private:
   Result &result_;
   std::array<int, 3> blocks_, block_; // how many, and which
   bool ended_ = false;                // by a finding
+  std::vector<Tile> &parts_of_sum_;   // what the blocks before this one have, of its cluster
+  bool joined_ = false;               // the last block of the cluster goes on for it
   int64_t found_at_ = -1;             // the step of the last finding
   std::unordered_map<const ir::Value *, Held> values_;
   std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // of the host

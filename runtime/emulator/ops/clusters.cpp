@@ -116,6 +116,14 @@ uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address) {
   return value;
 }
 
+Words<4> load_cluster_x4(Thread &thread, const Site &site, uint32_t address) {
+  Access access = access_to(thread, site, "load_cluster_x4");
+  touch(access, address);
+  Words<4> words;
+  std::memcpy(&words, thread.cluster->shared.read(access, address, 16, 16), 16);
+  return words;
+}
+
 void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value) {
   Access access = access_to(thread, site, "store_cluster");
   touch(access, address);

@@ -20,6 +20,7 @@ void cluster_wait(const WarpCall<void()> &call);
 /// The address that shared address `address` of this block has in block `rank` of the cluster.
 uint32_t map_shared_rank(Thread &thread, const Site &site, uint32_t address, uint32_t rank);
 uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address);
+Words<4> load_cluster_x4(Thread &thread, const Site &site, uint32_t address);
 void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value);
 
 /// To be called when a thread has exited, so that those who wait for it at the cluster's barrier go

@@ -1,0 +1,45 @@
+// Blocks of a cluster that become one: each leaves its part of the sum, and all but the last end
+// there. Since they have nothing but the same to do from then on, the last does it for all.
+//
+// Tested by tests/interpreter/clusters_test.cpp.
+
+#include "interpreter/arithmetic.h"
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+void Machine::join(const Op &op, Tile own) {
+  size_t blocks = size_t(op.integer("blocks")), rank = size_t(block_[0]) % blocks;
+  if (rank == 0)
+    parts_of_sum_.clear();
+  // Blocks that a finding has ended leave nothing.
+  parts_of_sum_.resize(rank, Tile(own.size(), Element::no_value()));
+  parts_of_sum_.push_back(std::move(own));
+  if (rank + 1 < blocks) {
+    joined_ = true;
+    return;
+  }
+  Elem elem = op.result()->type.elem;
+  define(op, [&](size_t i) {
+    Element sum = parts_of_sum_[0][i];
+    for (size_t part = 1; part < parts_of_sum_.size(); part++)
+      sum = binary(Opcode::add_, elem, sum, parts_of_sum_[part][i]);
+    return sum;
+  });
+}
+
+void Machine::cluster_sum(const Op &op) {
+  not_by_helper(op);
+  join(op, tile(op.operand(0)));
+}
+
+void Machine::cluster_load(const Op &op) {
+  not_by_helper(op);
+  size_t elements = size_t(op.result()->type.elements());
+  const Element *first = slot(op, op.operand(0), op.operand(1));
+  join(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));
+}
+
+} // namespace tritonc::interpreter
