@@ -144,8 +144,18 @@ LaunchForm form_of(const ir::Function &function, const Structure &structure) {
   LaunchForm form = launch_form(function);
   form.name = structure.name;
   form.cost = structure.cost;
-  if (structure.specialized && !form.cost)
-    form.cost = Expr::constant(0);
+  switch (structure.share) {
+  case Structure::Share::all:
+    if (structure.specialized && !form.cost)
+      form.cost = Expr::constant(0);
+    break;
+  case Structure::Share::full_rounds:
+    form.share = LaunchForm::Share::first;
+    break;
+  case Structure::Share::rest:
+    form.share = LaunchForm::Share::rest;
+    break;
+  }
   return form;
 }
 
@@ -454,12 +464,28 @@ Library describe_library(const CompileOptions &options,
   return library;
 }
 
+// Whether two launches that share the work are both there: neither is of use alone.
+bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
+  if (jobs[i].is_left_out)
+    return false;
+  switch (jobs[i].structure.share) {
+  case Structure::Share::all:
+    return true;
+  case Structure::Share::full_rounds:
+    return !jobs[i + 1].is_left_out;
+  case Structure::Share::rest:
+    return !jobs[i - 1].is_left_out;
+  }
+  llvm_unreachable("a share of the work");
+}
+
 // Jobs run through variants and their kernels in the order of describe_library.
 void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
                 Library &library) {
-  for (KernelJob &job : jobs) {
-    if (job.is_left_out)
+  for (size_t i = 0; i < jobs.size(); i++) {
+    if (!is_complete(jobs, i))
       continue;
+    KernelJob &job = jobs[i];
     const TranslatedVariant &variant = variants[job.variant];
     for (Variant &entry : kernel_named(library, job.function->name, variant.source->axes).variants)
       if (entry.values == variant.choice->values)

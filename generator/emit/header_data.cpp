@@ -118,6 +118,18 @@ private:
     }
   }
 
+  static std::string name_of(abi::form_share share) {
+    switch (share) {
+    case abi::form_share::all:
+      return "all";
+    case abi::form_share::first:
+      return "first";
+    case abi::form_share::rest:
+      return "rest";
+    }
+    return "all";
+  }
+
   void forms() {
     for (size_t i = 0; i < tables_.forms.size(); i++) {
       const FormRow &row = tables_.forms[i];
@@ -128,7 +140,8 @@ private:
            optional_name(hidden != 0, numbered("hidden_", row.hidden)) + ", " +
            (row.cost ? numbered("code_", *row.cost) : "nullptr") + ", " +
            list_of_code(row.blocks, 3) + ", " + std::to_string(guards) + ", " +
-           std::to_string(hidden) + ", " + std::to_string(row.cluster) + ", 0};");
+           std::to_string(hidden) + ", " + std::to_string(row.cluster) +
+           ", tritonc::abi::form_share::" + name_of(row.share) + "};");
     }
   }
 

@@ -67,6 +67,8 @@ Object form_object(const LaunchForm &form, const std::vector<Parameter> &paramet
   };
   if (form.cost)
     out["cost"] = text(text_of(*form.cost, parameters));
+  if (form.share != LaunchForm::Share::all)
+    out["share"] = form.share == LaunchForm::Share::first ? "first" : "rest";
   return out;
 }
 

@@ -307,6 +307,7 @@ private:
     record_.number(offsetof(S, guard_count), int64_t(tables_.requirements[row.guards].size()), 4);
     record_.number(offsetof(S, hidden_count), int64_t(tables_.hidden[row.hidden].size()), 4);
     record_.number(offsetof(S, cluster), row.cluster, sizeof(S::cluster));
+    record_.number(offsetof(S, share), int64_t(row.share), sizeof(S::share));
     record_.end(sizeof(S));
   }
 

@@ -150,7 +150,20 @@ private:
     for (const Expr &axis : form.blocks)
       row.blocks.push_back(code_of(kernel, variant, axis));
     row.cluster = form.cluster;
+    row.share = share_of(form.share);
     return forms_.add(row);
+  }
+
+  static abi::form_share share_of(LaunchForm::Share share) {
+    switch (share) {
+    case LaunchForm::Share::all:
+      return abi::form_share::all;
+    case LaunchForm::Share::first:
+      return abi::form_share::first;
+    case LaunchForm::Share::rest:
+      return abi::form_share::rest;
+    }
+    return abi::form_share::all;
   }
 
   HiddenRow hidden_row(const KernelInterface &kernel, const Variant &variant,

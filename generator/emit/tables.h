@@ -54,6 +54,7 @@ struct FormRow {
   std::optional<size_t> cost;
   std::vector<size_t> blocks;
   int cluster = 1;
+  abi::form_share share = abi::form_share::all;
   auto operator<=>(const FormRow &) const = default;
 };
 

@@ -97,6 +97,11 @@ struct LaunchForm {
   std::vector<Expr> blocks;        // empty: those of the grid of programs. Else 1 to 3.
   int cluster = 1;                 // blocks per cluster, along the first axis
   std::vector<HiddenParameter> hidden;
+
+  /// Which part of the work a launch in it does: all; what two launches share, the first of which
+  /// is in this form and the second in the one behind it; or that second, which nobody takes alone.
+  enum class Share : uint8_t { all, first, rest };
+  Share share = Share::all;
 };
 
 } // namespace tritonc

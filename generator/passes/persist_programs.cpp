@@ -18,6 +18,10 @@
 //
 // If programs are bundled, a bundle is what is a program here.
 //
+// Two launches may share the pieces: one does as many as there are in full rounds, the other those
+// that would leave most multiprocessors idle in the last round, cut into smaller ones. Their code
+// is the same as if there were only one of them; it is the host that says which pieces.
+//
 // Where the blocks of a cluster divide a program's sum among them (split_sums), there are so many
 // blocks for each program, and no loop: such programs are few.
 //
@@ -65,31 +69,51 @@ struct State {
     return div(builder, builder.sub(builder.add(a, b), builder.i32(1)), b);
   }
 
-  // What the host hands over: the grid of the pieces of work, its size, and how many blocks there
-  // are. A piece is a bundle of programs, if there are bundles.
-  Value *pieces[3] = {}, *all = nullptr, *blocks = nullptr;
+  // What the host hands over: the grid of the pieces of work, and how many blocks there are for how
+  // many of them, from which on. A piece is a bundle of programs, if there are bundles. If pieces
+  // are those of a larger structure cut up, they are counted after that one's, of which the grid
+  // is, and `first` is one.
+  Value *pieces[3] = {}, *first = nullptr, *all = nullptr, *blocks = nullptr;
 
   void launch(Builder &builder, const Op *bundles) {
     Value *counts[3];
     for (int axis = 0; axis < 3; axis++) {
       counts[axis] = bundles ? bundles->operand(size_t(axis)) : builder.num_programs(axis);
+      if (!structure.cuts.empty())
+        counts[axis] = div_up(builder, counts[axis], builder.i32(structure.cuts[size_t(axis)]));
       pieces[axis] = on_host(builder, counts[axis], "pieces");
     }
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
-    Value *needed = nullptr;
     if (structure.splits > 1) {
-      needed = builder.mul(total, builder.i32(structure.splits));
-    } else {
-      Value *at_once =
-          builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
-      at_once = builder.mul(at_once, builder.i32(structure.residency));
-      Value *rounds = div_up(builder, total, at_once);
-      all = on_host(builder, total, "all");
-      needed = div_up(builder, total, rounds);
-      blocks = on_host(builder, needed, "blocks");
+      Value *needed = builder.mul(total, builder.i32(structure.splits));
+      builder.create(Opcode::launch_blocks_, {needed})->set("cluster", structure.splits);
+      return;
     }
-    builder.create(Opcode::launch_blocks_, {needed})->set("cluster", structure.splits);
+    Value *at_once =
+        builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
+    at_once = builder.mul(at_once, builder.i32(structure.residency));
+    if (structure.share == Structure::Share::full_rounds)
+      total = builder.mul(div(builder, total, at_once), at_once);
+    if (!structure.cuts.empty())
+      total = cut(builder, total, at_once);
+    Value *rounds = div_up(builder, total, at_once);
+    all = on_host(builder, total, "all");
+    Value *needed = div_up(builder, total, rounds);
+    blocks = on_host(builder, needed, "blocks");
+    builder.create(Opcode::launch_blocks_, {needed})->set("cluster", int64_t(1));
   }
+
+  // How many pieces there are if those of the larger structure are cut up, or those left of them
+  // after its full rounds.
+  Value *cut(Builder &builder, Value *larger, Value *at_once) {
+    Value *done = builder.i32(0);
+    if (structure.share == Structure::Share::rest)
+      done = builder.mul(div(builder, larger, at_once), at_once);
+    first = on_host(builder, done, "first");
+    return builder.mul(builder.sub(larger, done), builder.i32(cuts_of_one()));
+  }
+
+  int64_t cuts_of_one() const { return structure.cuts[0] * structure.cuts[1] * structure.cuts[2]; }
 
   // Where in the grid program number `number` is.
   void place(Builder &builder, Value *number, Value *at[3]) {
@@ -105,6 +129,18 @@ struct State {
     at[1] = div(builder, inside, width);
   }
 
+  // The same for pieces of a larger structure cut up.
+  void place_in_cut(Builder &builder, Value *number, Value *at[3]) {
+    Value *in_all = builder.i32(cuts_of_one());
+    place(builder, builder.add(first, div(builder, number, in_all)), at);
+    Value *inside = rem(builder, number, in_all);
+    for (size_t axis = 0; axis < 3; axis++) {
+      Value *cuts = builder.i32(structure.cuts[axis]);
+      at[axis] = builder.add(builder.mul(at[axis], cuts), rem(builder, inside, cuts));
+      inside = div(builder, inside, cuts);
+    }
+  }
+
   void run() {
     std::set<const Op *> top;
     const Op *bundles = nullptr;
@@ -117,9 +153,15 @@ struct State {
     }
     std::vector<Op *> rest, ops = std::move(fn.body->ops);
     fn.body->ops.clear();
-    for (Op *op : ops)
-      if (op != bundles)
-        (top.count(op) ? fn.body->ops : rest).push_back(op);
+    for (Op *op : ops) {
+      if (op == bundles)
+        continue;
+      (top.count(op) ? fn.body->ops : rest).push_back(op);
+      // Nobody hands over to the host what it knows.
+      for (Value *&operand : op->operands)
+        if (top.count(op) && operand->op && operand->op->is(Opcode::host_value_))
+          operand = operand->op->operand(0);
+    }
     Op *end = rest.back(); // return
     rest.pop_back();
 
@@ -152,7 +194,10 @@ struct State {
   // Puts the program's operations where `builder` is, for the program of this number.
   void move_to(Builder &builder, Value *number, const std::vector<Op *> &ops, Value *grid[3]) {
     Value *at[3];
-    place(builder, number, at);
+    if (structure.cuts.empty())
+      place(builder, number, at);
+    else
+      place_in_cut(builder, number, at);
     for (Op *op : ops) {
       replace_operands(*op, at, grid);
       if (is_id(*op))

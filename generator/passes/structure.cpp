@@ -211,21 +211,43 @@ Expr pieces_at_once(int64_t splits) {
   return Expr::binary(Expr::Kind::div, all * number(group / splits), number(group));
 }
 
-// Nanoseconds of a launch: so many rounds of blocks, each as long as its steps take; but not less
-// than reading and writing everything once takes. What is done sooner with its steps has more time
-// to wait for memory in.
-Expr cost(const Structure &structure, const MeasuredTile &measured, const Problem &problem) {
-  constexpr int64_t bytes_per_ns = 4000, row_bytes = 128;
+Expr pieces_of(const Structure &structure) {
   Expr pieces = number(1);
   for (size_t axis : {0, 1, 2})
     pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
-  Expr rounds = div_up(pieces, pieces_at_once(structure.splits));
-  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * structure.splits));
-  Expr by_steps = rounds * (steps * number(measured.step) + number(measured.rest));
+  return pieces;
+}
+
+// Nanoseconds of so many rounds of blocks.
+Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
+  constexpr int64_t row_bytes = 128;
+  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * tile.tile.splits));
+  return std::move(rounds) * (steps * number(tile.step) + number(tile.rest));
+}
+
+// Nanoseconds of a launch: as long as its steps take, but not less than reading and writing
+// everything once takes. What is done sooner with its steps has more time to wait for memory in.
+Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_per_ns = 4000) {
   Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
   Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
   return Expr::binary(Expr::Kind::max, by_steps, by_bytes) +
          Expr::binary(Expr::Kind::div, by_steps, number(16));
+}
+
+Expr cost(const Structure &structure, const MeasuredTile &tile, const Problem &problem) {
+  Expr rounds = div_up(pieces_of(structure), pieces_at_once(structure.splits));
+  return cost_of_launch(cost_of_rounds(std::move(rounds), tile, problem), problem);
+}
+
+// The same for the plain structure and 16-bit factors: its programs start sooner than specialised
+// blocks, but mma.sync and the copies of threads are slower. Measured like `tiles`, of 32 x 32 to
+// 128 x 128 sums of a program.
+Expr cost_of_plain(const Shape &sum, const Problem &problem) {
+  constexpr int64_t step = 80, sums_per_ns = 27, rest = 150, bytes_per_ns = 3000;
+  Expr pieces = programs(0) * programs(1) * programs(2);
+  MeasuredTile tile{{sum[0], sum[1], 1}, step + sum[0] * sum[1] / sums_per_ns, rest};
+  Expr by_steps = cost_of_rounds(div_up(pieces, pieces_at_once(1)), tile, problem);
+  return cost_of_launch(by_steps, problem, bytes_per_ns);
 }
 
 std::string text_of(const Tile &tile, int64_t step) {
@@ -265,7 +287,42 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
   return structure;
 }
 
-std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
+// A structure that has a cost, and the tile that it has it by.
+struct Candidate {
+  Structure structure;
+  MeasuredTile tile;
+};
+
+// Two structures that share the work: `large` in full rounds, and what is left of it cut into
+// pieces like those of `small`. Nothing if these don't fit into each other.
+std::vector<Structure> shared_work(const Candidate &large, const Candidate &small,
+                                   const Problem &problem) {
+  constexpr int64_t second_launch = 3000; // nanoseconds
+  Structure first = large.structure, second = small.structure;
+  for (size_t axis = 0; axis < 3; axis++) {
+    if (first.bundle[axis] % second.bundle[axis] != 0)
+      return {};
+    second.cuts.push_back(first.bundle[axis] / second.bundle[axis]);
+  }
+  Expr pieces = pieces_of(first), at_once = pieces_at_once(1);
+  Expr full = Expr::binary(Expr::Kind::div, pieces, at_once);
+  Expr left = Expr::binary(Expr::Kind::rem, pieces, at_once);
+  for (int64_t cuts : second.cuts)
+    left = left * number(cuts);
+  Expr by_steps = cost_of_rounds(full, large.tile, problem) +
+                  cost_of_rounds(div_up(left, at_once), small.tile, problem) +
+                  number(second_launch);
+  first.share = Structure::Share::full_rounds;
+  second.share = Structure::Share::rest;
+  first.cost = cost_of_launch(by_steps, problem);
+  second.cost.reset();
+  second.name += ", for the rest of " + first.name;
+  first.name += ", full rounds";
+  return {first, second};
+}
+
+// All structures of a product that has specialised ones, else none.
+std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
   int64_t own_step = product.dot->operand(0)->type.shape[1];
@@ -273,28 +330,43 @@ std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
+  std::vector<Candidate> candidates; // that may share the work
   std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  std::optional<Problem> problem;
+  if (trips && axes[0] && axes[1])
+    problem = {.rows = programs(*axes[0]) * number(sum[0]),
+               .columns = programs(*axes[1]) * number(sum[1]),
+               .k = *trips * number(own_step),
+               .bytes = bytes_of(product.dot->operand(0)->type.elem)};
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure =
         specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
     if (!structure)
       continue;
-    if (trips && axes[0] && axes[1])
-      structure->cost = cost(*structure, measured,
-                             {.rows = programs(*axes[0]) * number(sum[0]),
-                              .columns = programs(*axes[1]) * number(sum[1]),
-                              .k = *trips * number(own_step),
-                              .bytes = bytes_of(product.dot->operand(0)->type.elem)});
+    if (problem)
+      structure->cost = cost(*structure, measured, *problem);
+    if (problem && measured.tile.splits == 1)
+      candidates.push_back({*structure, measured});
     structures.push_back(std::move(*structure));
   }
+  // What is left after full rounds of the largest pieces is done in the smallest.
+  if (candidates.size() > 1)
+    for (Structure &share : shared_work(candidates.front(), candidates.back(), *problem))
+      structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
     for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()})
       if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row, gpu);
           own && structures.empty())
         structures.push_back(std::move(*own));
-  if (!structures.empty() && !structures[0].cost)
+  if (structures.empty())
+    return structures;
+  if (!structures[0].cost)
     structures.resize(1);
+  Structure plain;
+  if (structures[0].cost && problem->bytes == 2)
+    plain.cost = cost_of_plain(sum, *problem);
+  structures.push_back(std::move(plain));
   return structures;
 }
 
@@ -362,7 +434,7 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
   for (int number : {0, 1})
     if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
       return found;
-  if (!specialized_structures(fn, gpu).empty())
+  if (!product_structures(fn, gpu).empty())
     return std::nullopt;
   if (!can_be_followed(fn, *product.found))
     return Obstacle{ObstacleKind::computed};
@@ -398,9 +470,10 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   if (gpu.has_wgmma) {
     Function canonical = canonical_form(fn);
     if (is_product(canonical))
-      structures = specialized_structures(canonical, gpu);
+      structures = product_structures(canonical, gpu);
   }
-  structures.push_back({});
+  if (structures.empty())
+    structures.push_back({});
   return structures;
 }
 

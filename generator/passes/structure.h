@@ -29,6 +29,15 @@ struct Structure {
   /// cluster carries out one program (or bundle) and ends.
   int64_t splits = 1;
 
+  /// If not empty: how many pieces along each axis each piece of a larger structure is cut into.
+  /// These come one after another, in the order of the larger ones.
+  std::vector<int64_t> cuts = {};
+
+  /// Which of the pieces of work a launch does: two launches may share them. The first does as many
+  /// as keep all multiprocessors busy a number of times, the second, in smaller ones, those left.
+  enum class Share : uint8_t { all, full_rounds, rest };
+  Share share = Share::all;
+
   /// How many blocks a multiprocessor runs at once: more than one, and they hide each other's
   /// latencies, but each has less shared memory to run ahead in.
   int residency = 1;
@@ -70,7 +79,7 @@ std::optional<Obstacle> find_obstacle(const ir::Function &fn, const Gpu &gpu);
 std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const ir::Function &fn);
 
 /// The structures worth compiling for a function as translated, the best one first. The last is the
-/// plain one, which makes no demands.
+/// plain one, which makes no demands. Behind one that does full rounds is the one for the rest.
 std::vector<Structure> structures_for(const ir::Function &fn, const Gpu &gpu);
 
 } // namespace tritonc

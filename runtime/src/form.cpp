@@ -109,36 +109,55 @@ plan::Number cost_of(const abi::form *form, const plan::Inputs &inputs) {
   return form && form->cost ? plan::evaluate(form->cost, inputs) : plan::Number{};
 }
 
-bool is_cheaper(plan::Number cost, plan::Number than) {
-  return cost.known && (!than.known || cost.value < than.value);
+/// The image that does the rest for the one at `i`, if its form shares the work; false if that is
+/// not there.
+bool find_rest(const abi::variant &variant, std::uint32_t i, const abi::image *&rest) {
+  const abi::image &image = variant.images[i];
+  rest = nullptr;
+  if (!image.form || image.form->share != abi::form_share::first)
+    return true;
+  if (i + 1 == variant.image_count || !is_same_gpu(variant.images[i + 1], image))
+    return false;
+  rest = &variant.images[i + 1];
+  return rest->form && rest->form->share == abi::form_share::rest;
+}
+
+status check_choice(const Driver &driver, const plan::Inputs &inputs, Choice &choice) {
+  status fits = check_form(driver, inputs, choice.image->form, choice.blocks);
+  if (fits.ok() && choice.rest)
+    fits = check_form(driver, inputs, choice.rest->form, choice.rest_blocks);
+  return fits;
 }
 
 } // namespace
 
+bool is_cheaper(plan::Number cost, plan::Number than) noexcept {
+  return cost.known && (!than.known || cost.value < than.value);
+}
+
 status choose_form(const Driver &driver, const plan::Inputs &inputs, const abi::image &fitting,
-                   const abi::image *&chosen, grid &blocks) noexcept {
+                   Choice &choice) noexcept {
   const abi::variant &variant = inputs.variant;
   status refusal;
-  plan::Number least = {};
-  chosen = nullptr;
+  choice = {};
   for (std::uint32_t i = 0; i < variant.image_count; i++) {
-    const abi::image &image = variant.images[i];
-    if (!is_same_gpu(image, fitting))
+    Choice tried;
+    tried.image = &variant.images[i];
+    const abi::form *form = tried.image->form;
+    if (!is_same_gpu(*tried.image, fitting) || (form && form->share == abi::form_share::rest))
       continue;
-    plan::Number cost = cost_of(image.form, inputs);
-    if (chosen && !is_cheaper(cost, least))
+    tried.cost = cost_of(form, inputs);
+    if (choice.image && !is_cheaper(tried.cost, choice.cost))
       continue;
-    grid size;
-    status fits = check_form(driver, inputs, image.form, size);
-    if (!fits.ok()) {
+    status fits = find_rest(variant, i, tried.rest)
+                      ? check_choice(driver, inputs, tried)
+                      : status{status_code::invalid_argument, &inputs.kernel, "forms"};
+    if (fits.ok())
+      choice = tried;
+    else
       refusal = fits;
-      continue;
-    }
-    chosen = &image;
-    least = cost;
-    blocks = size;
   }
-  return chosen ? status() : refusal;
+  return choice.image ? status() : refusal;
 }
 
 status prepare_hidden(const Driver &driver, const plan::Inputs &inputs, const abi::form *form,

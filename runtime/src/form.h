@@ -15,10 +15,22 @@ struct Hidden {
   std::int64_t numbers[abi::max_hidden]; // an i32 is the first half
 };
 
+/// What one launch, or two that share the work, come to.
+struct Choice {
+  const abi::image *image = nullptr;
+  grid blocks;
+  const abi::image *rest = nullptr; // of the second launch; null: there is one
+  grid rest_blocks;
+  plan::Number cost = {};
+};
+
 /// Among the images for the GPU of `fitting`: that whose form costs least of those which fit the
-/// arguments, and its blocks. If none fits, why the last doesn't.
+/// arguments. If none fits, why the last doesn't.
 status choose_form(const Driver &driver, const plan::Inputs &inputs, const abi::image &fitting,
-                   const abi::image *&chosen, grid &blocks) noexcept;
+                   Choice &choice) noexcept;
+
+/// Whether to take what costs the one rather than the other: something known.
+bool is_cheaper(plan::Number cost, plan::Number than) noexcept;
 
 /// What the form, which fits, adds to the arguments.
 status prepare_hidden(const Driver &driver, const plan::Inputs &inputs, const abi::form *form,

@@ -93,21 +93,25 @@ private:
       return {};
     }
     std::int64_t programs = size.x * size.y * size.z; // at most 2^63: the grid's limits
-    if (programs <= most_programs_)
-      return {};
-    const image *formed = nullptr;
-    grid blocks;
-    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting, formed, blocks);
+    cuda::Choice choice;
+    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting, choice);
     if (!judged.ok()) {
       remember(judged);
       return {};
     }
+    // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
+    bool is_better = choice.cost.known || choice_.cost.known
+                         ? cuda::is_cheaper(choice.cost, choice_.cost)
+                         : programs > most_programs_;
+    if (decision_.variant && !is_better)
+      return {};
     decision_.variant = &candidate;
-    decision_.image = formed;
-    decision_.blocks = blocks;
+    decision_.image = choice.image;
+    decision_.blocks = choice.blocks;
+    choice_ = choice;
     programs_ = size;
     most_programs_ = programs;
-    decided_ = programs >= context_.facts().multiprocessors;
+    decided_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
     return {};
   }
 
@@ -197,6 +201,7 @@ private:
   cuda::CurrentContext context_;
 
   recent::Decision decision_; // without a variant until there is one
+  cuda::Choice choice_;
   grid programs_;
   std::int64_t most_programs_ = 0;
 

@@ -239,6 +239,10 @@ struct hidden_parameter {
 inline constexpr int max_hidden = 16;
 inline constexpr int max_tensor_maps = 8;
 
+/// Which part of the work a launch does: all of it; or one of two that share it, the first of which
+/// has the form of an image, and the second, which is never taken alone, that of the next image.
+enum class form_share : std::uint32_t { all, first, rest };
+
 struct form {
   const requirement *guards;      // besides: the driver must take every tensor map
   const hidden_parameter *hidden; // in order
@@ -247,7 +251,7 @@ struct form {
   std::uint32_t guard_count;
   std::uint32_t hidden_count;
   std::uint32_t cluster; // blocks per cluster, along the first axis
-  std::uint32_t reserved;
+  form_share share;
 };
 
 // ---- kernels ----
