@@ -12,6 +12,7 @@
 #include "emulated/tile_memory.h"
 #include "interpreter/subjects.h"
 #include "support/host_code.h"
+#include "support/structures.h"
 
 #include "ir/printer.h"
 #include "passes/pipeline.h"
@@ -111,7 +112,7 @@ struct Trial {
   }
 
   void emulate_for(const char *name) {
-    for (const Structure &structure : structures_for(translated(), *find_gpu(name)))
+    for (const Structure &structure : test::complete_structures_for(translated(), *find_gpu(name)))
       emulate_for(name, structure);
   }
 
@@ -181,7 +182,8 @@ TEST_CASE("products by specialised warps, thread by thread, are what the interpr
       std::mt19937 random(1);
       trial.runs.push_back(subject.runs_of(variant, random, few_steps).back());
       trial.interpret(trial.translated());
-      for (const Structure &structure : structures_for(trial.translated(), *find_gpu("90a"))) {
+      for (const Structure &structure :
+           test::complete_structures_for(trial.translated(), *find_gpu("90a"))) {
         if (!structure.specialized)
           continue;
         int before = trial.emulated;

@@ -22,6 +22,7 @@
 #include "passes/pipeline.h"
 #include "passes/structure.h"
 #include "support/host_code.h"
+#include "support/structures.h"
 #include "translate/translate.h"
 
 #include "llvm/IR/Constants.h"
@@ -419,7 +420,7 @@ void try_variant(const Subject &subject, const Variant &variant, std::set<std::s
 void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                      Totals &totals) {
   for (const Structure &structure :
-       structures_for(translated(subject, variant), *find_gpu("90a"))) {
+       test::complete_structures_for(translated(subject, variant), *find_gpu("90a"))) {
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
     if (!structure.specialized || !is_own)

@@ -23,6 +23,7 @@
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
 #include "passes/structure.h"
+#include "support/structures.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
@@ -160,7 +161,9 @@ struct Trial {
 
   // The specialised structures of which `number` is the turn: so many from there on.
   std::vector<Structure> specialized(const char *gpu, size_t number, size_t most) {
-    std::vector<Structure> structures = structures_for(*translated(), *find_gpu(gpu)), chosen;
+    std::vector<Structure> structures =
+                               test::complete_structures_for(*translated(), *find_gpu(gpu)),
+                           chosen;
     structures.pop_back(); // the plain one
     for (size_t i = 0; i < std::min(most, structures.size()); i++)
       chosen.push_back(structures[(number + i) % structures.size()]);

@@ -13,6 +13,7 @@
 #include "passes/pipeline.h"
 #include "passes/structure.h"
 #include "support/kernel_file.h"
+#include "support/structures.h"
 #include "translate/translate.h"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ struct Trial {
       return failure;
     interpreted.insert(ir::print(fn));
     for (const std::string &gpu : legs.gpus)
-      for (const Structure &structure : structures_for(fn, *find_gpu(gpu)))
+      for (const Structure &structure : test::complete_structures_for(fn, *find_gpu(gpu)))
         if (auto failure = compiled(fn, gpu, structure))
           return failure;
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include "passes/pipeline.h"
 #include "passes/structure.h"
 #include "support/kernel_file.h"
+#include "support/structures.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +24,7 @@ TEST_CASE("every pass changes some of a hundred kernels") {
     CAPTURE(source.diagnostics);
     REQUIRE(source.errors == 0);
     const Gpu &gpu = *find_gpu("90a");
-    for (const Structure &structure : structures_for(source.kernels[0], gpu)) {
+    for (const Structure &structure : test::complete_structures_for(source.kernels[0], gpu)) {
       ir::Function compiled = ir::clone(source.kernels[0]);
       std::string before = ir::print(compiled);
       auto observe = [&](std::string_view pass, ir::Function &fn) {
