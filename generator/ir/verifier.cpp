@@ -222,8 +222,14 @@ struct Verifier {
           "the map is one of such tiles");
     for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
       check(tile[d] % map.shape[d] == 0, "a tile is whole boxes of the map");
-    check(op.operands.size() == first + tile.size(), "one coordinate per axis");
-    scalars(op, first, Elem::i32, "coordinates are i32");
+    size_t end = first + tile.size();
+    bool may_have_policy = op.is(Opcode::map_load_) || op.is(Opcode::map_copy_);
+    if (may_have_policy && op.operands.size() == end + 1)
+      scalars(op, end, Elem::i64, "a cache policy is an i64");
+    else
+      check(op.operands.size() == end, "one coordinate per axis");
+    for (size_t i = first; i < std::min(first + tile.size(), op.operands.size()); i++)
+      check(op.operand(i)->type == Type::scalar(Elem::i32), "coordinates are i32");
   }
 
   // What the host does is done once, before all else.
@@ -482,7 +488,8 @@ struct Verifier {
       return cluster_load(op);
     case Opcode::cluster_sum_:
       cluster(op);
-      return check(op.operand(0)->type.same_but_layout(op.result()->type), "only the layout changes");
+      return check(op.operand(0)->type.same_but_layout(op.result()->type),
+                   "only the layout changes");
     case Opcode::specialize_:
       check(fn.helper_warps > 0 && op.parent->parent == nullptr,
             "warps part at the top of a function that has helpers");

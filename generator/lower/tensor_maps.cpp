@@ -17,6 +17,13 @@ TargetOp load_op(size_t rank) {
   return ops[rank - 1];
 }
 
+TargetOp hinted_load_op(size_t rank) {
+  constexpr TargetOp ops[] = {TargetOp::tma_load_hinted_1d, TargetOp::tma_load_hinted_2d,
+                              TargetOp::tma_load_hinted_3d, TargetOp::tma_load_hinted_4d,
+                              TargetOp::tma_load_hinted_5d};
+  return ops[rank - 1];
+}
+
 TargetOp store_op(size_t rank) {
   constexpr TargetOp ops[] = {TargetOp::tma_store_1d, TargetOp::tma_store_2d,
                               TargetOp::tma_store_3d, TargetOp::tma_store_4d,
@@ -65,12 +72,18 @@ void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buff
 void Lowering::lower_map_copy(const Op &op) {
   const Value *map = op.operand(0);
   llvm::Value *barrier = mbarrier(op, 3);
+  const Value *policy = op.operand_or_null(5 + map->type.shape.size());
   for_each_box_of(op, map, op.operand(1), op.operand(2), 5,
                   [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
                     std::vector<llvm::Value *> operands = {box, scalar(map)};
                     operands.insert(operands.end(), coordinates.begin(), coordinates.end());
                     operands.push_back(barrier);
-                    call_target_op(builder_, load_op(coordinates.size()), operands);
+                    if (policy)
+                      operands.push_back(scalar(policy));
+                    call_target_op(builder_,
+                                   policy ? hinted_load_op(coordinates.size())
+                                          : load_op(coordinates.size()),
+                                   operands);
                   });
 }
 

@@ -15,6 +15,7 @@
 #include "passes/count_loops.h"
 #include "passes/form_views.h"
 #include "passes/fuse_dots.h"
+#include "passes/hint_copies.h"
 #include "passes/insert_barriers.h"
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
@@ -66,6 +67,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // before persist_programs does away with it; which warp does what is settled for all loops at
   // once. After this the product is none that the next passes know.
   run("use_tensor_maps", use_tensor_maps, structure);
+  run("hint_copies", hint_copies);
   run("persist_programs", persist_programs, structure);
   run("split_sums", split_sums, structure);
   run("remove_dead_code", remove_dead_code);
@@ -100,12 +102,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
-          "form_views",       "remove_dead_code", "widen_steps",       "bundle_programs",
-          "choose_dots",      "use_tensor_maps",  "persist_programs",  "split_sums",
-          "specialize_warps", "stage_results",    "stage_operands",    "pipeline_loops",
-          "slice_dots",       "assign_layouts",   "lower_conversions", "lower_cluster_sums",
-          "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",     "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",         "remove_dead_code", "widen_steps",      "bundle_programs",
+          "choose_dots",        "use_tensor_maps",  "hint_copies",      "persist_programs",
+          "split_sums",         "specialize_warps", "stage_results",    "stage_operands",
+          "pipeline_loops",     "slice_dots",       "assign_layouts",   "lower_conversions",
+          "lower_cluster_sums", "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

@@ -545,6 +545,8 @@ private:
       return;
     }
     put(0, 0, shared);
+    if (op_.starts_with("tma_load_hinted"))
+      put<uint64_t>(0, first + rank + 1, 0x12F0000000000000); // evict first
     if (!multicast) {
       put(0, first + rank, bytes);
       return;

@@ -143,9 +143,10 @@ Family describe(const TargetOpInfo &op) {
             .roles = {memory, shared}};
   if (name.starts_with("tma_load")) {
     bool multicast = name.starts_with("tma_load_multicast");
+    bool hinted = name.starts_with("tma_load_hinted");
     std::vector<Role> roles(op.operands.size(), value);
     roles[0] = shared, roles[1] = map;
-    roles[roles.size() - (multicast ? 2 : 1)] = barrier;
+    roles[roles.size() - (multicast || hinted ? 2 : 1)] = barrier;
     return {.blocks = multicast ? 2u : 1u,
             .image_bytes = box_bytes,
             .first_thread = true,

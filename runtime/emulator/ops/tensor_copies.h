@@ -44,6 +44,13 @@ template <unsigned rank, size_t... i> struct Operations<rank, std::index_sequenc
     uint32_t coordinates[] = {at...};
     tensor::load(thread, site, name, to, {map, coordinates, rank}, mbarrier, false, 0);
   }
+  static void load_hinted(Thread &thread, const Site &site, uint32_t to, const void *map,
+                          Coordinate<i>... at, uint32_t mbarrier, uint64_t) {
+    static constexpr char name[] = {'t', 'm', 'a', '_', 'l', 'o', 'a',   'd', '_', 'h',
+                                    'i', 'n', 't', 'e', 'd', '_', digit, 'd', 0};
+    uint32_t coordinates[] = {at...};
+    tensor::load(thread, site, name, to, {map, coordinates, rank}, mbarrier, false, 0);
+  }
   static void load_multicast(Thread &thread, const Site &site, uint32_t to, const void *map,
                              Coordinate<i>... at, uint32_t mbarrier, uint32_t blocks) {
     static constexpr char name[] = {'t', 'm', 'a', '_', 'l', 'o', 'a', 'd', '_',   'm', 'u',
@@ -77,6 +84,8 @@ template <unsigned rank> using Rank = Operations<rank, std::make_index_sequence<
 /// (to, map, x ..., mbarrier): the box to shared address `to`; its bytes, those out of bounds
 /// included, count on the mbarrier.
 template <unsigned rank> inline constexpr auto tma_load = tensor::Rank<rank>::load;
+/// (to, map, x ..., mbarrier, policy): there is no cache here.
+template <unsigned rank> inline constexpr auto tma_load_hinted = tensor::Rank<rank>::load_hinted;
 /// (to, map, x ..., mbarrier, blocks): to the same place of each block whose bit is set, and
 /// counting on the mbarrier that is at the same place there.
 template <unsigned rank>
