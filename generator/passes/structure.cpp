@@ -162,6 +162,8 @@ std::optional<size_t> grid_axis(const Function &fn, int axis) {
 // how many blocks divide the steps among them.
 struct Tile {
   int64_t rows, columns, k_rows, splits = 1;
+
+  int64_t elements() const { return rows * columns; }
 };
 
 // From the one that moves the fewest bytes for each sum to the one that has work for the most
@@ -350,7 +352,8 @@ std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
     structures.push_back(std::move(*structure));
   }
   // What is left after full rounds of the largest pieces is done in the smallest.
-  if (candidates.size() > 1)
+  constexpr int64_t smallest = 64 * 64;
+  if (candidates.size() > 1 && candidates.back().tile.tile.elements() == smallest)
     for (Structure &share : shared_work(candidates.front(), candidates.back(), *problem))
       structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.

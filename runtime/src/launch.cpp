@@ -21,36 +21,62 @@ bool is_named(const kernel &code, std::uint32_t i, const std::int32_t *choice) {
   return std::memcmp(values, choice, code.axis_count * sizeof *choice) == 0;
 }
 
+/// Whether nothing is wrong with the launch itself, and `CurrentContext` may help.
+bool lacks_context(cuda::Result result) {
+  return result == cuda::invalid_context || result == cuda::context_is_destroyed;
+}
+
+status launched(const cuda::Driver &driver, cuda::Result result, const kernel &code) {
+  return result == cuda::success ? status()
+                                 : cuda::failure(driver, result, &code, "cuLaunchKernelEx");
+}
+
+/// Makes a recent launch again, and with it the one that does the rest of its work if there is one.
+/// False if it is none.
+inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
+                         cuda::Result &result) {
+  recent::Again again(key, device);
+  if (!again)
+    return false;
+  if (!again.shares_work()) {
+    result = again.launch(driver);
+    return true;
+  }
+  recent::Again rest(key.of_rest(), device);
+  if (!rest)
+    return false;
+  result = again.launch(driver);
+  if (result == cuda::success)
+    result = rest.launch(driver);
+  return true;
+}
+
 /// One launch while it is prepared: the variant that is the best so far, and why others weren't.
 class Launch {
 public:
   Launch(const kernel &code, CUstream_st *where, const void *arguments)
       : code_(code), where_(where), arguments_(arguments) {}
 
-  status run(const std::int32_t *choice, const grid *extent) {
-    recent::Key key(code_, arguments_, choice, extent);
-    if (key.is_usable() && recent::recall(key, decision_)) {
-      int device = decision_.device;
+  status run(const recent::Key &key, bool is_new, const std::int32_t *choice, const grid *extent) {
+    // It may be a recent one, for whose device or context it takes more than to ask.
+    if (!is_new && key.is_usable() && cuda::opened_driver()) {
       status entered = enter();
       if (!entered.ok())
         return entered;
-      if (device == context_.facts().device)
-        return enqueue();
-      decision_.variant = nullptr;
+      cuda::Result result;
+      if (launch_again(*driver_, key, context_.facts().device, result))
+        return outcome(result);
     }
     status decided = decide(choice, extent);
     if (!decided.ok() || is_empty_)
       return decided;
-    status launched = enqueue();
-    if (launched.ok() && key.is_usable())
-      recent::remember(key, decision_);
-    return launched;
+    return choice_.rest ? launch_both(key) : launch_one(key);
   }
 
 private:
-  /// Fills `decision_`, or finds that the grid is empty.
+  /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
-    for (std::uint32_t i = 0; i < code_.variant_count && !decided_; i++) {
+    for (std::uint32_t i = 0; i < code_.variant_count && !is_decided_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
@@ -60,19 +86,15 @@ private:
     }
     if (is_empty_)
       return {};
-    if (!decision_.variant)
-      return refusal();
-    decision_.device = context_.facts().device;
-    return cuda::prepare_hidden(*driver_, inputs(*decision_.variant, programs_),
-                                decision_.image->form, decision_.hidden);
+    return variant_ ? status() : refusal();
   }
 
-  /// Sets `decided_` when no other variant can be preferred. An error here is final.
+  /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
   status consider(const variant &candidate, const grid *extent) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
-      is_empty_ = decided_ = true;
+      is_empty_ = is_decided_ = true;
       return {};
     }
     if (judged.ok())
@@ -103,15 +125,13 @@ private:
     bool is_better = choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
                          : programs > most_programs_;
-    if (decision_.variant && !is_better)
+    if (variant_ && !is_better)
       return {};
-    decision_.variant = &candidate;
-    decision_.image = choice.image;
-    decision_.blocks = choice.blocks;
+    variant_ = &candidate;
     choice_ = choice;
     programs_ = size;
     most_programs_ = programs;
-    decided_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
+    is_decided_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
     return {};
   }
 
@@ -145,53 +165,85 @@ private:
     return refusal_;
   }
 
-  status enqueue() {
-    const variant &chosen = *decision_.variant;
-    const image &code = *decision_.image;
+  status launch_one(const recent::Key &key) {
+    recent::Prepared prepared;
+    status launched = prepare(*choice_.image, choice_.blocks, prepared);
+    if (launched.ok())
+      launched = enqueue(prepared);
+    if (launched.ok())
+      keep(key, prepared);
+    return launched;
+  }
+
+  /// Two that share the work, once both can be launched.
+  status launch_both(const recent::Key &key) {
+    recent::Prepared first, rest;
+    status launched = prepare(*choice_.image, choice_.blocks, first);
+    if (launched.ok())
+      launched = prepare(*choice_.rest, choice_.rest_blocks, rest);
+    if (launched.ok())
+      launched = enqueue(first);
+    if (launched.ok())
+      launched = enqueue(rest);
+    if (launched.ok()) {
+      keep(key, first);
+      keep(key.of_rest(), rest);
+    }
+    return launched;
+  }
+
+  void keep(const recent::Key &key, const recent::Prepared &prepared) {
+    if (key.is_usable())
+      recent::remember(key, context_.facts().device, code_, prepared);
+  }
+
+  status prepare(const image &code, const grid &blocks, recent::Prepared &prepared) {
     cuda::Kernel handle;
     status ready =
-        cuda::make_ready(*driver_, code_, chosen, code, context_.facts().device, where_, handle);
+        cuda::make_ready(*driver_, code_, *variant_, code, context_.facts().device, where_, handle);
     if (!ready.ok())
       return ready;
-    const image_info &info = chosen.infos[&code - chosen.images];
-    cuda::LaunchConfig config = {};
-    config.grid_x = unsigned(decision_.blocks.x);
-    config.grid_y = unsigned(decision_.blocks.y);
-    config.grid_z = unsigned(decision_.blocks.z);
+    // The driver takes a context-free kernel in place of a function, and the stream's context.
+    prepared.function = reinterpret_cast<cuda::Function>(handle);
+    prepared.form = code.form;
+    configure(variant_->infos[&code - variant_->images], blocks, prepared);
+    return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
+  }
+
+  void configure(const image_info &info, const grid &blocks, recent::Prepared &prepared) {
+    cuda::LaunchConfig &config = prepared.config;
+    config.grid_x = unsigned(blocks.x);
+    config.grid_y = unsigned(blocks.y);
+    config.grid_z = unsigned(blocks.z);
     config.block_x = unsigned(info.threads);
     config.block_y = config.block_z = 1;
     config.shared_bytes = unsigned(info.shared_bytes);
     config.stream = where_;
-    cuda::LaunchAttribute cluster;
-    if (code.form && code.form->cluster > 1) {
-      cluster = {cuda::cluster_dimension, {}, {}};
-      cluster.value.cluster[0] = code.form->cluster;
-      cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
-      config.attributes = &cluster;
-      config.attribute_count = 1;
-    }
+    if (!prepared.form || prepared.form->cluster <= 1)
+      return;
+    prepared.cluster = {cuda::cluster_dimension, {}, {}};
+    prepared.cluster.value.cluster[0] = prepared.form->cluster;
+    prepared.cluster.value.cluster[1] = prepared.cluster.value.cluster[2] = 1;
+    config.attributes = &prepared.cluster;
+    config.attribute_count = 1;
+  }
+
+  status enqueue(recent::Prepared &prepared) {
     void *values[max_parameters + max_hidden];
-    find_values(values);
-    // The driver takes a context-free kernel in place of a function, and the stream's context.
-    auto function = reinterpret_cast<cuda::Function>(handle);
-    if (cuda::Result result = driver_->cuLaunchKernelEx(&config, function, values, nullptr))
-      return cuda::failure(*driver_, result, &code_, "cuLaunchKernelEx");
-    return {};
+    find_values(prepared, values);
+    return outcome(driver_->cuLaunchKernelEx(&prepared.config, prepared.function, values, nullptr));
   }
 
   /// Where each of the kernel's parameters is: the caller's, then the hidden ones.
-  void find_values(void **values) {
+  void find_values(recent::Prepared &prepared, void **values) {
     const char *arguments = static_cast<const char *>(arguments_);
     for (std::uint32_t i = 0; i < code_.parameter_count; i++)
-      *values++ = const_cast<char *>(arguments + decision_.variant->parameters[i].offset);
-    const form *form = decision_.image->form;
-    cuda::TensorMapBytes *map = decision_.hidden.maps;
-    std::int64_t *number = decision_.hidden.numbers;
-    for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
-      bool is_map = form->hidden[i].kind == hidden_kind::tensor_map;
-      *values++ = is_map ? static_cast<void *>(map++) : number++;
-    }
+      *values++ = const_cast<char *>(arguments + variant_->parameters[i].offset);
+    cuda::Hidden &hidden = prepared.hidden;
+    recent::find_hidden(prepared.form, hidden.maps, hidden.numbers, values);
   }
+
+  status outcome(cuda::Result result) const { return launched(*driver_, result, code_); }
 
   const kernel &code_;
   CUstream_st *const where_;
@@ -200,17 +252,24 @@ private:
   const cuda::Driver *driver_ = nullptr; // once a variant accepts the arguments
   cuda::CurrentContext context_;
 
-  recent::Decision decision_; // without a variant until there is one
+  const variant *variant_ = nullptr; // until one fits
   cuda::Choice choice_;
   grid programs_;
   std::int64_t most_programs_ = 0;
 
   bool tried_ = false;
-  bool decided_ = false;
+  bool is_decided_ = false;
   bool is_empty_ = false;
   bool has_no_image_ = false;
   status refusal_;
 };
+
+/// Apart from a launch again, which has no use for its code and its large stack.
+[[gnu::noinline]] status launch_anew(const recent::Key &key, bool is_new, const kernel &code,
+                                     stream where, const void *arguments,
+                                     const std::int32_t *choice, const grid *extent) {
+  return Launch(code, where.handle(), arguments).run(key, is_new, choice, extent);
+}
 
 /// Loads the image down to the function.
 status preload_image(const cuda::Driver &driver, const kernel &code, const variant &wanted,
@@ -250,7 +309,17 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
 
 status launch(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
               const grid *extent) noexcept {
-  return Launch(code, where.handle(), arguments).run(choice, extent);
+  recent::Key key(code, where.handle(), arguments, choice, extent);
+  const cuda::Driver *driver = cuda::opened_driver();
+  cuda::Device device;
+  bool is_new = false;
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+    cuda::Result result;
+    is_new = !launch_again(*driver, key, device, result);
+    if (!is_new && !lacks_context(result))
+      return launched(*driver, result, code);
+  }
+  return launch_anew(key, is_new, code, where, arguments, choice, extent);
 }
 
 status preload(const kernel &code, const std::int32_t *choice) noexcept {
