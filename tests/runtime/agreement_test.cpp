@@ -584,6 +584,78 @@ TEST_CASE("a function belongs to its context, a kernel goes with the stream") {
   CHECK(driver.cuStreamSynchronize(stream) == 0);
 }
 
+TEST_CASE("a launch on a stream needs no current context, one on a default stream does") {
+  Own own;
+  cu::Kernel *kernel = get_kernel(), *function = nullptr;
+  CHECK(driver.cuKernelGetFunction(&function, kernel) == 0);
+  Operands operands = {own.memory(256), own.memory(256)};
+  cu::Stream *stream = own.stream();
+  std::thread([&] {
+    cu::Context *context = nullptr;
+    cu::Device device = -1;
+    CHECK(launch(kernel, operands, stream) == 0);
+    CHECK(launch(function, operands, stream) == 0);
+    for (std::uintptr_t special : {0, 1, 2})
+      CHECK(launch(kernel, operands, reinterpret_cast<cu::Stream *>(special)) == 201);
+    CHECK(driver.cuStreamGetCtx(stream, &context) == 0);
+    CHECK(context == own.context);
+    if (driver.cuStreamGetDevice)
+      CHECK(driver.cuStreamGetDevice(stream, &device) == 0);
+    CHECK(driver.cuStreamSynchronize(stream) == 0);
+    CHECK(driver.cuCtxGetCurrent(&context) == 0);
+    CHECK(context == nullptr);
+  }).join();
+}
+
+TEST_CASE("the primary context, reset") {
+  REQUIRE(driver.cuInit(0) == 0);
+  cu::Context *primary = nullptr, *again = nullptr, *popped = nullptr;
+  cu::Kernel *kernel = get_kernel();
+  cu::Device device = -1;
+  unsigned flags = 0;
+  int active = -1;
+  unsigned long long before = 0, after = 0;
+  Shape large;
+  large.shared_bytes = 100000;
+  auto launch_in = [&](cu::Context *context) {
+    REQUIRE(driver.cuCtxPushCurrent_v2(context) == 0);
+    CHECK(driver.cuCtxGetDevice(&device) == 0);
+    int result = launch(kernel, {0, 0}, nullptr, large);
+    REQUIRE(driver.cuCtxPopCurrent_v2(&popped) == 0);
+    return result;
+  };
+  REQUIRE(driver.cuKernelSetAttribute(8, 100000, kernel, 0) == 0);
+  REQUIRE(driver.cuDevicePrimaryCtxRetain(&primary, 0) == 0);
+  CHECK(driver.cuCtxGetId(primary, &before) == 0);
+  CHECK(driver.cuDevicePrimaryCtxReset_v2(0) == 0);
+  CHECK(driver.cuDevicePrimaryCtxGetState(0, &flags, &active) == 0);
+  CHECK(active == 0);
+  CHECK(driver.cuCtxGetId(primary, &after) == 709);
+  CHECK(launch_in(primary) == 709);
+  // It comes back under its old handle, for all who had it; and kernels keep their attributes.
+  CHECK(driver.cuDevicePrimaryCtxRetain(&again, 0) == 0);
+  CHECK(again == primary);
+  CHECK(driver.cuDevicePrimaryCtxGetState(0, &flags, &active) == 0);
+  CHECK(active == 1);
+  CHECK(driver.cuCtxGetId(primary, &after) == 0);
+  CHECK(after != before);
+  cu::Pointer memory = 0;
+  REQUIRE(driver.cuCtxPushCurrent_v2(primary) == 0);
+  REQUIRE(driver.cuMemAlloc_v2(&memory, 256) == 0);
+  REQUIRE(driver.cuMemsetD8_v2(memory, 0, 256) == 0);
+  CHECK(launch(kernel, {memory, memory}, nullptr, large) == 0);
+  CHECK(driver.cuCtxSynchronize() == 0);
+  REQUIRE(driver.cuCtxPopCurrent_v2(&popped) == 0);
+  CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == 0);
+  CHECK(driver.cuDevicePrimaryCtxGetState(0, &flags, &active) == 0);
+  CHECK(active == 1);
+  CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == 0);
+  CHECK(driver.cuDevicePrimaryCtxGetState(0, &flags, &active) == 0);
+  CHECK(active == 0);
+  CHECK(launch_in(primary) == 709);
+  CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == 201);
+}
+
 TEST_CASE("interfaces of CUDA 12.5 and 13") {
   Own first;
   cu::Stream *stream = first.stream();
@@ -1151,13 +1223,19 @@ TEST_CASE("an address that is not aligned" * doctest::skip()) { ruin(716, 2); }
 
 TEST_CASE("the child of a fork" * doctest::skip()) {
   Own own;
+  cu::Kernel *kernel = get_kernel();
+  Operands operands = {own.memory(256), own.memory(256)};
+  cu::Stream *stream = own.stream();
+  REQUIRE(launch(kernel, operands, stream) == 0);
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     int count = 0;
     cu::Pointer memory = 0;
-    bool refused = driver.cuMemAlloc_v2(&memory, 16) == 3 && driver.cuDeviceGetCount(&count) == 3 &&
-                   driver.cuInit(0) == 3;
+    cu::Device device = 0;
+    bool refused = launch(kernel, operands, stream) == 3 && launch(kernel, operands) == 3 &&
+                   driver.cuCtxGetDevice(&device) == 3 && driver.cuMemAlloc_v2(&memory, 16) == 3 &&
+                   driver.cuDeviceGetCount(&count) == 3 && driver.cuInit(0) == 3;
     _exit(refused ? 0 : 1);
   }
   int state = -1;

@@ -54,21 +54,18 @@ Result release_primary(Device device) {
     return invalid_device;
   if (state->primary_uses == 0)
     return invalid_context;
-  if (--state->primary_uses != 0)
-    return success;
-  driver().destroy(*state->primary);
-  state->primary = nullptr;
+  if (--state->primary_uses == 0 && state->primary->is_alive)
+    driver().destroy(*state->primary);
   return success;
 }
 
+/// Uses stay; for all of them it is back when it is retained once more.
 Result reset_primary(Device device) {
   DeviceState *state = driver().find_device(device);
   if (!state)
     return invalid_device;
-  if (state->primary)
+  if (state->has_primary())
     driver().destroy(*state->primary);
-  state->primary = nullptr;
-  state->primary_uses = 0;
   return success;
 }
 
@@ -100,6 +97,8 @@ Result cuDevicePrimaryCtxRetain(Context **context, Device device) {
     if (!state->primary) {
       state->primary = driver().make_context(device, state->primary_flags);
       state->primary->is_primary = true;
+    } else if (!state->has_primary()) {
+      driver().revive(*state->primary, state->primary_flags);
     }
     state->primary_uses++;
     *context = state->primary;
@@ -143,7 +142,7 @@ Result cuDevicePrimaryCtxGetState(Device device, unsigned *flags, int *active) {
     if (!state)
       return invalid_device;
     *flags = state->primary_flags;
-    *active = state->primary != nullptr;
+    *active = state->has_primary();
     return success;
   });
 }

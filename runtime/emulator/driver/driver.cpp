@@ -96,6 +96,15 @@ void Driver::destroy(Context &context) {
   context.is_alive = false;
 }
 
+void Driver::revive(Context &context, unsigned flags) {
+  context.id = ++last_id;
+  context.flags = flags;
+  context.thread_streams.clear();
+  context.limits.clear();
+  context.cache_config = 0;
+  context.is_alive = true;
+}
+
 // ---- how functions begin ----
 
 bool enter(std::string_view function, Needs needs, Result &result) {

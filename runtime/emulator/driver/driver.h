@@ -127,12 +127,14 @@ struct Pool {
 
 struct DeviceState {
   Gpu gpu;
-  Context *primary = nullptr;
+  Context *primary = nullptr; // once it was made, always the same one, alive or not
   unsigned primary_uses = 0;
   unsigned primary_flags = 0;
   std::size_t used_bytes = 0;
   Result fault = success; // what an earlier kernel did; nothing on the device works after it
   Pool pool;
+
+  bool has_primary() const { return primary && primary->is_alive; }
 };
 
 enum class AllocationKind { device, host, managed };
@@ -210,6 +212,8 @@ struct Driver {
   Context *make_context(Device device, unsigned flags);
   /// Its memory, streams, events and functions go with it.
   void destroy(Context &context);
+  /// A destroyed one as if it were new, under the same handle.
+  void revive(Context &context, unsigned flags);
 };
 
 /// The one of this process (of this copy of the library). It is never destroyed.

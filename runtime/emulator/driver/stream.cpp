@@ -117,7 +117,7 @@ Result cuStreamQuery(Stream *handle) {
 }
 
 Result cuStreamSynchronize(Stream *handle) {
-  return about("cuStreamSynchronize", handle, [](Stream &stream) -> Result {
+  return about_alone("cuStreamSynchronize", handle, [](Stream &stream) -> Result {
     if (&stream == &stream.context->default_stream) {
       if (Result refused = refuse_on_legacy_stream(*stream.context))
         return refused;
