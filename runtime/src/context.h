@@ -16,12 +16,12 @@ struct DeviceFacts {
 /// CU_STREAM_PER_THREAD.
 inline bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
+/// What `find_device` asks.
+bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
+
 /// The device of a stream, with as few questions as will do: none where there is one device, unless
 /// the stream is a default one; else one, or with older drivers three. False if they don't tell, or
 /// if no context is current where one is needed: then `CurrentContext` knows what to do.
-bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
-
-/// The same; here, so that where there is nothing to ask it costs nothing.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
   if (driver.devices != 1 || is_default(stream))
     return ask_device(driver, stream, device);

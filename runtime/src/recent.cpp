@@ -72,7 +72,7 @@ std::uint32_t Key::byte_of(const abi::kernel &kernel, std::uint32_t argument) {
 // ---- places ----
 
 bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel,
-                  const Prepared &prepared) {
+                  const Prepared &prepared, std::atomic<std::uint64_t> &hash) {
   std::uint32_t nobody = 0;
   if (kernel.parameter_count > most_arguments ||
       !state_.compare_exchange_strong(nobody, writing, std::memory_order_acquire,
@@ -85,6 +85,7 @@ bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel
   for (std::uint32_t i = 0; i < kernel.parameter_count; i++)
     *next++ = reinterpret_cast<char *>(words_) + Key::byte_of(kernel, i);
   find_hidden(prepared.form, maps_, numbers_, next);
+  hash.store(key.hash_, std::memory_order_relaxed);
   state_.fetch_sub(writing, std::memory_order_release);
   return true;
 }
@@ -119,10 +120,8 @@ void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
   Set &set = Set::of(key.hash_);
   for (std::size_t i = 0; i < Set::ways; i++) {
     std::size_t place = set.writes.fetch_add(1, std::memory_order_relaxed) % Set::ways;
-    if (!set.places[place].write(key, device, kernel, prepared))
-      continue;
-    set.hashes[place].store(key.hash_, std::memory_order_relaxed);
-    return;
+    if (set.places[place].write(key, device, kernel, prepared, set.hashes[place]))
+      return;
   }
 }
 

@@ -2,10 +2,11 @@
 //
 // A launch is the same if its kernel, the variant it names, the grid it says, its stream and all
 // its arguments are: then what it hands to the driver is, too, on the same device. None of that
-// depends on the memory behind the pointers, and descriptors are constant. The driver's handle of a
-// kernel is good in each context and for as long as the process lives; which context is meant the
-// driver finds out itself, from the stream. So nothing here is ever wrong for being old: not when a
-// context is destroyed or reset, nor when another context or stream has its address.
+// depends on the memory behind the pointers, and descriptors stay as they are, where they are. The
+// driver's handle of a kernel is good in each context and for as long as the process lives; which
+// context is meant the driver finds out itself, from the stream. So nothing here is ever wrong for
+// being old: not when a context is destroyed or reset, nor when another context or stream has its
+// address.
 //
 // The driver's part of a launch takes microseconds and leaves little of ours in the caches. So what
 // happens at a launch again is here in the header, for the compiler to make one piece of it: few
@@ -57,8 +58,8 @@ private:
 
   static constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u; // 2^64 divided by the golden ratio
   static constexpr std::uint32_t first_argument = 2;
-  static constexpr std::uint32_t most_argument_words = 32;
-  static constexpr std::uint32_t most_words = 48;
+  static constexpr std::uint32_t most_argument_words = 48;
+  static constexpr std::uint32_t most_words = 64;
 
   template <typename T> static std::uint64_t word_of(T *pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
@@ -138,9 +139,9 @@ public:
     return driver.cuLaunchKernelEx(&config_, function_, values_, nullptr);
   }
 
-  /// False if somebody is in, or if it has too many arguments.
+  /// False if somebody is in, or if it has too many arguments. `hash`: where it will be looked for.
   bool write(const Key &key, cuda::Device device, const abi::kernel &kernel,
-             const Prepared &prepared);
+             const Prepared &prepared, std::atomic<std::uint64_t> &hash);
 
 private:
   static constexpr std::uint32_t writing = 0x80000000;

@@ -391,6 +391,61 @@ struct PlainKernel {
 
 } // namespace
 
+TEST_CASE("however many bytes arguments fill, each is compared and handed over") {
+  static const unsigned char *given; // what the driver is given, one byte at each place
+  static std::uint32_t count;
+  static bool right;
+  cuda::Driver driver;
+  driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *, cuda::Function, void **values, void **) {
+    right = true;
+    for (std::uint32_t i = 0; i < count; i++)
+      right &= *static_cast<unsigned char *>(values[i]) == given[i];
+    return 0;
+  };
+  for (bool is_whole : {false, true})
+    for (count = 1; count <= 64; count++) {
+      CAPTURE(count);
+      std::vector<abi::parameter> parameters;
+      for (std::uint32_t i = 0; i < count; i++)
+        parameters.push_back({"byte", i, 0, abi::parameter_kind::u8, false, 1, {}});
+      abi::variant variant = {};
+      variant.parameters = parameters.data();
+      // Kernels stay where they are for good.
+      abi::kernel &kernel = *new abi::kernel();
+      kernel.variants = &variant;
+      kernel.variant_count = 1;
+      kernel.parameter_count = count;
+      kernel.argument_bytes = is_whole ? count : 0;
+      kernel.axis_count = 2;
+      std::vector<unsigned char> bytes(count);
+      for (std::uint32_t i = 0; i < count; i++)
+        bytes[i] = static_cast<unsigned char>(i + 1);
+      given = bytes.data();
+      const std::int32_t choice[] = {3, 4}, another[] = {3, 5};
+      const grid extent = {1, 2, 3};
+      auto key = [&](const std::int32_t *chosen, const grid *said) {
+        return recent::Key(kernel, nullptr, bytes.data(), chosen, said);
+      };
+      bool is_kept = is_whole || count <= 48;
+      CHECK(key(choice, &extent).is_usable() == is_kept);
+      if (!is_kept)
+        continue;
+      recent::remember(key(choice, &extent), 0, kernel, recent::Prepared());
+      CHECK_FALSE(bool(recent::Again(key(another, &extent), 0)));
+      CHECK_FALSE(bool(recent::Again(key(nullptr, &extent), 0)));
+      CHECK_FALSE(bool(recent::Again(key(choice, nullptr), 0)));
+      for (unsigned char &byte : bytes) {
+        byte ^= 0x80;
+        CHECK_FALSE(bool(recent::Again(key(choice, &extent), 0)));
+        byte ^= 0x80;
+      }
+      recent::Again again(key(choice, &extent), 0);
+      REQUIRE(bool(again));
+      CHECK(again.launch(driver) == cuda::success);
+      CHECK(right);
+    }
+}
+
 TEST_CASE("what one thread is just launching no other thread's launch takes the place of") {
   mixed = launches = 0;
   for (bool is_whole : {false, true}) {
