@@ -76,7 +76,9 @@ private:
 
   // products.cpp
   void lower_shared_product(const ir::Op &op);
+  void lower_fragment_product(const ir::Op &op);
   void lower_product_wait(const ir::Op &op);
+  llvm::Value *whether_to_add(const ir::Value *condition);
 
   // shared_memory.cpp
   void lower_shared_store(const ir::Op &op);
