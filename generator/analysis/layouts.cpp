@@ -174,20 +174,98 @@ LinearLayout panel_layout(const Shape &shape, int contiguous, int element_bytes)
   return layout;
 }
 
-LinearLayout product_layout(const Shape &shape, const std::vector<int64_t> &warpgroups) {
+ProductDivision product_division(const Op &op) { return {op.list("warpgroups"), op.list("rows")}; }
+
+namespace {
+
+constexpr int row_bits = 6; // of an instruction
+
+// The index bits of the rows of an instruction.
+std::vector<FlatIndex> instruction_rows(const Shape &shape, const ProductDivision &division) {
+  std::vector<FlatIndex> bits;
+  for (int bit = 0; bit < row_bits; bit++) {
+    int64_t row = division.rows.empty() ? int64_t(1) << bit : division.rows[size_t(bit)];
+    bits.push_back(FlatIndex(row) << axis_shift(shape, 0));
+  }
+  return bits;
+}
+
+} // namespace
+
+LinearLayout product_layout(const Shape &shape, const ProductDivision &division) {
   LinearLayout layout;
   layout.shape = shape;
+  std::vector<FlatIndex> row = instruction_rows(shape, division), in_order;
   AxisBits m(shape, 0), n(shape, 1);
+  m.low(in_order, row_bits);
   n.low(layout.reg, 1);
   n.low(layout.lane, 2);
-  m.low(layout.lane, 3);
-  m.low(layout.reg, 1);
-  m.low(layout.warp, 2);
-  m.high(layout.warp, log2_exact(warpgroups[0]));
-  n.high(layout.warp, log2_exact(warpgroups[1]));
+  layout.lane.insert(layout.lane.end(), {row[0], row[1], row[2]});
+  layout.reg.push_back(row[3]);
+  layout.warp = {row[4], row[5]};
+  m.high(layout.warp, log2_exact(division.warpgroups[0]));
+  n.high(layout.warp, log2_exact(division.warpgroups[1]));
   n.low(layout.reg, n.left());
   m.low(layout.reg, m.left());
   return layout;
+}
+
+// Lanes hold 32-bit words along K, as in mma_operand.
+LinearLayout fragment_layout(const Shape &shape, int element_bytes,
+                             const ProductDivision &division) {
+  LinearLayout layout;
+  layout.shape = shape;
+  std::vector<FlatIndex> row = instruction_rows(shape, division), in_order;
+  AxisBits m(shape, 0), k(shape, 1);
+  m.low(in_order, row_bits);
+  k.low(layout.reg, log2_exact(4 / element_bytes));
+  k.low(layout.lane, 2);
+  layout.lane.insert(layout.lane.end(), {row[0], row[1], row[2]});
+  layout.reg.push_back(row[3]);
+  k.low(layout.reg, k.left());
+  layout.warp = {row[4], row[5]};
+  m.high(layout.warp, log2_exact(division.warpgroups[0]));
+  layout.warp.resize(layout.warp.size() + size_t(log2_exact(division.warpgroups[1])), 0);
+  m.low(layout.reg, m.left());
+  return layout;
+}
+
+// A thread reads neighbours, two of them: row 8 of the instruction is the neighbour of row 0. Of
+// the other rows those go to the first lanes that are in other banks than what the lanes before
+// them read. The rows of shared memory that K runs along are moved against each other by the
+// swizzle, by 16 bytes each, so the lanes along K have some banks already.
+std::vector<int64_t> rows_without_conflicts(const LinearLayout &buffer, int own,
+                                            int element_bytes) {
+  constexpr uint32_t all_banks = 128; // bytes
+  uint32_t access = uint32_t(std::max(4, 2 * element_bytes));
+  std::vector<uint32_t> taken; // the highest bit of each is in none of those behind it
+  auto take = [&](int axis, int64_t coordinate) {
+    FlatIndex index = FlatIndex(coordinate) << axis_shift(buffer.shape, axis);
+    uint32_t place = buffer.offset_of(index) * uint32_t(element_bytes);
+    place &= (all_banks - 1) & ~(access - 1);
+    for (uint32_t other : taken)
+      place = std::min(place, place ^ other);
+    if (!place)
+      return false;
+    taken.push_back(place);
+    return true;
+  };
+  for (int64_t k : {4 / element_bytes, 8 / element_bytes})
+    take(1 - own, k);
+
+  std::vector<int64_t> left = {2, 4, 8, 16, 32}, rows;
+  auto move = [&](std::vector<int64_t>::iterator row) {
+    rows.push_back(*row);
+    left.erase(row);
+  };
+  for (int lane_bit = 0; lane_bit < 3; lane_bit++) {
+    auto free = std::find_if(left.begin(), left.end(), [&](int64_t row) { return take(own, row); });
+    move(free == left.end() ? left.begin() : free);
+  }
+  rows.push_back(1);
+  while (!left.empty())
+    move(left.begin());
+  return rows;
 }
 
 LinearLayout part_layout(const LinearLayout &whole, const Shape &part) {

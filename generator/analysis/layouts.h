@@ -44,9 +44,26 @@ ir::LinearLayout panel_layout(const ir::Shape &shape, int contiguous, int elemen
 /// The bytes of a panel's row, which is also the width of the swizzle; 0 if there is none so short.
 int panel_row_bytes(const ir::Shape &shape, int contiguous, int element_bytes);
 
-/// The sum of a shared_product of this shape, when `warpgroups[0]` of them divide its rows and
-/// `warpgroups[1]` its columns: 16 rows a warp ("Register fragments for wgmma.mma_async").
-ir::LinearLayout product_layout(const ir::Shape &shape, const std::vector<int64_t> &warpgroups);
+/// How warpgroups share a product: {warpgroups} of an operation say how many of them divide the
+/// rows of the sum, and how many its columns. An instruction has 64 rows; {rows} say which rows of
+/// the sum they are, if not just 64 in order: row 2^i of an instruction is row rows[i].
+struct ProductDivision {
+  std::vector<int64_t> warpgroups, rows = {};
+};
+ProductDivision product_division(const ir::Op &op);
+
+/// The sum of a product of this shape: 16 rows of each instruction a warp ("Register fragments for
+/// wgmma.mma_async").
+ir::LinearLayout product_layout(const ir::Shape &shape, const ProductDivision &division);
+
+/// The factor on the left, rows by K, of a product whose warps hold it.
+ir::LinearLayout fragment_layout(const ir::Shape &shape, int element_bytes,
+                                 const ProductDivision &division);
+
+/// {rows} such that threads which read such a factor at one time from `buffer`, a panel_layout with
+/// neighbours along its axis `own`, find it in different banks.
+std::vector<int64_t> rows_without_conflicts(const ir::LinearLayout &buffer, int own,
+                                            int element_bytes);
 
 /// Of a part of a tile, for the part of this shape that starts at a multiple of it: the same
 /// threads hold the same elements. Needs the bits that tell parts apart to be register bits.

@@ -4,7 +4,9 @@
 
 #include "analysis/product_loop.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace tritonc {
 
@@ -69,6 +71,45 @@ ProductLoopResult find_product_loop(Function &fn) {
     product.factors[i] = *factor;
   }
   return {product, NoProductLoop::no_dot};
+}
+
+namespace {
+
+std::optional<bool> is_from_transposed(const Value *tile, const Value *sum,
+                                       std::set<const Value *> &seen) {
+  const Op *op = tile->op;
+  if (sum ? tile == sum : op && op->is(Opcode::product_wait_))
+    return false;
+  if (!op || !seen.insert(tile).second)
+    return std::nullopt;
+  if (op->is(Opcode::trans_)) {
+    std::optional<bool> before = is_from_transposed(op->operand(0), sum, seen);
+    return before ? std::optional(*before != (op->list("perm")[0] == 1)) : std::nullopt;
+  }
+  if (info(op->code).effect != Effect::pure)
+    return std::nullopt;
+  for (const Value *operand : op->operands)
+    if (operand->type.shape == tile->type.shape)
+      if (std::optional<bool> found = is_from_transposed(operand, sum, seen))
+        return found;
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<bool> is_from_transposed_sum(const Value *tile, const Value *sum) {
+  std::set<const Value *> seen;
+  return is_from_transposed(tile, sum, seen);
+}
+
+std::optional<int> axis_of_columns(const Value *result, const Shape &shape, const Value *sum) {
+  Shape own = result->type.shape;
+  bool is_transposed = is_from_transposed_sum(result, sum).value_or(own != shape);
+  if (is_transposed)
+    std::reverse(own.begin(), own.end());
+  if (own != shape)
+    return std::nullopt;
+  return is_transposed ? 0 : 1;
 }
 
 } // namespace tritonc

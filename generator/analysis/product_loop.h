@@ -35,4 +35,15 @@ struct ProductLoopResult {
 
 ProductLoopResult find_product_loop(ir::Function &fn);
 
+/// Whether `tile`, which is computed element by element from the sum of a product, is computed from
+/// the sum's transpose. Nothing if it is not computed from one. `sum` is what the loop gives; where
+/// it is not known, it is what a product_wait gives.
+std::optional<bool> is_from_transposed_sum(const ir::Value *tile, const ir::Value *sum = nullptr);
+
+/// Along which axis of `result` the columns of the sum are, which has this shape. What is not
+/// computed from the sum may lie either way, so it only has to have the shape; nothing if it has
+/// not.
+std::optional<int> axis_of_columns(const ir::Value *result, const ir::Shape &shape,
+                                   const ir::Value *sum = nullptr);
+
 } // namespace tritonc

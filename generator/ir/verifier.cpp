@@ -315,6 +315,30 @@ struct Verifier {
             "[M,K] times [K,N] plus [M,N]");
   }
 
+  void fragment_product(const Op &op) {
+    if (!buffer(op, 1))
+      return;
+    const Type &fragment = op.operand(0)->type, &from = op.operand(1)->type;
+    const Type &sum = op.result()->type;
+    check(op.operand(3)->type == sum, "the sum has the type of the result");
+    if (const Value *adds = op.operand_or_null(4))
+      check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
+    check(fragment.elem == from.elem, "both factors have one element type");
+    std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+    check(perm == std::vector<int64_t>{0, 1} || perm == std::vector<int64_t>{1, 0},
+          "{perm} permutes the axes of the factor");
+    check(fragment.is_tile() && fragment.rank() == 2 && from.rank() == 3 && sum.rank() == 2 &&
+              origin.size() == 2,
+          "[M,K] times [K,N] plus [M,N]");
+    if (!errors.empty())
+      return;
+    auto extent = [&](size_t axis) { return from.shape[size_t(1 + perm[axis])]; };
+    check(fragment.shape[0] == sum.shape[0] && extent(1) == sum.shape[1],
+          "[M,K] times [K,N] plus [M,N]");
+    check(origin[0] >= 0 && origin[0] + fragment.shape[1] <= extent(0) && origin[1] == 0,
+          "the part lies inside of the slot");
+  }
+
   void memory(const Op &op, size_t value_operands) {
     const Type &pointers = op.operand(0)->type;
     check(pointers.is_pointer() || pointers.is_view(), "memory is accessed through pointers");
@@ -520,6 +544,8 @@ struct Verifier {
     }
     case Opcode::shared_product_:
       return shared_product(op);
+    case Opcode::fragment_product_:
+      return fragment_product(op);
     case Opcode::product_wait_:
       return same_types(op, 0);
     case Opcode::convert_layout_:

@@ -270,6 +270,8 @@ void Lowering::lower_op(const Op &op) {
     return;
   case Opcode::shared_product_:
     return lower_shared_product(op);
+  case Opcode::fragment_product_:
+    return lower_fragment_product(op);
   case Opcode::product_wait_:
     return lower_product_wait(op);
   case Opcode::cluster_load_:

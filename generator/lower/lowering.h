@@ -76,7 +76,9 @@ private:
 
   // products.cpp
   void lower_shared_product(const ir::Op &op);
+  void lower_fragment_product(const ir::Op &op);
   void lower_product_wait(const ir::Op &op);
+  llvm::Value *whether_to_add(const ir::Value *condition);
 
   // clusters.cpp: what the blocks of a cluster do together.
   void lower_cluster_load(const ir::Op &op);

@@ -3,7 +3,8 @@
 // A warpgroup multiplies 64 rows at a time. It is told of its factors by descriptors: where a
 // factor starts, and how far apart the rows and columns of its 8 x 16-byte core matrices are
 // ("Matrix descriptor format" of the PTX ISA). Which factor is how in memory follows from the
-// buffer's layout, panel_layout in analysis/layouts.h.
+// buffer's layout, panel_layout in analysis/layouts.h. The left factor can be in registers instead,
+// four words of each thread, as in fragment_layout.
 
 #include "lower/lowering.h"
 
@@ -35,6 +36,16 @@ struct SharedFactor {
     return layout.offset_of(flatten(slot, at)) * uint32_t(element_bytes);
   }
 
+  /// What the bits of a warpgroup's number add to where its part starts: `part` rows (factor 0) or
+  /// columns (factor 1) each.
+  std::vector<uint32_t> parts(int number, int64_t part,
+                              const std::vector<int64_t> &warpgroups) const {
+    std::vector<uint32_t> images(size_t(number ? log2_exact(warpgroups[0]) : 0), 0);
+    for (int bit = 0; bit < log2_exact(warpgroups[size_t(number)]); bit++)
+      images.push_back(offset(part << bit, 0));
+    return images;
+  }
+
   /// The descriptor of what starts at address 0. Its fields count 16 bytes.
   uint64_t descriptor() const {
     int row = panel_row_bytes(slot, int(is_transposed() ? own : k), element_bytes);
@@ -46,12 +57,11 @@ struct SharedFactor {
   }
 };
 
-SharedFactor factor_of(const Op &product, int number) {
-  const Type &type = product.operand(size_t(2 * number))->type;
-  std::vector<int64_t> perms = product.list("perms");
-  auto axis = [&](int d) { return size_t(perms[size_t(2 * number + d)]); };
-  return {Shape(type.shape.begin() + 1, type.shape.end()), *type.layout, axis(number),
-          axis(1 - number), bytes_of(type.elem)};
+// Factor `number` of a product, in `buffer` with its axes in the order `perm`.
+SharedFactor factor_in(const Value *buffer, int number, const std::vector<int64_t> &perm) {
+  const Type &type = buffer->type;
+  return {Shape(type.shape.begin() + 1, type.shape.end()), *type.layout, size_t(perm[number]),
+          size_t(perm[1 - number]), bytes_of(type.elem)};
 }
 
 TargetOp wgmma_op(Elem elem) {
@@ -60,17 +70,25 @@ TargetOp wgmma_op(Elem elem) {
                               : TargetOp::wgmma_f16;
 }
 
+TargetOp wgmma_of_registers_op(Elem elem) {
+  return elem == Elem::f32    ? TargetOp::wgmma_tf32_ra
+         : elem == Elem::bf16 ? TargetOp::wgmma_bf16_ra
+                              : TargetOp::wgmma_f16_ra;
+}
+
 // The instructions of one warpgroup: 64 rows and `columns` columns each, over the part of the sum
 // that is the warpgroup's.
 struct Instructions {
   int64_t rows, all_columns; // of the warpgroup's part
   int64_t columns;           // of one instruction
+  int64_t second_row;        // of the sum, that a thread has of an instruction; the first is 0
   std::map<FlatIndex, int> places;
   Shape shape;
 
   explicit Instructions(const Value *sum, const std::vector<int64_t> &warpgroups)
       : places(registers_by_index(*sum->type.layout)), shape(sum->type.shape) {
     constexpr int64_t most_columns = 256;
+    second_row = unflatten(shape, sum->type.layout->reg[1])[0];
     rows = shape[0] / warpgroups[0];
     all_columns = shape[1] / warpgroups[1];
     columns = std::min(all_columns, most_columns);
@@ -84,7 +102,7 @@ struct Instructions {
         std::vector<size_t> registers;
         for (int64_t i = 0; i < columns / 2; i++)
           registers.push_back(size_t(places.at(
-              flatten(shape, {row + 8 * (i >> 1 & 1), column + 8 * (i >> 2) + (i & 1)}))));
+              flatten(shape, {row + second_row * (i >> 1 & 1), column + 8 * (i >> 2) + (i & 1)}))));
         visit(row, column, registers);
       }
   }
@@ -99,55 +117,85 @@ llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
   return packed;
 }
 
+// The left factor in registers.
+struct Fragment {
+  const Registers &registers;
+  const LinearLayout &layout;
+  std::map<FlatIndex, int> places = registers_by_index(layout);
+
+  llvm::Value *word(llvm::IRBuilder<> &builder, int64_t row, int64_t k, int64_t elements) const {
+    std::vector<size_t> which;
+    for (int64_t i = 0; i < elements; i++)
+      which.push_back(size_t(places.at(flatten(layout.shape, {row, k + i}))));
+    return builder.CreateBitCast(gather(builder, registers, which), builder.getInt32Ty());
+  }
+
+  /// What one instruction takes, from `row` and `k` on: of both rows the first half of K, then the
+  /// second.
+  llvm::Value *words(llvm::IRBuilder<> &builder, int64_t row, int64_t second_row, int64_t k,
+                     int64_t deep) const {
+    constexpr int64_t lanes_along_k = 4;
+    int64_t half = deep / 2, elements = half / lanes_along_k;
+    llvm::Value *four = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder.getInt32Ty(), 4));
+    for (int64_t i = 0; i < 4; i++)
+      four = builder.CreateInsertElement(
+          four, word(builder, row + second_row * (i & 1), k + half * (i >> 1), elements),
+          uint64_t(i));
+    return four;
+  }
+};
+
 void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
              const std::vector<size_t> &which) {
   for (size_t i = 0; i < which.size(); i++)
     to[which[i]] = builder.CreateExtractElement(packed, uint64_t(i));
 }
 
+// How deep along K an instruction goes.
+int64_t depth_of(Elem elem) { return 256 / bits_of(elem); }
+
+// The low bits of the descriptor of what starts at `address`: 18 bits of it, whatever window shared
+// memory has among addresses.
+llvm::Value *descriptor_start(llvm::IRBuilder<> &builder, llvm::Value *address) {
+  return builder.CreateLShr(builder.CreateAnd(address, 0x3ffff), 4);
+}
+
+llvm::Value *descriptor(llvm::IRBuilder<> &builder, llvm::Value *start, const SharedFactor &factor,
+                        int64_t at_own, int64_t at_k) {
+  llvm::Value *low = builder.CreateAdd(start, builder.getInt32(factor.offset(at_own, at_k) >> 4));
+  return builder.CreateOr(builder.CreateZExt(low, builder.getInt64Ty()),
+                          builder.getInt64(factor.descriptor()));
+}
+
 } // namespace
 
 void Lowering::lower_shared_product(const Op &op) {
   const Value *sum = op.result();
-  std::vector<int64_t> warpgroups = op.list("warpgroups");
-  SharedFactor factors[2] = {factor_of(op, 0), factor_of(op, 1)};
+  std::vector<int64_t> warpgroups = op.list("warpgroups"), perms = op.list("perms");
+  SharedFactor factors[2] = {factor_in(op.operand(0), 0, {perms[0], perms[1]}),
+                             factor_in(op.operand(2), 1, {perms[2], perms[3]})};
   Instructions instructions(sum, warpgroups);
   Elem elem = op.operand(0)->type.elem;
-  int64_t deep = 256 / bits_of(elem), k_extent = factors[0].slot[factors[0].k];
+  int64_t deep = depth_of(elem), k_extent = factors[0].slot[factors[0].k];
 
-  // Where the warpgroup's part of each factor starts, in the low bits of a descriptor.
-  llvm::Value *starts[2];
   llvm::Value *group = builder_.CreateLShr(warp(), 2);
-  for (int number : {0, 1}) {
-    int first_bit = number ? log2_exact(warpgroups[0]) : 0;
-    int64_t part = number ? instructions.all_columns : instructions.rows;
-    std::vector<uint32_t> images(size_t(first_bit), 0);
-    for (int bit = 0; bit < log2_exact(warpgroups[size_t(number)]); bit++)
-      images.push_back(factors[number].offset(part << bit, 0));
-    llvm::Value *address =
+  auto start = [&](int number, int64_t part) {
+    llvm::Value *slot =
         slot_address(op.operand(size_t(2 * number)), op.operand(size_t(2 * number + 1)));
-    address = builder_.CreateAdd(address, move_bits(group, images));
-    // Descriptors have 18 bits for an address, whatever window shared memory has among addresses.
-    starts[number] = builder_.CreateLShr(builder_.CreateAnd(address, 0x3ffff), 4);
-  }
-  auto descriptor = [&](int number, int64_t at_own, int64_t at_k) {
-    llvm::Value *low = builder_.CreateAdd(
-        starts[number], builder_.getInt32(factors[number].offset(at_own, at_k) >> 4));
-    return builder_.CreateOr(builder_.CreateZExt(low, builder_.getInt64Ty()),
-                             builder_.getInt64(factors[number].descriptor()));
+    std::vector<uint32_t> images = factors[number].parts(number, part, warpgroups);
+    return descriptor_start(builder_, builder_.CreateAdd(slot, move_bits(group, images)));
   };
+  llvm::Value *starts[2] = {start(0, instructions.rows), start(1, instructions.all_columns)};
 
   Registers registers = this->registers(op.operand(4));
-  const Value *condition = op.operand_or_null(5);
-  llvm::Value *adds = builder_.getInt32(1);
-  if (condition)
-    adds = builder_.CreateZExt(scalar(condition), builder_.getInt32Ty());
+  llvm::Value *adds = whether_to_add(op.operand_or_null(5));
   call_target_op(builder_, TargetOp::wgmma_fence);
   instructions.for_each([&](int64_t row, int64_t column, const std::vector<size_t> &which) {
     llvm::Value *packed = gather(builder_, registers, which);
     for (int64_t k = 0; k < k_extent; k += deep) {
       std::vector<llvm::Value *> operands = {builder_.getInt32(uint32_t(which.size())),
-                                             descriptor(0, row, k), descriptor(1, column, k),
+                                             descriptor(builder_, starts[0], factors[0], row, k),
+                                             descriptor(builder_, starts[1], factors[1], column, k),
                                              k ? builder_.getInt32(1) : adds};
       if (bits_of(elem) == 16)
         for (const SharedFactor &factor : factors)
@@ -159,6 +207,48 @@ void Lowering::lower_shared_product(const Op &op) {
   });
   call_target_op(builder_, TargetOp::wgmma_commit);
   define(sum, std::move(registers));
+}
+
+void Lowering::lower_fragment_product(const Op &op) {
+  const Value *sum = op.result(), *left = op.operand(0);
+  std::vector<int64_t> warpgroups = op.list("warpgroups");
+  SharedFactor right = factor_in(op.operand(1), 1, op.list("perm"));
+  Instructions instructions(sum, warpgroups);
+  Fragment fragment{this->registers(left), *left->type.layout};
+  Elem elem = left->type.elem;
+  int64_t deep = depth_of(elem), k_extent = left->type.shape[1], first = op.list("origin")[0];
+
+  llvm::Value *group = builder_.CreateLShr(warp(), 2);
+  std::vector<uint32_t> images = right.parts(1, instructions.all_columns, warpgroups);
+  llvm::Value *start =
+      descriptor_start(builder_, builder_.CreateAdd(slot_address(op.operand(1), op.operand(2)),
+                                                    move_bits(group, images)));
+
+  Registers registers = this->registers(op.operand(3));
+  llvm::Value *adds = whether_to_add(op.operand_or_null(4));
+  call_target_op(builder_, TargetOp::wgmma_fence);
+  instructions.for_each([&](int64_t row, int64_t column, const std::vector<size_t> &which) {
+    llvm::Value *packed = gather(builder_, registers, which);
+    for (int64_t k = 0; k < k_extent; k += deep) {
+      std::vector<llvm::Value *> operands = {
+          builder_.getInt32(uint32_t(which.size())),
+          fragment.words(builder_, row, instructions.second_row, k, deep),
+          descriptor(builder_, start, right, column, first + k), k ? builder_.getInt32(1) : adds};
+      if (bits_of(elem) == 16)
+        operands.push_back(builder_.getInt32(right.is_transposed()));
+      operands.push_back(packed);
+      packed = call_target_op(builder_, wgmma_of_registers_op(elem), operands);
+    }
+    scatter(builder_, packed, registers, which);
+  });
+  call_target_op(builder_, TargetOp::wgmma_commit);
+  define(sum, std::move(registers));
+}
+
+// 1, unless it depends.
+llvm::Value *Lowering::whether_to_add(const Value *condition) {
+  return condition ? builder_.CreateZExt(scalar(condition), builder_.getInt32Ty())
+                   : builder_.getInt32(1);
 }
 
 void Lowering::lower_product_wait(const Op &op) {

@@ -45,6 +45,8 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
                    {address, builder_.getInt32(uint32_t(op.integer("bytes")))});
     return;
   }
+  if (op.has("together"))
+    call_target_op(builder_, TargetOp::warp_sync);
   llvm::Value *speaks_for_warp =
       part_ == Part::helper ? nullptr : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
   guarded(speaks_for_warp, [&] { call_target_op(builder_, TargetOp::mbarrier_arrive, {address}); });

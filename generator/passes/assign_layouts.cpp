@@ -13,7 +13,7 @@
 // Index tiles have none. Ranges, splats, broadcasts, transpositions, and arithmetic on nothing else
 // are computed anew in whatever layout somebody asks for, because computing an index is cheaper
 // than moving it between threads. Where a value with a layout is asked for in another, a
-// convert_layout goes in.
+// convert_layout goes in. The transpose of a warpgroup's product stays where the product is.
 //
 // What is printed or asserted is taken as it lies.
 //
@@ -37,6 +37,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "analysis/product_loop.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -168,19 +169,32 @@ struct State {
                                 int(sum.integer("blocks"))));
   }
 
-  // The layout of a fragment, by the dot that uses it.
+  // The layout of a fragment, by the product that uses it.
   Layout layout_of_fragment(const Value *value) {
-    for (const Op *user : users_of(*fn.body, value))
+    for (const Op *user : users_of(*fn.body, value)) {
+      if (user->is(Opcode::fragment_product_))
+        return factor_layout(*user);
       if (user->is(Opcode::dot_))
         for (int operand : {0, 1})
           if (user->operand(operand) == value)
             return shared(operand_layout(*user, operand));
+    }
     return default_layout(value->type);
   }
 
-  // Parts are taken of a tile that lies as a product does.
+  Layout factor_layout(const Op &fragment_product) {
+    const Type &factor = fragment_product.operand(0)->type;
+    return shared(
+        fragment_layout(factor.shape, bytes_of(factor.elem), product_division(fragment_product)));
+  }
+
+  // Parts are taken of a tile that lies as a product does, or as its transpose.
   Layout layout_to_extract_from(const Op &op) {
-    return shared(product_layout(op.operand(0)->type.shape, op.list("warpgroups")));
+    Shape shape = op.operand(0)->type.shape;
+    if (!op.has("perm"))
+      return shared(product_layout(shape, product_division(op)));
+    std::reverse(shape.begin(), shape.end());
+    return shared(product_layout(shape, product_division(op)).permute({1, 0}));
   }
 
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
@@ -219,8 +233,15 @@ struct State {
     case Opcode::shared_load_:
       return layout_of_fragment(value);
     case Opcode::shared_product_:
+    case Opcode::fragment_product_:
     case Opcode::product_wait_:
-      return shared(product_layout(op.result()->type.shape, op.list("warpgroups")));
+      return shared(product_layout(op.result()->type.shape, product_division(op)));
+    case Opcode::trans_:
+      if (is_from_transposed_sum(value)) {
+        std::vector<int64_t> perm = op.list("perm");
+        return shared(natural(op.operand(0))->permute({perm.begin(), perm.end()}));
+      }
+      break;
     case Opcode::extract_:
       return shared(part_layout(*layout_to_extract_from(op), op.result()->type.shape));
     case Opcode::reduce_:
@@ -438,6 +459,12 @@ struct State {
       return demand_operand(op, 0, layout_for_reduction(*op));
     if (op->is(Opcode::extract_))
       return demand_operand(op, 0, layout_to_extract_from(*op));
+    if (op->is(Opcode::trans_))
+      return demand_operand(op, 0, operand_layout_for(*op, op->operand(0), *layout));
+    if (op->is(Opcode::fragment_product_)) {
+      demand_operand(op, 0, factor_layout(*op));
+      return demand_operand(op, 3, layout);
+    }
     if (op->is(Opcode::dot_)) {
       demand_operand(op, 0, shared(operand_layout(*op, 0)));
       demand_operand(op, 1, shared(operand_layout(*op, 1)));

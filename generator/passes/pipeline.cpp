@@ -27,6 +27,7 @@
 #include "passes/split_sums.h"
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
+#include "passes/swap_factors.h"
 #include "passes/unrotate_loops.h"
 #include "passes/use_tensor_maps.h"
 #include "passes/widen_steps.h"
@@ -59,7 +60,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("bundle_programs", bundle_programs, structure);
   run("remove_dead_code", remove_dead_code);
 
-  // Choose the instruction for every contraction and with it the number of warps.
+  // Choose the instruction for every contraction and with it the number of warps. Which factor
+  // comes first is settled before, because rows and columns of a product are divided differently.
+  run("swap_factors", swap_factors, structure);
   run("choose_dots", choose_dots, gpu, structure);
 
   // Where the structure says so, the copy engine brings the operands and takes the results away,
@@ -102,12 +105,13 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",     "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",         "remove_dead_code", "widen_steps",      "bundle_programs",
-          "choose_dots",        "use_tensor_maps",  "hint_copies",      "persist_programs",
-          "split_sums",         "specialize_warps", "stage_results",    "stage_operands",
-          "pipeline_loops",     "slice_dots",       "assign_layouts",   "lower_conversions",
-          "lower_cluster_sums", "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",    "count_loops",        "close_inductions", "fuse_dots",
+          "form_views",        "remove_dead_code",   "widen_steps",      "bundle_programs",
+          "swap_factors",      "choose_dots",        "use_tensor_maps",  "hint_copies",
+          "persist_programs",  "split_sums",         "specialize_warps", "stage_results",
+          "stage_operands",    "pipeline_loops",     "slice_dots",       "assign_layouts",
+          "lower_conversions", "lower_cluster_sums", "allocate_shared",  "insert_barriers",
+          "choose_residency"};
 }
 
 } // namespace tritonc

@@ -40,8 +40,22 @@
 // The copying thread runs loops of its own, with what its coordinates are computed from; everything
 // else is done by the other warps.
 //
+// wgmma reads factors from shared memory whose neighbours are neighbours along K, or whose elements
+// have 16 bits. A left factor that lies otherwise is brought into registers by the warps that
+// multiply, a slice of K at a time:
+//
+//     %f = shared_load %as, slot {origin = [0,8], perm = [1,0]}
+//     %p = fragment_product %f, %bs, slot, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
+//     %d = product_wait %p {pending = 3}
+//
+// A few slices are under way while the next is fetched, to other registers: those of the slice that
+// the wait says is done. Which rows of the sum are those of an instruction is free to choose, and
+// is chosen such that the fetching threads meet in no bank ({rows}). These reads are those of all
+// threads of a warp, not of the tensor cores, so a warp says only {together} that a slot is empty.
+//
 // Needs:   use_tensor_maps, choose_dots.
-// Ensures: the product is a shared_product. Nothing uses its map_loads any more.
+// Ensures: the product is a shared_product, or fragment_products. Nothing uses its map_loads any
+//          more.
 //
 // Tested by tests/passes/specialize_warps_test.cpp.
 
@@ -63,6 +77,9 @@ namespace {
 
 constexpr int64_t most_slots = 8;
 
+// wgmma multiplies so many bytes of K at a time. Four are enough to hide how long a fetch takes.
+constexpr int64_t bytes_of_slice = 32, most_slices_under_way = 4;
+
 // Warps that multiply need many registers, the others few. What is given up and what is taken must
 // be the same, or nobody gets any: three warpgroups start with 168 each.
 constexpr int registers_to_multiply = 232, registers_to_copy = 40;
@@ -82,6 +99,8 @@ struct State {
   ProductLoop product;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
   int64_t slots = 0, slot_bytes = 0;
+  std::vector<int64_t> warpgroups = {};
+  std::vector<int64_t> rows = {}; // of an instruction, if the left factor comes from registers
   Location location = {};
 
   // --- The ring ---
@@ -108,6 +127,11 @@ struct State {
   void make_ring(Builder &builder) {
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
+    const LoadedFactor &left = product.factors[0];
+    int contiguous = copy_order(*left.load->operand(0)->op)[0];
+    int bytes = bytes_of(left.load->result()->type.elem);
+    if (bytes != 2 && contiguous != left.perm[1])
+      rows = rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);
     full = make_mbarriers(builder, "full", 1);
     empty = make_mbarriers(builder, "empty", fn.warps);
   }
@@ -131,7 +155,9 @@ struct State {
     Op *branch = builder.if_else(exists, {});
     Builder inside(fn, branch->blocks[0]);
     inside.set_location(location);
-    inside.create(Opcode::mbarrier_arrive_, {empty, slot_of(inside, step, -1)});
+    Op *arrive = inside.create(Opcode::mbarrier_arrive_, {empty, slot_of(inside, step, -1)});
+    if (is_left_from_registers())
+      arrive->set("together", int64_t(1));
     inside.yield({});
     Builder(fn, branch->blocks[1]).yield({});
   }
@@ -162,11 +188,65 @@ struct State {
     return loop->results.back();
   }
 
+  bool is_left_from_registers() const { return !rows.empty(); }
+
+  void divide(Op *op) {
+    op->set("warpgroups", warpgroups);
+    if (!rows.empty())
+      op->set("rows", rows);
+  }
+
   Value *wait(Builder &builder, Value *sum, int64_t pending) {
     Op *op = builder.create(Opcode::product_wait_, {sum}, {sum->type});
     op->set("pending", pending);
-    op->set("warpgroups", product.dot->list("warpgroups"));
+    divide(op);
     return op->result();
+  }
+
+  // An operation that multiplies: to a sum that need not be there in the first trip, if `first`.
+  Value *start(Builder &builder, Opcode code, std::vector<Value *> operands, Value *is_later,
+               bool first) {
+    if (first && starts_from_zero())
+      operands.push_back(is_later);
+    Op *op = builder.create(code, std::move(operands), {product.dot->result()->type});
+    divide(op);
+    if (product.dot->has("precision"))
+      op->set("precision", std::string(product.dot->text("precision")));
+    return op->result();
+  }
+
+  Value *multiply_slots(Builder &builder, Value *slot, Value *is_later, Value *step) {
+    Value *started =
+        start(builder, Opcode::shared_product_,
+              {buffers[0], slot, buffers[1], slot, product.dot->operand(2)}, is_later, true);
+    std::vector<int64_t> perms = product.factors[0].perm;
+    perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
+    started->op->set("perms", perms);
+    Value *sum = wait(builder, started, 1);
+    release_previous(builder, is_later, step);
+    return sum;
+  }
+
+  Value *multiply_fragments(Builder &builder, Value *slot, Value *is_later, Value *step) {
+    Type slice = product.dot->operand(0)->type;
+    int64_t depth = slice.shape[1];
+    slice.shape[1] = bytes_of_slice / bytes_of(slice.elem);
+    int64_t under_way = std::min(depth / slice.shape[1], most_slices_under_way);
+    Value *sum = product.dot->operand(2);
+    for (int64_t k = 0; k < depth; k += slice.shape[1]) {
+      Op *fragment = builder.create(Opcode::shared_load_, {buffers[0], slot}, {slice});
+      fragment->set("perm", product.factors[0].perm);
+      fragment->set("origin", std::vector<int64_t>{0, k});
+      sum = start(builder, Opcode::fragment_product_, {fragment->result(), buffers[1], slot, sum},
+                  is_later, k == 0);
+      sum->op->set("perm", product.factors[1].perm);
+      sum->op->set("origin", std::vector<int64_t>{k, 0});
+      sum = wait(builder, sum, under_way - 1);
+    }
+    // Not as soon as it is true, but ptxas wants no branches while slices are under way that it has
+    // to tell apart (C7513).
+    release_previous(builder, is_later, step);
+    return sum;
   }
 
   // Then the first product need not add, and nobody has to make zeros.
@@ -182,20 +262,9 @@ struct State {
     builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
     Value *trip = product.loop->blocks[0]->arguments[0];
     Value *is_later = builder.cmp("gt", trip, builder.i32(0));
-    std::vector<Value *> operands = {buffers[0], slot, buffers[1], slot, dot->operand(2)};
-    if (starts_from_zero())
-      operands.push_back(is_later);
-    Op *started =
-        builder.create(Opcode::shared_product_, std::move(operands), {dot->result()->type});
-    std::vector<int64_t> perms = product.factors[0].perm;
-    perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
-    started->set("perms", perms);
-    started->set("warpgroups", dot->list("warpgroups"));
-    if (dot->has("precision"))
-      started->set("precision", std::string(dot->text("precision")));
-    Value *sum = wait(builder, started->result(), 1);
+    Value *sum = is_left_from_registers() ? multiply_fragments(builder, slot, is_later, step)
+                                          : multiply_slots(builder, slot, is_later, step);
     sum->name = dot->result()->name;
-    release_previous(builder, is_later, step);
     Value *next = builder.add(step, builder.i32(1));
     replace_uses(*fn.body, dot->result(), sum);
     replace_uses(*dot->parent, dot->result(), sum);
@@ -283,6 +352,7 @@ struct State {
 
   void run() {
     location = product.dot->location;
+    warpgroups = product.dot->list("warpgroups");
     slot_bytes = bytes_of_slot(product);
     slots = ring_slots(fn, product, gpu, structure.residency);
     Op *outermost = product.loop;
@@ -337,7 +407,7 @@ int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu, int
   int64_t results = 0;
   for_each_op(*fn.body, [&](const Op &op) {
     bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
-    results += stores && op.operand(1)->type.shape == sum;
+    results += stores && axis_of_columns(op.operand(1), sum).has_value();
   });
   int64_t others = 2 * row_bytes * sum[0] * results + small_things;
   return std::min((gpu.max_shared_bytes / residency - others) / bytes_of_slot(product), most_slots);

@@ -17,6 +17,10 @@
 // the barriers are for: the first, that the thread which stores has seen a slot read before others
 // write it; the second, that all have written.
 //
+// A warp holds whole columns of the product, as far as its pieces go, but only some of its rows. So
+// where the product's transpose is stored (swap_factors), pieces are some rows of the result, and
+// as many panels as these are long.
+//
 // What threads store is cut into such pieces too: on its way from the layout of a product to that
 // of memory it needs a place in shared memory, and the ring has left no more than a piece's.
 //
@@ -32,6 +36,7 @@
 
 #include "analysis/launch_form.h"
 #include "analysis/layouts.h"
+#include "analysis/product_loop.h"
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
 
@@ -53,22 +58,33 @@ std::vector<std::vector<int64_t>> origins(const Shape &tile, const Shape &piece,
   return result;
 }
 
+// The product that results are made of.
+struct Product {
+  ProductDivision division;
+  Shape shape;
+};
+
 Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<int64_t> origin,
-               const std::vector<int64_t> &warpgroups) {
+               const Product &product) {
   Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
   part->set("origin", std::move(origin));
-  part->set("warpgroups", warpgroups);
+  part->set("warpgroups", product.division.warpgroups);
+  if (!product.division.rows.empty())
+    part->set("rows", product.division.rows);
+  if (axis_of_columns(tile, product.shape) == 0)
+    part->set("perm", std::vector<int64_t>{1, 0});
   return part->result();
 }
 
-void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
+void stage(Function &fn, Op *store, const Product &product) {
   Value *map = store->operand(0), *tile = store->operand(1);
   int contiguous = copy_order(*map->op)[0], bytes = bytes_of(tile->type.elem);
+  int axis = *axis_of_columns(tile, product.shape);
   Shape piece = tile->type.shape;
-  piece[size_t(contiguous)] = map->type.shape[size_t(contiguous)];
+  piece[size_t(axis)] = map->type.shape[size_t(axis)];
 
   // A tile of one piece comes back to the same slot: the next time, it must have been read.
-  int64_t pieces = tile->type.shape[size_t(contiguous)] / piece[size_t(contiguous)];
+  int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
   int64_t slots = std::min<int64_t>(pieces, 2);
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
@@ -84,10 +100,10 @@ void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
   buffer->name = map->name;
 
   int64_t next = 0;
-  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, contiguous)) {
+  for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
     builder.create(Opcode::copy_out_wait_, {})->set("pending", slots - 1);
     builder.create(Opcode::barrier_, {});
-    Value *part = extract(builder, tile, piece, origin, warpgroups);
+    Value *part = extract(builder, tile, piece, origin, product);
     Value *slot = builder.i32(next++ % slots);
     builder.create(Opcode::shared_store_, {part, buffer, slot});
     builder.create(Opcode::proxy_fence_, {});
@@ -101,14 +117,16 @@ void stage(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
 }
 
 // A store by threads, piece by piece.
-void cut(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
-  constexpr int axis = 1;
+void cut(Function &fn, Op *store, const Product &product) {
   constexpr int64_t piece_bytes = 128;
   Value *view = store->operand(0), *tile = store->operand(1), *mask = store->operand_or_null(2);
-  if (!view->type.is_view())
+  std::optional<int> columns = axis_of_columns(tile, product.shape);
+  if (!view->type.is_view() || !columns)
     return;
+  int axis = *columns;
   Shape piece = tile->type.shape;
-  piece[axis] = std::min<int64_t>(piece[axis], piece_bytes / bytes_of(tile->type.elem));
+  int64_t &extent = piece[size_t(axis)];
+  extent = std::min<int64_t>(extent, piece_bytes / bytes_of(tile->type.elem));
   std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
   if (mask)
     bounds = bounds_of(mask, int(piece.size()));
@@ -119,15 +137,15 @@ void cut(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
   builder.set_location(store->location);
   for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
     std::vector<Value *> operands = view->op->operands;
-    operands[1] =
-        builder.add(operands[1], builder.mul(builder.i64(origin[axis]), operands[2 + axis]));
+    operands[1] = builder.add(
+        operands[1], builder.mul(builder.i64(origin[size_t(axis)]), operands[size_t(2 + axis)]));
     Value *part_of_view =
         builder.create(Opcode::view_, operands, {view->type.with_shape(piece)})->result();
     std::vector<Bound> of_part = *bounds;
     for (Bound &bound : of_part)
       bound.before = bound.before + Poly::constant(origin[size_t(bound.axis)]);
     Value *on = emit_mask(builder, piece, of_part);
-    builder.store(part_of_view, extract(builder, tile, piece, origin, warpgroups), on);
+    builder.store(part_of_view, extract(builder, tile, piece, origin, product), on);
   }
   erase(store);
 }
@@ -135,15 +153,12 @@ void cut(Function &fn, Op *store, const std::vector<int64_t> &warpgroups) {
 } // namespace
 
 void stage_results(Function &fn) {
-  std::vector<int64_t> warpgroups;
-  const Type *product = nullptr;
+  std::optional<Product> product;
   bool is_in_parts = false;
   std::vector<Op *> staged, stored;
   for_each_op(*fn.body, [&](Op &op) {
-    if (op.is(Opcode::shared_product_)) {
-      warpgroups = op.list("warpgroups");
-      product = &op.result()->type;
-    }
+    if (op.is(Opcode::shared_product_) || op.is(Opcode::fragment_product_))
+      product = {product_division(op), op.result()->type.shape};
     is_in_parts |= op.is(Opcode::cluster_sum_);
     if (op.is(Opcode::map_store_))
       staged.push_back(&op);
@@ -153,10 +168,9 @@ void stage_results(Function &fn) {
   if (!product || is_in_parts)
     return;
   for (Op *store : staged)
-    stage(fn, store, warpgroups);
+    stage(fn, store, *product);
   for (Op *store : stored)
-    if (store->operand(1)->type.shape == product->shape)
-      cut(fn, store, warpgroups);
+    cut(fn, store, *product);
   if (staged.empty())
     return;
   // Shared memory is gone when the block ends.

@@ -13,6 +13,7 @@
 #include "passes/remove_dead_code.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_sums.h"
+#include "passes/swap_factors.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -45,8 +46,14 @@ bool fits_wgmma(const Op &dot) {
          sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
 
-// Whether the copy engine can load factor `number`, and the tensor cores read it: only of 16-bit
-// elements do they take factors whose neighbours are not neighbours along K.
+// Whether the neighbours of factor `number` are neighbours along K.
+bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int number) {
+  return access.contiguous == factor.perm[number == 0 ? 1 : 0];
+}
+
+// Whether the copy engine can load factor `number`, and the tensor cores read it. What they read
+// from shared memory has neighbours along K, or 16-bit elements; the left factor can also come from
+// registers.
 bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
   const LoadedFactor &factor = product.factors[number];
   const Op &load = *factor.load;
@@ -54,9 +61,8 @@ bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
   std::optional<TensorAccess> access =
       tensor_access(load.operand(0), load.operand_or_null(1)).access;
   const Type &tile = load.result()->type;
-  int64_t k = factor.perm[number == 0 ? 1 : 0];
   return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
-         (bytes_of(tile.elem) == 2 || access->contiguous == k) &&
+         (bytes_of(tile.elem) == 2 || number == 0 || lies_along_k(factor, *access, number)) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
@@ -252,10 +258,22 @@ Expr cost_of_plain(const Shape &sum, const Problem &problem) {
   return cost_of_launch(by_steps, problem, bytes_per_ns);
 }
 
-std::string text_of(const Tile &tile, int64_t step) {
-  return std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "x" +
-         std::to_string(step) + " specialized" +
-         (tile.splits > 1 ? ", split " + std::to_string(tile.splits) : "");
+std::string text_of(const Shape &sum, int64_t step, int64_t splits) {
+  return std::to_string(sum[0]) + "x" + std::to_string(sum[1]) + "x" + std::to_string(step) +
+         " specialized" + (splits > 1 ? ", split " + std::to_string(splits) : "");
+}
+
+// Whether only the right factor must come from registers: the product has to be swapped for that.
+bool is_better_swapped(const ProductLoop &product) {
+  bool along_k[2];
+  for (int number : {0, 1}) {
+    const LoadedFactor &factor = product.factors[number];
+    const Op &load = *factor.load;
+    std::optional<TensorAccess> access =
+        tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    along_k[number] = access && lies_along_k(factor, *access, number);
+  }
+  return bytes_of(product.dot->operand(0)->type.elem) != 2 && along_k[0] && !along_k[1];
 }
 
 // The structure for `tile`, if the function can be in it.
@@ -265,8 +283,12 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   Function tried = clone(fn);
-  const Shape sum = find_product_loop(tried).found->dot->result()->type.shape;
-  int64_t wanted[2] = {tile.rows, tile.columns};
+  ProductLoop product = *find_product_loop(tried).found;
+  const Shape sum = product.dot->result()->type.shape;
+  bool swapped = is_better_swapped(product);
+  Shape wanted = {tile.rows, tile.columns};
+  if (swapped)
+    std::swap(wanted[0], wanted[1]);
   std::vector<int64_t> bundle(3, 1);
   for (size_t d = 0; d < 2; d++) {
     int64_t times = wanted[d] / sum[d];
@@ -278,14 +300,17 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
   Structure structure{.specialized = true,
                       .bundle = bundle,
                       .step = row_of_k.value_or(0) * tile.k_rows,
+                      .swapped = swapped,
                       .splits = tile.splits};
   widen_steps(tried, structure);
   if (!try_bundling(tried, bundle))
     return std::nullopt;
   remove_dead_code(tried);
+  swap_factors(tried, structure);
   if (!can_specialize(tried, gpu) || (tile.splits > 1 && !can_split_sums(tried)))
     return std::nullopt;
-  structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
+  structure.name =
+      text_of(wanted, find_product_loop(tried).found->dot->operand(0)->type.shape[1], tile.splits);
   return structure;
 }
 
@@ -358,10 +383,13 @@ std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
       structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
-    for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()})
-      if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row, gpu);
-          own && structures.empty())
+    for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()}) {
+      Tile whole = {sum[0], sum[1], 1};
+      if (is_better_swapped(product))
+        std::swap(whole.rows, whole.columns);
+      if (auto own = specialized_structure(fn, whole, axes, row, gpu); own && structures.empty())
         structures.push_back(std::move(*own));
+    }
   if (structures.empty())
     return structures;
   if (!structures[0].cost)
@@ -413,10 +441,20 @@ std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, in
     return Obstacle{ObstacleKind::access, name, NoTensor::strange_offset};
   if (is_stored_to(fn, load.operand(0)))
     return Obstacle{ObstacleKind::stored_to, name};
-  bool along_k = access.access->contiguous == factor.perm[number == 0 ? 1 : 0];
-  if (bytes_of(load.result()->type.elem) != 2 && !along_k)
-    return Obstacle{ObstacleKind::not_along_k, name};
   return std::nullopt;
+}
+
+// The right factor, if the left one has no neighbours along K either and would need to.
+std::optional<Obstacle> not_along_k(const ProductLoop &product) {
+  for (int number : {0, 1}) {
+    const LoadedFactor &factor = product.factors[number];
+    const Op &load = *factor.load;
+    TensorAccess access = *tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    if (bytes_of(load.result()->type.elem) == 2 || lies_along_k(factor, access, number))
+      return std::nullopt;
+  }
+  const Value *root = root_of(product.factors[1].load->operand(0));
+  return Obstacle{ObstacleKind::not_along_k, root ? root->name : ""};
 }
 
 } // namespace
@@ -437,6 +475,8 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
   for (int number : {0, 1})
     if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
       return found;
+  if (std::optional<Obstacle> found = not_along_k(*product.found))
+    return found;
   if (!product_structures(fn, gpu).empty())
     return std::nullopt;
   if (!can_be_followed(fn, *product.found))

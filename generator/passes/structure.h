@@ -25,6 +25,10 @@ struct Structure {
   /// How much of K one step of the product takes, at least; 0: as much as in the source.
   int64_t step = 0;
 
+  /// The product's transpose is computed: what was its right factor comes first, and so may lie in
+  /// memory as it likes.
+  bool swapped = false;
+
   /// How many blocks divide the sum of a product among them, as a cluster. If more than one, a
   /// cluster carries out one program (or bundle) and ends.
   int64_t splits = 1;
@@ -59,7 +63,7 @@ enum class ObstacleKind {
   type,          // of the factors or the sum
   tile,          // the source's, that no block's tile is a multiple of
   access,        // a factor is no box of a tensor: `access` says why
-  not_along_k,   // only 16-bit factors may have neighbours along M or N
+  not_along_k,   // only one factor may have neighbours along M or N, but for 16-bit ones
   stored_to,     // a factor
   computed,      // where a factor is depends on more than parameters and counters
   shared_memory, // has no place for two steps

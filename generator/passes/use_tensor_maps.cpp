@@ -41,9 +41,11 @@ using namespace ir;
 
 namespace {
 
-// Whether whole panels are stored, along the axis that tells pieces of a product apart. The copy
-// engine writes 16 bytes at a time, so where a row of the tensor ends within them it would write
-// behind it: the end has to be such a multiple.
+constexpr int64_t bytes_of_piece = 128; // of a row of the product, see stage_results
+
+// Whether whole panels are stored, along the last axis. The copy engine writes 16 bytes at a time,
+// so where a row of the tensor ends within them it would write behind it: the end has to be such a
+// multiple.
 bool fits_copies_out(const TensorAccess &access, const Type &tile, const Function &fn) {
   int64_t bytes = bytes_of(tile.elem);
   const TensorExtent &extent = access.extents[size_t(access.contiguous)];
@@ -115,14 +117,20 @@ struct State {
   }
 
   // A store that the copy engine cannot do stays what it is.
-  void rewrite_store(Op *store, const Shape &product) {
+  void rewrite_store(Op *store, const Shape &shape, const Value *sum) {
     const Type &tile = store->operand(1)->type;
+    std::optional<int> columns = axis_of_columns(store->operand(1), shape, sum);
     std::optional<TensorAccess> access =
         tensor_access(store->operand(0), store->operand_or_null(2)).access;
-    if (tile.shape != product || !access || !fits_copies_out(*access, tile, fn) ||
-        store->parent != fn.body || is_accessed_elsewhere(store, access->base))
+    if (!columns || !access || !fits_copies_out(*access, tile, fn) || store->parent != fn.body ||
+        is_accessed_elsewhere(store, access->base))
       return;
-    std::vector<Value *> operands = {map_for(*access, tile), store->operand(1)};
+    // The columns of the product tell pieces apart. If they are along the rows of what is stored, a
+    // piece has several panels.
+    Type piece = tile;
+    int64_t &extent = piece.shape[size_t(*columns)];
+    extent = std::min(extent, bytes_of_piece / bytes_of(tile.elem));
+    std::vector<Value *> operands = {map_for(*access, piece), store->operand(1)};
     Builder builder = Builder::before(fn, store);
     builder.set_location(store->location);
     add_coordinates(builder, *access, operands);
@@ -149,7 +157,8 @@ void use_tensor_maps(Function &fn, const Structure &structure) {
       stores.push_back(&op);
   });
   for (Op *store : stores)
-    state.rewrite_store(store, product->dot->result()->type.shape);
+    state.rewrite_store(store, product->dot->result()->type.shape,
+                        product->loop->results[product->carried]);
 }
 
 } // namespace tritonc

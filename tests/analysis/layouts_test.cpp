@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -304,6 +305,85 @@ TEST_CASE("a panel of short rows is swizzled over the row and no further") {
   CHECK(narrow.address(8, 0) == 256);
 }
 
+// "Register fragments for wgmma.mma_async" of the PTX ISA: word i of a thread is row lane / 4, 8
+// more if i is odd, and K from lane % 4 words on, half of it more from word 2 on.
+TEST_CASE("a left factor in registers lies as wgmma takes it, and so do the rows of its sum") {
+  const std::vector<int64_t> in_order = {1, 2, 4, 8, 16, 32}, other = {2, 16, 4, 1, 8, 32};
+  auto row_at = [](const std::vector<int64_t> &rows, int64_t number) {
+    int64_t row = 0;
+    for (size_t bit = 0; bit < rows.size(); bit++)
+      row += (number >> bit & 1) * rows[bit];
+    return row;
+  };
+  for (int element_bytes : {1, 2, 4})
+    for (const std::vector<int64_t> &rows : {in_order, other})
+      for (int64_t groups : {1, 2})
+        for (int64_t instructions : {1, 2}) {
+          CAPTURE(element_bytes);
+          CAPTURE(groups);
+          CAPTURE(instructions);
+          int64_t depth = 32 / element_bytes, in_word = 4 / element_bytes, wrong = 0;
+          ProductDivision division = {{groups, 1}, rows};
+          Shape shape = {64 * groups * instructions, depth};
+          LinearLayout layout = fragment_layout(shape, element_bytes, division);
+          LinearLayout sum = product_layout({shape[0], 8}, division);
+          CHECK(layout.warps() == 4 * groups);
+          CHECK(layout.registers() == 4 * in_word * instructions);
+          for (uint32_t warp = 0; warp < uint32_t(layout.warps()); warp++)
+            for (uint32_t lane = 0; lane < 32; lane++) {
+              int64_t of_group = int64_t(warp / 4) * 64 * instructions;
+              for (int64_t r = 0; r < layout.registers(); r++) {
+                int64_t i = r / in_word % 4, instruction = r / in_word / 4;
+                int64_t row = of_group + 64 * instruction +
+                              row_at(rows, lane / 4 + 8 * (i & 1) + 16 * (warp % 4));
+                int64_t k = in_word * (lane % 4) + r % in_word + depth / 2 * (i >> 1);
+                wrong += layout.index(uint32_t(r), lane, warp) != flatten(shape, {row, k});
+              }
+              for (int64_t r = 0; r < 4; r++)
+                wrong += unflatten(sum.shape, sum.index(uint32_t(r), lane, warp))[0] !=
+                         of_group + row_at(rows, lane / 4 + 8 * (r >> 1) + 16 * (warp % 4));
+            }
+          CHECK(wrong == 0);
+        }
+}
+
+TEST_CASE("threads that read a left factor at one time meet in no bank, if they read words") {
+  for (int contiguous : {0, 1})
+    for (int64_t length : {64, 128, 256})
+      for (int64_t depth : {8, 32}) {
+        CAPTURE(length);
+        CAPTURE(depth);
+        Shape shape = contiguous == 1 ? Shape{depth, length} : Shape{length, depth};
+        LinearLayout buffer = panel_layout(shape, contiguous, 4);
+        std::vector<int64_t> rows = rows_without_conflicts(buffer, contiguous, 4);
+        LinearLayout layout = fragment_layout({length, depth}, 4, {{1, 1}, rows});
+        auto address = [&](uint32_t r, uint32_t lane) {
+          std::vector<int64_t> at = unflatten(layout.shape, layout.index(r, lane, 0));
+          if (contiguous == 1)
+            std::swap(at[0], at[1]);
+          return 4 * int64_t(buffer.offset_of(flatten(shape, at)));
+        };
+        // Two neighbours in one access, of which 16 threads at one time fill all banks.
+        CHECK(address(1, 0) == address(0, 0) + 4);
+        for (uint32_t first : {0, 16}) {
+          std::set<int64_t> banks;
+          for (uint32_t lane = first; lane < first + 16; lane++)
+            banks.insert(address(0, lane) % 128);
+          CHECK(banks.size() == 16);
+        }
+      }
+}
+
+TEST_CASE("which rows are an instruction's is an order of all of them, for every element") {
+  for (int element_bytes : {1, 2, 4})
+    for (int64_t length : {64, 256}) {
+      LinearLayout buffer = panel_layout({256 / element_bytes, length}, 1, element_bytes);
+      std::vector<int64_t> rows = rows_without_conflicts(buffer, 1, element_bytes);
+      std::sort(rows.begin(), rows.end());
+      CHECK(rows == std::vector<int64_t>{1, 2, 4, 8, 16, 32});
+    }
+}
+
 TEST_CASE("the sum of a product lies as wgmma leaves it") {
   struct {
     Shape shape;
@@ -313,7 +393,7 @@ TEST_CASE("the sum of a product lies as wgmma leaves it") {
   for (const auto &[shape, warpgroups] : cases) {
     CAPTURE(shape[0]);
     CAPTURE(shape[1]);
-    LinearLayout layout = product_layout(shape, warpgroups);
+    LinearLayout layout = product_layout(shape, {warpgroups});
     int64_t groups = warpgroups[0] * warpgroups[1];
     CHECK(layout.warps() == 4 * groups);
     CHECK(layout.registers() == shape[0] * shape[1] / (128 * groups));
@@ -335,7 +415,7 @@ TEST_CASE("the sum of a product lies as wgmma leaves it") {
 
 TEST_CASE("a part of a product is held by the same threads") {
   for (Shape part : {Shape{128, 32}, {128, 64}, {128, 16}}) {
-    LinearLayout whole = product_layout({128, 64}, {2, 1}), layout = part_layout(whole, part);
+    LinearLayout whole = product_layout({128, 64}, {{2, 1}}), layout = part_layout(whole, part);
     CHECK(layout.shape == part);
     CHECK(layout.registers() * 128 * 64 == whole.registers() * part[0] * part[1]);
     // Every element of every part is in the warp and lane where the whole has it.

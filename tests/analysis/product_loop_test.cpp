@@ -124,3 +124,60 @@ TEST_CASE("a factor is loaded in the loop, and used for nothing else") {
     })");
   CHECK(why_not(std::move(fn)) == NoProductLoop::not_loaded);
 }
+
+TEST_CASE("what is computed of a sum is known to be, transposed or not") {
+  Function fn = parsed(R"(
+    func @f(%A: ptr<f32>[8,8], %s: f32[8,8], %n: i32) warps 4 helpers 4 {
+      %as = shared_alloc : shared<f16>[1,8,8]
+      %p = shared_product %as, %n, %as, %n, %s {perms = [0,1,0,1]} : f32[8,8]
+      %w = product_wait %p {pending = 0} : f32[8,8]
+      %l = load %A : f32[8,8]
+      %same = trans %w {perm = [0,1]} : f32[8,8]
+      %x = add %l, %w : f32[8,8]
+      %t = trans %x {perm = [1,0]} : f32[8,8]
+      %y = cast %t : f16[8,8]
+      %u = trans %y {perm = [1,0]} : f16[8,8]
+      %q = add %l, %s : f32[8,8]
+      %r = trans %q {perm = [1,0]} : f32[8,8]
+      %max = reduce %w {axis = 0, op = "max"} : f32[8]
+      return
+    })");
+  for (const char *name : {"w", "same", "x", "u"}) {
+    CAPTURE(name);
+    CHECK(is_from_transposed_sum(value_named(fn, name)) == false);
+  }
+  for (const char *name : {"t", "y"}) {
+    CAPTURE(name);
+    CHECK(is_from_transposed_sum(value_named(fn, name)) == true);
+  }
+  for (const char *name : {"s", "l", "q", "r", "max"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_from_transposed_sum(value_named(fn, name)).has_value());
+  }
+  // Where the loop's result is known to be the sum, nothing else is.
+  CHECK(is_from_transposed_sum(value_named(fn, "r"), value_named(fn, "s")) == true);
+  CHECK_FALSE(is_from_transposed_sum(value_named(fn, "t"), value_named(fn, "s")).has_value());
+}
+
+TEST_CASE("the columns of a sum are along one axis of what has its shape, or its transpose's") {
+  Function fn = parsed(R"(
+    func @f(%s: f32[8,16], %a: f32[8,16], %b: f32[16,8], %c: f32[8,8], %q: f32[8,8]) {
+      %t = trans %s {perm = [1,0]} : f32[16,8]
+      %x = add %t, %b : f32[16,8]
+      %u = trans %q {perm = [1,0]} : f32[8,8]
+      return
+    })");
+  auto axis = [&](const char *result, const char *sum) {
+    const Value *of = value_named(fn, sum);
+    return axis_of_columns(value_named(fn, result), of->type.shape, of);
+  };
+  CHECK(axis("s", "s") == 1);
+  CHECK(axis("t", "s") == 0);
+  CHECK(axis("x", "s") == 0);
+  CHECK(axis("a", "s") == 1); // not computed from it
+  CHECK(axis("b", "s") == 0);
+  CHECK(axis("c", "s") == std::nullopt);
+  CHECK(axis("q", "q") == 1);
+  CHECK(axis("u", "q") == 0);
+  CHECK(axis("c", "q") == 1);
+}

@@ -16,8 +16,9 @@ namespace {
 
 // What is said for `gpu` of a product whose operands are declared and loaded like this.
 std::string explained(const std::string &gpu, const std::string &type,
-                      const std::string &parameters, const std::string &loads) {
-  KernelFile kernel("__global__ void f(" + type + " *A __readonly, " + type +
+                      const std::string &parameters, const std::string &loads,
+                      const std::string &pragma = "") {
+  KernelFile kernel(pragma + "__global__ void f(" + type + " *A __readonly, " + type +
                     " *B __readonly, float *C, " + parameters + R"() {
   int rm[64] = get_program_id(0) * 64 + 0 ... 64;
   int rn[64] = get_program_id(1) * 64 + 0 ... 64;
@@ -38,6 +39,14 @@ std::string explained(const std::string &gpu, const std::string &type,
 
 bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
+}
+
+// The kernel's own line says that products of float are rounded.
+std::string explained_tf32(const std::string &a, const std::string &b) {
+  return explained("90a", "float",
+                   "int K, int lda __multipleof(8), int ldb __multipleof(8), "
+                   "int ldc __multipleof(8)",
+                   a + b, "#pragma tritonc precision(tf32)\n");
 }
 
 const std::string promised =
@@ -92,4 +101,21 @@ TEST_CASE("what stands in the way is said, and nothing else") {
     CHECK_FALSE(contains(text, "specialized"));
     CHECK(std::count(text.begin(), text.end(), '\n') == 2);
   }
+}
+
+TEST_CASE("of tf32 factors one may lie otherwise than along K, and is said if both do") {
+  const std::string a = "float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);\n",
+                    a_along_m =
+                        "float a[64, 64] = *(A + rm[:, newaxis] + (k + rk)[newaxis, :] * lda);\n",
+                    b = "float b[64, 64] = *(B + (k + rk)[:, newaxis] + rn[newaxis, :] * ldb);\n",
+                    b_along_n =
+                        "float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);\n";
+  CHECK(contains(explained_tf32(a, b), "note: 128x256x64 specialized"));
+  CHECK(contains(explained_tf32(a, b_along_n), "note: 256x128x64 specialized"));
+  CHECK(contains(explained_tf32(a_along_m, b), "note: 128x256x64 specialized"));
+  std::string neither = explained_tf32(a_along_m, b_along_n);
+  CAPTURE(neither);
+  CHECK(contains(neither, "plain: wgmma takes only one operand whose neighbours"));
+  CHECK(contains(neither, "`B`"));
+  CHECK_FALSE(contains(neither, "specialized"));
 }

@@ -224,3 +224,21 @@ TEST_CASE("ptxas has no advice about the code of a specialised product") {
         variant(64, 128, 64, "half", "T", "T"), variant(128, 128, 32, "bfloat16")})
     CHECK(contains(compiled(variants, "90a", Stage::cubin), "ELF"));
 }
+
+TEST_CASE("ptxas has no advice where a factor comes from registers, in any structure") {
+  struct {
+    const char *a, *b;
+    size_t images;
+  } cases[] = {{"N", "T", 6}, {"N", "N", 6}, {"T", "T", 6}, {"T", "N", 1}};
+  for (const auto &[a, b, images] : cases) {
+    CAPTURE(a);
+    CAPTURE(b);
+    CompileResult result =
+        compile({.sources = {TRITONC_TESTS_DIR "/device/forms/tf32_product.tc"},
+                 .variants = std::string("A=") + a + ";B=" + b + ";TM=64;TN=64;TK=32",
+                 .gpus = {find_gpu("90a")}});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    CHECK(result.diagnostics == "");
+    CHECK(result.library.kernels[0].variants[0].images.size() == images);
+  }
+}

@@ -79,14 +79,22 @@ void masked_products(const char *type, double tolerance, int round) {
     }
 }
 
-void tf32_products() {
-  using Kernel = forms::tf32_product;
-  for (const auto &tile : Kernel::variants())
+template <forms::A a, forms::B b> void tf32_products() {
+  using Kernel = forms::tf32_product<a, b>;
+  auto run = [](const auto &tile, int rows, int columns, int steps) {
+    // 10 bits of mantissa: 2^-11 relative error of each factor.
+    check(text("tf32_product<%d, %d> TM=%d TN=%d TK=%d, %d steps", int(a), int(b), tile.TM, tile.TN,
+               tile.TK, steps),
+          run_product<Kernel, float>(tile, rows * tile.TM, columns * tile.TN, steps * tile.TK, 4,
+                                     a == forms::A::T, b == forms::B::T, 1e-3, true));
+  };
+  for (const auto &tile : Kernel::variants()) {
     for (int steps : {0, 1, 2, 5, 9})
-      // 10 bits of mantissa: 2^-11 relative error of each factor.
-      check(text("tf32_product TM=%d TN=%d TK=%d, %d steps", tile.TM, tile.TN, tile.TK, steps),
-            run_product<Kernel, float>(tile, 3 * tile.TM, 2 * tile.TN, steps * tile.TK, 4, false,
-                                       true, 1e-3, true));
+      run(tile, 3, 2, steps);
+    if (tile.TM == 64 && tile.TN == 64 && tile.TK == 32)
+      for (auto [rows, columns] : {std::pair(32, 24), std::pair(10, 12)}) // for larger blocks
+        run(tile, rows, columns, 3);
+  }
 }
 
 template <typename T, forms::A a, forms::B b> void fused_prefetches(const char *type) {
@@ -228,7 +236,10 @@ int main() {
   masked_products<tritonc::half, forms::LD::aligned>("half", 1e-3, 8);
   masked_products<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
   masked_products<float, forms::LD::any>("float", 1e-5, 1);
-  tf32_products();
+  tf32_products<forms::A::N, forms::B::N>();
+  tf32_products<forms::A::N, forms::B::T>();
+  tf32_products<forms::A::T, forms::B::N>();
+  tf32_products<forms::A::T, forms::B::T>();
   fused_prefetches<tritonc::half>("half");
   fused_prefetches<float>("float");
   transpositions<tritonc::half>("half");

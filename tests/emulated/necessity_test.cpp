@@ -183,9 +183,25 @@ struct Exception {
   How how;
   unsigned line;
   const char *why;
+  bool of_some = false; // of several such calls on the line some need it
 };
 
-const std::vector<Exception> exceptions = {};
+// A wgmma reads its left factor in registers until it is waited for. What a program of single
+// assignments has in them can't change, so only ptxas knows which wait lets it use them again.
+const char *const registers_in_use = "until then the registers are those of the slice before";
+const char *const sliced = "tests/device/forms/tf32_product.tc";
+constexpr unsigned sliced_line = 21;
+
+const std::vector<Exception> exceptions = {
+    {sliced, "90a", TargetOp::wgmma_commit, How::left_out, sliced_line, registers_in_use, true},
+    {sliced, "90a", TargetOp::wgmma_wait_f32, How::left_out, sliced_line, registers_in_use, true},
+    {sliced, "90a", TargetOp::wgmma_wait_f32, How::waits_for_less, sliced_line, registers_in_use,
+     true},
+    {sliced, "90a", TargetOp::warp_sync, How::left_out, sliced_line,
+     "behind the loop only a single trip needs it: in others the one in the loop comes after all "
+     "that was fetched",
+     true},
+};
 
 const Exception *exception_for(const std::string &file, const std::string &gpu,
                                const Change &change) {
@@ -227,12 +243,14 @@ Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &r
 
 struct Count {
   int calls = 0, objected = 0, explained = 0, only_later = 0; // not in the first mode
+  int of_some = 0; // of those explained: others like it are objected to
 
   void add(const Count &other) {
     calls += other.calls;
     objected += other.objected;
     explained += other.explained;
     only_later += other.only_later;
+    of_some += other.of_some;
   }
 };
 
@@ -255,6 +273,7 @@ struct Trial {
   const std::string gpu;
   const ir::Function &fn;
   Totals &totals;
+  int64_t step = 0; // along K, of a structure
   Run run = {};
   interpreter::Memory expected = {};
 
@@ -267,9 +286,9 @@ struct Trial {
       return;
     // Specialised: two programs for a block at least, and more steps than the longest ring has
     // slots, of the length that the structure has.
-    constexpr int long_steps = 9, step = 64;
-    int own = variant.number("TK");
-    run = subject.runs_of(variant, random, {long_steps * std::max(step / own, 1)}).back();
+    constexpr int long_steps = 9;
+    int64_t trips = std::max<int64_t>(step / variant.number("TK"), 1);
+    run = subject.runs_of(variant, random, {long_steps * int(trips)}).back();
     run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
   }
@@ -308,12 +327,13 @@ struct Trial {
     count.objected += mode >= 0;
     count.only_later += mode > 0;
     count.explained += mode < 0 && exception;
+    count.of_some += mode < 0 && exception && exception->of_some;
     if (mode < 0)
       CHECK_MESSAGE(exception, "nothing is wrong with ", subject.file, " [", variant.text,
                     "] for sm_", gpu, ": ", change.text());
     else
-      CHECK_MESSAGE(!exception, "an exception for nothing: ", subject.file, " [", variant.text,
-                    "] for sm_", gpu, ": ", change.text());
+      CHECK_MESSAGE((!exception || exception->of_some), "an exception for nothing: ", subject.file,
+                    " [", variant.text, "] for sm_", gpu, ": ", change.text());
   }
 
   void try_all() {
@@ -366,6 +386,7 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::map_copy_out_:
     case ir::Opcode::proxy_fence_:
     case ir::Opcode::shared_product_:
+    case ir::Opcode::fragment_product_:
       break;
     default:
       return;
@@ -416,18 +437,21 @@ void try_variant(const Subject &subject, const Variant &variant, std::set<std::s
   }
 }
 
-// The same for the specialised structure of its own tile: larger ones synchronise alike.
+// The same for the specialised structure of its own tile: larger ones synchronise alike. A kernel
+// that has none of its own gets the smallest.
 void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                      Totals &totals) {
-  for (const Structure &structure :
-       test::complete_structures_for(translated(subject, variant), *find_gpu("90a"))) {
+  std::vector<Structure> structures =
+      test::complete_structures_for(translated(subject, variant), *find_gpu("90a"));
+  structures.pop_back(); // the plain one
+  for (const Structure &structure : structures) {
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
-    if (!structure.specialized || !is_own)
+    if (!is_own && &structure != &structures.back())
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
     if (done.insert(skeleton(fn)).second)
-      Trial{subject, variant, "90a", fn, totals}.try_all();
+      Trial{subject, variant, "90a", fn, totals, structure.step}.try_all();
   }
 }
 
@@ -458,7 +482,7 @@ Totals try_all(bool all) {
 
 void check(const Totals &totals) {
   Count sum = totals.sum();
-  CHECK(sum.objected * 100 >= sum.calls * 99);
+  CHECK(sum.objected * 100 >= (sum.calls - sum.of_some) * 99);
   CHECK(sum.objected + sum.explained == sum.calls);
 }
 
@@ -470,7 +494,7 @@ TEST_CASE("no kernel can do without any of its synchronisation") {
   for (const char *name :
        {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
         "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
-        "bulk_commit", "bulk_wait_read"})
+        "bulk_commit", "bulk_wait_read", "warp_sync"})
     CHECK_MESSAGE(totals.counts[name].calls > 0, name);
 }
 

@@ -130,6 +130,8 @@ void Machine::execute(const Op &op) {
     return proxy_fence(op);
   case Opcode::shared_product_:
     return shared_product(op);
+  case Opcode::fragment_product_:
+    return fragment_product(op);
   case Opcode::product_wait_:
     return product_wait(op);
   case Opcode::cluster_sum_:

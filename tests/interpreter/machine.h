@@ -211,13 +211,17 @@ private:
   // products.cpp
   struct Product {
     const ir::Op *op;
-    std::array<size_t, 2> slots; // where in their buffers its factors are
-    std::array<Tile, 2> factors; // when it started
     Held sum;
+    std::array<Tile, 2> factors = {}; // when it started
+    std::array<size_t, 2> slots = {}; // where in their buffers those are that the warps don't hold
     Tile result = {};
     bool is_taken = false; // another one adds to it
   };
   void shared_product(const ir::Op &op);
+  void fragment_product(const ir::Op &op);
+  Product new_product(const ir::Op &op, size_t sum);
+  bool fetch(Product &product, size_t number, const ir::Value *buffer, const ir::Value *slot);
+  void start(Product &&product, size_t sum);
   void product_wait(const ir::Op &op);
   Tile factor_of(const Product &product, size_t number) const;
   Held taken(const Held &sum);

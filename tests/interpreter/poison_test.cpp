@@ -169,6 +169,11 @@ std::vector<Case> cases() {
            "%w0 = product_wait %e {pending = 0} : f32[4,4]\n" +
            rows_of_v,
        "xxxxxxxx"},
+      {product +
+           "%f = fragment_product %c, %ds, %zero, %z {perm = [0,1], origin = [0,0]} : f32[4,4]\n"
+           "%v = product_wait %f {pending = 0} : f32[4,4]\n" +
+           rows_of_v,
+       "..xxxxxx"},
       // What the host computes.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",

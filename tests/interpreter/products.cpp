@@ -1,4 +1,5 @@
-// Products of tiles in shared memory, which run in the background.
+// Products of tiles in shared memory, or of a tile of values with one there, which run in the
+// background.
 //
 // A product reads its factors at any time between its start and the product_wait that covers it:
 // what changes in their slots in the meantime becomes poison. Its value is poison to everybody,
@@ -13,21 +14,44 @@ namespace tritonc::interpreter {
 
 using namespace ir;
 
+namespace {
+
+// Where a product finds factor `number`: a buffer, its axes as the product sees them, and the first
+// element along K. Null buffer: the warps hold it.
+struct Source {
+  const Value *buffer;
+  std::vector<int64_t> perm;
+  int64_t first_k = 0;
+};
+
+Source source_of(const Op &op, size_t number) {
+  if (op.is(Opcode::fragment_product_))
+    return number == 0 ? Source{nullptr, {}}
+                       : Source{op.operand(1), op.list("perm"), op.list("origin")[0]};
+  std::vector<int64_t> perms = op.list("perms");
+  return {op.operand(2 * number), {perms[2 * number], perms[2 * number + 1]}};
+}
+
+} // namespace
+
 // What is in a factor's slot now, with the axes that the product sees.
 Tile Machine::factor_of(const Product &product, size_t number) const {
-  const Value *buffer = product.op->operand(2 * number);
-  Shape slot_shape(buffer->type.shape.begin() + 1, buffer->type.shape.end()), shape;
-  std::vector<int64_t> perms = product.op->list("perms"), of_slot = row_major_strides(slot_shape);
-  std::vector<int64_t> strides;
-  for (size_t d = 0; d < 2; d++) {
-    size_t axis = size_t(perms[2 * number + d]);
-    shape.push_back(slot_shape[axis]);
-    strides.push_back(of_slot[axis]);
+  Source source = source_of(*product.op, number);
+  if (!source.buffer)
+    return product.factors[number];
+  Shape slot_shape(source.buffer->type.shape.begin() + 1, source.buffer->type.shape.end()), shape;
+  std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
+  for (int64_t axis : source.perm) {
+    shape.push_back(slot_shape[size_t(axis)]);
+    strides.push_back(of_slot[size_t(axis)]);
   }
-  const Tile &elements = shared_[size_t(scalar(buffer).integer)].elements;
+  if (product.op->is(Opcode::fragment_product_))
+    shape[0] = product.op->operand(0)->type.shape[1];
+  const Tile &elements = shared_[size_t(scalar(source.buffer).integer)].elements;
+  size_t first = product.slots[number] + size_t(source.first_k * strides[0]);
   Tile factor;
   for (int64_t place : places(shape, strides))
-    factor.push_back(elements[product.slots[number] + size_t(place)]);
+    factor.push_back(elements[first + size_t(place)]);
   return factor;
 }
 
@@ -41,28 +65,52 @@ Machine::Held Machine::taken(const Held &sum) {
   return size_t(sum.product) < finished_ ? Held{product.result} : sum;
 }
 
-void Machine::shared_product(const Op &op) {
-  not_by_helper(op);
-  Product product{&op, {}, {}, taken(values_.at(op.operand(4)))};
-  if (const Value *condition = op.operand_or_null(5)) {
+// Of `op`, whose sum is operand `sum`, and may have a condition behind it.
+Machine::Product Machine::new_product(const Op &op, size_t sum) {
+  Product product{&op, taken(values_.at(op.operand(sum)))};
+  if (const Value *condition = op.operand_or_null(sum + 1)) {
     const Element &adds = scalar(condition);
     Element start = adds.poison ? Element::no_value() : Element::of_number(0);
     if (adds.poison || !adds.integer)
       product.sum = {Tile(size_t(op.result()->type.elements()), start)};
   }
   define(op, Tile(size_t(op.result()->type.elements()), Element::no_value()));
-  for (size_t number : {0, 1}) {
-    const Value *buffer = op.operand(2 * number);
-    const Element *first = slot(op, buffer, op.operand(2 * number + 1));
-    if (!first)
-      return;
-    product.slots[number] = place_of(buffer, first).second;
-    product.factors[number] = factor_of(product, number);
-  }
-  if (int before = values_.at(op.operand(4)).product; before >= 0)
+  return product;
+}
+
+// Factor `number` is in a slot. Returns whether there is such a slot.
+bool Machine::fetch(Product &product, size_t number, const Value *buffer, const Value *slot) {
+  const Element *first = this->slot(*product.op, buffer, slot);
+  if (!first)
+    return false;
+  product.slots[number] = place_of(buffer, first).second;
+  product.factors[number] = factor_of(product, number);
+  return true;
+}
+
+void Machine::start(Product &&product, size_t sum) {
+  if (int before = values_.at(product.op->operand(sum)).product; before >= 0)
     products_[size_t(before)].is_taken = true;
-  values_[op.result()].product = int(products_.size());
+  values_[product.op->result()].product = int(products_.size());
   products_.push_back(std::move(product));
+}
+
+void Machine::shared_product(const Op &op) {
+  not_by_helper(op);
+  constexpr size_t sum = 4;
+  Product product = new_product(op, sum);
+  if (fetch(product, 0, op.operand(0), op.operand(1)) &&
+      fetch(product, 1, op.operand(2), op.operand(3)))
+    start(std::move(product), sum);
+}
+
+void Machine::fragment_product(const Op &op) {
+  not_by_helper(op);
+  constexpr size_t sum = 3;
+  Product product = new_product(op, sum);
+  product.factors[0] = tile(op.operand(0));
+  if (fetch(product, 1, op.operand(1), op.operand(2)))
+    start(std::move(product), sum);
 }
 
 void Machine::finish(Product &product) {

@@ -157,3 +157,39 @@ TEST_CASE("products that nobody waits for") {
 TEST_CASE("a slot that a factor does not have") {
   CHECK(Ran(start + product("%p0", "%c", "%n")).kinds() == std::vector{Kind::bad_slot});
 }
+
+namespace {
+
+// %a0 by a slot of %b: `columns` of K from `first` on.
+std::string fragment(const std::string &name, const std::string &sum, int first, int columns) {
+  std::string at = std::to_string(first), shape = "f32[2," + std::to_string(columns) + "]";
+  return name + ".a = extract %a0 {origin = [0," + at + "]} : " + shape + "\n" + name +
+         " = fragment_product " + name + ".a, %b, %zero, " + sum + " {perm = [0,1], origin = [" +
+         at + ",0]} : f32[2,2]\n";
+}
+
+} // namespace
+
+TEST_CASE("a product of a tile is that of the tile and the part of the slot, plus the sum") {
+  CHECK(first_four(ran(fragment("%p0", "%c", 0, 4) + wait("%d", "%p0"))) == once);
+  CHECK(first_four(ran(fragment("%p0", "%c", 0, 2) + fragment("%p1", "%p0", 2, 2) +
+                       wait("%d", "%p1"))) == once);
+  CHECK(first_four(ran(fragment("%p0", "%c", 2, 2) + wait("%d", "%p0"))) !=
+        first_four(ran(fragment("%p0", "%c", 0, 2) + wait("%d", "%p0"))));
+  // Of the second factor the axes may be exchanged: x as [2,4] is [4,2] then.
+  CHECK(first_four(ran("%p0 = fragment_product %a0, %a, %zero, %c {perm = [1,0], origin = [0,0]} : "
+                       "f32[2,2]\n" +
+                       wait("%d", "%p0"))) == std::vector<double>{14, 38, 38, 126});
+}
+
+TEST_CASE("a product of a tile goes on in the background like others") {
+  const std::string before = fragment("%p0", "%c", 0, 4);
+  CHECK(ran(before + "%d = add %p0, %c : f32[2,2]\n" + wait("%e", "%p0")).kinds() ==
+        std::vector{Kind::poison_store});
+  CHECK(Ran(start + before).kinds() == std::vector{Kind::product_not_awaited});
+  CHECK(ran(before + "shared_store %b1, %b, %zero\n" + wait("%d", "%p0")).kinds() ==
+        std::vector{Kind::poison_store});
+  CHECK(Ran(start + "%p0 = fragment_product %a0, %b, %n, %c {perm = [0,1], origin = [0,0]} : "
+                    "f32[2,2]\n")
+            .kinds() == std::vector{Kind::bad_slot});
+}

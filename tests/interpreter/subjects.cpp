@@ -147,7 +147,9 @@ Run shortened_product(const Variant &variant, std::mt19937 &random, int steps) {
 }
 
 Run tf32_product(const Variant &variant, std::mt19937 &random, int steps) {
-  return whole_product(variant, random, steps, {0, 0, 0, false, true, 4, true});
+  return whole_product(
+      variant, random, steps,
+      {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B"), 4, true});
 }
 
 // No size is a multiple of the tile.

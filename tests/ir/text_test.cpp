@@ -110,6 +110,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     %66 = extract %65 {origin = [0,4]} : f32[8,4]
     proxy_fence
     %67 = undefined : f32[8,8] #0
+    %68 = fragment_product %54, %52, %53, %41, %33 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
     map_copy_out %60, %52, %53, %57, %58
     copy_out_wait {pending = 1}
     yield

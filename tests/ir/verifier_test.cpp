@@ -327,6 +327,9 @@ TEST_CASE("what is right on Hopper is left alone") {
       "%1 = shared_product %as, %n, %bs, %n, %s {perms = [0,1,0,1]} : f32[16,4]\n"
       "%2 = product_wait %1 {pending = 0} : f32[16,4]",
       "%1 = shared_product %bs, %n, %bs, %n, %s4 {perms = [1,0,0,1]} : f32[4,4]",
+      "%1 = fragment_product %a, %bs, %n, %s {perm = [0,1], origin = [0,0]} : f32[16,4]\n"
+      "%2 = extract %a {origin = [0,4]} : f16[16,4]\n"
+      "%3 = fragment_product %2, %bs, %n, %1, %c {perm = [0,1], origin = [4,0]} : f32[16,4]",
   };
   for (const std::string &text : operations) {
     CAPTURE(text);
@@ -466,4 +469,29 @@ TEST_CASE("products of shared memory") {
   check_for_hopper(product(factors, "[2,-1,0,1]"), "{perms} permutes the axes of each factor");
   check_for_hopper("%1 = product_wait %s {pending = 0} : f32[4,4]",
                    "operands and result have one type");
+}
+
+TEST_CASE("products of a tile and shared memory") {
+  const std::string shapes = "[M,K] times [K,N] plus [M,N]";
+  auto product = [](const std::string &operands, const std::string &perm = "[0,1]",
+                    const std::string &origin = "[0,0]", const std::string &type = "f32[16,4]") {
+    return "%h = extract %a {origin = [0,0]} : f16[16,4]\n%1 = fragment_product " + operands +
+           " {perm = " + perm + ", origin = " + origin + "} : " + type;
+  };
+  const std::string operands = "%a, %bs, %n, %s", inside = "the part lies inside of the slot";
+  CHECK(errors_for_hopper(product(operands)) == "");
+  CHECK(errors_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[2,0]")) == "");
+  check_for_hopper(product("%a, %a, %n, %s"), "shared memory is accessed through a buffer");
+  check_for_hopper(product("%a, %bs, %l, %s"), "a slot is an i32");
+  check_for_hopper(product("%a, %bs, %n, %s4"), "the sum has the type of the result");
+  check_for_hopper(product("%a, %bs, %n, %s, %n"), "whether to add is a scalar i1");
+  check_for_hopper(product("%a, %fs, %n, %s"), "both factors have one element type");
+  check_for_hopper(product("%x, %bs, %n, %s"), shapes);
+  check_for_hopper(product(operands, "[1,0]"), shapes);
+  check_for_hopper(product(operands, "[0,0]"), "{perm} permutes the axes of the factor");
+  check_for_hopper(product(operands, "[0,1]", "[0]"), shapes);
+  check_for_hopper(product("%a, %bs, %n, %s4", "[0,1]", "[0,0]", "f32[4,4]"), shapes);
+  check_for_hopper(product(operands, "[0,1]", "[4,0]"), inside);
+  check_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[-1,0]"), inside);
+  check_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[0,1]"), inside);
 }

@@ -46,7 +46,7 @@ struct Product {
     perms += b_transposed ? "1,0" : "0,1";
     return test::lowered(
         layout("#0", a, panel_layout(a, 1, bytes)) + layout("#1", b, panel_layout(b, 1, bytes)) +
-            layout("#2", {m, n}, product_layout({m, n}, warpgroups)) +
+            layout("#2", {m, n}, product_layout({m, n}, {warpgroups})) +
             "func @f(%x: f32, %slot: i32, %later: i1) warps " +
             std::to_string(4 * warpgroups[0] * warpgroups[1]) +
             " helpers 4 shared 131072 {\n %c = splat %x : " + sum + buffer("as", 0, a) + " #0\n" +
@@ -240,4 +240,66 @@ TEST_CASE("a product is fenced from what was before, closed as a group, and wait
   CHECK(product < commit);
   CHECK(commit < wait);
   CHECK(contains(text.substr(wait, text.find('\n', wait) - wait), "(i32 32, i32 1, <32 x float>"));
+}
+
+namespace {
+
+// The rows of A [64 x groups, 16] from registers, in its own buffer before; the first 8 of K, of
+// B [k,64] in shared memory, from row `first` on.
+std::string lowered_fragment(int64_t first, const std::string &adds = "") {
+  ProductDivision division = {{2, 1}, {2, 16, 4, 1, 8, 32}};
+  ir::LinearLayout fragment = fragment_layout({128, 8}, 4, division);
+  ir::LinearLayout a = panel_layout({32, 128}, 1, 4), b = panel_layout({64, 32}, 1, 4);
+  ir::LinearLayout sum = product_layout({128, 64}, division);
+  const std::string attributes = "rows = [2,16,4,1,8,32], warpgroups = [2,1]} : f32[128,64] #3\n";
+  return test::lowered(
+      "layout #0 [32,128] " + a.text() + "\nlayout #1 [64,32] " + b.text() +
+          "\nlayout #2 [128,8] " + fragment.text() + "\nlayout #3 [128,64] " + sum.text() +
+          "\nfunc @f(%x: f32, %slot: i32, %later: i1) warps 8 helpers 4 shared 131072 {\n"
+          "%c = splat %x : f32[128,64] #3\n"
+          "%as = shared_alloc {address = 0} : shared<f32>[2,32,128] #0\n"
+          "%bs = shared_alloc {address = 65536} : shared<f32>[2,64,32] #1\n"
+          "%a = shared_load %as, %slot {origin = [0,0], perm = [1,0]} : f32[128,8] #2\n"
+          "%p = fragment_product %a, %bs, %slot, %c" +
+          adds + " {origin = [" + std::to_string(first) + ",0], perm = [1,0], " + attributes +
+          "%d = product_wait %p {pending = 3, " + attributes + "return\n}",
+      "90a");
+}
+
+} // namespace
+
+TEST_CASE("a factor from registers is four words of each thread, as they were fetched") {
+  std::string text = lowered_fragment(0);
+  // Neighbours in one access, which are the words of two rows.
+  CHECK(count(text, "load <2 x float>, ptr addrspace(3)") == 2);
+  CHECK(count(text, "call <32 x float> @tritonc.wgmma_tf32_ra") == 1);
+  CHECK_FALSE(contains(text, "cvt_rna_tf32"));
+  size_t call = text.find("@tritonc.wgmma_tf32_ra");
+  std::string operands = text.substr(call, text.find('\n', call) - call);
+  CHECK(contains(operands, "(i32 32, <4 x i32> %"));
+  CHECK(contains(operands, ", i32 1, <32 x float> %"));
+}
+
+TEST_CASE("the other factor is told by a descriptor, from the part of K on that is multiplied") {
+  for (int64_t first : {0, 8, 24}) {
+    std::string text = lowered_fragment(first);
+    size_t call = text.find("@tritonc.wgmma_tf32_ra"), name = text.find("i64 %", call) + 4;
+    Descriptor found = descriptor(text, text.substr(name, text.find(',', name) - name));
+    CHECK(found.offset == 4 * first);
+    CHECK(found.fields == 0x4000004000010000);
+  }
+}
+
+TEST_CASE("a product from registers is fenced, closed and waited for, and adds where it is told") {
+  std::string text = lowered_fragment(0, ", %later");
+  size_t fence = text.find("call void @tritonc.wgmma_fence("),
+         product = text.find("@tritonc.wgmma_tf32_ra"),
+         commit = text.find("call void @tritonc.wgmma_commit("),
+         wait = text.find("@tritonc.wgmma_wait_f32");
+  CHECK(text.find("load <2 x float>") < fence);
+  CHECK(fence < product);
+  CHECK(product < commit);
+  CHECK(commit < wait);
+  CHECK(contains(text, "zext i1 %"));
+  CHECK_FALSE(contains(lowered_fragment(0), "zext i1 %"));
 }

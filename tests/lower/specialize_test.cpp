@@ -114,6 +114,14 @@ TEST_CASE("registers are taken and given up where it was decided, else nothing h
   CHECK_FALSE(contains(program("", ""), "setmaxnreg"));
 }
 
+TEST_CASE("a warp arrives together where all of its threads have read") {
+  std::string text = workers_of("mbarrier_arrive %empty, %x {together = 1}");
+  size_t together = text.find("call void @tritonc.warp_sync()");
+  REQUIRE(together != std::string::npos);
+  CHECK(together < text.find("icmp eq i32 %lane, 0"));
+  CHECK_FALSE(contains(workers_of("mbarrier_arrive %empty, %x"), "warp_sync"));
+}
+
 TEST_CASE("an arrival is one of each warp, or of the thread that copies") {
   std::string workers = workers_of("mbarrier_arrive %empty, %x");
   CHECK(contains(workers, "icmp eq i32 %lane, 0"));

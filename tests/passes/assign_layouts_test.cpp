@@ -4,6 +4,7 @@
 #include "ir/verifier.h"
 #include "passes/assign_layouts.h"
 #include "passes/remove_dead_code.h"
+#include "product_kernel.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -476,7 +477,7 @@ TEST_CASE("sums of shared products lie as the tensor cores leave them, all aroun
   Function fn = assigned(specialised("%h = cast %e : f16[128,64]\n"
                                      "%v = view %H, %zero, %ld, %one : view<f16>[128,64]\n"
                                      "store %v, %h"));
-  LinearLayout layout = product_layout({128, 64}, {2, 1});
+  LinearLayout layout = product_layout({128, 64}, {{2, 1}});
   for (const char *name : {"acc", "p", "d", "sum", "e", "h"}) {
     CAPTURE(name);
     CHECK(*value_named(fn, name)->type.layout == layout);
@@ -496,7 +497,7 @@ TEST_CASE("a part is taken of the tile as the product lies, and stored as it lie
         %part = extract %h {origin = [0,32], warpgroups = [2,1]} : f16[128,32]
         shared_store %part, %staging, %slot)"));
   CHECK(*value_named(fn, "part")->type.layout ==
-        part_layout(product_layout({128, 64}, {2, 1}), {128, 32}));
+        part_layout(product_layout({128, 64}, {{2, 1}}), {128, 32}));
   for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }
 
@@ -508,6 +509,46 @@ TEST_CASE("a tile that lies otherwise is brought to the product's layout to take
         shared_store %part, %staging, %slot)"));
   const Value *from = value_named(fn, "part")->op->operand(0);
   CHECK(from->op->is(Opcode::convert_layout_));
-  CHECK(*from->type.layout == product_layout({128, 64}, {2, 1}));
-  CHECK_FALSE(*value_named(fn, "h")->type.layout == product_layout({128, 64}, {2, 1}));
+  CHECK(*from->type.layout == product_layout({128, 64}, {{2, 1}}));
+  CHECK_FALSE(*value_named(fn, "h")->type.layout == product_layout({128, 64}, {{2, 1}}));
+}
+
+namespace {
+
+// A product of 128 x 64 by two warpgroups, its left factor from registers.
+std::string from_registers(const std::string &behind) {
+  std::string text = with(
+      specialised(behind), "%p = shared_product %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1],",
+      "%f = shared_load %as, %slot {origin = [0,0], perm = [0,1]} : f16[128,16]\n"
+      "%p = fragment_product %f, %bs, %slot, %acc {perm = [0,1], origin = [0,0],");
+  return with(text, "warpgroups = [2,1]", "rows = [2,16,4,1,8,32], warpgroups = [2,1]");
+}
+
+const ProductDivision divided = {{2, 1}, {2, 16, 4, 1, 8, 32}};
+
+} // namespace
+
+TEST_CASE("a factor from registers is fetched as its product takes it, and the sum lies alike") {
+  Function fn =
+      assigned(from_registers("%v = view %C, %zero, %ld, %one : view<f32>[128,64]\nstore %v, %e"));
+  CHECK(*value_named(fn, "f")->type.layout == fragment_layout({128, 16}, 2, divided));
+  for (const char *name : {"acc", "p", "d", "sum", "e"}) {
+    CAPTURE(name);
+    CHECK(*value_named(fn, name)->type.layout == product_layout({128, 64}, divided));
+  }
+  for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
+}
+
+TEST_CASE("the transpose of a sum stays where the sum is, and what is computed of it too") {
+  Function fn = assigned(from_registers(R"(
+        %et = trans %e {perm = [1,0]} : f32[64,128]
+        %h = cast %et : f16[64,128]
+        %wide = shared_alloc : shared<f16>[1,32,128]
+        %part = extract %h {origin = [32,0], perm = [1,0], warpgroups = [2,1]} : f16[32,128]
+        shared_store %part, %wide, %slot)"));
+  LinearLayout layout = product_layout({128, 64}, divided).permute({1, 0});
+  for (const char *name : {"et", "h"})
+    CHECK(*value_named(fn, name)->type.layout == layout);
+  CHECK(*value_named(fn, "part")->type.layout == part_layout(layout, {32, 128}));
+  for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }

@@ -75,4 +75,17 @@ inline std::string product_kernel(int m = 64, int n = 64, int k = 64,
   return with(text, "ELEM", elem);
 }
 
+/// The same, with A stored as K x M, or B as N x K.
+inline std::string a_transposed(std::string text) {
+  text = with(text, "%at.a, %lda, %one", "%at.a, %one, %lda");
+  text = with(text, "%first = mul %row, %lda", "%none = mul %row, %one");
+  return with(text, "%at.a = add %first, %k :",
+              "%down.a = mul %k, %lda : i64\n %at.a = add %down.a, %row :");
+}
+inline std::string b_transposed(std::string text) {
+  text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+  text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
+  return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
+}
+
 } // namespace tritonc::test

@@ -8,6 +8,8 @@
 #include "product_kernel.h"
 #include "support/tile_ir.h"
 
+#include <algorithm>
+
 using namespace tritonc;
 using namespace tritonc::test;
 
@@ -189,6 +191,13 @@ TEST_CASE("what the ring leaves is for the results, each of them") {
   CHECK(slots(with(kernel, store, store + view("%ldc, %one"))) == 3);
   CHECK(slots(with(kernel, store, store + view("%one, %ldc"))) == 3); // by threads
   CHECK(slots(with(kernel, store, store + "\n" + store + "\n" + store)) == 2);
+  // Of a product of 256 x 128 too, if it is the transpose that is stored.
+  std::string transposed = with(product_kernel(128, 256, 64), "%result = cast %sum : f16[128,256]",
+                                "%other = trans %sum {perm = [1,0]} : f32[256,128]\n"
+                                "%result = cast %other : f16[256,128]");
+  transposed = with(transposed, "%one : view<f16>[128,256]", "%one : view<f16>[256,128]");
+  CHECK(slots(transposed) == 4);
+  CHECK(slots(with(transposed, store, store + "\n" + store + "\n" + store)) == 2);
 }
 
 TEST_CASE("how many slots there would be, down to none") {
@@ -296,4 +305,170 @@ TEST_CASE("what the host does stays in front of the parting") {
   }
   CHECK(parted);
   CHECK(fn.body->ops.back()->is(ir::Opcode::return_));
+}
+
+namespace {
+
+// All operations of a kind, in their order.
+std::vector<const ir::Op *> all(ir::Function &fn, ir::Opcode code) {
+  std::vector<const ir::Op *> found;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    if (op.is(code))
+      found.push_back(&op);
+  });
+  return found;
+}
+
+const std::string maps_loaded_along_m = R"(
+  func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
+    %zero = constant {value = 0} : i64
+    %one = constant {value = 1} : i64
+    %ma = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f32>[32,16]
+    %mb = tensor_map %B, %zero, %ld, %ld, %one, %ld {swizzle = 64} : map<f32>[16,64]
+    %i = constant {value = 0} : i32
+    %nothing = constant {number = 0.0} : f32
+    %start = splat %nothing : f32[64,64]
+    %sum = for_loop %n, %start : f32[64,64] {
+      (%t: i32, %acc: f32[64,64])
+      %a = map_load %ma, %i, %t : f32[64,16]
+      %b = map_load %mb, %t, %i : f32[16,64]
+      %d = dot %a, %b, %acc {precision = "tf32", warpgroups = [1,1]} : f32[64,64]
+      yield %d
+    }
+    %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+    store %v, %sum
+    return
+  })";
+
+} // namespace
+
+TEST_CASE("a left factor that has no neighbours along K comes from registers, slice by slice") {
+  CHECK(after(pass, maps_loaded_along_m, specialized) == text(R"(
+    layout #0 [64,16] offset (1,0) (2,0) (4,0) (8,0) (16,0) (4,1) (8,2) (16,4) (0,8) (32,0)
+    layout #1 [16,64] offset (1,0) (2,0) (4,0) (8,0) (0,1) (4,2) (8,4) (0,8) (0,16) (0,32)
+    func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f32>[32,16]
+      %mb = tensor_map %B, %zero, %ld, %ld, %one, %ld {swizzle = 64} : map<f32>[16,64]
+      %ma.1 = shared_alloc : shared<f32>[8,64,16] #0
+      %mb.1 = shared_alloc : shared<f32>[8,16,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      specialize {
+        %0 = constant {value = 0} : i32
+        %1 = undefined : f32[64,64]
+        %sum, %step = for_loop %n, %1, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %2 = ring_slot %step.1 {ahead = 0, slots = 8} : i32
+          %3 = ring_phase %step.1 {ahead = 0, slots = 8} : i32
+          mbarrier_wait %full, %2, %3
+          %4 = constant {value = 0} : i32
+          %5 = cmp %t, %4 {pred = "gt"} : i1
+          %6 = shared_load %ma.1, %2 {origin = [0,0], perm = [0,1]} : f32[64,8]
+          %7 = fragment_product %6, %mb.1, %2, %acc, %5
+        {origin = [0,0], perm = [0,1], precision = "tf32", rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %8 = product_wait %7
+        {pending = 1, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %9 = shared_load %ma.1, %2 {origin = [0,8], perm = [0,1]} : f32[64,8]
+          %10 = fragment_product %9, %mb.1, %2, %8
+        {origin = [8,0], perm = [0,1], precision = "tf32", rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          %d = product_wait %10
+        {pending = 1, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+          if_else %5 {
+            %11 = ring_slot %step.1 {ahead = -1, slots = 8} : i32
+            mbarrier_arrive %empty, %11 {together = 1}
+            yield
+          } {
+            yield
+          }
+          %12 = constant {value = 1} : i32
+          %13 = add %step.1, %12 : i32
+          yield %d, %13
+        }
+        %sum.1 = product_wait %sum
+        {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [1,1]} : f32[64,64]
+        %14 = constant {value = 0} : i32
+        %15 = cmp %n, %14 {pred = "gt"} : i1
+        if_else %15 {
+          %16 = ring_slot %step {ahead = -1, slots = 8} : i32
+          mbarrier_arrive %empty, %16 {together = 1}
+          yield
+        } {
+          yield
+        }
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum.1
+        yield
+      } {
+        %17 = constant {value = 0} : i32
+        %18 = for_loop %n, %17 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %19 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
+          %20 = constant {value = 1} : i32
+          %21 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %22 = xor %21, %20 : i32
+          mbarrier_wait %empty, %19, %22
+          mbarrier_arrive %full, %19 {bytes = 8192}
+          %i = constant {value = 0} : i32
+          map_copy %ma, %ma.1, %19, %full, %19, %i, %t.1
+          map_copy %mb, %mb.1, %19, %full, %19, %t.1, %i
+          %23 = constant {value = 1} : i32
+          %24 = add %step.2, %23 : i32
+          yield %24
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("nothing comes from registers that can be read from shared memory") {
+  for (const std::string &kernel :
+       {product_kernel(), a_transposed(product_kernel()), b_transposed(product_kernel()),
+        b_transposed(product_kernel(64, 64, 32, "f32"))}) {
+    ir::Function fn = specialised(kernel);
+    CHECK(all(fn, ir::Opcode::shared_product_).size() == 1);
+    CHECK(all(fn, ir::Opcode::fragment_product_).empty());
+    CHECK(all(fn, ir::Opcode::shared_load_).empty());
+    for (const ir::Op *arrive : all(fn, ir::Opcode::mbarrier_arrive_))
+      CHECK_FALSE(arrive->has("together"));
+  }
+}
+
+TEST_CASE("a slice is an instruction deep, and up to four are under way, of one step or of two") {
+  struct {
+    int k, slices, pending;
+  } cases[] = {{8, 1, 0}, {16, 2, 1}, {32, 4, 3}, {64, 8, 3}};
+  for (const auto &[k, slices, pending] : cases) {
+    CAPTURE(k);
+    ir::Function fn = specialised(a_transposed(b_transposed(product_kernel(64, 64, k, "f32"))));
+    std::vector<const ir::Op *> fetched = all(fn, ir::Opcode::shared_load_);
+    std::vector<const ir::Op *> products = all(fn, ir::Opcode::fragment_product_);
+    std::vector<const ir::Op *> waits = all(fn, ir::Opcode::product_wait_);
+    REQUIRE(fetched.size() == size_t(slices));
+    REQUIRE(products.size() == size_t(slices));
+    REQUIRE(waits.size() == size_t(slices) + 1); // one behind the loop
+    for (int i = 0; i < slices; i++) {
+      CHECK(fetched[size_t(i)]->list("origin") == std::vector<int64_t>{0, 8 * i});
+      CHECK(fetched[size_t(i)]->result()->type.shape == ir::Shape{64, 8});
+      CHECK(products[size_t(i)]->list("origin") == std::vector<int64_t>{8 * i, 0});
+      CHECK(products[size_t(i)]->operands.size() == (i == 0 ? 5 : 4));
+      CHECK(waits[size_t(i)]->integer("pending") == pending);
+    }
+    CHECK(waits.back()->integer("pending") == 0);
+  }
+}
+
+TEST_CASE("which rows are an instruction's is the same wherever the sum goes") {
+  ir::Function fn = specialised(a_transposed(b_transposed(product_kernel(128, 64, 32, "f32"))));
+  std::vector<int64_t> rows = first(fn, ir::Opcode::fragment_product_).list("rows");
+  std::vector<int64_t> sorted = rows;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(sorted == std::vector<int64_t>{1, 2, 4, 8, 16, 32});
+  for (ir::Opcode code : {ir::Opcode::fragment_product_, ir::Opcode::product_wait_})
+    for (const ir::Op *op : all(fn, code)) {
+      CHECK(op->list("rows") == rows);
+      CHECK(op->list("warpgroups") == std::vector<int64_t>{2, 1});
+    }
 }

@@ -195,3 +195,77 @@ TEST_CASE("nothing happens to what is stored by threads and is no longer than a 
   for (const std::string &text : texts)
     CHECK(after(stage_results, text) == test::text(text));
 }
+
+namespace {
+
+// A product of 128 x 256 by two warpgroups, whose transpose is stored, after it was cast.
+std::string transposed(const std::string &elem, const ir::Shape &box) {
+  std::string text = R"(
+    func @f(%C: ptr<ELEM>, %ld: i64, %a: f32[128,8], %s: f32[128,256], %i: i32, %j: i32)
+        warps 8 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<ELEM>BOX
+      %bs = shared_alloc : shared<f32>[1,8,256]
+      specialize {
+        %p = fragment_product %a, %bs, %i, %s {perm = [0,1], origin = [0,0], rows = [2,16,4,1,8,32], warpgroups = [2,1]} : f32[128,256]
+        %w = product_wait %p {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [2,1]} : f32[128,256]
+        %t = trans %w {perm = [1,0]} : f32[256,128]
+        CAST : ELEM[256,128]
+        map_store %m, %x, %i, %j
+        yield
+      } {
+        yield
+      }
+      return
+    })";
+  text = with(text, "CAST", elem == "f32" ? "%x = neg %t" : "%x = cast %t");
+  return with(with(text, "ELEM", elem), "BOX", text_of(box));
+}
+
+} // namespace
+
+TEST_CASE("of a product's transpose a piece is some rows, with all panels that these have") {
+  struct {
+    std::string elem;
+    ir::Shape box;
+    int pieces;
+  } cases[] = {{"f32", {32, 32}, 8}, {"f16", {64, 64}, 4}};
+  for (const auto &[elem, box, pieces] : cases) {
+    CAPTURE(elem);
+    ir::Function fn = parsed(transposed(elem, box));
+    stage_results(fn);
+    check_rules(fn);
+    CHECK(count_ops(fn, ir::Opcode::map_copy_out_) == pieces);
+    CHECK(value_named(fn, "m")->type.shape == ir::Shape{2, box[0], 128});
+    int64_t row = 0;
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (!op.is(ir::Opcode::extract_))
+        return;
+      CHECK(op.list("origin") == std::vector<int64_t>{row, 0});
+      CHECK(op.list("perm") == std::vector<int64_t>{1, 0});
+      CHECK(op.list("rows") == std::vector<int64_t>{2, 16, 4, 1, 8, 32});
+      CHECK(op.list("warpgroups") == std::vector<int64_t>{2, 1});
+      row += box[0];
+    });
+    CHECK(row == 256);
+  }
+}
+
+TEST_CASE("a transpose that threads store is cut into rows too, and so is what lies beside it") {
+  const std::string view = "%v = view %C, %zero, %ld, %one : view<f32>[256,128]\n store %v, ";
+  for (const char *stored : {"%x", "%beside"}) {
+    std::string kernel = with(transposed("f32", {32, 32}), "map_store %m, %x, %i, %j",
+                              "%half = constant {number = 0.5} : f32\n"
+                              "%beside = splat %half : f32[256,128]\n" +
+                                  view + stored);
+    ir::Function fn = parsed(kernel);
+    stage_results(fn);
+    check_rules(fn);
+    CHECK(count_ops(fn, ir::Opcode::store_) == 8);
+    ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+      if (op.is(ir::Opcode::store_))
+        CHECK(op.operand(1)->type.shape == ir::Shape{32, 128});
+    });
+  }
+}

@@ -236,20 +236,53 @@ TEST_CASE("exact products of f32 are not specialised, nor sums that are not f32"
   CHECK_FALSE(specialises(half));
 }
 
-TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it and neighbours are along K") {
-  auto b_transposed = [](std::string text) { // B is stored as N x K
-    text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
-    text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
-    return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
-  };
-  auto tf32 = [](const std::string &text) {
-    return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
-  };
-  std::string f32 = product_kernel(128, 128, 32, "f32");
-  CHECK(specialises(tf32(b_transposed(f32))));
-  CHECK(structures(tf32(b_transposed(f32)))[0].name == "128x256x32 specialized");
-  CHECK_FALSE(specialises(tf32(f32)));
+namespace {
+
+std::string tf32(const std::string &text) {
+  return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+}
+
+} // namespace
+
+TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it, unless no factor lies along K") {
+  using Names = std::vector<std::string>;
+  std::string f32 = product_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specialises(b_transposed(f32)));
+  const Names high = {"128x256x32 specialized", "128x128x32 specialized", "64x256x32 specialized",
+                      "64x128x32 specialized", "64x64x64 specialized"};
+  CHECK(names(tf32(b_transposed(f32))) == high);
+  CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
+  CHECK(names(tf32(f32)) == Names{"256x128x32 specialized", "128x128x32 specialized",
+                                  "256x64x32 specialized", "128x64x32 specialized",
+                                  "64x64x64 specialized"});
+  CHECK_FALSE(specialises(tf32(a_transposed(f32))));
+  CHECK(find_obstacle(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
+        ObstacleKind::not_along_k);
+}
+
+TEST_CASE("a product is swapped where only its right factor must come from registers") {
+  auto swapped = [](const std::string &text) {
+    std::vector<Structure> found = structures(text);
+    CHECK(found.size() > 1);
+    for (const Structure &structure : found)
+      CHECK(structure.swapped == (found[0].swapped && structure.specialized));
+    return found[0].swapped;
+  };
+  std::string f32 = product_kernel(64, 64, 32, "f32");
+  CHECK(swapped(tf32(f32)));
+  CHECK_FALSE(swapped(tf32(b_transposed(f32))));
+  CHECK_FALSE(swapped(tf32(a_transposed(b_transposed(f32)))));
+  // 16-bit factors are read from shared memory however they lie.
+  CHECK_FALSE(swapped(product_kernel()));
+  CHECK_FALSE(swapped(a_transposed(product_kernel())));
+  CHECK_FALSE(swapped(b_transposed(product_kernel())));
+}
+
+TEST_CASE("the source's own tile is swapped too, if there is no other") {
+  using Names = std::vector<std::string>;
+  CHECK(names(tf32(alone(product_kernel(128, 64, 32, "f32")))) == Names{"128x64x32 specialized"});
+  CHECK(names(tf32(alone(product_kernel(32, 64, 32, "f32")))) == Names{"32x64x32 specialized"});
+  CHECK(names(tf32(alone(product_kernel(64, 32, 32, "f32")))).empty()); // 32 rows
 }
 
 TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }

@@ -1,6 +1,7 @@
 // Tests passes/use_tensor_maps.cpp.
 
 #include "passes/remove_dead_code.h"
+#include "passes/swap_factors.h"
 #include "passes/use_tensor_maps.h"
 #include "product_kernel.h"
 #include "support/tile_ir.h"
@@ -25,9 +26,12 @@ struct Map {
   bool operator==(const Map &) const = default;
 };
 
-Map map_of(const std::string &text, const std::string &name) {
+Map map_of(const std::string &text, const std::string &name, bool is_swapped = false) {
   ir::Function fn = parsed(text);
-  use_tensor_maps(fn, specialized);
+  Structure structure = specialized;
+  structure.swapped = is_swapped;
+  swap_factors(fn, structure);
+  use_tensor_maps(fn, structure);
   check_rules(fn);
   Map map = {{}, -1};
   ir::for_each_op(*fn.body, [&](ir::Op &op) {
@@ -262,4 +266,22 @@ TEST_CASE("nothing happens to stores of another shape") {
   std::string result = after(use_tensor_maps, kernel, specialized);
   CHECK(contains(result, "store %vr, %halves"));
   CHECK(count(result, "map_store") == 1);
+}
+
+TEST_CASE("a box of a swapped product's result is a few rows of it, as its pieces are") {
+  CHECK(map_of(product_kernel(256, 128, 32, "f32"), "C") == Map{{256, 32}, 128});
+  CHECK(map_of(product_kernel(256, 128, 32, "f32"), "C", true) == Map{{32, 32}, 128});
+  CHECK(map_of(product_kernel(256, 128, 64, "f16"), "C", true) == Map{{64, 64}, 128});
+  CHECK(map_of(product_kernel(16, 64, 32, "f32"), "C", true) == Map{{16, 32}, 128});
+  // So it is where the source transposes the result, and not where that is done twice.
+  std::string kernel = with(product_kernel(64, 128, 32, "f32"), "%result = cast %sum : f32[64,128]",
+                            "%result = trans %sum {perm = [1,0]} : f32[128,64]");
+  kernel = with(kernel, "view<f32>[64,128]\n      store", "view<f32>[128,64]\n      store");
+  CHECK(map_of(kernel, "C") == Map{{32, 32}, 128});
+  CHECK(map_of(kernel, "C", true) == Map{{128, 32}, 128});
+  // The factors' boxes are what they were.
+  for (bool is_swapped : {false, true}) {
+    CHECK(map_of(product_kernel(256, 128, 32, "f32"), "A", is_swapped) == Map{{256, 32}, 128});
+    CHECK(map_of(product_kernel(256, 128, 32, "f32"), "B", is_swapped) == Map{{32, 32}, 128});
+  }
 }
