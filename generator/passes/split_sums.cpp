@@ -26,6 +26,8 @@
 
 #include "passes/split_sums.h"
 
+#include "analysis/affine.h"
+#include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "ir/builder.h"
 
@@ -63,6 +65,29 @@ bool is_by_element(const Op &op) {
   }
 }
 
+// Whether a program does anything but what `last` does that must be done once only: every block of
+// a cluster does what comes before the sum.
+bool does_more_than(Function &fn, const Op &last) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    Effect effect = info(op.code).effect;
+    found |= (effect == Effect::write || effect == Effect::report) && &op != &last;
+  });
+  return found;
+}
+
+// Whether no other block can have stored what `load` loads: nothing lets the blocks wait for each
+// other between the two. What a thread stores it may have loaded.
+bool is_loaded_in_time(const Op &load, const Op &store) {
+  const Value *root = root_of(load.operand(0)), *stored = root_of(store.operand(0));
+  if (root && stored && root != stored)
+    return true;
+  std::optional<Affine> from = affine_of(load.operand(0)), to = affine_of(store.operand(0));
+  return from && to && from->base && from->base == to->base && from->offset == to->offset &&
+         from->strides == to->strides &&
+         load.operand(0)->type.shape == store.operand(0)->type.shape;
+}
+
 } // namespace
 
 bool can_split_sums(Function &fn) {
@@ -72,6 +97,10 @@ bool can_split_sums(Function &fn) {
       loop->results.size() != 1)
     return false;
   size_t behind = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;
+  const Op &last = *fn.body->ops[store];
+  if (store < behind || !last.is(Opcode::store_) || does_more_than(fn, last) ||
+      last.operand(1)->type.shape != product.dot->result()->type.shape)
+    return false;
   std::set<const Value *> ours(loop->results.begin(), loop->results.end());
   for (size_t i = behind; i <= store; i++) {
     const Op &op = *fn.body->ops[i];
@@ -80,12 +109,11 @@ bool can_split_sums(Function &fn) {
         return false; // which threads have it is settled
     if (i < store && !is_by_element(op))
       return false;
+    if (op.is(Opcode::load_) && !is_loaded_in_time(op, last))
+      return false;
     ours.insert(op.results.begin(), op.results.end());
   }
-  // Nothing is loaded after something was stored.
-  const Op &last = *fn.body->ops[store];
-  return store >= behind && last.is(Opcode::store_) &&
-         last.operand(1)->type.shape == product.dot->result()->type.shape;
+  return true;
 }
 
 void split_sums(Function &fn, const Structure &structure) {

@@ -137,7 +137,7 @@ void Machine::execute(const Op &op) {
   case Opcode::cluster_load_:
     return cluster_load(op);
   case Opcode::cluster_barrier_:
-    return; // blocks run one after another
+    return not_by_helper(op); // blocks run one after another
   default:
     return elementwise(op);
   }
