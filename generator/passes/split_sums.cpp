@@ -1,5 +1,7 @@
 // split_sums: let the blocks of a cluster divide the sum of a product among them.
 //
+//     launch_blocks %b                         launch_blocks %b * 4 {cluster = 4}
+//     %p = block_id                            %p = block_id / 4
 //     for_loop %n, %zero {                     %part = host_value (%n + 3) / 4
 //       (%t, %acc)                             %first = block_id rem 4 * %part
 //       %a = map_load %m, ..., %t * 64         for_loop %part, %zero {
@@ -18,7 +20,7 @@
 // Every block takes as many steps. Those of the last that lie behind the end of K read zeros, since
 // that is what lies outside of a tensor map.
 //
-// Needs:   use_tensor_maps; persist_programs, which has made a cluster of blocks for each program;
+// Needs:   use_tensor_maps; persist_programs, which has made a block for each program;
 //          can_split_sums.
 // Ensures: what comes behind the cluster_sum is the same in all blocks.
 //
@@ -116,17 +118,42 @@ bool can_split_sums(Function &fn) {
   return true;
 }
 
+namespace {
+
+// Lets a cluster of `splits` blocks do what a block does. Returns which of them a block is.
+Value *make_clusters(Function &fn, int64_t splits) {
+  Op *launch = nullptr, *id = nullptr;
+  for (Op *op : fn.body->ops) {
+    launch = op->is(Opcode::launch_blocks_) ? op : launch;
+    id = op->is(Opcode::block_id_) ? op : id;
+  }
+  assert(launch && id && "persist_programs has made them");
+  Builder host = Builder::before(fn, launch);
+  host.set_location(launch->location);
+  launch->operands[0] = host.mul(launch->operand(0), host.i32(splits));
+  launch->set("cluster", splits);
+
+  Builder builder = Builder::after(fn, id);
+  builder.set_location(id->location);
+  Value *block = id->result(), *blocks = builder.i32(splits);
+  Value *cluster = builder.binary(Opcode::div_, block, blocks);
+  replace_uses(*fn.body, block, cluster);
+  cluster->op->operands[0] = block;
+  return builder.binary(Opcode::rem_, block, blocks);
+}
+
+} // namespace
+
 void split_sums(Function &fn, const Structure &structure) {
   if (structure.splits == 1)
     return;
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
   Op *loop = product->loop;
-  Type i32 = Type::scalar(Elem::i32);
+  Value *rank = make_clusters(fn, structure.splits);
   Builder builder = Builder::before(fn, loop);
   builder.set_location(loop->location);
 
-  Value *blocks = builder.i32(structure.splits);
   Value *trips = loop->operand(0), *part = nullptr;
   if (trips->op && trips->op->is(Opcode::host_value_))
     trips = trips->op->operand(0);
@@ -134,13 +161,11 @@ void split_sums(Function &fn, const Structure &structure) {
     part = builder.i32((*count + structure.splits - 1) / structure.splits);
   } else {
     Value *rounded = builder.add(trips, builder.i32(structure.splits - 1));
-    rounded = builder.binary(Opcode::div_, rounded, blocks);
-    part = builder.create(Opcode::host_value_, {rounded}, {i32})->result();
+    rounded = builder.binary(Opcode::div_, rounded, builder.i32(structure.splits));
+    part = builder.create(Opcode::host_value_, {rounded}, {Type::scalar(Elem::i32)})->result();
   }
   part->name = "part";
-  Op *block = builder.create(Opcode::block_id_, {}, {i32});
-  block->set("axis", int64_t(0));
-  Value *first = builder.mul(builder.binary(Opcode::rem_, block->result(), blocks), part);
+  Value *first = builder.mul(rank, part);
 
   loop->operands[0] = part;
   Block &body = *loop->blocks[0];

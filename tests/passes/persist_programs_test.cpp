@@ -201,7 +201,7 @@ TEST_CASE("a block carries out programs one after another") {
     })"));
 }
 
-TEST_CASE("where a cluster carries out a program, there are its blocks for each, and no rounds") {
+TEST_CASE("where clusters will divide the sums, there is a block for each program, and no rounds") {
   CHECK(after(pass, kernel, split) == text(R"(
     func @f(%p: ptr<i32>) {
       %0 = num_programs {axis = 0} : i32
@@ -211,32 +211,28 @@ TEST_CASE("where a cluster carries out a program, there are its blocks for each,
       %2 = num_programs {axis = 2} : i32
       %3 = mul %0, %1 : i32
       %4 = mul %3, %2 : i32
-      %5 = constant {value = 4} : i32
-      %6 = mul %4, %5 : i32
-      launch_blocks %6 {cluster = 4}
-      %7 = num_programs {axis = 0} : i32
-      %programs = host_value %7 : i32
-      %8 = block_id {axis = 0} : i32
-      %9 = constant {value = 4} : i32
-      %10 = div %8, %9 : i32
-      %11 = mul %pieces, %pieces.1 : i32
-      %12 = div %10, %11 : i32
-      %13 = rem %10, %11 : i32
-      %14 = constant {value = 16} : i32
-      %15 = mul %pieces.1, %14 : i32
+      launch_blocks %4 {cluster = 1}
+      %5 = num_programs {axis = 0} : i32
+      %programs = host_value %5 : i32
+      %6 = block_id {axis = 0} : i32
+      %7 = mul %pieces, %pieces.1 : i32
+      %8 = div %6, %7 : i32
+      %9 = rem %6, %7 : i32
+      %10 = constant {value = 16} : i32
+      %11 = mul %pieces.1, %10 : i32
+      %12 = constant {value = 16} : i32
+      %13 = div %9, %11 : i32
+      %14 = mul %13, %12 : i32
+      %15 = sub %pieces, %14 : i32
       %16 = constant {value = 16} : i32
-      %17 = div %13, %15 : i32
-      %18 = mul %17, %16 : i32
-      %19 = sub %pieces, %18 : i32
-      %20 = constant {value = 16} : i32
-      %21 = min %19, %20 : i32
-      %22 = rem %13, %15 : i32
-      %23 = rem %22, %21 : i32
-      %24 = add %18, %23 : i32
-      %25 = div %22, %21 : i32
-      %at = addptr %p, %24 : ptr<i32>
-      store %at, %25
-      store %at, %12
+      %17 = min %15, %16 : i32
+      %18 = rem %9, %11 : i32
+      %19 = rem %18, %17 : i32
+      %20 = add %14, %19 : i32
+      %21 = div %18, %17 : i32
+      %at = addptr %p, %20 : ptr<i32>
+      store %at, %21
+      store %at, %8
       store %at, %programs
       return
     })"));
@@ -291,23 +287,18 @@ TEST_CASE("every program runs once, whatever the grid") {
     }
 }
 
-TEST_CASE("every program is carried out by one cluster, whatever the grid") {
+TEST_CASE("every program is then carried out by one block, whatever the grid") {
   for (Place grid : {Place{1, 1, 1}, {5, 1, 1}, {1, 7, 1}, {17, 3, 2}, {40, 5, 1}}) {
     CAPTURE(grid[0]);
     CAPTURE(grid[1]);
     CAPTURE(grid[2]);
-    Blocks clusters;
-    clusters.fn = parsed(after(persist_programs, kernel, split));
-    clusters.grid = grid;
-    clusters.multiprocessors = 1; // does not matter
-    std::vector<Place> all = clusters.places_of_blocks();
-    REQUIRE(all.size() == size_t(4 * grid[0] * grid[1] * grid[2]));
-    std::set<Place> programs;
-    for (size_t block = 0; block < all.size(); block += 4) {
-      CHECK(programs.insert(all[block]).second);
-      for (size_t rank = 1; rank < 4; rank++)
-        CHECK(all[block + rank] == all[block]);
-    }
+    Blocks each;
+    each.fn = parsed(after(persist_programs, kernel, split));
+    each.grid = grid;
+    each.multiprocessors = 1; // does not matter
+    std::vector<Place> all = each.places_of_blocks();
+    CHECK(all.size() == size_t(grid[0] * grid[1] * grid[2]));
+    CHECK(std::set(all.begin(), all.end()).size() == all.size());
   }
 }
 

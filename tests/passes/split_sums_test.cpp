@@ -22,16 +22,18 @@ std::string product(const std::string &trips = "%trips = host_value %n : i32") {
       %one = constant {value = 1} : i64
       %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
       %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      launch_blocks %n {cluster = 1}
       )" +
          trips + R"(
+      %block = block_id {axis = 0} : i32
       %wide = constant {value = 64} : i32
       %nothing = constant {number = 0.0} : f32
       %start = splat %nothing : f32[64,64]
       %sum = for_loop %trips, %start : f32[64,64] {
         (%t: i32, %acc: f32[64,64])
         %k = mul %t, %wide : i32
-        %a = map_load %ma, %wide, %k : f16[64,64]
-        %b = map_load %mb, %k, %wide : f16[64,64]
+        %a = map_load %ma, %block, %k : f16[64,64]
+        %b = map_load %mb, %k, %block : f16[64,64]
         %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,64]
         yield %d
       }
@@ -82,24 +84,29 @@ TEST_CASE("each block of a cluster takes a part of the steps, and the cluster ad
       %one = constant {value = 1} : i64
       %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
       %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %0 = constant {value = 4} : i32
+      %1 = mul %n, %0 : i32
+      launch_blocks %1 {cluster = 4}
       %trips = host_value %n : i32
+      %block = block_id {axis = 0} : i32
+      %2 = constant {value = 4} : i32
+      %3 = div %block, %2 : i32
+      %4 = rem %block, %2 : i32
       %wide = constant {value = 64} : i32
       %nothing = constant {number = 0.0} : f32
       %start = splat %nothing : f32[64,64]
-      %0 = constant {value = 4} : i32
-      %1 = constant {value = 3} : i32
-      %2 = add %n, %1 : i32
-      %3 = div %2, %0 : i32
-      %part = host_value %3 : i32
-      %4 = block_id {axis = 0} : i32
-      %5 = rem %4, %0 : i32
-      %6 = mul %5, %part : i32
+      %5 = constant {value = 3} : i32
+      %6 = add %n, %5 : i32
+      %7 = constant {value = 4} : i32
+      %8 = div %6, %7 : i32
+      %part = host_value %8 : i32
+      %9 = mul %4, %part : i32
       %sum = for_loop %part, %start : f32[64,64] {
         (%t: i32, %acc: f32[64,64])
-        %7 = add %t, %6 : i32
-        %k = mul %7, %wide : i32
-        %a = map_load %ma, %wide, %k : f16[64,64]
-        %b = map_load %mb, %k, %wide : f16[64,64]
+        %10 = add %t, %9 : i32
+        %k = mul %10, %wide : i32
+        %a = map_load %ma, %3, %k : f16[64,64]
+        %b = map_load %mb, %k, %3 : f16[64,64]
         %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,64]
         yield %d
       }
