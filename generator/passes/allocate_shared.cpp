@@ -102,8 +102,8 @@ struct State {
         return std::nullopt;
       if (!user->is(Opcode::shared_product_))
         continue;
-      const Op *outer = user;
-      while (!outer->parent->parent->is(Opcode::specialize_))
+      const Op *outer = user; // at the top of the function, or of the part of its warps
+      while (outer->parent->parent && !outer->parent->parent->is(Opcode::specialize_))
         outer = outer->parent->parent;
       last = std::max(last.value_or(0), extents[outer].second);
     }

@@ -87,19 +87,28 @@ bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
-// The operations behind the cluster_sum of a function, if it has one.
-std::set<const Op *> find_joint(Function &fn) {
-  std::set<const Op *> behind;
+// The cluster_sum of a function, if it has one, and the operations behind it: what all blocks of
+// the cluster do together.
+struct Joint {
+  const Value *sum = nullptr;
+  std::set<const Op *> ops = {};
+};
+
+Joint find_joint(Function &fn) {
+  Joint joint;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (op.is(Opcode::cluster_sum_))
-      behind.insert(op.parent->ops.begin() + op.parent->position_of(&op) + 1, op.parent->ops.end());
+    if (!op.is(Opcode::cluster_sum_))
+      return;
+    joint.sum = op.result();
+    joint.ops.insert(op.parent->ops.begin() + op.parent->position_of(&op) + 1,
+                     op.parent->ops.end());
   });
-  return behind;
+  return joint;
 }
 
 struct State {
   Function &fn;
-  std::set<const Op *> joint;               // by all blocks of the cluster
+  Joint joint;
   std::map<const Value *, Layout> naturals; // null: none, or being computed
   std::map<const Value *, bool> cheap;
   std::map<const Value *, std::vector<Value *>> made; // for the operand that is being replaced
@@ -157,7 +166,7 @@ struct State {
                                       [&](const Value *operand) { return is_cheap(operand); });
   }
 
-  bool is_joint_load(const Op &op) { return op.is(Opcode::load_) && joint.count(&op); }
+  bool is_joint_load(const Op &op) { return op.is(Opcode::load_) && joint.ops.count(&op); }
 
   // As memory wants what the cluster stores.
   Layout layout_for_cluster(const Op &sum) {
@@ -223,8 +232,13 @@ struct State {
     case Opcode::cluster_sum_:
       return layout_for_cluster(op);
     case Opcode::load_:
-      if (is_joint_load(op))
+      if (is_joint_load(op)) {
+        // Only where the sum says which elements does it lie as the sum does.
+        for (const Value *operand : op.operands)
+          if (Layout layout = natural(operand))
+            return layout;
         return nullptr;
+      }
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
       return shared(memory_layout(op.operand(0), op.operand_or_null(1), fn));
@@ -361,7 +375,9 @@ struct State {
     Layout layout = natural(pointers);
     if (!layout)
       layout = natural(value);
-    if (!layout || !fills_sectors(*layout, pointers, fn))
+    if (joint.ops.count(op))
+      layout = natural(joint.sum);
+    else if (!layout || !fills_sectors(*layout, pointers, fn))
       layout = shared(memory_layout(pointers, mask, fn));
     op->set("vector", int64_t(access_width(*layout, pointers, mask, fn)));
     for (size_t i : {0, 1, 2})

@@ -22,8 +22,8 @@
 // that would leave most multiprocessors idle in the last round, cut into smaller ones. Their code
 // is the same as if there were only one of them; it is the host that says which pieces.
 //
-// Where the blocks of a cluster divide a program's sum among them (split_sums), there are so many
-// blocks for each program, and no loop: such programs are few.
+// Where the blocks of a cluster will divide a program's sum among them (split_sums), there is a
+// block for each program, and no loop: such programs are few.
 //
 // The place of a program. Blocks that run at one time should need the same rows and columns of the
 // operands, so that they find them in the L2 cache: the programs of a group of 16 along axis 0 come
@@ -85,8 +85,7 @@ struct State {
     }
     Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
     if (structure.splits > 1) {
-      Value *needed = builder.mul(total, builder.i32(structure.splits));
-      builder.create(Opcode::launch_blocks_, {needed})->set("cluster", structure.splits);
+      builder.create(Opcode::launch_blocks_, {total})->set("cluster", int64_t(1));
       return;
     }
     Value *at_once =
@@ -175,8 +174,7 @@ struct State {
     Op *block = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
     block->set("axis", int64_t(0));
     if (structure.splits > 1) {
-      Value *number = div(builder, block->result(), builder.i32(structure.splits));
-      move_to(builder, number, rest, grid);
+      move_to(builder, block->result(), rest, grid);
       fn.body->ops.push_back(end);
       return;
     }

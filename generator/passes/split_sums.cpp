@@ -1,5 +1,7 @@
 // split_sums: let the blocks of a cluster divide the sum of a product among them.
 //
+//     launch_blocks %b                         launch_blocks %b * 4 {cluster = 4}
+//     %p = block_id                            %p = block_id / 4
 //     for_loop %n, %zero {                     %part = host_value (%n + 3) / 4
 //       (%t, %acc)                             %first = block_id rem 4 * %part
 //       %a = map_load %m, ..., %t * 64         for_loop %part, %zero {
@@ -18,7 +20,7 @@
 // Every block takes as many steps. Those of the last that lie behind the end of K read zeros, since
 // that is what lies outside of a tensor map.
 //
-// Needs:   use_tensor_maps; persist_programs, which has made a cluster of blocks for each program;
+// Needs:   use_tensor_maps; persist_programs, which has made a block for each program;
 //          can_split_sums.
 // Ensures: what comes behind the cluster_sum is the same in all blocks.
 //
@@ -26,6 +28,8 @@
 
 #include "passes/split_sums.h"
 
+#include "analysis/affine.h"
+#include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "ir/builder.h"
 
@@ -63,6 +67,29 @@ bool is_by_element(const Op &op) {
   }
 }
 
+// Whether a program does anything but what `last` does that must be done once only: every block of
+// a cluster does what comes before the sum.
+bool does_more_than(Function &fn, const Op &last) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    Effect effect = info(op.code).effect;
+    found |= (effect == Effect::write || effect == Effect::report) && &op != &last;
+  });
+  return found;
+}
+
+// Whether no other block can have stored what `load` loads: nothing lets the blocks wait for each
+// other between the two. What a thread stores it may have loaded.
+bool is_loaded_in_time(const Op &load, const Op &store) {
+  const Value *root = root_of(load.operand(0)), *stored = root_of(store.operand(0));
+  if (root && stored && root != stored)
+    return true;
+  std::optional<Affine> from = affine_of(load.operand(0)), to = affine_of(store.operand(0));
+  return from && to && from->base && from->base == to->base && from->offset == to->offset &&
+         from->strides == to->strides &&
+         load.operand(0)->type.shape == store.operand(0)->type.shape;
+}
+
 } // namespace
 
 bool can_split_sums(Function &fn) {
@@ -72,6 +99,10 @@ bool can_split_sums(Function &fn) {
       loop->results.size() != 1)
     return false;
   size_t behind = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;
+  const Op &last = *fn.body->ops[store];
+  if (store < behind || !last.is(Opcode::store_) || does_more_than(fn, last) ||
+      last.operand(1)->type.shape != product.dot->result()->type.shape)
+    return false;
   std::set<const Value *> ours(loop->results.begin(), loop->results.end());
   for (size_t i = behind; i <= store; i++) {
     const Op &op = *fn.body->ops[i];
@@ -80,13 +111,38 @@ bool can_split_sums(Function &fn) {
         return false; // which threads have it is settled
     if (i < store && !is_by_element(op))
       return false;
+    if (op.is(Opcode::load_) && !is_loaded_in_time(op, last))
+      return false;
     ours.insert(op.results.begin(), op.results.end());
   }
-  // Nothing is loaded after something was stored.
-  const Op &last = *fn.body->ops[store];
-  return store >= behind && last.is(Opcode::store_) &&
-         last.operand(1)->type.shape == product.dot->result()->type.shape;
+  return true;
 }
+
+namespace {
+
+// Lets a cluster of `splits` blocks do what a block does. Returns which of them a block is.
+Value *make_clusters(Function &fn, int64_t splits) {
+  Op *launch = nullptr, *id = nullptr;
+  for (Op *op : fn.body->ops) {
+    launch = op->is(Opcode::launch_blocks_) ? op : launch;
+    id = op->is(Opcode::block_id_) ? op : id;
+  }
+  assert(launch && id && "persist_programs has made them");
+  Builder host = Builder::before(fn, launch);
+  host.set_location(launch->location);
+  launch->operands[0] = host.mul(launch->operand(0), host.i32(splits));
+  launch->set("cluster", splits);
+
+  Builder builder = Builder::after(fn, id);
+  builder.set_location(id->location);
+  Value *block = id->result(), *blocks = builder.i32(splits);
+  Value *cluster = builder.binary(Opcode::div_, block, blocks);
+  replace_uses(*fn.body, block, cluster);
+  cluster->op->operands[0] = block;
+  return builder.binary(Opcode::rem_, block, blocks);
+}
+
+} // namespace
 
 void split_sums(Function &fn, const Structure &structure) {
   if (structure.splits == 1)
@@ -94,11 +150,10 @@ void split_sums(Function &fn, const Structure &structure) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
   Op *loop = product->loop;
-  Type i32 = Type::scalar(Elem::i32);
+  Value *rank = make_clusters(fn, structure.splits);
   Builder builder = Builder::before(fn, loop);
   builder.set_location(loop->location);
 
-  Value *blocks = builder.i32(structure.splits);
   Value *trips = loop->operand(0), *part = nullptr;
   if (trips->op && trips->op->is(Opcode::host_value_))
     trips = trips->op->operand(0);
@@ -106,13 +161,11 @@ void split_sums(Function &fn, const Structure &structure) {
     part = builder.i32((*count + structure.splits - 1) / structure.splits);
   } else {
     Value *rounded = builder.add(trips, builder.i32(structure.splits - 1));
-    rounded = builder.binary(Opcode::div_, rounded, blocks);
-    part = builder.create(Opcode::host_value_, {rounded}, {i32})->result();
+    rounded = builder.binary(Opcode::div_, rounded, builder.i32(structure.splits));
+    part = builder.create(Opcode::host_value_, {rounded}, {Type::scalar(Elem::i32)})->result();
   }
   part->name = "part";
-  Op *block = builder.create(Opcode::block_id_, {}, {i32});
-  block->set("axis", int64_t(0));
-  Value *first = builder.mul(builder.binary(Opcode::rem_, block->result(), blocks), part);
+  Value *first = builder.mul(rank, part);
 
   loop->operands[0] = part;
   Block &body = *loop->blocks[0];

@@ -127,6 +127,8 @@ struct Trial {
     run_pipeline(fn, gpu, {}, structure);
     if (!done.insert(ir::print(fn)).second)
       return;
+    if (structure.specialized && fn.shared_bytes > gpu.max_shared_bytes)
+      return; // the compiler leaves it out
     LinkedHostCode code = host_code_of(fn, gpu);
     for (const Mode &mode : modes_for(structure))
       for (size_t i = 0; i < runs.size(); i++) {
@@ -174,7 +176,7 @@ TEST_CASE("every variant, thread by thread, is what the interpreter says" * doct
 
 TEST_CASE("products by specialised warps, thread by thread, are what the interpreter says") {
   size_t next_mode = 0; // goes on where the last kernel ended
-  std::set<std::string> files, expected = files_to_specialize();
+  std::set<std::string> files, divided, expected = files_to_specialize();
   for (const Subject &subject : subjects())
     for (const Variant &variant : variants_to_specialize(subject)) {
       Trial trial{subject, variant};
@@ -188,14 +190,16 @@ TEST_CASE("products by specialised warps, thread by thread, are what the interpr
           continue;
         int before = trial.emulated;
         trial.emulate_for("90a", structure);
-        CHECK(trial.emulated > before);
-        files.insert(subject.file);
+        if (trial.emulated == before)
+          continue;
+        (structure.splits > 1 ? divided : files).insert(subject.file);
       }
       next_mode = trial.next_mode;
     }
   // With its checks, it uses what it loads in other ways too.
   expected.erase("tests/interpreter/forms/checked_product.tc");
   CHECK(files == expected);
+  CHECK(divided == expected);
 }
 
 TEST_CASE("a kernel without one of its barriers is not") {

@@ -273,7 +273,7 @@ struct Trial {
   const std::string gpu;
   const ir::Function &fn;
   Totals &totals;
-  int64_t step = 0; // along K, of a structure
+  Structure structure = {};
   Run run = {};
   interpreter::Memory expected = {};
 
@@ -285,10 +285,11 @@ struct Trial {
     if (fn.helper_warps == 0)
       return;
     // Specialised: two programs for a block at least, and more steps than the longest ring has
-    // slots, of the length that the structure has.
+    // slots, of the length that the structure has, for each block of a cluster.
     constexpr int long_steps = 9;
-    int64_t trips = std::max<int64_t>(step / variant.number("TK"), 1);
-    run = subject.runs_of(variant, random, {long_steps * int(trips)}).back();
+    int own = variant.number("TK"), step = std::max(int(structure.step), own);
+    int blocks = int(structure.splits);
+    run = subject.runs_of(variant, random, {long_steps * blocks * (step / own)}).back();
     run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
   }
@@ -387,6 +388,8 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::proxy_fence_:
     case ir::Opcode::shared_product_:
     case ir::Opcode::fragment_product_:
+    case ir::Opcode::cluster_barrier_:
+    case ir::Opcode::cluster_load_:
       break;
     default:
       return;
@@ -451,7 +454,7 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
     if (done.insert(skeleton(fn)).second)
-      Trial{subject, variant, "90a", fn, totals, structure.step}.try_all();
+      Trial{subject, variant, "90a", fn, totals, structure}.try_all();
   }
 }
 
@@ -494,7 +497,7 @@ TEST_CASE("no kernel can do without any of its synchronisation") {
   for (const char *name :
        {"barrier", "cp_async_commit", "cp_async_wait", "cp_async_wait, one group less",
         "mbarrier_wait", "mbarrier_arrive", "barrier_sync", "wgmma_wait_f32", "fence_proxy_async",
-        "bulk_commit", "bulk_wait_read", "warp_sync"})
+        "bulk_commit", "bulk_wait_read", "warp_sync", "cluster_arrive", "cluster_wait"})
     CHECK_MESSAGE(totals.counts[name].calls > 0, name);
 }
 

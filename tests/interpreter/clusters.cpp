@@ -11,21 +11,26 @@ namespace tritonc::interpreter {
 using namespace ir;
 
 void Machine::join(const Op &op, Tile own) {
-  size_t blocks = size_t(op.integer("blocks")), rank = size_t(block_[0]) % blocks;
-  if (rank == 0)
-    parts_of_sum_.clear();
-  // Blocks that a finding has ended leave nothing.
-  parts_of_sum_.resize(rank, Tile(own.size(), Element::no_value()));
-  parts_of_sum_.push_back(std::move(own));
+  int blocks = int(op.integer("blocks")), rank = block_[0] % blocks;
+  size_t elements = own.size();
+  parts_of_sum_[block_] = std::move(own);
   if (rank + 1 < blocks) {
     joined_ = true;
     return;
   }
+  std::vector<Tile> parts;
+  for (int part = 0; part < blocks; part++) {
+    std::array<int, 3> block = block_;
+    block[0] += part - rank;
+    // Blocks that a finding has ended leave nothing.
+    auto left = parts_of_sum_.extract(block);
+    parts.push_back(left ? std::move(left.mapped()) : Tile(elements, Element::no_value()));
+  }
   Elem elem = op.result()->type.elem;
   define(op, [&](size_t i) {
-    Element sum = parts_of_sum_[0][i];
-    for (size_t part = 1; part < parts_of_sum_.size(); part++)
-      sum = binary(Opcode::add_, elem, sum, parts_of_sum_[part][i]);
+    Element sum = parts[0][i];
+    for (size_t part = 1; part < parts.size(); part++)
+      sum = binary(Opcode::add_, elem, sum, parts[part][i]);
     return sum;
   });
 }

@@ -139,7 +139,7 @@ void Machine::execute(const Op &op) {
   case Opcode::cluster_load_:
     return cluster_load(op);
   case Opcode::cluster_barrier_:
-    return; // blocks run one after another
+    return not_by_helper(op); // blocks run one after another
   default:
     return elementwise(op);
   }
@@ -180,7 +180,7 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
     result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
-  std::vector<Tile> parts; // of a cluster, whose blocks run one after another like all others
+  PartsOfSums parts; // of clusters, whose blocks run one after another like all others
   std::array<int, 3> blocks =
       Machine(fn, launch, memory, result, launch.grid, {}, parts).blocks_to_launch();
   auto [x_end, y_end, z_end] = blocks;

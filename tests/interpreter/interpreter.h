@@ -6,8 +6,8 @@
 // barrier or buffers that overlap.) What it does know is where a value may come from: elements that
 // nobody wrote are poison, a copy in the background lands only when it is waited for, a product in
 // the background is there only when it is, and buffers in global memory end where they end. Of
-// warps it knows the two parts of a `specialize`, which take turns; of clusters, the one place where
-// their blocks meet, cluster_sum.
+// warps it knows the two parts of a `specialize`, which take turns; of clusters, the one place
+// where their blocks meet, cluster_sum.
 //
 //     interpreter::Memory memory;
 //     int x = memory.add("x", ir::Elem::f32, {1, 2, 3});

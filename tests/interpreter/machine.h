@@ -28,10 +28,13 @@ size_t contiguous_axis(const ir::Op &map);
 Tile product_of(const ir::Type &sum, size_t depth, bool is_tf32, const Tile &a, const Tile &b,
                 const Tile &c);
 
+/// What blocks have of the sum that the others of their clusters wait for.
+using PartsOfSums = std::map<std::array<int, 3>, Tile>;
+
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
-          std::array<int, 3> blocks, std::array<int, 3> block, std::vector<Tile> &parts)
+          std::array<int, 3> blocks, std::array<int, 3> block, PartsOfSums &parts)
       : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block),
         parts_of_sum_(parts) {}
 
@@ -251,7 +254,7 @@ private:
   Result &result_;
   std::array<int, 3> blocks_, block_; // how many, and which
   bool ended_ = false;                // by a finding
-  std::vector<Tile> &parts_of_sum_;   // what the blocks before this one have, of its cluster
+  PartsOfSums &parts_of_sum_;         // what the blocks before this one have, of its cluster
   bool joined_ = false;               // the last block of the cluster goes on for it
   int64_t found_at_ = -1;             // the step of the last finding
   std::unordered_map<const ir::Value *, Held> values_;

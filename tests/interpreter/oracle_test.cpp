@@ -180,14 +180,21 @@ struct Trial {
     }
   }
 
-  // Nothing but specialised structures. Returns how many there are.
-  size_t run_specialized(size_t number) {
+  // Nothing but specialised structures: two, and one in which a cluster divides the sum, if there
+  // is one. Returns how many there are of those, and whether of this.
+  std::pair<size_t, bool> run_specialized(size_t number) {
     std::mt19937 random(1);
     interpret_source_for(subject.runs_of(variant, random, few_steps));
-    std::vector<Structure> structures = specialized("90a", number, 2);
+    constexpr size_t all = 100;
+    std::vector<Structure> structures = specialized("90a", number, 2), split;
+    for (const Structure &structure : specialized("90a", 0, all))
+      if (structure.splits > 1)
+        split.push_back(structure);
     for (const Structure &structure : structures)
       run_passes("90a", structure, true);
-    return structures.size();
+    if (!split.empty())
+      run_passes("90a", split[number % split.size()], true);
+    return {structures.size(), !split.empty()};
   }
 };
 
@@ -218,17 +225,20 @@ void try_all(bool all_variants) {
 TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
 
 TEST_CASE("every pass keeps the meaning of products by specialised warps") {
-  std::set<std::string> files;
+  std::set<std::string> files, divided;
   size_t number = 0;
   for (const Subject &subject : subjects())
     for (const Variant &variant : variants_to_specialize(subject)) {
       Trial trial{subject, variant, false};
-      size_t structures = trial.run_specialized(number);
+      auto [structures, splits] = trial.run_specialized(number);
       if (structures > 0)
         files.insert(subject.file);
+      if (splits)
+        divided.insert(subject.file);
       number += structures;
     }
   CHECK(files == files_to_specialize());
+  CHECK(divided == files);
 }
 
 TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { try_all(true); }

@@ -21,6 +21,7 @@ struct Case {
   std::string operations; // the last one gives %r, eight elements
   std::string expected;   // per element of %r: `.` for a value, `x` for poison
   std::string elem = "f32", result = "";
+  int blocks = 1; // that all do it
 };
 
 const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "umax", "and", "or",
@@ -174,6 +175,15 @@ std::vector<Case> cases() {
            "%v = product_wait %f {pending = 0} : f32[4,4]\n" +
            rows_of_v,
        "..xxxxxx"},
+      // A sum of what the blocks of a cluster have.
+      {"%r = cluster_sum %a {blocks = 2} : f32[8]", "...xxxxx", "f32", "", 2},
+      {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n cluster_barrier\n"
+       "%r = cluster_load %s, %zero {blocks = 2} : f32[8]",
+       "...xxxxx", "f32", "", 2},
+      {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
+       "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
+       "%r = cluster_load %s, %o {blocks = 2} : f32[8]",
+       "xxxxxxxx", "f32", "", 2},
       // What the host computes.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
@@ -221,7 +231,9 @@ std::string poison_in_y(const Ran &ran) {
 TEST_CASE("poison goes where it is used, through every operation") {
   for (const Case &test : cases()) {
     CAPTURE(test.operations);
-    Ran ran(program_of(test), test.elem, test.result);
+    Launch launch;
+    launch.grid = {test.blocks, 1, 1};
+    Ran ran(program_of(test), test.elem, test.result, launch);
     CHECK(poison_in_y(ran) == test.expected);
     // It is found when it is stored, and not before.
     bool stored = test.expected.find('x') != std::string::npos;

@@ -184,6 +184,87 @@ std::vector<Run> masked_products(const Variant &variant, std::mt19937 &random, c
   return runs;
 }
 
+// What a kernel does with a product, for any sizes.
+Run fused_result(const Variant &variant, std::mt19937 &random, int steps) {
+  int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7,
+          k = std::max(steps * variant.number("TK") - 3, 0);
+  Run run;
+  run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n) + " K=" + std::to_string(k);
+  auto matrix = [&](const char *name, int64_t rows, int64_t columns) {
+    return add_matrix(run.memory, name, variant.type(), rows, columns,
+                      distance_between_rows(columns, 8), &random);
+  };
+  Matrix a = matrix("A", m, k), b = matrix("B", k, n), c = matrix("C", m, n);
+  int bias = run.memory.add("bias", Elem::f32, draw(random, size_t(n)));
+  int scale = run.memory.add("scale", Elem::f32, draw(random, size_t(m)));
+  Matrix d = matrix("D", m, n);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.multiprocessors = 2;
+  run.launch.arguments = {Element::pointer(a.buffer),
+                          Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          Element::pointer(bias),
+                          Element::pointer(scale),
+                          Element::pointer(d.buffer),
+                          integer(m),
+                          integer(n),
+                          integer(k),
+                          integer(a.ld),
+                          integer(b.ld),
+                          integer(c.ld)};
+  Memory before = run.memory;
+  run.check = [=, elem = variant.type()](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t row, int64_t column) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; i++)
+        sum += value_at(before, a, row, i) * value_at(before, b, i, column);
+      sum = std::max(sum + before[bias].elements[size_t(column)].number, 0.0) *
+            before[scale].elements[size_t(row)].number;
+      double with_d = rounded(elem, rounded(elem, sum) + value_at(before, d, row, column));
+      return rounded(elem, with_d + value_at(before, c, row, column));
+    });
+  };
+  return run;
+}
+
+// C is stored column by column.
+Run column_result(const Variant &variant, std::mt19937 &random, int steps) {
+  int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN"),
+          k = steps * variant.number("TK");
+  Run run;
+  run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n) + " K=" + std::to_string(k);
+  auto matrix = [&](const char *name, int64_t rows, int64_t columns) {
+    return add_matrix(run.memory, name, variant.type(), rows, columns,
+                      distance_between_rows(columns, 8), &random);
+  };
+  Matrix a = matrix("A", m, k), b = matrix("B", k, n);
+  Matrix c = add_matrix(run.memory, "C", Elem::f32, n, m, m + 3, nullptr);
+  std::vector<double> limits = draw(random, 3);
+  int first_limit = run.memory.add("limits", Elem::f32, limits);
+  run.launch.grid = {grid_x, grid_y, 1};
+  run.launch.multiprocessors = 2;
+  run.launch.arguments = {Element::pointer(a.buffer),
+                          Element::pointer(b.buffer),
+                          Element::pointer(c.buffer),
+                          Element::pointer(first_limit),
+                          integer(int64_t(limits.size())),
+                          integer(m),
+                          integer(n),
+                          integer(k),
+                          integer(a.ld),
+                          integer(b.ld),
+                          integer(c.ld)};
+  run.check = [=, limit = limits[0] + limits[1] + limits[2]](const Memory &memory) {
+    return check_matrix(memory, c, [&](int64_t column, int64_t row) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; i++)
+        sum += value_at(memory, a, row, i) * value_at(memory, b, i, column);
+      return sum > limit ? sum : 0;
+    });
+  };
+  return run;
+}
+
 std::vector<Run> vector_sums(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
   int size = variant.number("SIZE");
@@ -379,8 +460,10 @@ std::vector<Variant> variants_to_specialize(const Subject &subject) {
       return {};
   std::vector<Variant> variants;
   size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
-  for (const Variant &base : untuned(axes))
-    if (base["TYPE"] != "float")
+  std::vector<Variant> bases = untuned(axes);
+  size_t each = bases.size() == 1 ? 2 : 1; // of a kernel that has but one variant, two tiles
+  for (const Variant &base : bases)
+    for (size_t k = 0; k < each && base["TYPE"] != "float"; k++)
       variants.push_back(
           with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
   return variants;
@@ -405,9 +488,11 @@ const std::vector<Subject> &subjects() {
       {"kernels/matmul_remat.tc", true, products<plain_product>, some},
       {"kernels/vector_add.tc", false, vector_sums, {}},
       {"tests/interpreter/forms/checked_product.tc", false, products<plain_product>, any},
+      {"tests/interpreter/forms/column_result.tc", false, products<column_result>, any},
       {"tests/interpreter/forms/late_product.tc", false, products<plain_product>, any},
       {"tests/interpreter/forms/short_guard.tc", false, products<shortened_product>, some},
       {"tests/device/forms/fused_prefetch.tc", true, products<plain_product>, any},
+      {"tests/device/forms/fused_result.tc", false, products<fused_result>, any},
       {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},
       {"tests/device/forms/masked_product.tc", false, masked_products, any},
       {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},

@@ -429,6 +429,42 @@ TEST_CASE("warps part at the top, where there are helpers, and have values of th
   check_for_hopper("specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
 }
 
+TEST_CASE("the blocks of a cluster become one at the top, where warps have parted or not") {
+  const std::string buffer = "%parts = shared_alloc : shared<f32>[2,16,4]\n";
+  auto sum = [](const std::string &blocks) {
+    return "%1 = cluster_sum %s {blocks = " + blocks + "} : f32[16,4]";
+  };
+  auto load = [&](const std::string &from, const std::string &type) {
+    return buffer + "%1 = cluster_load " + from + " {blocks = 2} : " + type;
+  };
+  for (const char *blocks : {"2", "4", "8", "16"})
+    CHECK(errors_for_hopper(sum(blocks)) == "");
+  CHECK(errors_for_hopper(load("%parts, %n", "f32[16,4]")) == "");
+  CHECK(errors_for_hopper("cluster_barrier") == "");
+  CHECK(errors_for_hopper("specialize {\n " + sum("2") + "\n yield\n} {\n yield\n}") == "");
+
+  for (const char *blocks : {"0", "1", "3", "32", "-2"})
+    check_for_hopper(sum(blocks), "a cluster has 2, 4, 8 or 16 {blocks}");
+  check_for_hopper("%1 = cluster_sum %s : f32[16,4]", "a cluster has 2, 4, 8 or 16 {blocks}");
+  check_for_hopper(buffer + "%1 = cluster_load %parts, %n : f32[16,4]",
+                   "a cluster has 2, 4, 8 or 16 {blocks}");
+  const char *const outside = "blocks become one outside of loops only";
+  check_for_hopper("for_loop %n {\n (%t: i32)\n " + sum("2") + "\n yield\n}", outside);
+  check_for_hopper("if_else %c {\n " + sum("2") + "\n yield\n} {\n yield\n}", outside);
+  check_for_hopper("specialize {\n for_loop %n {\n (%t: i32)\n " + sum("2") +
+                       "\n yield\n}\n yield\n} {\n yield\n}",
+                   outside);
+  check_for_hopper("%1 = cluster_sum %a {blocks = 2} : f16[16,8]", "sums are f32");
+  check_for_hopper("%1 = cluster_sum %s {blocks = 2} : f32[4,16]", "only the layout changes");
+  check_for_hopper("%1 = cluster_load %as, %n {blocks = 2} : f16[16,8]", "sums are f32");
+  check_for_hopper("%1 = cluster_load %as, %n {blocks = 2} : f32[16,8]",
+                   "the tile is a whole slot");
+  check_for_hopper(load("%parts, %n", "f32[8,4]"), "the tile is a whole slot");
+  check_for_hopper(load("%parts, %l", "f32[16,4]"), "a slot is an i32");
+  check_for_hopper(load("%s, %n", "f32[16,4]"), "shared memory is accessed through a buffer");
+  check_for_hopper("%1 = cluster_barrier : i32", "wrong number of results");
+}
+
 TEST_CASE("mbarriers") {
   const char *const own = "mbarriers are 64 bits each and expect {arrivals}";
   check_for_hopper("%1 = mbarriers : shared<i64>[2,1]", own);

@@ -155,6 +155,109 @@ TEST_CASE("what warps that part share lasts until they meet again") {
       CHECK((places[i].first >= places[j].second || places[j].first >= places[i].second));
 }
 
+namespace {
+
+// A ring that one part fills and the other multiplies; behind the products, or in the loop with
+// them, is more. `%t` is of a tile's size.
+ir::Function with_ring(const std::string &in_loop, const std::string &behind,
+                       const std::string &copying = "") {
+  ir::Function fn = parsed(R"(
+    layout #0 [64,64]
+      reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0) (32,0)
+    func @f(%A: ptr<f16>, %x: f32[64,64] #0, %n: i32, %z: i32, %ld: i64) warps 4 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %m = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %ring = shared_alloc : shared<f16>[4,64,64]
+      %full = mbarriers {arrivals = 1} : shared<i64>[4,1]
+      specialize {
+        %sum = for_loop %n, %x : f32[64,64] #0 {
+          (%i: i32, %acc: f32[64,64] #0)
+          mbarrier_wait %full, %z, %z
+          %p = shared_product %ring, %z, %ring, %z, %acc {perms = [0,1,0,1], warpgroups = [1,1]}
+            : f32[64,64] #0
+          )" + in_loop + R"(
+          yield %p
+        }
+        %done = product_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64] #0
+        )" + behind + R"(
+        yield
+      } {
+        for_loop %n {
+          (%j: i32)
+          map_copy %m, %ring, %z, %full, %z, %z, %z
+          yield
+        }
+        )" + copying + R"(
+        yield
+      }
+      return
+    })");
+  allocate_shared(fn);
+  check_rules(fn);
+  return fn;
+}
+
+const std::string uses_t =
+    "%t = shared_alloc : shared<f32>[1,64,64]\n shared_store %x, %t, %z\n"
+    "%y = shared_load %t, %z {origin = [0,0], perm = [0,1]} : f32[64,64] #0\n";
+
+bool takes_place_of_ring(ir::Function fn) {
+  int64_t ring = value_named(fn, "ring")->op->integer("address", -1);
+  int64_t t = value_named(fn, "t")->op->integer("address", -1);
+  CHECK(ring >= 0);
+  CHECK(t >= 0);
+  return t < ring + 4 * 64 * 64 * 2 && ring < t + 64 * 64 * 4;
+}
+
+} // namespace
+
+TEST_CASE("behind the last product, a ring's place is free") {
+  CHECK(takes_place_of_ring(with_ring("", uses_t)));
+  // But not that of its mbarriers, at which the copying thread may still be.
+  ir::Function fn = with_ring("", uses_t);
+  int64_t full = value_named(fn, "full")->op->integer("address", -1);
+  int64_t t = value_named(fn, "t")->op->integer("address", -1);
+  CHECK((full >= t + 64 * 64 * 4 || full + 4 * 8 <= t));
+}
+
+TEST_CASE("in the loop of the products a ring's place is not free") {
+  CHECK_FALSE(takes_place_of_ring(with_ring(uses_t, "")));
+}
+
+TEST_CASE("in front of the loop of the products a ring's place is not free: it is being filled") {
+  ir::Function fn = with_ring("", "");
+  std::string text = printed(fn);
+  const std::string loop = "%sum = for_loop";
+  text.insert(text.find(loop), uses_t);
+  fn = parsed(text);
+  fn.shared_bytes = 0;
+  allocate_shared(fn);
+  CHECK_FALSE(takes_place_of_ring(std::move(fn)));
+}
+
+TEST_CASE("a ring that something else uses too keeps its place until all meet again") {
+  const std::string load =
+      "%h = shared_load %ring, %z {origin = [0,0], perm = [0,1]} : f16[64,64]\n";
+  CHECK_FALSE(takes_place_of_ring(with_ring("", uses_t + load)));
+  CHECK_FALSE(takes_place_of_ring(with_ring("", uses_t, load))); // by the copying thread
+  CHECK_FALSE(takes_place_of_ring(with_ring("", load + uses_t)));
+}
+
+TEST_CASE("where a loop is around the products, a ring keeps its place for all of it") {
+  ir::Function fn = with_ring("", uses_t);
+  std::string text = printed(fn);
+  size_t begin = text.find("%sum = for_loop"), end = text.find("    yield\n  } {", begin);
+  REQUIRE(end != std::string::npos);
+  text.insert(end, "yield\n }\n");
+  text.insert(begin, "for_loop %n {\n (%round: i32)\n");
+  fn = parsed(text);
+  fn.shared_bytes = 0;
+  allocate_shared(fn);
+  check_rules(fn);
+  CHECK_FALSE(takes_place_of_ring(std::move(fn)));
+}
+
 TEST_CASE("nothing happens without buffers") {
   const std::string program = "func @f() {\n return\n}";
   CHECK(after(allocate_shared, program) == text(program));

@@ -552,3 +552,180 @@ TEST_CASE("the transpose of a sum stays where the sum is, and what is computed o
   CHECK(*value_named(fn, "part")->type.layout == part_layout(layout, {32, 128}));
   for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }
+
+// --- Behind a cluster_sum ------------------------------------------------------------------------
+
+namespace {
+
+// %x is what a block of four warps has of a sum; its cluster stores 64 x 64 elements of C.
+struct InCluster {
+  Function fn;
+
+  explicit InCluster(const std::string &operations, const std::string &parameters = "")
+      : fn(parsed(R"(
+          func @f(%A: ptr<f32>, %C: ptr<f16>, %D: ptr<f16>, %bias: ptr<f32>, %I: ptr<i32>,
+                  %n: i32, %ld: i64 multiple_of 8)" +
+                  parameters + R"() warps 4 {
+            %zero = constant {value = 0} : i64
+            %one = constant {value = 1} : i64
+            %part = view %A, %zero, %ld, %one : view<f32>[64,64]
+            %own = load %part : f32[64,64]
+            %x = neg %own : f32[64,64]
+            %sum = cluster_sum %x {blocks = 4} : f32[64,64]
+            %out = view %C, %zero, %ld, %one : view<f16>[64,64]
+            )" + operations +
+                  "\n return\n}")) {
+    assign(fn);
+    check_rules(fn);
+    check_all_assigned(fn);
+    // From the sum on, everything is of the cluster.
+    const Op *sum = value_named(fn, "sum")->op;
+    const Block &block = *sum->parent;
+    for (size_t i = block.position_of(sum); i < block.ops.size(); i++) {
+      const Op &op = *block.ops[i];
+      CHECK_FALSE(op.is(Opcode::convert_layout_));
+      for (const Value *result : op.results)
+        if (result->type.layout)
+          CHECK(result->type.layout->warp.size() == 4);
+    }
+  }
+
+  std::string layout(const char *name) { return value_named(fn, name)->type.layout->text(); }
+  int count(Opcode code) {
+    int count = 0;
+    for_each_op(*fn.body, [&](Op &op) { count += op.is(code); });
+    return count;
+  }
+  const Op &store() {
+    Op *found = nullptr;
+    for_each_op(*fn.body, [&](Op &op) { found = op.is(Opcode::store_) ? &op : found; });
+    REQUIRE(found);
+    return *found;
+  }
+};
+
+// 64 x 64 f16 for 512 threads: 8 side by side, 8 lanes to a row, 4 rows to a warp.
+const std::string of_cluster = "reg (0,1) (0,2) (0,4) lane (0,8) (0,16) (0,32) (1,0) (2,0) "
+                               "warp (4,0) (8,0) (16,0) (32,0)";
+
+} // namespace
+
+TEST_CASE("what the blocks of a cluster add is spread over all of them as memory wants it") {
+  InCluster a("%half = cast %sum : f16[64,64]\n store %out, %half");
+  CHECK(a.layout("sum") == of_cluster);
+  CHECK(a.layout("x") == a.layout("own"));
+  CHECK(value_named(a.fn, "x")->type.layout->warp.size() == 2);
+  CHECK(a.store().integer("vector") == 8);
+  // Column by column.
+  InCluster columns("%outc = view %C, %zero, %one, %ld : view<f16>[64,64]\n"
+                    "%half = cast %sum : f16[64,64]\n store %outc, %half");
+  CHECK(columns.layout("sum") == "reg (1,0) (2,0) (4,0) lane (8,0) (16,0) (32,0) (0,1) (0,2) "
+                                 "warp (0,4) (0,8) (0,16) (0,32)");
+  CHECK(columns.store().integer("vector") == 8);
+}
+
+TEST_CASE("of a tile too small for a cluster, threads have copies") {
+  Function fn = parsed(R"(
+    func @f(%x: f32[16,8], %C: ptr<f32>) warps 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ld = constant {value = 8} : i64
+      %out = view %C, %zero, %ld, %one : view<f32>[16,8]
+      %sum = cluster_sum %x {blocks = 4} : f32[16,8]
+      store %out, %sum
+      return
+    })");
+  assign(fn);
+  CHECK(value_named(fn, "sum")->type.layout->text() ==
+        "reg lane (0,1) (0,2) (0,4) (1,0) (2,0) warp (4,0) (8,0) (0,0) (0,0)");
+}
+
+TEST_CASE("what a cluster loads, it loads in whatever layout somebody asks for") {
+  const std::string row = R"(
+      %vb = view %bias, %zero, %one : view<f32>[64]
+      %each = load %vb : f32[64]
+      %across = expand %each {axis = 0} : f32[1,64]
+      %all = broadcast %across : f32[64,64]
+      %y = add %sum, %all : f32[64,64]
+      %half = cast %y : f16[64,64]
+      store %out, %half)";
+  InCluster a(row);
+  CHECK(a.layout("y") == of_cluster);
+  CHECK(a.count(Opcode::load_) == 2);
+  for (const Op *op : a.fn.body->ops)
+    if (op->is(Opcode::load_) && op->result()->type.rank() == 1) {
+      CHECK(op->result()->type.layout->text() ==
+            "reg (1) (2) (4) lane (8) (16) (32) (0) (0) warp (0) (0) (0) (0)");
+      CHECK(op->integer("vector") == 4);
+    }
+  // By rows and by columns: each has its own.
+  InCluster b(R"(
+      %vb = view %bias, %zero, %one : view<f32>[64]
+      %each = load %vb : f32[64]
+      %across = expand %each {axis = 0} : f32[1,64]
+      %down = expand %each {axis = 1} : f32[64,1]
+      %all.across = broadcast %across : f32[64,64]
+      %all.down = broadcast %down : f32[64,64]
+      %y = add %sum, %all.across : f32[64,64]
+      %z = add %y, %all.down : f32[64,64]
+      %half = cast %z : f16[64,64]
+      store %out, %half)");
+  CHECK(b.count(Opcode::load_) == 3);
+  // A tile.
+  InCluster c("%vo = view %D, %zero, %ld, %one : view<f16>[64,64]\n %old = load %vo : f16[64,64]\n"
+              "%half = cast %sum : f16[64,64]\n %new = add %half, %old : f16[64,64]\n"
+              "store %out, %new");
+  CHECK(c.count(Opcode::load_) == 2);
+  CHECK(c.layout("new") == of_cluster);
+}
+
+namespace {
+
+// Columns below %n, as a mask of the tile; and those of a tile of indices.
+const std::string mask = R"(
+      %i = range {start = 0} : i32[64]
+      %across = expand %i {axis = 0} : i32[1,64]
+      %columns = broadcast %across : i32[64,64]
+      %ns = splat %n : i32[64,64]
+      %m = cmp %columns, %ns {pred = "lt"} : i1[64,64]
+      )";
+
+} // namespace
+
+TEST_CASE("masks and pointers of what a cluster stores are computed by whoever stores") {
+  InCluster masked(mask + "%half = cast %sum : f16[64,64]\n store %out, %half, %m");
+  CHECK(masked.store().operand(2)->type.layout->text() == masked.layout("half"));
+  // Rows that are looked up.
+  InCluster scattered(mask + R"(
+      %vi = view %I, %zero, %one : view<i32>[64]
+      %rows = load %vi : i32[64]
+      %down = expand %rows {axis = 1} : i32[64,1]
+      %all.down = broadcast %down : i32[64,64]
+      %places = add %all.down, %columns : i32[64,64]
+      %cs = splat %C : ptr<f16>[64,64]
+      %pc = addptr %cs, %places : ptr<f16>[64,64]
+      %half = cast %sum : f16[64,64]
+      store %pc, %half)");
+  CHECK(scattered.store().operand(0)->type.layout->text() == scattered.layout("half"));
+}
+
+TEST_CASE("where the sum says which elements are stored, they lie as the sum does") {
+  const std::string nothing = "%nothing = constant {number = 0.0} : f32\n"
+                              "%zeros = splat %nothing : f32[64,64]\n"
+                              "%m = cmp %sum, %zeros {pred = \"gt\"} : i1[64,64]\n"
+                              "%few = cast %nothing : f16\n %ones = splat %few : f16[64,64]\n";
+  InCluster stored(nothing + "store %out, %ones, %m");
+  CHECK(stored.store().operand(1)->type.layout->text() == stored.layout("sum"));
+  InCluster loaded(nothing + "%vo = view %D, %zero, %ld, %one : view<f16>[64,64]\n"
+                             "%old = load %vo, %m, %ones : f16[64,64]\n"
+                             "%new = neg %old : f16[64,64]\n store %out, %new");
+  CHECK(loaded.layout("old") == loaded.layout("sum"));
+  CHECK(loaded.layout("new") == loaded.layout("sum"));
+}
+
+TEST_CASE("nothing is joint in front of a cluster_sum") {
+  InCluster a("%half = cast %sum : f16[64,64]\n store %out, %half");
+  CHECK(a.count(Opcode::load_) == 1);
+  CHECK(a.layout("own") == "reg (0,1) (0,2) (8,0) (16,0) (32,0) lane (0,4) (0,8) (0,16) "
+                           "(0,32) (1,0) warp (2,0) (4,0)");
+}

@@ -353,3 +353,34 @@ TEST_CASE(
                         "map_copy %m, %ring, %z, %full, %z, %z\n";
   CHECK(after(insert_barriers, parting(workers, helpers)) == text(parting(workers, helpers)));
 }
+
+namespace {
+
+// The operations, where blocks of a cluster add what they have through %parts.
+std::string in_cluster(const std::string &operations) {
+  return "%parts = shared_alloc {address = 3072} : shared<f32>[1,64] #1\n"
+         "%wide = cast %x : f32[64] #0\n" +
+         operations;
+}
+
+const std::string leaves = "shared_store %wide, %parts, %z\n";
+const std::string adds = "%sum = cluster_load %parts, %z {blocks = 2} : f32[64] #0\n";
+
+} // namespace
+
+TEST_CASE("what the blocks of a cluster load is read like what the own block loads") {
+  // That the other blocks wait too is lower_cluster_sums' affair.
+  becomes(in_cluster(leaves + adds), in_cluster(leaves + "barrier\n" + adds));
+  becomes(in_cluster(adds + leaves), in_cluster(adds + "barrier\n" + leaves));
+}
+
+TEST_CASE("a barrier of the cluster is one of its blocks") {
+  unchanged(in_cluster(leaves + "cluster_barrier\n" + adds + "cluster_barrier\n" + leaves));
+  unchanged("shared_store %x, %s, %z\n cluster_barrier\n" + load("%a", "%s"));
+  unchanged("%a = load %q : f16\n cluster_barrier\n store %q, %a\n");
+  // Of what is copied in the background only after it is waited for.
+  const std::string copy = "async_copy %v, %s, %z, %c {vector = 1}\n async_commit\n";
+  unchanged(copy + "async_wait {pending = 0}\n cluster_barrier\n" + load("%a", "%s"));
+  becomes(copy + "cluster_barrier\n async_wait {pending = 0}\n" + load("%a", "%s"),
+          copy + "cluster_barrier\n async_wait {pending = 0}\n barrier\n" + load("%a", "%s"));
+}

@@ -15,6 +15,7 @@ using namespace tritonc::test;
 namespace {
 
 const Structure specialized = {.specialized = true, .name = ""};
+const Structure split = {.specialized = true, .splits = 4, .name = ""};
 
 void pass(ir::Function &fn, const Structure &structure) {
   persist_programs(fn, structure);
@@ -77,6 +78,30 @@ struct Blocks {
     }
   }
 
+  Place place_of(const std::vector<const ir::Op *> &stores) const {
+    REQUIRE(stores.size() == 3);
+    return {value(stores[0]->operand(0)->op->operand(1)), value(stores[0]->operand(1)),
+            value(stores[1]->operand(1))};
+  }
+
+  // Without rounds.
+  std::vector<Place> places_of_blocks() {
+    const ir::Op *launch = nullptr;
+    std::vector<const ir::Op *> stores;
+    for (const ir::Op *op : fn.body->ops) {
+      CHECK_FALSE(op->is(ir::Opcode::for_loop_));
+      launch = op->is(ir::Opcode::launch_blocks_) ? op : launch;
+      if (op->is(ir::Opcode::store_))
+        stores.push_back(op);
+    }
+    REQUIRE(launch);
+    std::vector<Place> places;
+    int64_t blocks = value(launch->operand(0));
+    for (block = 0; block < blocks; block++)
+      places.push_back(place_of(stores));
+    return places;
+  }
+
   // In the order of rounds, and in a round of blocks.
   std::vector<Place> places() {
     const ir::Op *loop = nullptr, *launch = nullptr;
@@ -90,16 +115,13 @@ struct Blocks {
     for (const ir::Op *op : loop->blocks[0]->ops)
       if (op->is(ir::Opcode::store_))
         stores.push_back(op);
-    REQUIRE(stores.size() == 3);
     std::vector<std::pair<std::pair<int64_t, int64_t>, Place>> found;
     int64_t blocks = value(launch->operand(0));
     CHECK(blocks <= multiprocessors);
     for (block = 0; block < blocks; block++)
       for (int64_t rounds = value(loop->operand(0)), r = 0; r < rounds; r++) {
         round = r;
-        found.push_back({{r, block},
-                         {value(stores[0]->operand(0)->op->operand(1)),
-                          value(stores[0]->operand(1)), value(stores[1]->operand(1))}});
+        found.push_back({{r, block}, place_of(stores)});
       }
     std::sort(found.begin(), found.end());
     std::vector<Place> places;
@@ -142,18 +164,18 @@ TEST_CASE("a block carries out programs one after another") {
       %15 = div %14, %11 : i32
       %blocks = host_value %15 : i32
       launch_blocks %15 {cluster = 1}
-      %16 = block_id {axis = 0} : i32
-      %17 = sub %all, %16 : i32
-      %18 = constant {value = 1} : i32
-      %19 = add %17, %blocks : i32
-      %20 = sub %19, %18 : i32
-      %21 = div %20, %blocks : i32
-      %22 = num_programs {axis = 0} : i32
-      %programs = host_value %22 : i32
-      for_loop %21 {
+      %16 = num_programs {axis = 0} : i32
+      %programs = host_value %16 : i32
+      %17 = block_id {axis = 0} : i32
+      %18 = sub %all, %17 : i32
+      %19 = constant {value = 1} : i32
+      %20 = add %18, %blocks : i32
+      %21 = sub %20, %19 : i32
+      %22 = div %21, %blocks : i32
+      for_loop %22 {
         (%round: i32)
         %23 = mul %round, %blocks : i32
-        %24 = add %16, %23 : i32
+        %24 = add %17, %23 : i32
         %25 = mul %pieces, %pieces.1 : i32
         %26 = div %24, %25 : i32
         %27 = rem %24, %25 : i32
@@ -175,6 +197,43 @@ TEST_CASE("a block carries out programs one after another") {
         store %at, %programs
         yield
       }
+      return
+    })"));
+}
+
+TEST_CASE("where clusters will divide the sums, there is a block for each program, and no rounds") {
+  CHECK(after(pass, kernel, split) == text(R"(
+    func @f(%p: ptr<i32>) {
+      %0 = num_programs {axis = 0} : i32
+      %pieces = host_value %0 : i32
+      %1 = num_programs {axis = 1} : i32
+      %pieces.1 = host_value %1 : i32
+      %2 = num_programs {axis = 2} : i32
+      %3 = mul %0, %1 : i32
+      %4 = mul %3, %2 : i32
+      launch_blocks %4 {cluster = 1}
+      %5 = num_programs {axis = 0} : i32
+      %programs = host_value %5 : i32
+      %6 = block_id {axis = 0} : i32
+      %7 = mul %pieces, %pieces.1 : i32
+      %8 = div %6, %7 : i32
+      %9 = rem %6, %7 : i32
+      %10 = constant {value = 16} : i32
+      %11 = mul %pieces.1, %10 : i32
+      %12 = constant {value = 16} : i32
+      %13 = div %9, %11 : i32
+      %14 = mul %13, %12 : i32
+      %15 = sub %pieces, %14 : i32
+      %16 = constant {value = 16} : i32
+      %17 = min %15, %16 : i32
+      %18 = rem %9, %11 : i32
+      %19 = rem %18, %17 : i32
+      %20 = add %14, %19 : i32
+      %21 = div %18, %17 : i32
+      %at = addptr %p, %20 : ptr<i32>
+      store %at, %21
+      store %at, %8
+      store %at, %programs
       return
     })"));
 }
@@ -226,6 +285,21 @@ TEST_CASE("every program runs once, whatever the grid") {
           CHECK(place[axis] < grid[axis]);
         }
     }
+}
+
+TEST_CASE("every program is then carried out by one block, whatever the grid") {
+  for (Place grid : {Place{1, 1, 1}, {5, 1, 1}, {1, 7, 1}, {17, 3, 2}, {40, 5, 1}}) {
+    CAPTURE(grid[0]);
+    CAPTURE(grid[1]);
+    CAPTURE(grid[2]);
+    Blocks each;
+    each.fn = parsed(after(persist_programs, kernel, split));
+    each.grid = grid;
+    each.multiprocessors = 1; // does not matter
+    std::vector<Place> all = each.places_of_blocks();
+    CHECK(all.size() == size_t(grid[0] * grid[1] * grid[2]));
+    CHECK(std::set(all.begin(), all.end()).size() == all.size());
+  }
 }
 
 TEST_CASE("there are as many blocks as the least number of rounds needs") {

@@ -101,12 +101,14 @@ TEST_CASE("the tile is one that warpgroups can multiply, and hold the sums of") 
 
 TEST_CASE("programs are bundled to the tiles that are worth it, the largest first") {
   using Names = std::vector<std::string>;
-  const Names all = {"128x256x64 specialized", "128x128x64 specialized", "64x256x64 specialized",
-                     "64x128x64 specialized", "64x64x128 specialized"};
+  const Names all = {"128x256x64 specialized",         "128x128x64 specialized",
+                     "64x256x64 specialized",          "64x128x64 specialized",
+                     "64x64x128 specialized",          "128x128x64 specialized, split 4",
+                     "64x128x64 specialized, split 2", "64x64x128 specialized, split 4"};
   CHECK(names(product_kernel(64, 64, 64)) == all);
   CHECK(names(product_kernel(32, 16, 64)) == all);
-  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1]});
-  CHECK(names(product_kernel(128, 64, 64)) == Names{all[0], all[1]});
+  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1], all[5]});
+  CHECK(names(product_kernel(128, 64, 64)) == Names{all[0], all[1], all[5]});
 }
 
 TEST_CASE("where the best is not known there is one structure: the largest, or the source's own") {
@@ -226,6 +228,82 @@ TEST_CASE("a factor that is stored to is not specialised") {
 TEST_CASE("the host compares costs of all but the plain structure") {
   for (const Structure &structure : structures(product_kernel()))
     CHECK(structure.cost.has_value() == structure.specialized);
+}
+
+namespace {
+
+// Structures in which the blocks of a cluster divide the sum.
+int splits(const std::string &text) {
+  int found = 0;
+  for (const Structure &structure : structures(text)) {
+    CHECK((structure.splits > 1) == contains(structure.name, "split"));
+    found += structure.splits > 1;
+  }
+  return found;
+}
+
+std::string with_epilogue(const std::string &operations, const std::string &parameters = "") {
+  std::string text = with(product_kernel(), "%result = cast %sum : f16[64,64]",
+                          operations + "\n %result = cast %more : f16[64,64]");
+  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
+}
+
+} // namespace
+
+TEST_CASE("a sum is divided where only what the cluster can do together comes behind it") {
+  CHECK(splits(product_kernel()) == 3);
+  CHECK(splits(product_kernel(64, 64, 16, "bf16")) == 3);
+  CHECK(splits(with_epilogue(R"(
+      %vbias = view %bias, %column, %one : view<f32>[64]
+      %each = load %vbias : f32[64]
+      %row.of.each = expand %each {axis = 0} : f32[1,64]
+      %all = broadcast %row.of.each : f32[64,64]
+      %more = add %sum, %all : f32[64,64])",
+                             ", %bias: ptr<f32>")) == 3);
+  CHECK(splits(with_epilogue("%more = neg %sum : f32[64,64]")) == 3);
+  CHECK(splits(with_epilogue(R"(
+      %greatest = reduce %sum {axis = 1, op = "max"} : f32[64]
+      %column.of = expand %greatest {axis = 1} : f32[64,1]
+      %all = broadcast %column.of : f32[64,64]
+      %more = sub %sum, %all : f32[64,64])")) == 0);
+  CHECK(splits(with_epilogue("%more = trans %sum {perm = [1,0]} : f32[64,64]")) == 0);
+  CHECK(splits(with(product_kernel(), "store %vc, %result",
+                    "store %vc, %result\n store %vc, %result")) == 0);
+}
+
+TEST_CASE(
+    "a sum that starts from something, or is not the only thing in its loop, is not divided") {
+  CHECK(splits(with(product_kernel(), "{number = 0.0}", "{number = 1.0}")) == 0);
+  std::string stores = with(product_kernel(), "%K: i32", "%K: i32, %D: ptr<f16>");
+  stores = with(stores, "yield %d", "%z = constant {number = 0.0} : f16\n store %D, %z\n yield %d");
+  CHECK(splits(stores) == 0);
+  std::string before = with(product_kernel(), "%K: i32", "%K: i32, %D: ptr<f32>");
+  CHECK(splits(with(before, "%sum = for_loop", "store %D, %nothing\n %sum = for_loop")) == 0);
+  CHECK(specialises(with(before, "%sum = for_loop", "store %D, %nothing\n %sum = for_loop")));
+}
+
+TEST_CASE("a sum whose steps must stay as they are is not divided") {
+  CHECK(splits(with(product_kernel(), "%down = mul %k,",
+                    "%k2 = add %k, %k : i64\n %down = mul %k2,")) == 0);
+}
+
+TEST_CASE("the programs of a batch each have their clusters") {
+  std::string batched = with(product_kernel(), "%pn = program_id {axis = 1} : i32",
+                             "%pn = program_id {axis = 1} : i32\n"
+                             "%pb = program_id {axis = 2} : i32\n"
+                             "%pb.wide = cast %pb : i64");
+  batched =
+      with(batched, "%first = mul %row, %lda : i64",
+           "%each = constant {value = 4096} : i64\n %rows.before = mul %pb.wide, %each : i64\n"
+           "%row.a = add %row, %rows.before : i64\n %first = mul %row.a, %lda : i64");
+  batched = with(batched, "%first.c = mul %row, %ldc : i64",
+                 "%row.c = add %row, %rows.before : i64\n %first.c = mul %row.c, %ldc : i64");
+  CHECK(splits(batched) == 2); // of 64 rows: those of two programs have no one end
+}
+
+TEST_CASE("without a cost no sum is divided") {
+  CHECK(splits(alone(product_kernel())) == 0);
+  CHECK(specialises(alone(product_kernel())));
 }
 
 TEST_CASE("exact products of f32 are not specialised, nor sums that are not f32") {

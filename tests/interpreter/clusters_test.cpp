@@ -1,0 +1,146 @@
+// Tests interpreter/clusters.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using Kind = Finding::Kind;
+
+namespace {
+
+// %b is the number of the block, as a number and as a tile; %a is x.
+Ran blocks(int count, const std::string &operations) {
+  Launch launch;
+  launch.grid = {count, 1, 1};
+  launch.max_steps = 10'000;
+  return Ran("%block = block_id {axis = 0} : i32\n %b = cast %block : f32\n"
+             "%bs = splat %b : f32[8]\n %a = load %p : f32[8]\n"
+             "%one = constant {value = 1} : i32\n %two = constant {value = 2} : i32\n"
+             "%tens = constant {number = 10.0} : f32\n"
+             "%ten = splat %tens : f32[8]\n %own0 = mul %bs, %ten : f32[8]\n"
+             "%own = add %a, %own0 : f32[8]\n" +
+                 operations,
+             "f32", "", launch);
+}
+
+std::vector<double> y_of(const Ran &ran) {
+  CHECK(ran.text() == "");
+  return ran.y();
+}
+
+// y[i] = factor * i + more.
+std::vector<double> line(double factor, double more) {
+  std::vector<double> values;
+  for (int i = 0; i < 8; i++)
+    values.push_back(factor * i + more);
+  return values;
+}
+
+// Counts y[0] up.
+std::string count_up(const std::string &v) {
+  return "%" + v + "1 = constant {number = 1.0} : f32\n %" + v + " = load %y : f32\n %" + v +
+         "2 = add %" + v + ", %" + v + "1 : f32\n store %y, %" + v + "2\n";
+}
+
+} // namespace
+
+TEST_CASE("what the blocks of a cluster have is added") {
+  CHECK(y_of(blocks(2, "%sum = cluster_sum %own {blocks = 2} : f32[8]\n store %q, %sum")) ==
+        line(2, 10));
+  CHECK(y_of(blocks(4, "%sum = cluster_sum %own {blocks = 4} : f32[8]\n store %q, %sum")) ==
+        line(4, 60));
+}
+
+TEST_CASE("each cluster for itself") {
+  // Cluster 0 stores the first half, cluster 1 the second.
+  CHECK(y_of(blocks(4, R"(
+      %sum = cluster_sum %own {blocks = 2} : f32[8]
+      %cluster = div %block, %two : i32
+      %four = constant {value = 4} : i32
+      %fours = splat %four : i32[8]
+      %half = div %i, %fours : i32[8]
+      %clusters = splat %cluster : i32[8]
+      %mine = cmp %half, %clusters {pred = "eq"} : i1[8]
+      store %q, %sum, %mine)")) == std::vector<double>{10, 12, 14, 16, 58, 60, 62, 64});
+}
+
+TEST_CASE("they are added in the order of the blocks") {
+  // Of 1e8, 1, -1e8 and 1 in f32, the first 1 is lost.
+  CHECK(y_of(blocks(4, R"(
+      %large = constant {number = 1e8} : f32
+      %small = constant {number = 1.0} : f32
+      %minus = neg %large : f32
+      %zero.rank = cmp %block, %zero {pred = "eq"} : i1
+      %two.rank = cmp %block, %two {pred = "eq"} : i1
+      %first = select %zero.rank, %large, %small : f32
+      %v = select %two.rank, %minus, %first : f32
+      %vs = splat %v : f32[8]
+      %sum = cluster_sum %vs {blocks = 4} : f32[8]
+      store %q, %sum)")) == line(0, 1));
+}
+
+TEST_CASE("buffers are added slot by slot") {
+  auto of_slot = [](const std::string &slot) {
+    return y_of(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n shared_store %own, %s, %zero\n"
+                          "shared_store %ten, %s, %one\n cluster_barrier\n"
+                          "%sum = cluster_load %s, " +
+                              slot + " {blocks = 2} : f32[8]\n cluster_barrier\n store %q, %sum"));
+  };
+  CHECK(of_slot("%zero") == line(2, 10));
+  CHECK(of_slot("%one") == line(0, 20));
+  CHECK(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n"
+                  "%sum = cluster_load %s, %two {blocks = 2} : f32[8]")
+            .kinds() == std::vector(2, Kind::bad_slot));
+}
+
+TEST_CASE("in front of the sum every block runs, behind it one for all") {
+  const std::string start = "%nothing = constant {number = 0.0} : f32\n"
+                            "%is.first = cmp %block, %zero {pred = \"eq\"} : i1\n"
+                            "store %y, %nothing, %is.first\n";
+  Ran ran = blocks(4, start + count_up("f") + "%sum = cluster_sum %own {blocks = 4} : f32[8]\n" +
+                          count_up("l"));
+  CHECK(ran.text() == "");
+  CHECK(ran.y()[0] == 5);
+}
+
+TEST_CASE("the thread that copies goes on when its block has left its part") {
+  for (Turns turns : {Turns::helper_first, Turns::workers_first, Turns::alternate}) {
+    Launch launch;
+    launch.grid = {2, 1, 1};
+    launch.turns = turns;
+    Ran ran("%a = load %p : f32[8]\n %block = block_id {axis = 0} : i32\n"
+            "%mine = addptr %y, %block : ptr<f32>\n %x0 = load %x : f32\n"
+            "specialize {\n %sum = cluster_sum %a {blocks = 2} : f32[8]\n yield\n} {\n"
+            "store %mine, %x0\n yield\n}",
+            "f32", "", launch);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[0] == 0);
+    CHECK(ran.y()[1] == 0);
+  }
+}
+
+TEST_CASE("blocks that a finding has ended leave nothing, and nothing of others is taken for it") {
+  // Of the second cluster the first block ends before it has left its part.
+  Ran ran = blocks(4, R"(
+      %ends = cmp %block, %two {pred = "ne"} : i1
+      assert %ends {text = "no"}
+      %sum = cluster_sum %own {blocks = 2} : f32[8]
+      store %q, %sum)");
+  CHECK(ran.kinds() == std::vector{Kind::assertion_failed, Kind::poison_store});
+}
+
+TEST_CASE("only the program's warps add, and wait for other blocks") {
+  auto helper = [](const std::string &operation) {
+    return blocks(1, "%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n"
+                     "specialize {\n yield\n} {\n" +
+                         operation + "\n yield\n}")
+        .kinds();
+  };
+  CHECK(helper("%sum = cluster_sum %a {blocks = 2} : f32[8]") == std::vector{Kind::wrong_warps});
+  CHECK(helper("%sum = cluster_load %s, %zero {blocks = 2} : f32[8]") ==
+        std::vector{Kind::wrong_warps});
+  CHECK(helper("cluster_barrier") == std::vector{Kind::wrong_warps});
+  CHECK(helper("").empty());
+}
