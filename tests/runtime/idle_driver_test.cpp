@@ -1,4 +1,5 @@
-// A launch allocates nothing, on a driver that allocates nothing itself.
+// Launches on a driver that does nothing itself, all in one program: what the runtime allocates,
+// and what a sanitizer says of its threads, is the runtime's own.
 
 #include "driver.h"
 #include "runtime/form_kernel.h"
@@ -6,8 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 // The program's own, for its libraries, too; in those that look at memory themselves they must be
 // left alone.
@@ -47,7 +52,20 @@ using namespace tritonc;
 
 namespace {
 
-int launches = 0;
+std::atomic<int> launches{0}, wrong{0};
+
+template <typename T> T value(void **values, int i) {
+  T result;
+  std::memcpy(&result, values[i], sizeof result);
+  return result;
+}
+
+/// Where the source lies says, with the stream's number, which launch it is; n is to be that of it.
+alignas(16) char memory[16 * 64];
+int index_of(cuda::Stream stream, const void *source) {
+  return int(static_cast<const char *>(source) - memory) / 16 -
+         int(reinterpret_cast<std::uintptr_t>(stream) >> 12);
+}
 
 /// A driver with one H200, which does nothing.
 cuda::Driver idle_driver() {
@@ -89,8 +107,11 @@ cuda::Driver idle_driver() {
         *map = {};
         return 0;
       };
-  driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *, cuda::Function, void **, void **) {
+  driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *config, cuda::Function, void **values,
+                               void **) {
     launches++;
+    int index = index_of(config->stream, value<const void *>(values, 0));
+    wrong += index >= 0 && index < 8 && value<std::int32_t>(values, 2) != 64 * (index + 1);
     return 0;
   };
   return driver;
@@ -129,4 +150,36 @@ TEST_CASE("a launch allocates nothing, the first one and those after it") {
     CHECK(launches == 4 * count);
   }
   cuda::opened = nullptr;
+}
+
+TEST_CASE("threads launch for the first time and again, on streams of their own and of all") {
+  static cuda::Driver driver = idle_driver();
+  SampleKernel sample;
+  sample.kernel.argument_bytes = 20;
+  FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = forms.kernel();
+  cuda::opened = &driver;
+  launches = wrong = 0;
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> threads;
+  for (std::uintptr_t t = 0; t < 8; t++)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; i++) {
+        std::uintptr_t number = i % 3 == 0 ? t + 1 : i % 3 == 1 ? 9 : 0;
+        auto *stream = reinterpret_cast<CUstream_st *>(number << 12);
+        int index = i / 3 % 8;
+        SampleArgs args = good_args();
+        FormArgs form_args = tritonc::form_args();
+        args.source = form_args.source = memory + 16 * (index + int(number));
+        args.n = form_args.n = 64 * (index + 1);
+        succeeded += abi::launch(sample.kernel, stream, &args).ok();
+        succeeded += abi::launch(formed, stream, &form_args).ok();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  cuda::opened = nullptr;
+  CHECK(succeeded == 8 * 2000 * 2);
+  CHECK(launches == 8 * 2000 * 2);
+  CHECK(wrong == 0);
 }
