@@ -32,6 +32,7 @@
 
 #include "passes/pipeline_loops.h"
 
+#include "analysis/layouts.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
 
@@ -97,7 +98,11 @@ struct State {
       return std::nullopt;
     int bytes = bytes_of(load->result()->type.elem);
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);
-    // Elements that are side by side in global memory must be so in the buffer, in whole chunks.
+    // Elements that are side by side in global memory must be so in the buffer, in whole chunks,
+    // or are copied one by one.
+    std::optional<int> axis = contiguous_axis(load->operand(0));
+    if (axis && !has_neighbours(store->operand(1)->type, *axis))
+      vector = 1;
     if (vector * bytes < least_copy_bytes)
       return std::nullopt;
     return Candidate{load, store, store->operand(1), vector};
