@@ -19,9 +19,11 @@
 #include "passes/lower_conversions.h"
 #include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
+#include "passes/preload_slices.h"
 #include "passes/remove_dead_code.h"
 #include "passes/slice_dots.h"
 #include "passes/specialize_warps.h"
+#include "passes/spread_copies.h"
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
 #include "passes/unrotate_loops.h"
@@ -72,11 +74,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 
   // Bring all other operands through shared memory, copied ahead of their use where the GPU can.
   // pipeline_loops moves loads that have no other use, so the transpositions that stage_operands
-  // has folded away must go before it.
+  // has folded away must go before it. Then the loop is in slices, between which there is room for
+  // what the next iterations need.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu);
   run("slice_dots", slice_dots);
+  run("spread_copies", spread_copies);
+  run("preload_slices", preload_slices);
   run("remove_dead_code", remove_dead_code);
 
   // Decide which thread holds which element. lower_conversions turns the places where producer and
@@ -96,12 +101,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",  "count_loops",       "close_inductions", "fuse_dots",
-          "form_views",      "remove_dead_code",  "widen_steps",      "bundle_programs",
-          "choose_dots",     "use_tensor_maps",   "persist_programs", "specialize_warps",
-          "stage_results",   "stage_operands",    "pipeline_loops",   "slice_dots",
-          "assign_layouts",  "lower_conversions", "allocate_shared",  "insert_barriers",
-          "choose_residency"};
+  return {"unrotate_loops",  "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",      "remove_dead_code", "widen_steps",      "bundle_programs",
+          "choose_dots",     "use_tensor_maps",  "persist_programs", "specialize_warps",
+          "stage_results",   "stage_operands",   "pipeline_loops",   "slice_dots",
+          "spread_copies",   "preload_slices",   "assign_layouts",   "lower_conversions",
+          "allocate_shared", "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc
