@@ -13,6 +13,7 @@
 #include "passes/choose_residency.h"
 #include "passes/close_inductions.h"
 #include "passes/count_loops.h"
+#include "passes/detach_sums.h"
 #include "passes/form_views.h"
 #include "passes/fuse_dots.h"
 #include "passes/insert_barriers.h"
@@ -82,6 +83,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("slice_dots", slice_dots);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);
+  run("detach_sums", detach_sums);
   run("remove_dead_code", remove_dead_code);
 
   // Decide which thread holds which element. lower_conversions turns the places where producer and
@@ -101,12 +103,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",  "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",      "remove_dead_code", "widen_steps",      "bundle_programs",
-          "choose_dots",     "use_tensor_maps",  "persist_programs", "specialize_warps",
-          "stage_results",   "stage_operands",   "pipeline_loops",   "slice_dots",
-          "spread_copies",   "preload_slices",   "assign_layouts",   "lower_conversions",
-          "allocate_shared", "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",    "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",        "remove_dead_code", "widen_steps",      "bundle_programs",
+          "choose_dots",       "use_tensor_maps",  "persist_programs", "specialize_warps",
+          "stage_results",     "stage_operands",   "pipeline_loops",   "slice_dots",
+          "spread_copies",     "preload_slices",   "detach_sums",      "assign_layouts",
+          "lower_conversions", "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc
