@@ -16,6 +16,7 @@
 #include "passes/detach_sums.h"
 #include "passes/form_views.h"
 #include "passes/fuse_dots.h"
+#include "passes/group_programs.h"
 #include "passes/insert_barriers.h"
 #include "passes/lower_conversions.h"
 #include "passes/persist_programs.h"
@@ -54,10 +55,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // what really depends on the iteration before.
 
   // The source's tile is what a program means, not what a block does at a time: take longer steps
-  // along K, and several programs at once.
+  // along K, and several programs at once. Blocks that run at one time get programs that share
+  // operands.
   run("widen_steps", widen_steps, structure);
   run("bundle_programs", bundle_programs, structure);
   run("remove_dead_code", remove_dead_code);
+  run("group_programs", group_programs, structure);
 
   // Choose the instruction for every contraction and with it the number of warps.
   run("choose_dots", choose_dots, gpu, structure);
@@ -103,12 +106,13 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",    "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",        "remove_dead_code", "widen_steps",      "bundle_programs",
-          "choose_dots",       "use_tensor_maps",  "persist_programs", "specialize_warps",
-          "stage_results",     "stage_operands",   "pipeline_loops",   "slice_dots",
-          "spread_copies",     "preload_slices",   "detach_sums",      "assign_layouts",
-          "lower_conversions", "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",   "count_loops",       "close_inductions", "fuse_dots",
+          "form_views",       "remove_dead_code",  "widen_steps",      "bundle_programs",
+          "group_programs",   "choose_dots",       "use_tensor_maps",  "persist_programs",
+          "specialize_warps", "stage_results",     "stage_operands",   "pipeline_loops",
+          "slice_dots",       "spread_copies",     "preload_slices",   "detach_sums",
+          "assign_layouts",   "lower_conversions", "allocate_shared",  "insert_barriers",
+          "choose_residency"};
 }
 
 } // namespace tritonc
