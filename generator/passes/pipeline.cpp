@@ -82,7 +82,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // what the next iterations need.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
-  run("pipeline_loops", pipeline_loops, gpu);
+  run("pipeline_loops", pipeline_loops, gpu, structure);
   run("slice_dots", slice_dots);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);

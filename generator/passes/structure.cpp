@@ -9,9 +9,12 @@
 #include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "passes/bundle_programs.h"
+#include "passes/choose_dots.h"
 #include "passes/pipeline.h"
+#include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
 #include "passes/specialize_warps.h"
+#include "passes/stage_operands.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -192,24 +195,65 @@ struct Problem {
   int64_t bytes;
 };
 
+// How many bundles of programs the busiest multiprocessor has to carry out.
+Expr pieces_of_a_multiprocessor(const std::vector<int64_t> &bundle) {
+  Expr pieces = number(1);
+  for (size_t axis : {0, 1, 2})
+    pieces = pieces * div_up(programs(axis), number(bundle[axis]));
+  return div_up(pieces, {Expr::Kind::multiprocessors, 0, {}});
+}
+
+// 128 bytes along K each.
+Expr steps_of(const Problem &problem) {
+  constexpr int64_t row_bytes = 128;
+  return div_up(problem.k * number(problem.bytes), number(row_bytes));
+}
+
 // Nanoseconds of a launch: so many rounds of blocks, each as long as its steps take; but not less
 // than reading and writing everything once takes.
 Expr cost(const Structure &structure, const MeasuredTile &measured, const Problem &problem) {
-  constexpr int64_t bytes_per_ns = 4000, row_bytes = 128;
-  Expr pieces = number(1);
-  for (size_t axis : {0, 1, 2})
-    pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
-  Expr rounds = div_up(pieces, {Expr::Kind::multiprocessors, 0, {}});
-  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes));
+  constexpr int64_t bytes_per_ns = 4000;
+  Expr rounds = pieces_of_a_multiprocessor(structure.bundle);
+  Expr steps = steps_of(problem);
   Expr by_steps = rounds * (steps * number(measured.step) + number(measured.rest));
   Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
   Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
   return Expr::binary(Expr::Kind::max, by_steps, by_bytes);
 }
 
-std::string text_of(const Tile &tile, int64_t step) {
+// What the host knows of the product; nothing if that is too little.
+std::optional<Problem> problem_of(const ProductLoop &product,
+                                  const std::optional<size_t> (&axes)[2]) {
+  std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  if (!trips || !axes[0] || !axes[1])
+    return std::nullopt;
+  const Shape &sum = product.dot->result()->type.shape, &a = product.dot->operand(0)->type.shape;
+  return Problem{.rows = programs(*axes[0]) * number(sum[0]),
+                 .columns = programs(*axes[1]) * number(sum[1]),
+                 .k = *trips * number(a[1]),
+                 .bytes = bytes_of(product.dot->operand(0)->type.elem)};
+}
+
+std::string name_of(const Tile &tile, int64_t step) {
   return std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "x" +
-         std::to_string(step) + " specialized";
+         std::to_string(step);
+}
+
+// How many programs of the function, along each axis of the grid, have sums of `wanted` together.
+std::optional<std::vector<int64_t>> bundle_of(const Function &fn, const Tile &wanted,
+                                              const std::optional<size_t> (&axes)[2]) {
+  Function looked_at = clone(fn);
+  const Shape sum = find_product_loop(looked_at).found->dot->result()->type.shape;
+  int64_t extents[2] = {wanted.rows, wanted.columns};
+  std::vector<int64_t> bundle(3, 1);
+  for (size_t d = 0; d < 2; d++) {
+    int64_t times = extents[d] / sum[d];
+    if (times < 1 || (times > 1 && !axes[d]))
+      return std::nullopt;
+    if (times > 1)
+      bundle[*axes[d]] *= times;
+  }
+  return bundle;
 }
 
 // The structure for `tile`, if the function can be in it.
@@ -218,49 +262,38 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
                                                std::optional<int64_t> row_of_k, const Gpu &gpu) {
   if (!row_of_k && tile.k_rows > 1)
     return std::nullopt;
+  std::optional<std::vector<int64_t>> bundle = bundle_of(fn, tile, axes);
+  if (!bundle)
+    return std::nullopt;
   Function tried = clone(fn);
-  const Shape sum = find_product_loop(tried).found->dot->result()->type.shape;
-  int64_t wanted[2] = {tile.rows, tile.columns};
-  std::vector<int64_t> bundle(3, 1);
-  for (size_t d = 0; d < 2; d++) {
-    int64_t times = wanted[d] / sum[d];
-    if (times < 1 || (times > 1 && !axes[d]))
-      return std::nullopt;
-    if (times > 1)
-      bundle[*axes[d]] *= times;
-  }
   Structure structure{
-      .specialized = true, .bundle = bundle, .step = row_of_k.value_or(0) * tile.k_rows};
+      .specialized = true, .bundle = *bundle, .step = row_of_k.value_or(0) * tile.k_rows};
   widen_steps(tried, structure);
-  if (!try_bundling(tried, bundle))
+  if (!try_bundling(tried, *bundle))
     return std::nullopt;
   remove_dead_code(tried);
   if (!can_specialize(tried, gpu))
     return std::nullopt;
-  structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
+  const Shape a = find_product_loop(tried).found->dot->operand(0)->type.shape;
+  structure.name = name_of(tile, a[1]) + " specialized";
   return structure;
 }
 
 std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
-  int64_t own_step = product.dot->operand(0)->type.shape[1];
   std::optional<int64_t> row_of_k = best_step(fn);
   const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
-  std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  std::optional<Problem> problem = problem_of(product, axes);
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure =
         specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
     if (!structure)
       continue;
-    if (trips && axes[0] && axes[1])
-      structure->cost = cost(*structure, measured,
-                             {.rows = programs(*axes[0]) * number(sum[0]),
-                              .columns = programs(*axes[1]) * number(sum[1]),
-                              .k = *trips * number(own_step),
-                              .bytes = bytes_of(product.dot->operand(0)->type.elem)});
+    if (problem)
+      structure->cost = cost(*structure, measured, *problem);
     structures.push_back(std::move(*structure));
   }
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
@@ -272,6 +305,74 @@ std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   if (!structures.empty() && !structures[0].cost)
     structures.resize(1);
   return structures;
+}
+
+// --- Without wgmma -------------------------------------------------------------------------------
+
+// All warps of a block copy by cp.async and multiply by mma. The larger the block's tile, the less
+// it takes from shared memory for each sum: a multiprocessor has room for the sums of one tile of
+// 128 x 256, or of two programs of 128 x 128. As measured on an H200 without wgmma (driver
+// 580.159.04, f16, 2026-11-22); of other GPUs it is not known, but it is the ratio that counts.
+constexpr MeasuredTile large = {{128, 256, 1}, 1060, 1500};
+constexpr int64_t step_of_programs = 1145; // for as many sums, in programs of 128 x 128
+
+// Whether everything that the product loads goes to shared memory by cp.async, in a ring of three
+// slots at least, and is multiplied by tensor cores: through registers it would be too much.
+bool fits_ring(Function &fn, const Gpu &gpu, const Structure &structure) {
+  constexpr int64_t least_slots = 3;
+  choose_dots(fn, gpu, structure);
+  stage_operands(fn);
+  remove_dead_code(fn);
+  pipeline_loops(fn, gpu, structure);
+  bool fits = true;
+  for_each_op(*fn.body, [&](const Op &op) {
+    fits &= !op.is(Opcode::load_) || op.operand(0)->type.is_scalar();
+    if (op.is(Opcode::dot_))
+      fits &= dot_instruction(op).tensor_core;
+    if (op.is(Opcode::shared_alloc_))
+      fits &= op.result()->type.shape[0] >= least_slots;
+  });
+  return fits;
+}
+
+// The structure of the large tile, with steps as long as three slots have room for.
+std::optional<Structure> bundled_structure(const Function &fn,
+                                           const std::optional<size_t> (&axes)[2],
+                                           std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  std::optional<std::vector<int64_t>> bundle = bundle_of(fn, large.tile, axes);
+  if (!bundle || std::all_of(bundle->begin(), bundle->end(), [](int64_t n) { return n == 1; }))
+    return std::nullopt;
+  int64_t longest = row_of_k.value_or(0);
+  for (int64_t step : {longest, longest / 2}) {
+    Function tried = clone(fn);
+    Structure structure{.bundle = *bundle, .step = step};
+    widen_steps(tried, structure);
+    if (!try_bundling(tried, *bundle))
+      return std::nullopt;
+    remove_dead_code(tried);
+    const Shape a = find_product_loop(tried).found->dot->operand(0)->type.shape;
+    structure.name = name_of(large.tile, a[1]);
+    if (fits_ring(tried, gpu, structure))
+      return structure;
+  }
+  return std::nullopt;
+}
+
+// The bundle and the plain structure, with what both cost.
+std::vector<Structure> bundled_structures(Function &fn, const Gpu &gpu) {
+  ProductLoop product = *find_product_loop(fn).found;
+  const Shape sum = product.dot->result()->type.shape;
+  const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  std::optional<Problem> problem = problem_of(product, axes);
+  std::optional<Structure> bundled = bundled_structure(fn, axes, best_step(fn), gpu);
+  if (!bundled || !problem)
+    return {{}};
+  bundled->cost = cost(*bundled, large, *problem);
+  Structure plain;
+  Expr sums = pieces_of_a_multiprocessor({1, 1, 1}) * number(sum[0] * sum[1] * step_of_programs);
+  plain.cost = steps_of(*problem) * div_up(sums, number(large.tile.rows * large.tile.columns)) +
+               number(large.rest);
+  return {*bundled, plain};
 }
 
 bool is_product(Function &fn) {
@@ -370,12 +471,12 @@ std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function
 }
 
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
-  std::vector<Structure> structures;
-  if (gpu.has_wgmma) {
-    Function canonical = canonical_form(fn);
-    if (is_product(canonical))
-      structures = specialized_structures(canonical, gpu);
-  }
+  Function canonical = canonical_form(fn);
+  if (!is_product(canonical))
+    return {{}};
+  if (!gpu.has_wgmma)
+    return bundled_structures(canonical, gpu);
+  std::vector<Structure> structures = specialized_structures(canonical, gpu);
   structures.push_back({});
   return structures;
 }

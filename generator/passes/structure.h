@@ -32,7 +32,7 @@ struct Structure {
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};
 
-  /// "128x256x64 specialized"; "" for the plain one.
+  /// "128x256x64 specialized", "128x256x64" for a bundle of programs; "" for the plain one.
   std::string name;
 };
 

@@ -63,7 +63,7 @@ std::string program(const Loop &loop) {
 void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
   std::string before = program(loop);
   CAPTURE(before);
-  CHECK(after(pipeline_loops, before, gpu) == text(before));
+  CHECK(after(pipeline_loops, before, gpu, Structure{}) == text(before));
 }
 
 std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
@@ -136,6 +136,12 @@ TEST_CASE("the number of slots is what fits half of shared memory, from two to f
       copies++;
     CHECK(int(copies) == slots - 1);
   }
+}
+
+TEST_CASE("a bundle of programs has all of shared memory") {
+  std::string result =
+      after(pipeline_loops, program({}), gpu_with(2), Structure{.bundle = {1, 2, 1}});
+  CHECK(contains(result, "shared<f16>[4,16,16]"));
 }
 
 TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
@@ -211,7 +217,7 @@ TEST_CASE("an element of 4 bytes is copied wherever it is") {
       store %C, %r
       return
     })",
-                             gpu_with(8));
+                             gpu_with(8), Structure{});
   CHECK(contains(result, "async_copy"));
   CHECK(contains(result, "{vector = 1}"));
 }
@@ -243,8 +249,10 @@ TEST_CASE(
       })",
                 "ELEM", elem);
   };
-  CHECK(contains(after(pipeline_loops, transposing("f32"), gpu_with(8)), "{vector = 1}"));
-  CHECK(!contains(after(pipeline_loops, transposing("f16"), gpu_with(8)), "async_copy"));
+  CHECK(contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Structure{}),
+                 "{vector = 1}"));
+  CHECK(
+      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Structure{}), "async_copy"));
 }
 
 TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass a store") {
@@ -313,7 +321,7 @@ TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
       store %P, %r
       return
     })";
-  std::string result = after(pipeline_loops, nested, gpu_with(2));
+  std::string result = after(pipeline_loops, nested, gpu_with(2), Structure{});
   CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
@@ -335,5 +343,5 @@ TEST_CASE("nothing happens to while loops") {
       }
       return
     })";
-  CHECK(after(pipeline_loops, program, gpu_with(2)) == text(program));
+  CHECK(after(pipeline_loops, program, gpu_with(2), Structure{}) == text(program));
 }
