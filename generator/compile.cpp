@@ -360,7 +360,7 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
     run_pipeline(function, gpu, observer(options, job, heading), job.structure);
   });
   std::optional<Failure> too_large = check_shared(function, 0, gpu);
-  if (too_large && job.structure.specialized) { // what its ring leaves is too little for the rest
+  if (too_large && !job.structure.name.empty()) { // what its ring leaves is too little for the rest
     if (options.stage == Stage::library) {
       job.is_left_out = true;
       return std::nullopt;

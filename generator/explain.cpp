@@ -75,9 +75,10 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
     text += "  " + message(id, arguments) + "\n";
   };
   for (const Structure &structure : structures_for(fn, gpu)) {
-    if (!structure.specialized)
+    if (structure.name.empty())
       continue;
-    say(Message::explain_specialized, {structure.name, text_of(structure.bundle)});
+    say(structure.specialized ? Message::explain_specialized : Message::explain_bundled,
+        {structure.name, text_of(structure.bundle)});
   }
   if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
     say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});

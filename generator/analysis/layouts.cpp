@@ -91,6 +91,30 @@ int register_axis(const LinearLayout &layout) {
   return int(layout.shape.size()) - 1;
 }
 
+LinearLayout transposing_layout(const Shape &shape, const std::vector<int> &order, int warps) {
+  constexpr int bits_of_a_sector = 3; // 8 elements of 4 bytes
+  LinearLayout layout;
+  layout.shape = shape;
+  AxisBits along(shape, order[0]);
+  std::vector<AxisBits> others;
+  for (size_t i = 1; i < order.size(); i++)
+    others.emplace_back(shape, order[i]);
+  along.low(layout.lane, bits_of_a_sector);
+  for (AxisBits &axis : others)
+    axis.low(layout.lane, lane_bits - int(layout.lane.size()));
+  along.low(layout.lane, lane_bits - int(layout.lane.size()));
+  pad_lanes(layout);
+  int warp_bits = log2_exact(warps);
+  for (AxisBits &axis : others)
+    axis.low(layout.warp, warp_bits - int(layout.warp.size()));
+  along.low(layout.warp, warp_bits - int(layout.warp.size()));
+  layout.warp.resize(size_t(warp_bits), 0);
+  for (AxisBits &axis : others)
+    axis.low(layout.reg, axis.left());
+  along.low(layout.reg, along.left());
+  return layout;
+}
+
 int access_width(const LinearLayout &layout, const Value *pointers, const Value *mask,
                  const Function &fn) {
   std::optional<int> axis = contiguous_axis(pointers);
@@ -151,6 +175,14 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
       AxisBits(shape, axis).low(rows, 32);
   layout.offset = swizzled(columns, rows, element_bytes);
   return layout;
+}
+
+bool has_neighbours(const Type &buffer, int axis) {
+  if (!buffer.layout) // not decided
+    return true;
+  Shape tile(buffer.shape.begin() + 1, buffer.shape.end());
+  return tile[size_t(axis)] == 1 || buffer.layout->offset[0] == FlatIndex(1)
+                                                                    << axis_shift(tile, axis);
 }
 
 int panel_row_bytes(const Shape &shape, int contiguous, int element_bytes) {
@@ -359,6 +391,10 @@ LinearLayout fma_accumulator(const Op &dot) {
   std::vector<int64_t> vector = dot.list("vector");
   n.low(layout.reg, log2_exact(vector[1]));
   m.low(layout.reg, log2_exact(vector[0]));
+  // Shared memory serves a warp that loads 16 bytes a lane by eight lanes at a time, but by sixteen
+  // where each lane loads the same as the next one, or as the next but one. Like this that is so of
+  // both factors.
+  m.low(layout.lane, 1);
   n.low(layout.lane, 3);
   m.low(layout.lane, lane_bits - int(layout.lane.size()));
   n.low(layout.lane, lane_bits - int(layout.lane.size()));

@@ -22,6 +22,12 @@ ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
 /// The axis along which neighbouring registers of a thread are neighbours.
 int register_axis(const ir::LinearLayout &layout);
 
+/// The layout for copying elements of 4 bytes, one at a time, from memory where neighbours along
+/// `order[0]` are side by side to a buffer where others are: lanes fill sectors of memory, and
+/// different banks of a swizzled buffer.
+ir::LinearLayout transposing_layout(const ir::Shape &shape, const std::vector<int> &order,
+                                    int warps);
+
 /// How many elements one instruction moves between `pointers` and a value in `layout`.
 int access_width(const ir::LinearLayout &layout, const ir::Value *pointers, const ir::Value *mask,
                  const ir::Function &fn);
@@ -34,6 +40,9 @@ bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
 /// Rows are swizzled: eight of them have their 16-byte chunks of one column in different banks,
 /// which is what ldmatrix, and vector accesses down a column, need to run without conflicts.
 ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
+
+/// Whether neighbours along `axis` of a slot's tile are side by side in the buffer.
+bool has_neighbours(const ir::Type &buffer, int axis);
 
 /// A buffer as the copy engine fills it and the tensor cores read it: rows of at most 128 bytes,
 /// swizzled in 16-byte chunks over the row's length ("Asynchronous warpgroup matrix multiply",

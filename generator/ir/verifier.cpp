@@ -554,7 +554,7 @@ struct Verifier {
     default:
       break;
     }
-    bool arithmetic = op.code >= Opcode::add_ && op.code <= Opcode::sqrt_;
+    bool arithmetic = op.code >= Opcode::add_ && op.code <= Opcode::copy_;
     if (arithmetic)
       same_types(op, 0);
   }

@@ -169,6 +169,8 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
                         llvm::ConstantFP::get(x->getType(), ln_of_2));
   case Opcode::sqrt_:
     return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  case Opcode::copy_: // of other types it is only said to be one
+    return x->getType()->isFloatTy() ? call_target_op(b, TargetOp::copy_f32, {x}) : x;
   case Opcode::cmp_:
     return compare(op, x, y);
   case Opcode::select_:

@@ -8,6 +8,8 @@
 
 #include "analysis/layouts.h"
 
+#include <algorithm>
+
 namespace tritonc {
 
 using namespace ir;
@@ -48,6 +50,30 @@ llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   for (size_t i = 0; i < words.size(); i++)
     packed = builder.CreateInsertElement(packed, words[i], uint64_t(i));
   return packed;
+}
+
+// Where the sums of a dot are, of those that an instruction makes the first one; by coordinates
+// that are those of thread 0. Row by row, there and back, so that each has a factor in common with
+// the one before: what an instruction reads again it need not fetch from the register file, which
+// is too slow for three registers of an fma in each cycle.
+std::vector<std::vector<int64_t>> there_and_back(const LinearLayout &layout,
+                                                 const DotInstruction &instruction) {
+  std::map<int64_t, std::vector<int64_t>> rows; // columns in each
+  for (auto [index, r] : registers_by_index(layout)) {
+    std::vector<int64_t> at = unflatten(layout.shape, index);
+    if (at[0] % instruction.m == 0 && at[1] % instruction.n == 0)
+      rows[at[0]].push_back(at[1]);
+  }
+  std::vector<std::vector<int64_t>> order;
+  bool back = false;
+  for (auto &[row, columns] : rows) {
+    if (back)
+      std::reverse(columns.begin(), columns.end());
+    for (int64_t column : columns)
+      order.push_back({row, column});
+    back = !back;
+  }
+  return order;
 }
 
 // The 32-bit word that starts with `first`; `second` is its other half, if it has one.
@@ -95,10 +121,7 @@ void Lowering::lower_mma(const Op &op) {
     return columns[n] = pack(builder_, words);
   };
 
-  for (auto [index, r] : places) {
-    std::vector<int64_t> at = unflatten(layout.shape, index);
-    if (at[0] % instruction.m || at[1] % instruction.n)
-      continue;
+  for (const std::vector<int64_t> &at : there_and_back(layout, instruction)) {
     Registers sums;
     std::vector<size_t> four;
     for (int i = 0; i < 4; i++) {
@@ -124,16 +147,17 @@ void Lowering::lower_fma(const Op &op) {
     return type->isFloatingPointTy() ? builder_.CreateFPCast(value, type)
                                      : builder_.CreateIntCast(value, type, true);
   };
+  std::map<FlatIndex, int> places = registers_by_index(layout);
+  std::vector<std::vector<int64_t>> order = there_and_back(layout, dot_instruction(op));
   for (int64_t k = 0; k < a.layout.shape[1]; k++) {
     std::map<int64_t, llvm::Value *> rows, columns;
-    for (int r = 0; r < layout.registers(); r++) {
-      std::vector<int64_t> at = unflatten(layout.shape, layout.index(uint32_t(r), 0, 0));
+    for (const std::vector<int64_t> &at : order) {
       llvm::Value *&x = rows[at[0]], *&y = columns[at[1]];
       if (!x)
         x = widened(a.at(at[0], k));
       if (!y)
         y = widened(b.at(k, at[1]));
-      llvm::Value *&sum = result[size_t(r)];
+      llvm::Value *&sum = result[size_t(places.at(flatten(layout.shape, at)))];
       sum = type->isFloatingPointTy()
                 ? builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, sum})
                 : builder_.CreateAdd(builder_.CreateMul(x, y), sum);

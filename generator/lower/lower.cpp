@@ -311,10 +311,39 @@ void keep_rolled(llvm::BranchInst *back_edge) {
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
+// Elements of 16 bits, two to a value: that is how the instructions that load and multiply them
+// hold them, and a loop that carries each by itself would take them apart and put them together.
+Registers paired(llvm::IRBuilder<> &builder, const Registers &elements) {
+  llvm::Type *type = elements[0]->getType();
+  if (!type->is16bitFPTy() || elements.size() % 2 != 0)
+    return elements;
+  Registers pairs;
+  for (size_t i = 0; i < elements.size(); i += 2) {
+    llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, 2));
+    for (size_t half : {0, 1})
+      pair = builder.CreateInsertElement(pair, elements[i + half], uint64_t(half));
+    pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+Registers taken_apart(llvm::IRBuilder<> &builder, const Registers &pairs) {
+  if (!pairs[0]->getType()->isVectorTy())
+    return pairs;
+  Registers elements;
+  for (llvm::Value *pair : pairs)
+    for (size_t half : {0, 1})
+      elements.push_back(builder.CreateExtractElement(pair, uint64_t(half)));
+  return elements;
+}
+
 } // namespace
 
 void Lowering::lower_for(const Op &op) {
   const Block &body = *op.blocks[0];
+  std::vector<Registers> carried = {{builder_.getInt32(0)}};
+  for (size_t i = 0; i < op.results.size(); i++)
+    carried.push_back(paired(builder_, registers(op.operand(i + 1))));
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
   auto *inside = llvm::BasicBlock::Create(context_, "for.body", function_);
@@ -322,22 +351,24 @@ void Lowering::lower_for(const Op &op) {
   builder_.CreateBr(head);
 
   builder_.SetInsertPoint(head);
-  define(body.arguments[0], make_phis(builder_, {builder_.getInt32(0)}, before));
-  for (size_t i = 0; i < op.results.size(); i++)
-    define(body.arguments[i + 1], make_phis(builder_, registers(op.operand(i + 1)), before));
+  for (Registers &start : carried)
+    start = make_phis(builder_, start, before);
+  for (size_t i = 0; i < carried.size(); i++)
+    define(body.arguments[i], taken_apart(builder_, carried[i]));
   llvm::Value *counter = scalar(body.arguments[0]);
   builder_.CreateCondBr(builder_.CreateICmpSLT(counter, scalar(op.operand(0))), inside, after);
 
   builder_.SetInsertPoint(inside);
   lower_block(body);
-  llvm::Value *next = builder_.CreateNSWAdd(counter, builder_.getInt32(1));
+  std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
+  for (const Value *yielded : body.terminator()->operands)
+    next.push_back(paired(builder_, registers(yielded)));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
   keep_rolled(builder_.CreateBr(head));
-  add_incoming(registers(body.arguments[0]), {next}, end);
-  for (size_t i = 0; i < op.results.size(); i++) {
-    add_incoming(registers(body.arguments[i + 1]), registers(body.terminator()->operand(i)), end);
+  for (size_t i = 0; i < carried.size(); i++)
+    add_incoming(carried[i], next[i], end);
+  for (size_t i = 0; i < op.results.size(); i++)
     define(op.results[i], registers(body.arguments[i + 1]));
-  }
   builder_.SetInsertPoint(after);
 }
 

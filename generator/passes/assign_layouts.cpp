@@ -178,15 +178,28 @@ struct State {
                                 int(sum.integer("blocks"))));
   }
 
-  // The layout of a fragment, by the product that uses it.
+  // What a loop that starts with `value`, or goes on with it, carries it as.
+  static const Value *carried_from(const Op &loop, const Value *value) {
+    auto at = std::find(loop.operands.begin(), loop.operands.end(), value);
+    return loop.blocks[0]->arguments[size_t(at - loop.operands.begin())];
+  }
+  static const Value *carried_to(const Op &yield, const Value *value) {
+    auto at = std::find(yield.operands.begin(), yield.operands.end(), value);
+    return yield.parent->arguments[size_t(at - yield.operands.begin()) + 1];
+  }
+
+  // The layout of a fragment, by the product that uses it, perhaps in the next iteration.
   Layout layout_of_fragment(const Value *value) {
     for (const Op *user : users_of(*fn.body, value)) {
+      if (user->is(Opcode::for_loop_) && user->operand(0) != value)
+        return layout_of_fragment(carried_from(*user, value));
+      if (user->is(Opcode::yield_) && user->parent->parent->is(Opcode::for_loop_))
+        return layout_of_fragment(carried_to(*user, value));
       if (user->is(Opcode::fragment_product_))
         return factor_layout(*user);
-      if (user->is(Opcode::dot_))
-        for (int operand : {0, 1})
-          if (user->operand(operand) == value)
-            return shared(operand_layout(*user, operand));
+      for (int operand : {0, 1})
+        if (user->is(Opcode::dot_) && user->operand(operand) == value)
+          return shared(operand_layout(*user, operand));
     }
     return default_layout(value->type);
   }
@@ -398,8 +411,10 @@ struct State {
       order.erase(std::find(order.begin(), order.end(), *contiguous));
       order.insert(order.begin(), *contiguous);
     }
-    Layout layout =
-        shared(blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
+    bool transposes = !has_neighbours(op->operand(1)->type, order[0]);
+    Layout layout = shared(
+        transposes ? transposing_layout(view->type.shape, order, fn.warps)
+                   : blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
     view->type = view->type.with_layout(layout);
     demand_operand(op, 4, layout);
   }

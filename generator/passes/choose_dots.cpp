@@ -6,12 +6,17 @@
 // multiple of its shape: f16 and bf16 into f32, and f32 if the kernel asked for tf32. Everything
 // else is multiplied and added thread by thread ("fma"), exactly.
 //
-// Warps. A program gets enough warps that a thread holds at most 64 accumulators (more only where
-// even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of
-// a thread, and two programs of 128 x 128 fit one multiprocessor. The warps divide the tile so that
-// each one's part is as square as possible, because a warp reads m + n columns of the operands for
-// m * n results. {vector} says how many neighbours along m and n an fma thread owns: 4 where the
-// operand lies in that direction in memory, so that shared memory is read in 16 bytes.
+// Warps. A program gets enough warps that a thread holds at most 128 registers of accumulators
+// (more only where even 16 warps are too few): with the operands' fragments this stays clear of the
+// 255 registers of a thread, and two programs of 128 x 128 fit one multiprocessor. Where the GPU
+// has no cp.async, operands pass through registers on their way to shared memory, and it is 64. The
+// warps divide the tile so that each one's part is as square as possible, because a warp reads m +
+// n columns of the operands for m * n results: shared memory is what limits products, so fewer
+// warps with larger parts are better than more.
+//
+// {vector} says how many neighbours along m and n an fma thread owns: 4 where the operand can lie
+// in that direction in shared memory, so that it is read in 16 bytes. It can if it does in memory,
+// or if cp.async can transpose it, element by element.
 //
 // In a specialised structure warpgroups multiply ("wgmma"), and a warpgroup more copies.
 //
@@ -56,12 +61,14 @@ std::string instruction_for(const Op &dot, const Gpu &gpu) {
   return "fma";
 }
 
-int warps_for_dot(const Op &dot) {
+int warps_for_dot(const Op &dot, const Gpu &gpu) {
   int64_t results = dot.result()->type.elements();
+  int64_t registers = results * std::max(bits_of(dot.result()->type.elem), 32) / 32;
+  int64_t most = gpu.has_cp_async ? 128 : 64; // of a thread
   if (results <= 1024)
     return 2;
   int warps = 4;
-  while (warps < max_warps && results / (32 * warps) > 64 && results > 8192)
+  while (warps < max_warps && registers / (32 * warps) > most && results > 8192)
     warps *= 2;
   return warps;
 }
@@ -74,11 +81,11 @@ int warps_for_tile(int64_t elements) {
 }
 
 // The number of warps that the largest tile asks for; dots count before everything else.
-int warps_for(Function &fn) {
+int warps_for(Function &fn, const Gpu &gpu) {
   int for_dots = 0, for_tiles = 1;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
-      for_dots = std::max(for_dots, warps_for_dot(op));
+      for_dots = std::max(for_dots, warps_for_dot(op, gpu));
     bool memory = op.is(Opcode::load_) || op.is(Opcode::store_);
     if (memory && op.operand(0)->type.is_tile())
       for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
@@ -117,10 +124,12 @@ void multiply_by_warpgroups(Function &fn) {
   fn.helper_warps = warps_of_a_group;
 }
 
-int64_t neighbours(const Op &dot, int operand) {
-  std::optional<int> axis = contiguous_axis(dot.operand(operand));
-  int64_t extent = dot.operand(operand)->type.shape[operand];
-  return axis == operand ? std::min<int64_t>(4, extent) : 1;
+int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
+  constexpr int least_copy_bytes = 4; // of cp.async
+  const Type &type = dot.operand(operand)->type;
+  bool can_lie = contiguous_axis(dot.operand(operand)) == operand ||
+                 (gpu.has_cp_async && bytes_of(type.elem) == least_copy_bytes);
+  return can_lie ? std::min<int64_t>(4, type.shape[size_t(operand)]) : 1;
 }
 
 } // namespace
@@ -128,7 +137,7 @@ int64_t neighbours(const Op &dot, int operand) {
 void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (structure.specialized)
     return multiply_by_warpgroups(fn);
-  fn.warps = warps_for(fn);
+  fn.warps = warps_for(fn, gpu);
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))
       return;
@@ -136,7 +145,7 @@ void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
     DotInstruction instruction = dot_instruction(op);
     op.set("warps", divide(op.result()->type.shape, fn.warps, instruction));
     if (!instruction.tensor_core)
-      op.set("vector", std::vector<int64_t>{neighbours(op, 0), neighbours(op, 1)});
+      op.set("vector", std::vector<int64_t>{neighbours(op, 0, gpu), neighbours(op, 1, gpu)});
   });
 }
 

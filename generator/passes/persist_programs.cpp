@@ -26,9 +26,8 @@
 // block for each program, and no loop: such programs are few.
 //
 // The place of a program. Blocks that run at one time should need the same rows and columns of the
-// operands, so that they find them in the L2 cache: the programs of a group of 16 along axis 0 come
-// before those of the next, and in a group axis 0 runs fastest. Programs are independent of each
-// other, so any order is right.
+// operands, so that they find them in the L2 cache: it is that of group_programs. Programs are
+// independent of each other, so any order is right.
 //
 // Needs:   use_tensor_maps, whose maps are made from the grid; no program depends on the block that
 //          it runs in.
@@ -40,14 +39,13 @@
 
 #include "analysis/launch_form.h"
 #include "ir/builder.h"
+#include "passes/group_programs.h"
 
 namespace tritonc {
 
 using namespace ir;
 
 namespace {
-
-constexpr int64_t group = 16;
 
 struct State {
   Function &fn;
@@ -119,13 +117,9 @@ struct State {
     Value *in_plane = builder.mul(pieces[0], pieces[1]);
     at[2] = div(builder, number, in_plane);
     Value *in_grid = rem(builder, number, in_plane);
-    Value *in_group = builder.mul(pieces[1], builder.i32(group));
-    Value *first = builder.mul(div(builder, in_grid, in_group), builder.i32(group));
-    Value *left = builder.sub(pieces[0], first);
-    Value *width = builder.binary(Opcode::min_, left, builder.i32(group));
-    Value *inside = rem(builder, in_grid, in_group);
-    at[0] = builder.add(first, rem(builder, inside, width));
-    at[1] = div(builder, inside, width);
+    std::array<Value *, 2> found = place_in_groups(builder, in_grid, pieces[0], pieces[1]);
+    at[0] = found[0];
+    at[1] = found[1];
   }
 
   // The same for pieces of a larger structure cut up.

@@ -13,18 +13,22 @@
 #include "passes/choose_residency.h"
 #include "passes/close_inductions.h"
 #include "passes/count_loops.h"
+#include "passes/detach_sums.h"
 #include "passes/form_views.h"
 #include "passes/fuse_dots.h"
+#include "passes/group_programs.h"
 #include "passes/hint_copies.h"
 #include "passes/insert_barriers.h"
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
 #include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
+#include "passes/preload_slices.h"
 #include "passes/remove_dead_code.h"
 #include "passes/slice_dots.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_sums.h"
+#include "passes/spread_copies.h"
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
 #include "passes/swap_factors.h"
@@ -55,10 +59,12 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // what really depends on the iteration before.
 
   // The source's tile is what a program means, not what a block does at a time: take longer steps
-  // along K, and several programs at once.
+  // along K, and several programs at once. Blocks that run at one time get programs that share
+  // operands.
   run("widen_steps", widen_steps, structure);
   run("bundle_programs", bundle_programs, structure);
   run("remove_dead_code", remove_dead_code);
+  run("group_programs", group_programs, structure);
 
   // Choose the instruction for every contraction and with it the number of warps. Which factor
   // comes first is settled before, because rows and columns of a product are divided differently.
@@ -80,11 +86,15 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 
   // Bring all other operands through shared memory, copied ahead of their use where the GPU can.
   // pipeline_loops moves loads that have no other use, so the transpositions that stage_operands
-  // has folded away must go before it.
+  // has folded away must go before it. Then the loop is in slices, between which there is room for
+  // what the next iterations need.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
-  run("pipeline_loops", pipeline_loops, gpu);
+  run("pipeline_loops", pipeline_loops, gpu, structure);
   run("slice_dots", slice_dots);
+  run("spread_copies", spread_copies);
+  run("preload_slices", preload_slices);
+  run("detach_sums", detach_sums);
   run("remove_dead_code", remove_dead_code);
 
   // Decide which thread holds which element. lower_conversions turns the places where producer and
@@ -107,9 +117,10 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 std::vector<std::string_view> pass_names() {
   return {"unrotate_loops",    "count_loops",        "close_inductions", "fuse_dots",
           "form_views",        "remove_dead_code",   "widen_steps",      "bundle_programs",
-          "swap_factors",      "choose_dots",        "use_tensor_maps",  "hint_copies",
-          "persist_programs",  "split_sums",         "specialize_warps", "stage_results",
-          "stage_operands",    "pipeline_loops",     "slice_dots",       "assign_layouts",
+          "group_programs",    "swap_factors",       "choose_dots",      "use_tensor_maps",
+          "hint_copies",       "persist_programs",   "split_sums",       "specialize_warps",
+          "stage_results",     "stage_operands",     "pipeline_loops",   "slice_dots",
+          "spread_copies",     "preload_slices",     "detach_sums",      "assign_layouts",
           "lower_conversions", "lower_cluster_sums", "allocate_shared",  "insert_barriers",
           "choose_residency"};
 }

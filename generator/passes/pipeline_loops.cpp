@@ -17,7 +17,8 @@
 // waits only for those that it started slots - 1 iterations ago.
 //
 // Slots. As many as fit half of the GPU's shared memory, so that two programs can share a
-// multiprocessor, but at least 2 and at most 4; where even 2 don't fit, the loop stays as it is.
+// multiprocessor, but at least 2 and at most 4; where even 2 don't fit, the loop stays as it is. A
+// bundle of programs has a multiprocessor for itself.
 //
 // Needs:   stage_operands; loops whose addresses are formulas of the counter (close_inductions).
 // Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
@@ -32,6 +33,7 @@
 
 #include "passes/pipeline_loops.h"
 
+#include "analysis/layouts.h"
 #include "analysis/memory_access.h"
 #include "ir/builder.h"
 
@@ -69,6 +71,7 @@ struct State {
   Function &fn;
   Op &loop;
   const Gpu &gpu;
+  int64_t share; // of the GPU's shared memory
   Block &body() { return *loop.blocks[0]; }
   Value *counter() { return body().arguments[0]; }
 
@@ -97,7 +100,11 @@ struct State {
       return std::nullopt;
     int bytes = bytes_of(load->result()->type.elem);
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);
-    // Elements that are side by side in global memory must be so in the buffer, in whole chunks.
+    // Elements that are side by side in global memory must be so in the buffer, in whole chunks,
+    // or are copied one by one.
+    std::optional<int> axis = contiguous_axis(load->operand(0));
+    if (axis && !has_neighbours(store->operand(1)->type, *axis))
+      vector = 1;
     if (vector * bytes < least_copy_bytes)
       return std::nullopt;
     return Candidate{load, store, store->operand(1), vector};
@@ -171,7 +178,7 @@ struct State {
       }
     if (candidates.empty() || 2 * bytes > gpu.max_shared_bytes)
       return;
-    int64_t slots = std::clamp<int64_t>(gpu.max_shared_bytes / 2 / bytes, 2, max_slots);
+    int64_t slots = std::clamp<int64_t>(share / bytes, 2, max_slots);
 
     for (const Candidate &candidate : candidates)
       widen(candidate, slots);
@@ -195,7 +202,7 @@ struct State {
 
 } // namespace
 
-void pipeline_loops(Function &fn, const Gpu &gpu) {
+void pipeline_loops(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (!gpu.has_cp_async)
     return;
   std::vector<Op *> loops;
@@ -204,7 +211,7 @@ void pipeline_loops(Function &fn, const Gpu &gpu) {
       loops.push_back(&op);
   });
   for (Op *loop : loops)
-    State{fn, *loop, gpu}.run();
+    State{fn, *loop, gpu, gpu.max_shared_bytes / (structure.bundle.empty() ? 2 : 1)}.run();
 }
 
 } // namespace tritonc

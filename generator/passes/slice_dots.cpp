@@ -10,8 +10,10 @@
 //                                                  %d1 = dot %a1, %b1, %d0
 //                                                  ...
 //
-// A slice is one instruction deep on tensor cores and four columns otherwise. The fragments of the
-// next slice are loaded before the arithmetic of the present one, so that it hides their latency.
+// A slice is one instruction deep on tensor cores. Otherwise it is one column where both factors
+// are read in vectors across K, and four columns, a vector along K, where one is not. The fragments
+// of the next slice are loaded before the arithmetic of the present one, so that it hides their
+// latency.
 //
 // Needs:   stage_operands.
 // Ensures: the K extent of every dot is at most that of a slice.
@@ -34,7 +36,11 @@ namespace {
 int64_t slice_extent(const Op &dot) {
   DotInstruction instruction = dot_instruction(dot);
   int64_t k = dot.operand(0)->type.shape[1];
-  return std::min<int64_t>(k, instruction.tensor_core ? instruction.k : 4);
+  if (instruction.tensor_core)
+    return std::min<int64_t>(k, instruction.k);
+  std::vector<int64_t> vector = dot.list("vector");
+  bool across = vector[0] > 1 && vector[1] > 1;
+  return std::min<int64_t>(k, across ? 1 : 4);
 }
 
 // The part of `whole`, a shared_load, that starts at `k` along `axis`.

@@ -9,8 +9,9 @@
 //
 // Every element of an operand is needed by many threads, so it is fetched from global memory once
 // and from shared memory many times. A transposition on the way to the dot costs nothing here: the
-// buffer keeps the order of memory, {perm} reads it the other way round. The buffer's layout is
-// swizzled so that reading it makes no bank conflicts.
+// buffer keeps the order of memory, {perm} reads it the other way round. But where threads multiply
+// vectors of neighbours ({vector} of the dot), those are side by side in the buffer, whatever the
+// order of memory. The buffer's layout is swizzled so that reading it makes no bank conflicts.
 //
 // Needs:   choose_dots.
 // Ensures: the factors of every dot are results of shared_load.
@@ -53,24 +54,33 @@ struct State {
   Function &fn;
   std::map<Value *, Value *> buffers; // of values stored where they are defined
 
-  Value *buffer_for(Builder &builder, Value *value) {
+  Value *buffer_for(Builder &builder, Value *value, std::optional<int> wanted) {
     Shape shape = value->type.shape;
-    int contiguous = contiguous_axis(value).value_or(int(shape.size()) - 1);
+    int last = int(shape.size()) - 1;
+    int contiguous = wanted ? *wanted : contiguous_axis(value).value_or(last);
     LinearLayout layout = swizzled_layout(shape, contiguous, bytes_of(value->type.elem));
     shape.insert(shape.begin(), 1);
     Type type = Type::shared(value->type.elem, shape).with_layout(std::move(layout));
     return builder.create(Opcode::shared_alloc_, {}, {type})->result();
   }
 
+  // The axis of what is stored along which the dot multiplies vectors.
+  static std::optional<int> vector_axis(const Op &dot, int operand, const Source &source) {
+    std::vector<int64_t> vector = dot.list("vector");
+    if (vector.empty() || vector[size_t(operand)] == 1)
+      return std::nullopt;
+    return int(source.perm[size_t(operand)]);
+  }
+
   // A value that an operation defines is stored right there, once for all its uses; what a loop
   // carries, just before the dot.
-  Value *stored(Value *value, Op *dot) {
+  Value *stored(Value *value, Op *dot, std::optional<int> contiguous) {
     if (auto found = buffers.find(value); found != buffers.end())
       return found->second;
     bool at_definition = value->op && value->op->blocks.empty();
     Builder builder = at_definition ? Builder::after(fn, value->op) : Builder::before(fn, dot);
     builder.set_location(dot->location);
-    Value *buffer = buffer_for(builder, value);
+    Value *buffer = buffer_for(builder, value, contiguous);
     builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
     if (at_definition)
       buffers[value] = buffer;
@@ -79,7 +89,7 @@ struct State {
 
   void stage(Op *dot, int operand) {
     Source source = source_of(dot->operand(operand));
-    Value *buffer = stored(source.value, dot);
+    Value *buffer = stored(source.value, dot, vector_axis(*dot, operand, source));
     Builder builder = Builder::before(fn, dot);
     builder.set_location(dot->location);
     Type type = dot->operand(operand)->type;

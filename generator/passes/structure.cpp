@@ -9,10 +9,13 @@
 #include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "passes/bundle_programs.h"
+#include "passes/choose_dots.h"
 #include "passes/pipeline.h"
+#include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_sums.h"
+#include "passes/stage_operands.h"
 #include "passes/swap_factors.h"
 #include "passes/widen_steps.h"
 
@@ -219,18 +222,28 @@ Expr pieces_at_once(int64_t splits) {
   return Expr::binary(Expr::Kind::div, all * number(group / splits), number(group));
 }
 
-Expr pieces_of(const Structure &structure) {
+Expr pieces_of(const std::vector<int64_t> &bundle) {
   Expr pieces = number(1);
   for (size_t axis : {0, 1, 2})
-    pieces = pieces * div_up(programs(axis), number(structure.bundle[axis]));
+    pieces = pieces * div_up(programs(axis), number(bundle[axis]));
   return pieces;
+}
+
+// How many bundles of programs the busiest multiprocessor has to carry out.
+Expr pieces_of_a_multiprocessor(const std::vector<int64_t> &bundle) {
+  return div_up(pieces_of(bundle), pieces_at_once(1));
+}
+
+// 128 bytes along K each.
+Expr steps_of(const Problem &problem, int64_t splits = 1) {
+  constexpr int64_t row_bytes = 128;
+  return div_up(problem.k * number(problem.bytes), number(row_bytes * splits));
 }
 
 // Nanoseconds of so many rounds of blocks.
 Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
-  constexpr int64_t row_bytes = 128;
-  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * tile.tile.splits));
-  return std::move(rounds) * (steps * number(tile.step) + number(tile.rest));
+  Expr steps = steps_of(problem, tile.tile.splits);
+  return std::move(rounds) * (std::move(steps) * number(tile.step) + number(tile.rest));
 }
 
 // Nanoseconds of a launch: as long as its steps take, but not less than reading and writing
@@ -243,7 +256,7 @@ Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_
 }
 
 Expr cost(const Structure &structure, const MeasuredTile &tile, const Problem &problem) {
-  Expr rounds = div_up(pieces_of(structure), pieces_at_once(structure.splits));
+  Expr rounds = div_up(pieces_of(structure.bundle), pieces_at_once(structure.splits));
   return cost_of_launch(cost_of_rounds(std::move(rounds), tile, problem), problem);
 }
 
@@ -256,11 +269,6 @@ Expr cost_of_plain(const Shape &sum, const Problem &problem) {
   MeasuredTile tile{{sum[0], sum[1], 1}, step + sum[0] * sum[1] / sums_per_ns, rest};
   Expr by_steps = cost_of_rounds(div_up(pieces, pieces_at_once(1)), tile, problem);
   return cost_of_launch(by_steps, problem, bytes_per_ns);
-}
-
-std::string text_of(const Shape &sum, int64_t step, int64_t splits) {
-  return std::to_string(sum[0]) + "x" + std::to_string(sum[1]) + "x" + std::to_string(step) +
-         " specialized" + (splits > 1 ? ", split " + std::to_string(splits) : "");
 }
 
 // Whether only the right factor must come from registers: the product has to be swapped for that.
@@ -276,6 +284,41 @@ bool is_better_swapped(const ProductLoop &product) {
   return bytes_of(product.dot->operand(0)->type.elem) != 2 && along_k[0] && !along_k[1];
 }
 
+// What the host knows of the product; nothing if that is too little.
+std::optional<Problem> problem_of(const ProductLoop &product,
+                                  const std::optional<size_t> (&axes)[2]) {
+  std::optional<Expr> trips = host_expression(product.loop->operand(0));
+  if (!trips || !axes[0] || !axes[1])
+    return std::nullopt;
+  const Shape &sum = product.dot->result()->type.shape, &a = product.dot->operand(0)->type.shape;
+  return Problem{.rows = programs(*axes[0]) * number(sum[0]),
+                 .columns = programs(*axes[1]) * number(sum[1]),
+                 .k = *trips * number(a[1]),
+                 .bytes = bytes_of(product.dot->operand(0)->type.elem)};
+}
+
+std::string name_of(const Tile &tile, int64_t step) {
+  return std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "x" +
+         std::to_string(step);
+}
+
+// How many programs of the function, along each axis of the grid, have sums of `wanted` together.
+std::optional<std::vector<int64_t>> bundle_of(const Function &fn, const Tile &wanted,
+                                              const std::optional<size_t> (&axes)[2]) {
+  Function looked_at = clone(fn);
+  const Shape sum = find_product_loop(looked_at).found->dot->result()->type.shape;
+  int64_t extents[2] = {wanted.rows, wanted.columns};
+  std::vector<int64_t> bundle(3, 1);
+  for (size_t d = 0; d < 2; d++) {
+    int64_t times = extents[d] / sum[d];
+    if (times < 1 || (times > 1 && !axes[d]))
+      return std::nullopt;
+    if (times > 1)
+      bundle[*axes[d]] *= times;
+  }
+  return bundle;
+}
+
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
                                                const std::optional<size_t> (&axes)[2],
@@ -283,34 +326,29 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   Function tried = clone(fn);
-  ProductLoop product = *find_product_loop(tried).found;
-  const Shape sum = product.dot->result()->type.shape;
-  bool swapped = is_better_swapped(product);
-  Shape wanted = {tile.rows, tile.columns};
+  bool swapped = is_better_swapped(*find_product_loop(tried).found);
+  Tile wanted = tile;
   if (swapped)
-    std::swap(wanted[0], wanted[1]);
-  std::vector<int64_t> bundle(3, 1);
-  for (size_t d = 0; d < 2; d++) {
-    int64_t times = wanted[d] / sum[d];
-    if (times < 1 || (times > 1 && !axes[d]))
-      return std::nullopt;
-    if (times > 1)
-      bundle[*axes[d]] *= times;
-  }
+    std::swap(wanted.rows, wanted.columns);
+  std::optional<std::vector<int64_t>> bundle = bundle_of(fn, wanted, axes);
+  if (!bundle)
+    return std::nullopt;
   Structure structure{.specialized = true,
-                      .bundle = bundle,
+                      .bundle = *bundle,
                       .step = row_of_k.value_or(0) * tile.k_rows,
                       .swapped = swapped,
                       .splits = tile.splits};
   widen_steps(tried, structure);
-  if (!try_bundling(tried, bundle))
+  if (!try_bundling(tried, *bundle))
     return std::nullopt;
   remove_dead_code(tried);
   swap_factors(tried, structure);
   if (!can_specialize(tried, gpu) || (tile.splits > 1 && !can_split_sums(tried)))
     return std::nullopt;
-  structure.name =
-      text_of(wanted, find_product_loop(tried).found->dot->operand(0)->type.shape[1], tile.splits);
+  const Shape a = find_product_loop(tried).found->dot->operand(0)->type.shape;
+  structure.name = name_of(wanted, a[1]) + " specialized";
+  if (tile.splits > 1)
+    structure.name += ", split " + std::to_string(tile.splits);
   return structure;
 }
 
@@ -331,7 +369,7 @@ std::vector<Structure> shared_work(const Candidate &large, const Candidate &smal
       return {};
     second.cuts.push_back(first.bundle[axis] / second.bundle[axis]);
   }
-  Expr pieces = pieces_of(first), at_once = pieces_at_once(1);
+  Expr pieces = pieces_of(first.bundle), at_once = pieces_at_once(1);
   Expr full = Expr::binary(Expr::Kind::div, pieces, at_once);
   Expr left = Expr::binary(Expr::Kind::rem, pieces, at_once);
   for (int64_t cuts : second.cuts)
@@ -352,19 +390,12 @@ std::vector<Structure> shared_work(const Candidate &large, const Candidate &smal
 std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
-  int64_t own_step = product.dot->operand(0)->type.shape[1];
   std::optional<int64_t> row_of_k = best_step(fn);
   const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
 
   std::vector<Structure> structures;
   std::vector<Candidate> candidates; // that may share the work
-  std::optional<Expr> trips = host_expression(product.loop->operand(0));
-  std::optional<Problem> problem;
-  if (trips && axes[0] && axes[1])
-    problem = {.rows = programs(*axes[0]) * number(sum[0]),
-               .columns = programs(*axes[1]) * number(sum[1]),
-               .k = *trips * number(own_step),
-               .bytes = bytes_of(product.dot->operand(0)->type.elem)};
+  std::optional<Problem> problem = problem_of(product, axes);
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure =
         specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
@@ -399,6 +430,75 @@ std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
     plain.cost = cost_of_plain(sum, *problem);
   structures.push_back(std::move(plain));
   return structures;
+}
+
+// --- Without wgmma -------------------------------------------------------------------------------
+
+// All warps of a block copy by cp.async and multiply by mma. The larger the block's tile, the less
+// it takes from shared memory for each sum: a multiprocessor has room for the sums of one tile of
+// 128 x 256, or of two programs of 128 x 128. As measured on an H200 without wgmma (driver
+// 580.159.04, f16, 2026-11-22); of other GPUs it is not known, but it is the ratio that counts.
+constexpr MeasuredTile large = {{128, 256, 1}, 1060, 1500};
+constexpr int64_t step_of_programs = 1145; // for as many sums, in programs of 128 x 128
+
+// Whether everything that the product loads goes to shared memory by cp.async, in a ring of three
+// slots at least, and is multiplied by tensor cores: through registers it would be too much.
+bool fits_ring(Function &fn, const Gpu &gpu, const Structure &structure) {
+  constexpr int64_t least_slots = 3;
+  choose_dots(fn, gpu, structure);
+  stage_operands(fn);
+  remove_dead_code(fn);
+  pipeline_loops(fn, gpu, structure);
+  bool fits = true;
+  for_each_op(*fn.body, [&](const Op &op) {
+    fits &= !op.is(Opcode::load_) || op.operand(0)->type.is_scalar();
+    if (op.is(Opcode::dot_))
+      fits &= dot_instruction(op).tensor_core;
+    if (op.is(Opcode::shared_alloc_))
+      fits &= op.result()->type.shape[0] >= least_slots;
+  });
+  return fits;
+}
+
+// The structure of the large tile, with steps as long as three slots have room for.
+std::optional<Structure> bundled_structure(const Function &fn,
+                                           const std::optional<size_t> (&axes)[2],
+                                           std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  std::optional<std::vector<int64_t>> bundle = bundle_of(fn, large.tile, axes);
+  if (!bundle || std::all_of(bundle->begin(), bundle->end(), [](int64_t n) { return n == 1; }))
+    return std::nullopt;
+  int64_t longest = row_of_k.value_or(0);
+  for (int64_t step : {longest, longest / 2}) {
+    Function tried = clone(fn);
+    Structure structure{.bundle = *bundle, .step = step};
+    widen_steps(tried, structure);
+    if (!try_bundling(tried, *bundle))
+      return std::nullopt;
+    remove_dead_code(tried);
+    const Shape a = find_product_loop(tried).found->dot->operand(0)->type.shape;
+    structure.name = name_of(large.tile, a[1]);
+    if (fits_ring(tried, gpu, structure))
+      return structure;
+  }
+  return std::nullopt;
+}
+
+// The bundle and the plain structure, with what both cost.
+std::vector<Structure> bundled_structures(Function &fn, const Gpu &gpu) {
+  ProductLoop product = *find_product_loop(fn).found;
+  const Shape sum = product.dot->result()->type.shape;
+  const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  std::optional<Problem> problem = problem_of(product, axes);
+  std::optional<Structure> bundled = bundled_structure(fn, axes, best_step(fn), gpu);
+  if (!bundled || !problem)
+    return {{}};
+  bundled->cost = cost(*bundled, large, *problem);
+  Structure plain;
+  Expr sums = pieces_of_a_multiprocessor({1, 1, 1}) * number(sum[0] * sum[1] * step_of_programs);
+  Expr by_steps =
+      steps_of(*problem) * div_up(sums, number(large.tile.elements())) + number(large.rest);
+  plain.cost = cost_of_launch(by_steps, *problem);
+  return {*bundled, plain};
 }
 
 bool is_product(Function &fn) {
@@ -509,12 +609,11 @@ std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function
 }
 
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
-  std::vector<Structure> structures;
-  if (gpu.has_wgmma) {
-    Function canonical = canonical_form(fn);
-    if (is_product(canonical))
-      structures = product_structures(canonical, gpu);
-  }
+  Function canonical = canonical_form(fn);
+  if (!is_product(canonical))
+    return {{}};
+  std::vector<Structure> structures =
+      gpu.has_wgmma ? product_structures(canonical, gpu) : bundled_structures(canonical, gpu);
   if (structures.empty())
     structures.push_back({});
   return structures;

@@ -49,7 +49,8 @@ struct Structure {
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};
 
-  /// "128x256x64 specialized", "128x128x64 specialized, split 8"; "" for the plain one.
+  /// "128x256x64 specialized", "128x128x64 specialized, split 8"; "128x256x64" for a bundle of
+  /// programs; "" for the plain one.
   std::string name;
 };
 

@@ -64,6 +64,14 @@ TEST_CASE("the structures of a kernel are said, the best one first") {
   CHECK_FALSE(contains(text, "__multipleof"));
 }
 
+TEST_CASE("so is a bundle of programs where there is no wgmma") {
+  std::string text = explained("80", "half", promised, loads);
+  CHECK(text.rfind("`f` for sm_80:\n"
+                   "  note: 128x256x64: a block does 2 x 4 x 1 programs at a time\n"
+                   "  note: plain: sm_80 has no wgmma",
+                   0) == 0);
+}
+
 TEST_CASE("what a launch has to look at can be promised") {
   std::string text = explained(
       "90a", "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
@@ -87,7 +95,7 @@ TEST_CASE("what stands in the way is said, and nothing else") {
   struct {
     std::string gpu, type, loads, text;
   } cases[] = {
-      {"80", "half", loads, "plain: sm_80 has no wgmma"},
+      {"75", "half", loads, "plain: sm_75 has no wgmma"},
       {"90a", "float", float_loads, "plain: wgmma multiplies half and bfloat16"},
       {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
       {"90a", "half", strided, "plain: not TMA: neighbours in the tile of `A` are not neighbours"},

@@ -57,6 +57,7 @@ void Machine::execute(const Op &op) {
     return splat(op);
   case Opcode::expand_:
   case Opcode::reshape_:
+  case Opcode::copy_:
   case Opcode::convert_layout_: // in row-major order these change nothing
     return define(op, Tile(tile(op.operand(0))));
   case Opcode::broadcast_:

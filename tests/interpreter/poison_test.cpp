@@ -48,6 +48,7 @@ std::vector<Case> cases() {
   std::vector<Case> all = {
       // Shape.
       {"%r = convert_layout %a : f32[8]", "...xxxxx"},
+      {"%r = copy %a : f32[8]", "...xxxxx"},
       {"%c = reshape %a : f32[2,4]\n %t = trans %c {perm = [1,0]} : f32[4,2]\n"
        "%r = reshape %t : f32[8]",
        ".x.x.xxx"},

@@ -54,6 +54,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %30 = exp %x : f32
   %31 = log %30 : f32
   %32 = sqrt %31 : f32
+  %copied = copy %32 : f32
   %33 = cmp %n, %u {pred = "ult"} : i1
   %34 = select %33, %x, %32 : f32
   %35 = cast %u {unsigned = 1} : i64

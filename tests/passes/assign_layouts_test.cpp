@@ -60,8 +60,9 @@ void check_all_assigned(Function &fn) {
 // A program after the pass.
 struct Assigned {
   Function fn;
-  explicit Assigned(const std::string &operations, const std::string &parameters = "")
-      : fn(parsed(program(operations, parameters))) {
+  explicit Assigned(const std::string &operations, const std::string &parameters = "",
+                    const std::string &layouts = "")
+      : fn(parsed(layouts + program(operations, parameters))) {
     assign(fn);
     check_rules(fn);
     check_all_assigned(fn);
@@ -383,6 +384,37 @@ TEST_CASE("elements that are nowhere side by side are copied one by one") {
     async_copy %apart, %sa, %z, %c {vector = 1})",
              ", %sa: shared<f32>[1,16,16]");
   CHECK(value_named(a.fn, "apart")->type.layout);
+}
+
+TEST_CASE("a copy that transposes goes along sectors of memory and across banks of the buffer") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %sc = shared_alloc : shared<f32>[1,16,16] #0
+    async_copy %columns, %sc, %z, %c {vector = 1})",
+             "", "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,4) (4,8) (8,0)\n");
+  const LinearLayout &layout = *value_named(a.fn, "columns")->type.layout;
+  CHECK(layout == transposing_layout({16, 16}, {0, 1}, a.fn.warps));
+}
+
+TEST_CASE("a fragment that a loop carries is in the layout of the product that uses it") {
+  Assigned a(R"(
+    %z = constant {value = 0} : i32
+    %none = constant {number = 0.0} : f32
+    %sum = splat %none : f32[16,16]
+    %first = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %r, %last = for_loop %z, %sum, %first : f32[16,16], f16[16,16] {
+      (%t: i32, %acc: f32[16,16], %fa: f16[16,16])
+      %fb = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+      %next = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+      %d = dot %fa, %fb, %acc {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
+      yield %d, %next
+    }
+    store %out, %r)",
+             ", %sa: shared<f16>[1,16,16]");
+  const Op &dot = *value_named(a.fn, "d")->op;
+  CHECK(*value_named(a.fn, "first")->type.layout == operand_layout(dot, 0));
+  CHECK(*value_named(a.fn, "next")->type.layout == operand_layout(dot, 0));
+  CHECK(a.conversions() == 0);
 }
 
 TEST_CASE("nothing happens to scalars") {

@@ -1,6 +1,7 @@
 // Tests passes/pipeline_loops.cpp.
 
 #include "passes/pipeline_loops.h"
+#include "passes/product_kernel.h"
 #include "passes/remove_dead_code.h"
 #include "support/tile_ir.h"
 
@@ -62,7 +63,7 @@ std::string program(const Loop &loop) {
 void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
   std::string before = program(loop);
   CAPTURE(before);
-  CHECK(after(pipeline_loops, before, gpu) == text(before));
+  CHECK(after(pipeline_loops, before, gpu, Structure{}) == text(before));
 }
 
 std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
@@ -72,10 +73,6 @@ std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
         remove_dead_code(fn);
       },
       program(loop));
-}
-
-bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
 }
 
 } // namespace
@@ -139,6 +136,12 @@ TEST_CASE("the number of slots is what fits half of shared memory, from two to f
       copies++;
     CHECK(int(copies) == slots - 1);
   }
+}
+
+TEST_CASE("a bundle of programs has all of shared memory") {
+  std::string result =
+      after(pipeline_loops, program({}), gpu_with(2), Structure{.bundle = {1, 2, 1}});
+  CHECK(contains(result, "shared<f16>[4,16,16]"));
 }
 
 TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
@@ -214,9 +217,42 @@ TEST_CASE("an element of 4 bytes is copied wherever it is") {
       store %C, %r
       return
     })",
-                             gpu_with(8));
+                             gpu_with(8), Structure{});
   CHECK(contains(result, "async_copy"));
   CHECK(contains(result, "{vector = 1}"));
+}
+
+TEST_CASE(
+    "what lies otherwise in the buffer than in memory is copied one by one, if it is 4 bytes") {
+  auto transposing = [](const std::string &elem) {
+    return with(R"(
+      layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (4,4) (8,8)
+      func @f(%n: i32, %A: ptr<ELEM>, %ld: i64 multiple_of 8, %C: ptr<ELEM>[16,16],
+              %sum: ELEM[16,16]) {
+        %z = constant {value = 0} : i32
+        %one = constant {value = 1} : i64
+        %c16 = constant {value = 16} : i64
+        %r = for_loop %n, %sum : ELEM[16,16] {
+          (%t: i32, %x: ELEM[16,16])
+          %t64 = cast %t : i64
+          %o = mul %t64, %c16 : i64
+          %v = view %A, %o, %ld, %one : view<ELEM>[16,16]
+          %a = load %v : ELEM[16,16]
+          %s = shared_alloc : shared<ELEM>[1,16,16] #0
+          shared_store %a, %s, %z
+          %f = shared_load %s, %z {origin = [0,0], perm = [0,1]} : ELEM[16,16]
+          %next = add %x, %f : ELEM[16,16]
+          yield %next
+        }
+        store %C, %r
+        return
+      })",
+                "ELEM", elem);
+  };
+  CHECK(contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Structure{}),
+                 "{vector = 1}"));
+  CHECK(
+      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Structure{}), "async_copy"));
 }
 
 TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass a store") {
@@ -285,7 +321,7 @@ TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
       store %P, %r
       return
     })";
-  std::string result = after(pipeline_loops, nested, gpu_with(2));
+  std::string result = after(pipeline_loops, nested, gpu_with(2), Structure{});
   CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
@@ -307,5 +343,5 @@ TEST_CASE("nothing happens to while loops") {
       }
       return
     })";
-  CHECK(after(pipeline_loops, program, gpu_with(2)) == text(program));
+  CHECK(after(pipeline_loops, program, gpu_with(2), Structure{}) == text(program));
 }

@@ -36,7 +36,7 @@ void slice(ir::Function &fn) {
 
 void unchanged(const std::string &k, const std::string &instruction) {
   std::string before = program(k, loads(k) + "%d = dot %a, %b, %c {instruction = \"" + instruction +
-                                      "\"} : f32[16,8]");
+                                      "\", vector = [1,1]} : f32[16,8]");
   CAPTURE(before);
   CHECK(after(slice_dots, before) == text(before));
 }
@@ -69,6 +69,14 @@ TEST_CASE("without tensor cores a slice has four columns") {
     CHECK(result.find("%sa, %z {origin = " + origin + ", perm = [0,1]} : f16[16,4]") !=
           std::string::npos);
   CHECK(result.find("[0,16]") == std::string::npos);
+}
+
+TEST_CASE("or one, if both factors are read in vectors across K") {
+  std::string result = after(slice, program("4", loads("4") + R"(
+    %d = dot %a, %b, %c {instruction = "fma", vector = [4,4], warps = [1,1]} : f32[16,8])"));
+  for (std::string origin : {"[0,0]", "[0,1]", "[0,2]", "[0,3]"})
+    CHECK(result.find("%sa, %z {origin = " + origin + ", perm = [0,1]} : f16[16,1]") !=
+          std::string::npos);
 }
 
 TEST_CASE("nothing happens to a product of one instruction, or of fewer columns") {

@@ -138,6 +138,24 @@ TEST_CASE("one tile as both factors has one buffer and two loads") {
   CHECK(result.find("shared_load") != result.rfind("shared_load"));
 }
 
+TEST_CASE("what is multiplied in vectors lies like that, whatever the order of memory") {
+  std::string vectors = after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %d = dot %a, %b, %c {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[16,8]
+    store %C, %d)"));
+  CHECK(vectors.find(columns) != std::string::npos);
+  CHECK(vectors.find(rows) == std::string::npos);
+  // Through a transposition it is the other axis of what is loaded.
+  std::string transposed = after(stage, program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,16]
+    %a = load %va : f16[16,16]
+    %at = trans %a {perm = [1,0]} : f16[16,16]
+    %d = dot %at, %b, %c {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[16,8]
+    store %C, %d)"));
+  CHECK(transposed.find(rows) != std::string::npos);
+}
+
 TEST_CASE("nothing happens without a product") {
   std::string before = program("%va = view %A, %zero, %ld, %one : view<f16>[16,16]\n"
                                "%a = load %va : f16[16,16]\n store %va, %a");

@@ -18,10 +18,11 @@ std::vector<Structure> structures(const std::string &text, const char *gpu = "90
   REQUIRE_FALSE(found.empty());
   for (const Structure &structure : found) {
     bool is_last = &structure == &found.back();
-    CHECK(structure.specialized == !is_last); // the plain one
+    CHECK(structure.specialized == (find_gpu(gpu)->has_wgmma && !is_last)); // the plain one
     CHECK((structure.name == "") == is_last);
+    // Where it is the last resort it has no cost, where it may be the best it has.
     if (is_last)
-      CHECK_FALSE(structure.cost);
+      CHECK(structure.cost.has_value() == (!find_gpu(gpu)->has_wgmma && found.size() > 1));
   }
   return found;
 }
@@ -72,6 +73,38 @@ TEST_CASE("a product of f16 or bf16 tiles is specialised where the GPU has wgmma
   }
   CHECK_FALSE(specialises(product_kernel(), "80"));
   CHECK_FALSE(specialises(product_kernel(), "90"));
+}
+
+TEST_CASE(
+    "without wgmma programs are bundled to one tile, with as long steps as three slots allow") {
+  auto bundled = [](const std::string &text, const char *gpu) {
+    std::vector<Structure> found = structures(text, gpu);
+    return found.size() == 1 ? std::string() : found[0].name;
+  };
+  for (const char *elem : {"f16", "bf16"})
+    for (const char *gpu : {"80", "90", "100"}) {
+      CHECK(bundled(product_kernel(128, 128, 64, elem), gpu) == "128x256x64");
+      CHECK(bundled(product_kernel(32, 64, 16, elem), gpu) == "128x256x64");
+    }
+  CHECK(bundled(product_kernel(64, 64, 32), "89") == "128x256x32");
+  std::vector<Structure> found = structures(product_kernel(64, 128, 16), "80");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].bundle == std::vector<int64_t>{2, 2, 1});
+  CHECK(found[0].step == 64);
+  CHECK(found[0].cost);
+}
+
+TEST_CASE(
+    "nothing is bundled that is not multiplied by tensor cores, from copies in the background") {
+  auto is_plain = [](const std::string &text, const char *gpu) {
+    return structures(text, gpu).size() == 1;
+  };
+  CHECK(is_plain(product_kernel(), "75"));                  // has no cp.async
+  CHECK(is_plain(product_kernel(64, 64, 64), "89"));        // no place for three slots
+  CHECK(is_plain(product_kernel(64, 64, 32, "f32"), "80")); // exact
+  CHECK(is_plain(product_kernel(128, 256, 64), "80"));      // large enough as it is
+  CHECK(is_plain(alone(product_kernel()), "80"));
+  CHECK(is_plain(with(product_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %lda"), "80"));
 }
 
 TEST_CASE("nothing else than a product is specialised") {

@@ -8,6 +8,8 @@
 #include "../models/fragments.h"
 #include "../models/numbers.h"
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -86,5 +88,10 @@ models::Accumulation accumulation(const Cluster &cluster, models::Input a) {
 } // namespace matrices
 
 uint32_t cvt_rna_tf32(Thread &, const Site &, float number) { return models::to_tf32(number); }
+
+float copy_f32(Thread &, const Site &, float number) {
+  constexpr uint32_t nan = 0x7fffffff;
+  return std::isnan(number) ? std::bit_cast<float>(nan) : number;
+}
 
 } // namespace tritonc::emulator::ops

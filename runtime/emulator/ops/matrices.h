@@ -110,4 +110,7 @@ inline constexpr auto mma = [] {
 
 uint32_t cvt_rna_tf32(Thread &thread, const Site &site, float number);
 
+/// What an addition gives: of NaN the one that the hardware makes.
+float copy_f32(Thread &thread, const Site &site, float number);
+
 } // namespace tritonc::emulator::ops
