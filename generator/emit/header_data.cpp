@@ -177,7 +177,8 @@ private:
          std::to_string(table.combination->members.size()) + ", " +
          string_literal(table.combination->display) + ", " + string_literal(table.gpus) +
          ",\n    variants_" + id + ", " + optional_name(!choices.empty(), "choices_" + id) + ", " +
-         std::to_string(table.variants.size()) + ", " + std::to_string(table.axis_count) + "};");
+         std::to_string(table.variants.size()) + ", " + std::to_string(table.axis_count) + ", " +
+         std::to_string(table.argument_bytes) + ", 0};");
   }
 
   void variant_images(const std::string &name, const VariantRow &row) {

@@ -388,6 +388,7 @@ private:
     record_.pointer(offsetof(S, choices), choices);
     record_.number(offsetof(S, variant_count), int64_t(table.variants.size()), 4);
     record_.number(offsetof(S, axis_count), int64_t(table.axis_count), 4);
+    record_.number(offsetof(S, argument_bytes), table.argument_bytes, 4);
     record_.end(sizeof(S));
   }
 

@@ -110,6 +110,7 @@ private:
       for (const TunedAxis &axis : kernel.tuned)
         table.choices.push_back(axis.values[size_t(variant->values[axis.index])]);
     }
+    table.argument_bytes = filled_bytes(tables_.parameters[table.variants.front().parameters]);
     tables_.kernels.push_back(std::move(table));
   }
 
@@ -233,6 +234,17 @@ private:
                       kind_of(parameter), parameter.nullable, uint32_t(bytes)});
     }
     return rows;
+  }
+
+  /// From the beginning of the struct, if no gap is between them; else 0.
+  static uint32_t filled_bytes(const std::vector<ParameterRow> &rows) {
+    uint32_t bytes = 0;
+    for (const ParameterRow &row : rows) {
+      if (row.offset != bytes)
+        return 0;
+      bytes += row.bytes;
+    }
+    return bytes;
   }
 
   const Interface &interface_;

@@ -78,6 +78,7 @@ struct KernelTable {
   std::vector<VariantRow> variants;
   std::vector<int32_t> choices; // the tuned values of each variant, one after the other
   size_t axis_count = 0;
+  uint32_t argument_bytes = 0; // 0: there are gaps between them
 };
 
 struct Tables {

@@ -38,12 +38,20 @@ Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
   return success;
 }
 
-/// Retained once for the life of the process: releasing it would destroy what was allocated in it.
+/// Retained for the life of the process: releasing it would destroy what was allocated in it.
 std::atomic<Context> primary{nullptr};
+
+/// Not if the program has reset it: then it is as good as destroyed until it is retained once more,
+/// which never harms.
+bool is_active(const Driver &driver) {
+  unsigned flags = 0;
+  int is_active = 0;
+  return driver.cuDevicePrimaryCtxGetState(0, &flags, &is_active) == success && is_active;
+}
 
 Result primary_context(const Driver &driver, Context &context) {
   context = primary.load(std::memory_order_acquire);
-  if (context)
+  if (context && is_active(driver))
     return success;
   if (Result result = driver.cuDevicePrimaryCtxRetain(&context, 0))
     return result;
@@ -51,11 +59,23 @@ Result primary_context(const Driver &driver, Context &context) {
   return success;
 }
 
-/// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and
-/// CU_STREAM_PER_THREAD.
-bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+/// Drivers before CUDA 12.8 know the device of the current context alone.
+bool ask_device_of_current(const Driver &driver, Stream stream, Device &device) {
+  Context current = nullptr, wanted = nullptr;
+  return driver.cuCtxGetCurrent(&current) == success && current &&
+         driver.cuStreamGetCtx(stream, &wanted) == success && wanted == current &&
+         driver.cuCtxGetDevice(&device) == success;
+}
 
 } // namespace
+
+bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept {
+  if (is_default(stream))
+    return driver.cuCtxGetDevice(&device) == success;
+  if (driver.cuStreamGetDevice)
+    return driver.cuStreamGetDevice(stream, &device) == success;
+  return ask_device_of_current(driver, stream, device);
+}
 
 CurrentContext::~CurrentContext() {
   Context popped;
@@ -81,7 +101,8 @@ Result CurrentContext::find_device(Stream stream, Device &device) {
     if (driver_->cuStreamGetDevice && driver_->cuStreamGetDevice(stream, &device) == success)
       return success;
   }
-  if (!wanted) {
+  bool may_be_reset = is_default(stream) && wanted == primary.load(std::memory_order_acquire);
+  if (!wanted || may_be_reset) {
     if (Result result = primary_context(*driver_, wanted))
       return result;
   }

@@ -12,6 +12,23 @@ struct DeviceFacts {
   int multiprocessors;
 };
 
+/// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and
+/// CU_STREAM_PER_THREAD.
+inline bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
+
+/// What `find_device` asks.
+bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
+
+/// The device of a stream, with as few questions as will do: none where there is one device, unless
+/// the stream is a default one; else one, or with older drivers three. False if they don't tell, or
+/// if no context is current where one is needed: then `CurrentContext` knows what to do.
+inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
+  if (driver.devices != 1 || is_default(stream))
+    return ask_device(driver, stream, device);
+  device = 0;
+  return true;
+}
+
 /// Makes sure that a context is current while it lives, and restores what was. The device is that
 /// of the stream; of the default streams, that of the thread's current context; and where the
 /// thread has none, device 0 with its primary context.

@@ -22,7 +22,6 @@ using GetProcAddress = Result (*)(const char *, void **, int, std::uint64_t, int
 
 pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<const Driver *> resolved{nullptr};
-std::atomic<const Driver *> opened{nullptr};
 std::atomic<Result> first_cause{success};
 
 // Under `opening`.
@@ -113,7 +112,6 @@ bool is_sticky(Result result) {
   case 226: // contained
   case 700: // illegal address
   case 702: // time limit
-  case 709: // context is destroyed
   case 710: // assert
   case 714: // hardware stack
   case 715: // illegal instruction
@@ -130,11 +128,13 @@ bool is_sticky(Result result) {
 
 } // namespace
 
+std::atomic<const Driver *> opened{nullptr};
+
 const Driver *open_driver(status &why) noexcept {
-  if (const Driver *driver = opened.load(std::memory_order_acquire))
+  if (const Driver *driver = opened_driver())
     return driver;
   Lock lock;
-  if (const Driver *driver = opened.load(std::memory_order_acquire))
+  if (const Driver *driver = opened_driver())
     return driver;
   if (lasting_failure != status_code::ok) {
     why = {lasting_failure, nullptr, lasting_subject, lasting_detail};
@@ -157,11 +157,10 @@ const Driver *open_driver(status &why) noexcept {
     return nullptr;
   }
   table.process = getpid();
+  table.devices = devices;
   opened.store(&table, std::memory_order_release);
   return &table;
 }
-
-const Driver *opened_driver() noexcept { return opened.load(std::memory_order_acquire); }
 
 const Driver *resolved_driver() noexcept { return resolved.load(std::memory_order_acquire); }
 
@@ -187,6 +186,10 @@ status failure(const Driver &driver, Result result, const abi::kernel *kernel,
   case not_initialized:
     if (driver.process != 0 && driver.process != getpid())
       return {status_code::forked_child, kernel, subject, 0};
+    break;
+  case context_is_destroyed: // by the program; or because of an earlier failure
+    if (Result cause = first_cause.load())
+      return {status_code::device_lost, kernel, subject, cause};
     break;
   default:
     break;

@@ -8,6 +8,7 @@
 
 #include <tritonc/runtime.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,7 +56,9 @@ enum : Result {
   invalid_context = 201,
   no_binary_for_gpu = 209,
   unsupported_ptx_version = 222,
+  invalid_handle = 400,
   not_found = 500,
+  context_is_destroyed = 709,
 };
 
 enum DeviceAttribute { multiprocessor_count = 16, capability_major = 75, capability_minor = 76 };
@@ -73,6 +76,7 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
   F(cuDeviceGetCount, 2000, (int *))                                                               \
   F(cuDeviceGetAttribute, 2000, (int *, int, Device))                                              \
   F(cuDevicePrimaryCtxRetain, 7000, (Context *, Device))                                           \
+  F(cuDevicePrimaryCtxGetState, 7000, (Device, unsigned *flags, int *is_active))                   \
   F(cuCtxGetCurrent, 4000, (Context *))                                                            \
   F(cuCtxPushCurrent, 4000, (Context))                                                             \
   F(cuCtxPopCurrent, 4000, (Context *))                                                            \
@@ -117,6 +121,7 @@ struct Driver {
 #undef TRITONC_MEMBER
   int version = 0; // 12040 for CUDA 12.4
   int process = 0; // the process that initialised it: a forked child cannot use it
+  int devices = 0; // how many there are, for as long as the process lives
 
   /// What is not a driver but the emulator runs host code instead of images.
   bool is_emulator = false;
@@ -127,8 +132,11 @@ struct Driver {
 /// success. That the library is missing or too old is remembered; other failures are tried again.
 const Driver *open_driver(status &why) noexcept;
 
+/// Set once, by whoever opens it.
+extern std::atomic<const Driver *> opened;
+
 /// The driver if some thread has opened it already; else null.
-const Driver *opened_driver() noexcept;
+inline const Driver *opened_driver() noexcept { return opened.load(std::memory_order_acquire); }
 
 /// The driver once its functions are known, initialised or not: it can name its errors.
 const Driver *resolved_driver() noexcept;

@@ -21,36 +21,46 @@ bool is_named(const kernel &code, std::uint32_t i, const std::int32_t *choice) {
   return std::memcmp(values, choice, code.axis_count * sizeof *choice) == 0;
 }
 
+/// Whether nothing may be wrong with the launch itself, but with which context is current: then
+/// `CurrentContext` may help.
+bool may_lack_context(cuda::Result result) {
+  return result == cuda::invalid_context || result == cuda::context_is_destroyed ||
+         result == cuda::invalid_handle;
+}
+
+status launched(const cuda::Driver &driver, cuda::Result result, const kernel &code) {
+  return result == cuda::success ? status()
+                                 : cuda::failure(driver, result, &code, "cuLaunchKernelEx");
+}
+
 /// One launch while it is prepared: the variant that is the best so far, and why others weren't.
 class Launch {
 public:
   Launch(const kernel &code, CUstream_st *where, const void *arguments)
       : code_(code), where_(where), arguments_(arguments) {}
 
-  status run(const std::int32_t *choice, const grid *extent) {
-    recent::Key key(code_, arguments_, choice, extent);
-    if (key.is_usable() && recent::recall(key, decision_)) {
-      int device = decision_.device;
+  status run(const recent::Key &key, bool is_new, const std::int32_t *choice, const grid *extent) {
+    // It may be a recent one, for whose device or context it takes more than to ask.
+    if (!is_new && key.is_usable() && cuda::opened_driver()) {
       status entered = enter();
       if (!entered.ok())
         return entered;
-      if (device == context_.facts().device)
-        return enqueue();
-      decision_.variant = nullptr;
+      if (recent::Again again(key, context_.facts().device); again)
+        return outcome(again.launch(*driver_));
     }
     status decided = decide(choice, extent);
     if (!decided.ok() || is_empty_)
       return decided;
     status launched = enqueue();
     if (launched.ok() && key.is_usable())
-      recent::remember(key, decision_);
+      recent::remember(key, context_.facts().device, code_, prepared_);
     return launched;
   }
 
 private:
-  /// Fills `decision_`, or finds that the grid is empty.
+  /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
-    for (std::uint32_t i = 0; i < code_.variant_count && !decided_; i++) {
+    for (std::uint32_t i = 0; i < code_.variant_count && !is_decided_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
@@ -60,19 +70,18 @@ private:
     }
     if (is_empty_)
       return {};
-    if (!decision_.variant)
+    if (!variant_)
       return refusal();
-    decision_.device = context_.facts().device;
-    return cuda::prepare_hidden(*driver_, inputs(*decision_.variant, programs_),
-                                decision_.image->form, decision_.hidden);
+    return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), image_->form,
+                                prepared_.hidden);
   }
 
-  /// Sets `decided_` when no other variant can be preferred. An error here is final.
+  /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
   status consider(const variant &candidate, const grid *extent) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
-      is_empty_ = decided_ = true;
+      is_empty_ = is_decided_ = true;
       return {};
     }
     if (judged.ok())
@@ -102,12 +111,12 @@ private:
       remember(judged);
       return {};
     }
-    decision_.variant = &candidate;
-    decision_.image = formed;
-    decision_.blocks = blocks;
+    variant_ = &candidate;
+    image_ = formed;
+    blocks_ = blocks;
     programs_ = size;
     most_programs_ = programs;
-    decided_ = programs >= context_.facts().multiprocessors;
+    is_decided_ = programs >= context_.facts().multiprocessors;
     return {};
   }
 
@@ -142,52 +151,51 @@ private:
   }
 
   status enqueue() {
-    const variant &chosen = *decision_.variant;
-    const image &code = *decision_.image;
     cuda::Kernel handle;
-    status ready =
-        cuda::make_ready(*driver_, code_, chosen, code, context_.facts().device, where_, handle);
+    status ready = cuda::make_ready(*driver_, code_, *variant_, *image_, context_.facts().device,
+                                    where_, handle);
     if (!ready.ok())
       return ready;
-    const image_info &info = chosen.infos[&code - chosen.images];
-    cuda::LaunchConfig config = {};
-    config.grid_x = unsigned(decision_.blocks.x);
-    config.grid_y = unsigned(decision_.blocks.y);
-    config.grid_z = unsigned(decision_.blocks.z);
+    // The driver takes a context-free kernel in place of a function, and the stream's context.
+    prepared_.function = reinterpret_cast<cuda::Function>(handle);
+    prepared_.form = image_->form;
+    configure();
+    void *values[max_parameters + max_hidden];
+    find_values(values);
+    return outcome(
+        driver_->cuLaunchKernelEx(&prepared_.config, prepared_.function, values, nullptr));
+  }
+
+  void configure() {
+    const image_info &info = variant_->infos[image_ - variant_->images];
+    cuda::LaunchConfig &config = prepared_.config;
+    config.grid_x = unsigned(blocks_.x);
+    config.grid_y = unsigned(blocks_.y);
+    config.grid_z = unsigned(blocks_.z);
     config.block_x = unsigned(info.threads);
     config.block_y = config.block_z = 1;
     config.shared_bytes = unsigned(info.shared_bytes);
     config.stream = where_;
-    cuda::LaunchAttribute cluster;
-    if (code.form && code.form->cluster > 1) {
-      cluster = {cuda::cluster_dimension, {}, {}};
-      cluster.value.cluster[0] = code.form->cluster;
-      cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
-      config.attributes = &cluster;
-      config.attribute_count = 1;
-    }
-    void *values[max_parameters + max_hidden];
-    find_values(values);
-    // The driver takes a context-free kernel in place of a function, and the stream's context.
-    auto function = reinterpret_cast<cuda::Function>(handle);
-    if (cuda::Result result = driver_->cuLaunchKernelEx(&config, function, values, nullptr))
-      return cuda::failure(*driver_, result, &code_, "cuLaunchKernelEx");
-    return {};
+    const form *form = image_->form;
+    if (!form || form->cluster <= 1)
+      return;
+    prepared_.cluster = {cuda::cluster_dimension, {}, {}};
+    prepared_.cluster.value.cluster[0] = form->cluster;
+    prepared_.cluster.value.cluster[1] = prepared_.cluster.value.cluster[2] = 1;
+    config.attributes = &prepared_.cluster;
+    config.attribute_count = 1;
   }
 
   /// Where each of the kernel's parameters is: the caller's, then the hidden ones.
   void find_values(void **values) {
     const char *arguments = static_cast<const char *>(arguments_);
     for (std::uint32_t i = 0; i < code_.parameter_count; i++)
-      *values++ = const_cast<char *>(arguments + decision_.variant->parameters[i].offset);
-    const form *form = decision_.image->form;
-    cuda::TensorMapBytes *map = decision_.hidden.maps;
-    std::int64_t *number = decision_.hidden.numbers;
-    for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
-      bool is_map = form->hidden[i].kind == hidden_kind::tensor_map;
-      *values++ = is_map ? static_cast<void *>(map++) : number++;
-    }
+      *values++ = const_cast<char *>(arguments + variant_->parameters[i].offset);
+    cuda::Hidden &hidden = prepared_.hidden;
+    recent::find_hidden(prepared_.form, hidden.maps, hidden.numbers, values);
   }
+
+  status outcome(cuda::Result result) const { return launched(*driver_, result, code_); }
 
   const kernel &code_;
   CUstream_st *const where_;
@@ -196,16 +204,25 @@ private:
   const cuda::Driver *driver_ = nullptr; // once a variant accepts the arguments
   cuda::CurrentContext context_;
 
-  recent::Decision decision_; // without a variant until there is one
-  grid programs_;
+  const variant *variant_ = nullptr; // until one fits
+  const image *image_ = nullptr;
+  grid programs_, blocks_;
   std::int64_t most_programs_ = 0;
+  recent::Prepared prepared_;
 
   bool tried_ = false;
-  bool decided_ = false;
+  bool is_decided_ = false;
   bool is_empty_ = false;
   bool has_no_image_ = false;
   status refusal_;
 };
+
+/// Apart from a launch again, which has no use for its code and its large stack.
+[[gnu::noinline]] status launch_anew(const recent::Key &key, bool is_new, const kernel &code,
+                                     stream where, const void *arguments,
+                                     const std::int32_t *choice, const grid *extent) {
+  return Launch(code, where.handle(), arguments).run(key, is_new, choice, extent);
+}
 
 /// Loads the image down to the function.
 status preload_image(const cuda::Driver &driver, const kernel &code, const variant &wanted,
@@ -245,7 +262,20 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
 
 status launch(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
               const grid *extent) noexcept {
-  return Launch(code, where.handle(), arguments).run(choice, extent);
+  recent::Key key(code, where.handle(), arguments, choice, extent);
+  const cuda::Driver *driver = cuda::opened_driver();
+  cuda::Device device;
+  bool is_new = false;
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+    recent::Again again(key, device);
+    is_new = !again;
+    if (again) {
+      cuda::Result result = again.launch(*driver);
+      if (!may_lack_context(result))
+        return launched(*driver, result, code);
+    }
+  }
+  return launch_anew(key, is_new, code, where, arguments, choice, extent);
 }
 
 status preload(const kernel &code, const std::int32_t *choice) noexcept {

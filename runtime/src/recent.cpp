@@ -1,22 +1,14 @@
-// What recent launches came to, so that the same launch again has nothing to find out.
-//
-// A fixed number of entries, in sets of sixteen; a launch has its place in the set that its hash
-// says, and a new one takes the place of the oldest there. Any number of threads read an entry at
-// the same time, and write nothing: it carries a number that is odd while the entry is written and
-// another one after that, so a reader that sees the same even number before and after has read what
-// belongs together. One that does not, and a writer that finds another at work, go without. So
-// nobody ever waits, and a thread that is stopped half-way (a forked child has only one of them)
-// costs its entry and no more.
+// Recent launches: how they are kept. How they are found and made is in recent.h.
 
 #include "recent.h"
 
-#include <atomic>
-
 namespace tritonc::v1::recent {
 
-namespace {
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word begins with the argument in it");
 
-constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u; // 2^64 divided by the golden ratio
+// ---- the key ----
+
+namespace {
 
 /// The argument's bits; false if its size is none that an argument has.
 bool read_bits(const char *place, unsigned bytes, std::uint64_t &bits) {
@@ -39,175 +31,107 @@ bool read_bits(const char *place, unsigned bytes, std::uint64_t &bits) {
   }
 }
 
-template <typename T> std::uint64_t word_of(T *pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 } // namespace
 
-// ---- the key ----
-
-Key::Key(const abi::kernel &kernel, const void *arguments, const std::int32_t *choice,
-         const grid *extent) noexcept {
-  std::uint64_t count = 1 + std::uint64_t(kernel.parameter_count) +
-                        (choice ? kernel.axis_count : 0) + (extent ? 3 : 0);
-  if (count > most_words || kernel.variant_count == 0)
+void Key::add_one_by_one(const abi::kernel &kernel, const void *arguments) {
+  is_usable_ = kernel.parameter_count <= most_argument_words && kernel.variant_count != 0;
+  if (!is_usable_)
     return;
-  // The lowest bits of the address are free.
-  add(word_of(&kernel) | (choice ? 1 : 0) | (extent ? 2 : 0));
   const abi::parameter *parameters = kernel.variants[0].parameters; // of all: the same struct
-  for (std::uint32_t i = 0; i < kernel.parameter_count; i++) {
+  for (std::uint32_t i = 0; i < kernel.parameter_count && is_usable_; i++) {
     std::uint64_t bits;
-    if (!read_bits(static_cast<const char *>(arguments) + parameters[i].offset, parameters[i].bytes,
-                   bits)) {
-      count_ = 0;
-      return;
-    }
+    is_usable_ = read_bits(static_cast<const char *>(arguments) + parameters[i].offset,
+                           parameters[i].bytes, bits);
     add(bits);
   }
-  for (std::uint32_t i = 0; choice && i < kernel.axis_count; i++)
+}
+
+void Key::add_rest(const abi::kernel &kernel, const std::int32_t *choice, const grid *extent) {
+  std::uint32_t axes = choice ? kernel.axis_count : 0;
+  is_usable_ &= axes + 3 <= most_words - first_argument - most_argument_words;
+  if (!is_usable_)
+    return;
+  for (std::uint32_t i = 0; i < axes; i++)
     add(std::uint64_t(choice[i]));
-  if (extent) {
-    add(std::uint64_t(extent->x));
-    add(std::uint64_t(extent->y));
-    add(std::uint64_t(extent->z));
-  }
-  hash_ ^= hash_ >> 32;
-  hash_ *= odd;
-  hash_ ^= hash_ >> 29;
+  if (!extent)
+    return;
+  add(std::uint64_t(extent->x));
+  add(std::uint64_t(extent->y));
+  add(std::uint64_t(extent->z));
 }
 
-// The products don't wait for each other.
-void Key::add(std::uint64_t word) {
-  hash_ += word * (odd * (2 * count_ + 1));
-  words_[count_++] = word;
+std::uint32_t Key::byte_of(const abi::kernel &kernel, std::uint32_t argument) {
+  std::uint32_t bytes = kernel.argument_bytes;
+  if (bytes < 8)
+    return 8 * (first_argument + argument);
+  std::uint32_t offset = kernel.variants[0].parameters[argument].offset;
+  bool is_left_over = offset >= bytes / 8 * 8;
+  return 8 * first_argument + offset + (is_left_over ? 8 - bytes % 8 : 0);
 }
 
-// ---- entries ----
+// ---- places ----
 
-/// A key and its decision, as words that may be read while they are written.
-class Entry {
-public:
-  bool read(const Key &key, Decision &decision) const {
-    std::uint64_t before = sequence_.load(std::memory_order_acquire);
-    if (before % 2 != 0 || !has(key))
-      return false;
-    const Word *at = words_ + key.count_;
-    decision.device = int(next(at));
-    auto *variant = reinterpret_cast<const abi::variant *>(next(at));
-    auto *image = reinterpret_cast<const abi::image *>(next(at));
-    decision.blocks.x = std::int64_t(next(at));
-    decision.blocks.y = std::int64_t(next(at));
-    decision.blocks.z = std::int64_t(next(at));
-    std::uint64_t counts = next(at);
-    cuda::Hidden &hidden = decision.hidden;
-    hidden.number_count = counts & 0xffffffff;
-    hidden.map_count = counts >> 32;
-    // While it is written, anything may be read.
-    if (hidden.number_count > std::uint32_t(abi::max_hidden) ||
-        hidden.map_count > std::uint32_t(abi::max_tensor_maps))
-      return false;
-    for (std::uint32_t i = 0; i < hidden.number_count; i++)
-      hidden.numbers[i] = std::int64_t(next(at));
-    for (std::uint32_t i = 0; i < hidden.map_count; i++)
-      for (std::uint64_t &word : hidden.maps[i].words)
-        word = next(at);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (sequence_.load(std::memory_order_relaxed) != before)
-      return false;
-    decision.variant = variant;
-    decision.image = image;
-    return true;
-  }
-
-  bool write(const Key &key, const Decision &decision) {
-    std::uint64_t before = sequence_.load(std::memory_order_relaxed);
-    if (before % 2 != 0 ||
-        !sequence_.compare_exchange_strong(before, before + 1, std::memory_order_acquire,
-                                           std::memory_order_relaxed))
-      return false;
-    std::atomic_thread_fence(std::memory_order_release);
-    Word *at = words_;
-    count_.store(key.count_, std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < key.count_; i++)
-      put(at, key.words_[i]);
-    put(at, std::uint64_t(decision.device));
-    put(at, word_of(decision.variant));
-    put(at, word_of(decision.image));
-    put(at, std::uint64_t(decision.blocks.x));
-    put(at, std::uint64_t(decision.blocks.y));
-    put(at, std::uint64_t(decision.blocks.z));
-    const cuda::Hidden &hidden = decision.hidden;
-    put(at, hidden.number_count | std::uint64_t(hidden.map_count) << 32);
-    for (std::uint32_t i = 0; i < hidden.number_count; i++)
-      put(at, std::uint64_t(hidden.numbers[i]));
-    for (std::uint32_t i = 0; i < hidden.map_count; i++)
-      for (std::uint64_t word : hidden.maps[i].words)
-        put(at, word);
-    sequence_.store(before + 2, std::memory_order_release);
-    return true;
-  }
-
-private:
-  using Word = std::atomic<std::uint64_t>;
-
-  static std::uint64_t next(const Word *&at) { return at++->load(std::memory_order_relaxed); }
-  static void put(Word *&at, std::uint64_t word) { at++->store(word, std::memory_order_relaxed); }
-
-  bool has(const Key &key) const {
-    if (count_.load(std::memory_order_relaxed) != key.count_)
-      return false;
-    for (std::uint32_t i = 0; i < key.count_; i++)
-      if (words_[i].load(std::memory_order_relaxed) != key.words_[i])
-        return false;
-    return true;
-  }
-
-  static constexpr std::size_t decision_words =
-      7 + abi::max_hidden + abi::max_tensor_maps * sizeof(cuda::TensorMapBytes) / 8;
-
-  // Static, so zero at first, which is no key; an initialiser here would be code that runs at
-  // start.
-  Word sequence_;
-  Word count_; // of the key's words
-  Word words_[Key::most_words + decision_words];
-};
-
-namespace {
-
-constexpr std::size_t ways = 16;
-
-struct Set {
-  std::atomic<std::uint64_t> hashes[ways]; // where to look; the entries know better
-  std::atomic<std::uint32_t> writes;       // the next takes the place of the oldest
-  Entry entries[ways];
-};
-
-Set sets[16];
-
-Set &set_of(std::uint64_t hash) { return sets[hash % (sizeof sets / sizeof *sets)]; }
-
-} // namespace
-
-bool recall(const Key &key, Decision &decision) noexcept {
-  const Set &set = set_of(key.hash_);
-  for (std::size_t i = 0; i < ways; i++)
-    if (set.hashes[i].load(std::memory_order_relaxed) == key.hash_ &&
-        set.entries[i].read(key, decision))
-      return true;
-  return false;
+bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel,
+                  const Prepared &prepared, std::atomic<std::uint64_t> &hash) {
+  std::uint32_t nobody = 0;
+  if (kernel.parameter_count > most_arguments ||
+      !state_.compare_exchange_strong(nobody, writing, std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+    return false;
+  keep(key);
+  device_ = device;
+  keep(prepared);
+  void **next = values_;
+  for (std::uint32_t i = 0; i < kernel.parameter_count; i++)
+    *next++ = reinterpret_cast<char *>(words_) + Key::byte_of(kernel, i);
+  find_hidden(prepared.form, maps_, numbers_, next);
+  hash.store(key.hash_, std::memory_order_relaxed);
+  state_.fetch_sub(writing, std::memory_order_release);
+  return true;
 }
 
-void remember(const Key &key, const Decision &decision) noexcept {
-  Set &set = set_of(key.hash_);
-  std::size_t place = ways;
-  for (std::size_t i = 0; i < ways; i++)
-    if (set.hashes[i].load(std::memory_order_relaxed) == key.hash_)
-      place = i; // of another device, or written just now by another thread
-  if (place == ways)
-    place = set.writes.fetch_add(1, std::memory_order_relaxed) % ways;
-  if (set.entries[place].write(key, decision))
-    set.hashes[place].store(key.hash_, std::memory_order_relaxed);
+void Place::keep(const Key &key) {
+  count_ = key.count_;
+  for (std::uint32_t i = 0; i < key.count_; i++)
+    words_[i] = key.words_[i];
+}
+
+void Place::keep(const Prepared &prepared) {
+  function_ = prepared.function;
+  config_ = prepared.config;
+  if (config_.attribute_count != 0) {
+    cluster_ = prepared.cluster;
+    config_.attributes = &cluster_;
+  }
+  const cuda::Hidden &hidden = prepared.hidden;
+  for (std::uint32_t i = 0; i < hidden.map_count; i++)
+    maps_[i] = hidden.maps[i];
+  for (std::uint32_t i = 0; i < hidden.number_count; i++)
+    numbers_[i] = hidden.numbers[i];
+}
+
+Set sets[64];
+
+void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
+              const Prepared &prepared) noexcept {
+  if (Again(key, device))
+    return; // another thread has just made it, too
+  Set &set = Set::of(key.hash_);
+  for (std::size_t i = 0; i < Set::ways; i++) {
+    std::size_t place = set.writes.fetch_add(1, std::memory_order_relaxed) % Set::ways;
+    if (set.places[place].write(key, device, kernel, prepared, set.hashes[place]))
+      return;
+  }
+}
+
+// ---- hidden values ----
+
+void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
+                 void **values) noexcept {
+  for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
+    bool is_map = form->hidden[i].kind == abi::hidden_kind::tensor_map;
+    *values++ = is_map ? static_cast<void *>(maps++) : numbers++;
+  }
 }
 
 } // namespace tritonc::v1::recent

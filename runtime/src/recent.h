@@ -1,51 +1,202 @@
-// What recent launches came to, so that the same launch again has nothing to find out.
+// Recent launches, ready to be made again.
 //
-// A launch is the same if its kernel, the variant it names, the grid it says and all its arguments
-// are: then requirements, variant, form, blocks and tensor maps are, too, on the same device. None
-// of them depends on the memory behind the pointers, and descriptors are constant, so nothing here
-// is ever wrong for being old.
+// A launch is the same if its kernel, the variant it names, the grid it says, its stream and all
+// its arguments are: then what it hands to the driver is, too, on the same device. None of that
+// depends on the memory behind the pointers, and descriptors stay as they are, where they are. The
+// driver's handle of a kernel is good in each context and for as long as the process lives; which
+// context is meant the driver finds out itself, from the stream. So nothing here is ever wrong for
+// being old: not when a context is destroyed or reset, nor when another context or stream has its
+// address.
+//
+// The driver's part of a launch takes microseconds and leaves little of ours in the caches. So what
+// happens at a launch again is here in the header, for the compiler to make one piece of it: few
+// instructions in a row, few lines of memory, hardly a branch that could go either way.
 
 #pragma once
 
 #include "form.h"
+
+#include <atomic>
 
 namespace tritonc::v1::recent {
 
 /// What identifies a launch, apart from its device.
 class Key {
 public:
-  Key(const abi::kernel &kernel, const void *arguments, const std::int32_t *choice,
-      const grid *extent) noexcept;
+  Key(const abi::kernel &kernel, cuda::Stream stream, const void *arguments,
+      const std::int32_t *choice, const grid *extent) noexcept {
+    // The lowest bits of the address are free.
+    add(word_of(&kernel) | (choice ? 1 : 0) | (extent ? 2 : 0));
+    add(word_of(stream));
+    std::uint32_t bytes = kernel.argument_bytes;
+    if (bytes < 8 || bytes > 8 * most_argument_words)
+      add_one_by_one(kernel, arguments);
+    else
+      add_whole(static_cast<const char *>(arguments), bytes);
+    if (choice || extent)
+      add_rest(kernel, choice, extent);
+    hash_ = (hash_ ^ hash_ >> 32) * odd;
+    hash_ ^= hash_ >> 29;
+  }
 
   /// Not if there are too many arguments, or the descriptor does not say their sizes.
-  bool is_usable() const { return count_ != 0; }
+  bool is_usable() const { return is_usable_; }
 
 private:
-  friend class Entry;
-  friend bool recall(const Key &key, struct Decision &decision) noexcept;
-  friend void remember(const Key &key, const struct Decision &decision) noexcept;
+  friend class Place;
+  friend class Again;
+  friend void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
+                       const struct Prepared &prepared) noexcept;
 
-  void add(std::uint64_t word);
+  static constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u; // 2^64 divided by the golden ratio
+  static constexpr std::uint32_t first_argument = 2;
+  static constexpr std::uint32_t most_argument_words = 48;
+  static constexpr std::uint32_t most_words = 64;
 
-  static constexpr std::uint32_t most_words = 48;
-  std::uint64_t words_[most_words];
-  std::uint32_t count_ = 0;
+  template <typename T> static std::uint64_t word_of(T *pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  }
+
+  // The products don't wait for each other.
+  void add(std::uint64_t word) {
+    factor_ += 2 * odd;
+    hash_ += word * factor_;
+    words_[count_++] = word;
+  }
+
+  /// Without a gap, they are compared as they lie; a last word that is not full begins earlier.
+  void add_whole(const char *arguments, std::uint32_t bytes) {
+    std::uint64_t word;
+    for (std::uint32_t i = 0; i + 8 <= bytes; i += 8) {
+      __builtin_memcpy(&word, arguments + i, 8);
+      add(word);
+    }
+    if (bytes % 8 == 0)
+      return;
+    __builtin_memcpy(&word, arguments + bytes - 8, 8);
+    add(word);
+  }
+  void add_one_by_one(const abi::kernel &kernel, const void *arguments);
+  void add_rest(const abi::kernel &kernel, const std::int32_t *choice, const grid *extent);
+
+  /// Where in the words the argument is.
+  static std::uint32_t byte_of(const abi::kernel &kernel, std::uint32_t argument);
+
+  std::uint64_t factor_ = odd;
   std::uint64_t hash_ = 0;
+  std::uint32_t count_ = 0;
+  bool is_usable_ = true;
+  std::uint64_t words_[most_words];
 };
 
-/// All that follows from a launch's arguments and device.
-struct Decision {
-  int device = 0;
-  const abi::variant *variant = nullptr;
-  const abi::image *image = nullptr;
-  grid blocks;
+/// What a launch hands to the driver beside the arguments.
+struct Prepared {
+  cuda::Function function = nullptr;
+  cuda::LaunchConfig config = {}; // its attribute, if it has one, is the cluster
+  cuda::LaunchAttribute cluster;
+  const abi::form *form = nullptr; // in which order the hidden values come
   cuda::Hidden hidden;
 };
 
-/// The decision on such a launch, if there was one recently; the device may be another.
-bool recall(const Key &key, Decision &decision) noexcept;
+/// Where the form's hidden values are, in its order.
+void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
+                 void **values) noexcept;
 
-/// Keeps it for a while, unless another thread is just doing so in its place.
-void remember(const Key &key, const Decision &decision) noexcept;
+/// Where a launch is kept. It is made where it lies, without a copy: a thread that makes it counts
+/// itself in before it looks whether it is the right one, and out when the driver has it; another
+/// launch takes a place only where nobody is in. Who finds a place taken goes without: nobody ever
+/// waits, and a thread that is stopped half-way (a forked child has only one of them) costs its
+/// place and no more.
+class alignas(64) Place {
+public:
+  /// Keeps writers out, unless one is in.
+  bool enter() {
+    if (!(state_.fetch_add(1, std::memory_order_acquire) & writing))
+      return true;
+    leave();
+    return false;
+  }
+  void leave() { state_.fetch_sub(1, std::memory_order_release); }
+
+  bool holds(const Key &key, cuda::Device device) const {
+    std::uint64_t differences =
+        std::uint64_t(count_ ^ key.count_) | std::uint64_t(device_ ^ device);
+    for (std::uint32_t i = 0; i < key.count_; i++)
+      differences |= words_[i] ^ key.words_[i];
+    return differences == 0;
+  }
+
+  cuda::Result launch(const cuda::Driver &driver) {
+    return driver.cuLaunchKernelEx(&config_, function_, values_, nullptr);
+  }
+
+  /// False if somebody is in, or if it has too many arguments. `hash`: where it will be looked for.
+  bool write(const Key &key, cuda::Device device, const abi::kernel &kernel,
+             const Prepared &prepared, std::atomic<std::uint64_t> &hash);
+
+private:
+  static constexpr std::uint32_t writing = 0x80000000;
+  static constexpr std::uint32_t most_arguments = 64;
+
+  void keep(const Key &key);
+  void keep(const Prepared &prepared);
+
+  // Static, so zero at first, which is no key; an initialiser here would be code that runs at
+  // start.
+  std::atomic<std::uint32_t> state_; // how many are in, to launch; or `writing`
+  std::uint32_t count_;              // of the key's words
+  cuda::Device device_;
+  cuda::Function function_;
+  cuda::LaunchConfig config_;
+  std::uint64_t words_[Key::most_words];
+  cuda::LaunchAttribute cluster_;
+  void *values_[most_arguments + abi::max_hidden];
+  std::int64_t numbers_[abi::max_hidden];
+  cuda::TensorMapBytes maps_[abi::max_tensor_maps];
+};
+
+/// A launch has its place in the set that its hash says; a new one takes the place of the oldest.
+struct alignas(64) Set {
+  static constexpr std::size_t ways = 4;
+  std::atomic<std::uint64_t> hashes[ways]; // where to look; the places know better
+  std::atomic<std::uint32_t> writes;       // the next takes the place of the oldest
+  Place places[ways];
+
+  static Set &of(std::uint64_t hash);
+};
+extern Set sets[64];
+inline Set &Set::of(std::uint64_t hash) { return sets[hash % (sizeof sets / sizeof *sets)]; }
+
+/// A recent launch, which stays as it is while this lives.
+class Again {
+public:
+  Again(const Key &key, cuda::Device device) noexcept {
+    Set &set = Set::of(key.hash_);
+    for (std::size_t i = 0; i < Set::ways; i++) {
+      if (set.hashes[i].load(std::memory_order_relaxed) != key.hash_ || !set.places[i].enter())
+        continue;
+      if (set.places[i].holds(key, device)) {
+        place_ = &set.places[i];
+        return;
+      }
+      set.places[i].leave();
+    }
+  }
+  ~Again() {
+    if (place_)
+      place_->leave();
+  }
+  Again(const Again &) = delete;
+
+  explicit operator bool() const { return place_; }
+  cuda::Result launch(const cuda::Driver &driver) const { return place_->launch(driver); }
+
+private:
+  Place *place_ = nullptr;
+};
+
+/// Keeps it for a while, unless other threads are just using all places where it could be.
+void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
+              const Prepared &prepared) noexcept;
 
 } // namespace tritonc::v1::recent

@@ -232,7 +232,8 @@ int main() {
     }
   }
   const abi::parameter *parameters = variant.parameters;
-  std::printf("bytes %d %d\n", parameters[0].bytes, parameters[4].bytes);
+  std::printf("bytes %d %d of %u\n", parameters[0].bytes, parameters[4].bytes,
+              forms::dot::code::get().argument_bytes);
 }
 )";
   GeneratedFiles files(forms_library());

@@ -69,6 +69,30 @@ TEST_CASE("choices and GPUs") {
   CHECK(tables->kernels[4].gpus == "sm_80");
 }
 
+TEST_CASE("whether arguments fill their struct without a gap") {
+  auto filled = [](const std::vector<Parameter> &parameters) {
+    Library library = sample_library();
+    library.kernels.resize(1);
+    for (Variant &variant : library.kernels[0].variants) {
+      variant.parameters = parameters;
+      variant.plan = {};
+    }
+    Made made(library);
+    Result<Tables> tables = make_tables(made.interface);
+    REQUIRE(tables);
+    for (const KernelTable &kernel : tables->kernels)
+      CHECK(kernel.argument_bytes == tables->kernels[0].argument_bytes);
+    return tables->kernels[0].argument_bytes;
+  };
+  Parameter pointer = {.name = "p", .element = "f16", .is_pointer = true};
+  Parameter n = {.name = "n", .element = "i32"}, flag = {.name = "flag", .element = "i8"};
+  CHECK(filled({pointer, pointer, n}) == 20); // what is behind the last is no gap
+  CHECK(filled({pointer, n, n}) == 16);
+  CHECK(filled({n, flag}) == 5);
+  CHECK(filled({n, pointer}) == 0);
+  CHECK(filled({pointer, flag, n}) == 0);
+}
+
 TEST_CASE("forms, their maps and lists are stored once, and the plain form not at all") {
   Library library = forms_library();
   std::vector<Image> &images = library.kernels[0].variants[0].images;

@@ -25,19 +25,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_f9f4b825259d {
+inline namespace [[gnu::visibility("hidden")]] abi_cacf8fbc50e9 {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_f9f4b825259d;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_cacf8fbc50e9;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_f9f4b825259d; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_cacf8fbc50e9; }
 };
 
 } // namespace detail
@@ -94,5 +94,5 @@ template <typename TYPE> struct vector_add {
   }
 };
 
-} // namespace abi_f9f4b825259d
+} // namespace abi_cacf8fbc50e9
 } // namespace vector_add

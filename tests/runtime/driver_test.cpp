@@ -155,14 +155,22 @@ TEST_CASE("code that the driver finds too new, or not fit for the device") {
 TEST_CASE("the child of a fork is told, without a call of the driver that could hang") {
   Machine machine;
   SampleKernel sample, other;
+  machine.driver().new_context();
+  stream where = as_stream(machine.driver().new_stream());
+  SampleArgs args = good_args();
+  auto launch_on_stream = [&] {
+    return machine.runtime().launch(sample.kernel, where, &args, nullptr, nullptr);
+  };
   REQUIRE(launch(machine, sample).ok());
+  REQUIRE(launch_on_stream().ok());
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     int before = machine.driver().calls("cuLibraryLoadData");
     bool cold = launch(machine, other).code() == status_code::forked_child &&
                 machine.driver().calls("cuLibraryLoadData") == before;
-    bool warm = launch(machine, sample).code() == status_code::forked_child;
+    bool warm = launch(machine, sample).code() == status_code::forked_child &&
+                launch_on_stream().code() == status_code::forked_child;
     _exit(cold && warm ? 0 : 1);
   }
   int result = -1;

@@ -121,11 +121,12 @@ int device_sm() {
   return current_device(info).ok() ? info.major * 10 + info.minor : 0;
 }
 
-/// A kernel that was not used before. Its image is never freed: the driver uses it where it lies,
-/// for as long as the process lives.
+/// A kernel that was not used before. Its image and its descriptors are never freed: the driver and
+/// the runtime know them by where they lie, for as long as the process lives.
 class FreshKernel {
 public:
-  explicit FreshKernel(int shared_bytes = 1024, const abi::form *form = nullptr) {
+  explicit FreshKernel(int shared_bytes = 1024, const abi::form *form = nullptr)
+      : data_(*new Data) {
     std::string &bytes = *new std::string(sizeof(abi::image_header), '\0');
     bytes += form ? form_code : code;
     bytes += '\0'; // PTX ends with it
@@ -135,25 +136,25 @@ public:
     header.length = bytes.size() - sizeof header;
     header.checksum = abi::checksum(bytes.data() + sizeof header, header.length);
     std::memcpy(bytes.data(), &header, sizeof header);
-    image_ = {bytes.data(), bytes.size(), state_.get(), device_sm(), 0, nullptr, form};
-    info_.gpu = "ptx";
-    info_.threads = 64;
-    info_.shared_bytes = shared_bytes;
-    variant_.entry = "add";
-    variant_.parameters = parameters_;
-    variant_.images = &image_;
-    variant_.infos = &info_;
-    variant_.image_count = 1;
-    kernel_ = {abi::abi_version, 3, "test::add", "ptx", &variant_, nullptr, 1, 0};
+    data_.image = {bytes.data(), bytes.size(), &data_.state, device_sm(), 0, nullptr, form};
+    data_.info.gpu = "ptx";
+    data_.info.threads = 64;
+    data_.info.shared_bytes = shared_bytes;
+    data_.variant.entry = "add";
+    data_.variant.parameters = parameters_;
+    data_.variant.images = &data_.image;
+    data_.variant.infos = &data_.info;
+    data_.variant.image_count = 1;
+    data_.kernel = {abi::abi_version, 3, "test::add", "ptx", &data_.variant, nullptr, 1, 0, 20, 0};
   }
 
   status launch(stream where, const Args &args, std::int64_t blocks) const {
     grid extent{blocks, 1, 1};
-    return abi::launch(kernel_, where, &args, nullptr, &extent);
+    return abi::launch(data_.kernel, where, &args, nullptr, &extent);
   }
-  status preload() const { return abi::preload(kernel_); }
+  status preload() const { return abi::preload(data_.kernel); }
   cuda::Function function() const {
-    return reinterpret_cast<cuda::Function>(state_->kernel.load());
+    return reinterpret_cast<cuda::Function>(data_.state.kernel.load());
   }
 
 private:
@@ -162,11 +163,14 @@ private:
       {"target", 8, 4, abi::parameter_kind::pointer, false, 8, {}},
       {"n", 16, 0, abi::parameter_kind::i32, false, 4, {}},
   };
-  std::unique_ptr<abi::image_state> state_{new abi::image_state()};
-  abi::image image_ = {};
-  image_info info_ = {};
-  abi::variant variant_ = {};
-  abi::kernel kernel_ = {};
+  struct Data {
+    abi::image_state state = {};
+    abi::image image = {};
+    image_info info = {};
+    abi::variant variant = {};
+    abi::kernel kernel = {};
+  };
+  Data &data_;
 };
 
 constexpr int blocks = 100, elements = 64 * blocks;
@@ -406,6 +410,63 @@ TEST_CASE("a kernel outlives the context that it was first used in") {
     }
     REQUIRE(driver_function<cuda::Context>("cuCtxDestroy", 4000)(context) == 0);
   }
+}
+
+TEST_CASE("a thread without a context launches on a stream again, and has none afterwards") {
+  Operands operands;
+  FreshKernel kernel;
+  cuda::Stream stream = new_stream();
+  REQUIRE(kernel.launch(stream, operands.args(30), blocks).ok());
+  CHECK(synchronize(stream).ok());
+  REQUIRE(operands.target.fill(0xff).ok());
+  CHECK(synchronize().ok());
+  std::thread([&] {
+    for (int i = 0; i < 3; i++) {
+      status s = kernel.launch(stream, operands.args(30), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+    }
+    CHECK(current() == nullptr);
+  }).join();
+  CHECK(synchronize(stream).ok());
+  CHECK(operands.hold(30));
+}
+
+TEST_CASE("launches that take turns on two streams, and on the default one") {
+  FreshKernel kernel;
+  cuda::Stream streams[] = {new_stream(), new_stream(), nullptr};
+  Operands operands[3];
+  for (int round = 0; round < 4; round++) {
+    for (int i = 0; i < 3; i++) {
+      status s = kernel.launch(streams[i], operands[i].args(40 + i), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+    }
+    for (int i = 0; i < 3; i++) {
+      CHECK(synchronize(streams[i]).ok());
+      CHECK(operands[i].hold(40 + i));
+      REQUIRE(operands[i].target.fill(0xff).ok());
+    }
+    CHECK(synchronize().ok());
+  }
+}
+
+TEST_CASE("the program resets the primary context") {
+  FreshKernel kernel(60 * 1024);
+  auto reset = driver_function<int>("cuDevicePrimaryCtxReset", 11000);
+  for (int round = 0; round < 3; round++) {
+    {
+      Operands operands;
+      status s = kernel.launch({}, operands.args(50 + round), blocks);
+      CHECK_MESSAGE(s.ok(), s.message().text);
+      CHECK(operands.hold(50 + round));
+    }
+    REQUIRE(reset(0) == 0);
+  }
+  std::thread([&] {
+    Args nothing = {};
+    status s = kernel.launch({}, nothing, 0); // no programs
+    CHECK_MESSAGE(s.ok(), s.message().text);
+    CHECK(synchronize().ok());
+  }).join();
 }
 
 TEST_CASE("what a launch costs beside the driver's own") {

@@ -239,16 +239,179 @@ TEST_CASE("the special stream handles mean the current context") {
   CHECK(s.driver().calls("cuStreamGetCtx") == 0);
 }
 
-TEST_CASE("on the hot path the driver is asked for nothing but the context and the launch") {
+TEST_CASE("how many questions a launch again asks") {
+  struct {
+    const char *settings;
+    const char *of_default; // of a stream: the other
+    const char *of_stream;
+    int on_default, on_stream;
+  } rows[] = {
+      {"version=12000", "cuCtxGetDevice", "", 1, 0},
+      {"version=13000", "cuCtxGetDevice", "", 1, 0},
+      {"version=13000,devices=2", "cuCtxGetDevice", "cuStreamGetDevice", 1, 1},
+      {"version=12070,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
+  };
+  for (auto &row : rows) {
+    CAPTURE(row.settings);
+    Setting s(row.settings);
+    s.driver().new_context();
+    stream where = as_stream(s.driver().new_stream());
+    for (int round = 0; round < 3; round++) {
+      s.driver().forget_calls();
+      REQUIRE(s.launch().ok());
+      bool is_first = round == 0;
+      CHECK((s.driver().calls() == 1 + row.on_default) == !is_first);
+      CHECK(s.driver().calls(row.of_default) >= 1);
+      s.driver().forget_calls();
+      REQUIRE(s.launch(where).ok());
+      CHECK((s.driver().calls() == 1 + row.on_stream) == !is_first);
+      CHECK(s.driver().calls(row.of_stream) >= (row.on_stream != 0));
+    }
+    CHECK(s.launches() == 6);
+  }
+}
+
+TEST_CASE("wrong arguments are refused without a question after right ones, too") {
   Setting s;
   s.driver().new_context();
-  REQUIRE(s.launch().ok());
+  stream where = as_stream(s.driver().new_stream());
+  REQUIRE(s.launch(where).ok());
+  s.args.target = nullptr;
   s.driver().forget_calls();
+  CHECK(s.launch(where).code() == status_code::null_pointer);
+  CHECK(s.driver_calls() == 0);
+}
+
+TEST_CASE("a thread without a context launches on a stream, and nothing is pushed") {
+  Setting s;
+  cu::Context *context = s.driver().new_context();
+  stream where = as_stream(s.driver().new_stream());
+  REQUIRE(s.launch(where).ok());
+  int pushed = s.driver().calls("cuCtxPushCurrent");
+  std::thread([&] {
+    CHECK(s.launch(where).ok());
+    CHECK(s.driver().current() == nullptr);
+  }).join();
+  CHECK(s.last().context == context);
+  CHECK(s.launches() == 2);
+  CHECK(s.driver().calls("cuCtxPushCurrent") == pushed);
+}
+
+TEST_CASE("should a driver want a current context for a stream, it gets the stream's") {
+  for (int result : {201, 400}) {
+    CAPTURE(result);
+    std::string code = ":" + std::to_string(result);
+    Setting s;
+    cu::Context *context = s.driver().new_context();
+    stream where = as_stream(s.driver().new_stream());
+    REQUIRE(s.launch(where).ok());
+    std::thread([&] {
+      s.driver().configure("fail=cuLaunchKernelEx:1" + code);
+      CHECK(s.launch(where).ok());
+      CHECK(s.driver().calls("cuCtxPushCurrent") == 1);
+      CHECK(s.driver().current() == nullptr);
+      s.driver().configure("fail=none,fail=cuLaunchKernelEx:*" + code);
+      status refused = s.launch(where);
+      CHECK(refused.code() == status_code::cuda);
+      CHECK(refused.cuda_result() == result);
+    }).join();
+    CHECK(s.last().context == context);
+    CHECK(s.launches() == 2);
+  }
+}
+
+TEST_CASE("when a context is gone, the same launch goes to the one that is there") {
+  Setting s;
+  StandIn &driver = s.driver();
+  cu::Context *previous = nullptr;
+  for (int round = 0; round < 3; round++) {
+    cu::Context *context = driver.new_context();
+    cu::Stream *stream = driver.new_stream();
+    CHECK(context != previous);
+    for (int i = 0; i < 2; i++) {
+      REQUIRE(s.launch().ok());
+      CHECK(s.last().context == context);
+      REQUIRE(s.launch(as_stream(stream)).ok());
+      CHECK(s.last().context == context);
+    }
+    REQUIRE(driver.cuCtxDestroy_v2(context) == cu::success);
+    previous = context;
+  }
+}
+
+TEST_CASE("a stream at the address of another one that was on another device") {
+  Setting s("version=13000,gpu=90a/80");
+  StandIn &driver = s.driver();
+  cu::Context *contexts[] = {driver.new_context(0), driver.new_context(1)};
+  const char *images[] = {"sm_90a copy_64", "sm_80 copy_64"};
+  cu::Stream *before = nullptr;
+  int reused = 0;
+  for (int round = 0; round < 100; round++) {
+    int device = round % 2;
+    driver.make_current(contexts[device]);
+    cu::Stream *stream = driver.new_stream();
+    reused += stream == before;
+    for (int i = 0; i < 2; i++) {
+      REQUIRE(s.launch(as_stream(stream)).ok());
+      CHECK(s.image() == images[device]);
+      CHECK(s.last().context == contexts[device]);
+    }
+    REQUIRE(driver.cuStreamDestroy_v2(stream) == cu::success);
+    before = stream;
+  }
+  CHECK(reused > 0);
+}
+
+TEST_CASE("a context that the program has destroyed is its own mistake, and no lost device") {
+  Setting s;
+  cu::Context *context = s.driver().new_context();
   REQUIRE(s.launch().ok());
-  CHECK(s.driver().calls("cuCtxGetCurrent") == 1);
-  CHECK(s.driver().calls("cuCtxGetDevice") == 1);
-  CHECK(s.driver().calls("cuLaunchKernelEx") == 1);
-  CHECK(s.driver().calls() == 3);
+  std::thread([&] {
+    s.driver().make_current(context);
+    REQUIRE(s.driver().cuCtxPushCurrent_v2(context) == cu::success);
+    REQUIRE(s.driver().cuCtxDestroy_v2(context) == cu::success); // one of the two is gone
+    REQUIRE(s.driver().current() == context);
+    status result = s.launch();
+    CHECK(result.code() == status_code::cuda);
+    CHECK(result.cuda_result() == 709);
+    s.driver().new_context();
+    CHECK(s.launch().ok());
+  }).join();
+  SUBCASE("unless one was lost before") {
+    s.driver().new_context();
+    s.driver().configure("fail=cuLaunchKernelEx:1:700,fail=cuLaunchKernelEx:2:709,"
+                         "fail=cuLaunchKernelEx:3:709");
+    CHECK(s.launch().cuda_result() == 700);
+    status result = s.launch();
+    CHECK(result.code() == status_code::device_lost);
+    CHECK(result.cuda_result() == 700);
+  }
+}
+
+TEST_CASE("a primary context that the program has reset is used again") {
+  Setting s;
+  StandIn &driver = s.driver();
+  REQUIRE(s.launch().ok());
+  REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == cu::success);
+  SUBCASE("by a thread without a context") {
+    CHECK(s.launch().ok());
+    CHECK(driver.current() == nullptr);
+  }
+  SUBCASE("by a thread in which it is current") {
+    cu::Context *primary = driver.primary();
+    REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == cu::success);
+    driver.make_current(primary);
+    CHECK(s.launch().ok());
+    REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == cu::success);
+    void *memory = nullptr;
+    CHECK(s.machine.runtime().allocate(&memory, 16).ok());
+    CHECK(s.launch().ok());
+    CHECK(driver.current() == primary);
+  }
+  CHECK(s.last().context == driver.primary());
+  int retained = driver.calls("cuDevicePrimaryCtxRetain");
+  CHECK(s.launch().ok());
+  CHECK(driver.calls("cuDevicePrimaryCtxRetain") == retained); // only when it was reset
 }
 
 TEST_CASE("64 threads that launch first load once") {

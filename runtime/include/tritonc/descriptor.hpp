@@ -34,7 +34,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 3;
+inline constexpr std::uint32_t abi_version = 4;
 
 // ---- images ----
 
@@ -284,6 +284,9 @@ struct kernel {
   const std::int32_t *choices; // variant i has choices[i * axis_count ...]
   std::uint32_t variant_count;
   std::uint32_t axis_count;
+  /// How many bytes of their struct the arguments fill, if there is no gap between them; else 0.
+  std::uint32_t argument_bytes;
+  std::uint32_t reserved;
 };
 
 /// In a generated header: whether a combination of template arguments was compiled.

@@ -1,0 +1,185 @@
+// Launches on a driver that does nothing itself, all in one program: what the runtime allocates,
+// and what a sanitizer says of its threads, is the runtime's own.
+
+#include "driver.h"
+#include "runtime/form_kernel.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+// The program's own, for its libraries, too; in those that look at memory themselves they must be
+// left alone.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 0
+#else
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+namespace {
+
+thread_local int allocations = 0;
+
+} // namespace
+
+#if COUNTS_ALLOCATIONS
+extern "C" {
+void *__libc_malloc(std::size_t);
+void *__libc_calloc(std::size_t, std::size_t);
+void *__libc_realloc(void *, std::size_t);
+void *malloc(std::size_t bytes) {
+  allocations++;
+  return __libc_malloc(bytes);
+}
+void *calloc(std::size_t count, std::size_t bytes) {
+  allocations++;
+  return __libc_calloc(count, bytes);
+}
+void *realloc(void *memory, std::size_t bytes) {
+  allocations++;
+  return __libc_realloc(memory, bytes);
+}
+}
+#endif
+
+using namespace tritonc;
+
+namespace {
+
+std::atomic<int> launches{0}, wrong{0};
+
+template <typename T> T value(void **values, int i) {
+  T result;
+  std::memcpy(&result, values[i], sizeof result);
+  return result;
+}
+
+/// Where the source lies says, with the stream's number, which launch it is; n is to be that of it.
+alignas(16) char memory[16 * 64];
+int index_of(cuda::Stream stream, const void *source) {
+  return int(static_cast<const char *>(source) - memory) / 16 -
+         int(reinterpret_cast<std::uintptr_t>(stream) >> 12);
+}
+
+/// A driver with one H200, which does nothing.
+cuda::Driver idle_driver() {
+  cuda::Driver driver;
+  driver.version = 13000;
+  driver.process = getpid();
+  driver.devices = 1;
+  static char context, library, kernel;
+  driver.cuCtxGetCurrent = [](cuda::Context *current) {
+    *current = reinterpret_cast<cuda::Context>(&context);
+    return 0;
+  };
+  driver.cuStreamGetCtx = [](cuda::Stream, cuda::Context *of) {
+    *of = reinterpret_cast<cuda::Context>(&context);
+    return 0;
+  };
+  driver.cuCtxGetDevice = [](cuda::Device *device) {
+    *device = 0;
+    return 0;
+  };
+  driver.cuDeviceGetAttribute = [](int *value, int attribute, cuda::Device) {
+    *value = attribute == cuda::multiprocessor_count ? 132
+             : attribute == cuda::capability_major   ? 9
+                                                     : 0;
+    return 0;
+  };
+  driver.cuLibraryLoadData = [](cuda::Library *loaded, const void *, int *, void **, unsigned,
+                                int *, void **, unsigned) {
+    *loaded = reinterpret_cast<cuda::Library>(&library);
+    return 0;
+  };
+  driver.cuLibraryGetKernel = [](cuda::Kernel *found, cuda::Library, const char *) {
+    *found = reinterpret_cast<cuda::Kernel>(&kernel);
+    return 0;
+  };
+  driver.cuTensorMapEncodeTiled =
+      [](cuda::TensorMapBytes *map, int, std::uint32_t, void *, const std::uint64_t *,
+         const std::uint64_t *, const std::uint32_t *, const std::uint32_t *, int, int, int, int) {
+        *map = {};
+        return 0;
+      };
+  driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *config, cuda::Function, void **values,
+                               void **) {
+    launches++;
+    int index = index_of(config->stream, value<const void *>(values, 0));
+    wrong += index >= 0 && index < 8 && value<std::int32_t>(values, 2) != 64 * (index + 1);
+    return 0;
+  };
+  return driver;
+}
+
+/// Allocations of the same launch, made that often.
+template <typename Args>
+int allocations_of(const abi::kernel &kernel, const Args &args, int count) {
+  int before = allocations;
+  bool succeeded = true;
+  for (int i = 0; i < count; i++)
+    for (std::uintptr_t where : {0, 0x1000})
+      succeeded &= abi::launch(kernel, reinterpret_cast<CUstream_st *>(where), &args).ok();
+  int made = allocations - before;
+  CHECK(succeeded);
+  return made;
+}
+
+} // namespace
+
+TEST_CASE("a launch allocates nothing, the first one and those after it") {
+  if (!COUNTS_ALLOCATIONS)
+    return;
+  static cuda::Driver driver = idle_driver();
+  int before = allocations;
+  std::free(std::malloc(1));
+  REQUIRE(allocations == before + 1); // they are counted
+  SampleKernel sample;
+  FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = forms.kernel();
+  cuda::opened = &driver;
+  for (int count : {1, 1, 1000}) {
+    launches = 0;
+    CHECK(allocations_of(sample.kernel, good_args(), count) == 0);
+    CHECK(allocations_of(formed, form_args(), count) == 0);
+    CHECK(launches == 4 * count);
+  }
+  cuda::opened = nullptr;
+}
+
+TEST_CASE("threads launch for the first time and again, on streams of their own and of all") {
+  static cuda::Driver driver = idle_driver();
+  SampleKernel sample;
+  sample.kernel.argument_bytes = 20;
+  FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = forms.kernel();
+  cuda::opened = &driver;
+  launches = wrong = 0;
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> threads;
+  for (std::uintptr_t t = 0; t < 8; t++)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; i++) {
+        std::uintptr_t number = i % 3 == 0 ? t + 1 : i % 3 == 1 ? 9 : 0;
+        auto *stream = reinterpret_cast<CUstream_st *>(number << 12);
+        int index = i / 3 % 8;
+        SampleArgs args = good_args();
+        FormArgs form_args = tritonc::form_args();
+        args.source = form_args.source = memory + 16 * (index + int(number));
+        args.n = form_args.n = 64 * (index + 1);
+        succeeded += abi::launch(sample.kernel, stream, &args).ok();
+        succeeded += abi::launch(formed, stream, &form_args).ok();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  cuda::opened = nullptr;
+  CHECK(succeeded == 8 * 2000 * 2);
+  CHECK(launches == 8 * 2000 * 2);
+  CHECK(wrong == 0);
+}
