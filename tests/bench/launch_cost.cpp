@@ -9,6 +9,7 @@
 
 #include "statistics.h"
 
+#include <bench_main.hpp>
 #include <tritonc/device.hpp>
 
 #include <stdexcept>
@@ -19,7 +20,16 @@ namespace bench {
 
 namespace {
 
-constexpr int batches = 100, warm_up = 10, launches_per_batch = 100;
+constexpr int batches = 300, warm_up = 10, launches_per_batch = 100;
+
+using Smallest = bench_main::matmul<tritonc::half, bench_main::A::N, bench_main::B::N>;
+
+// One step of the loop.
+Smallest::args smallest(const void *a, const void *b, void *c) {
+  auto half = [](const void *matrix) { return static_cast<const tritonc::half *>(matrix); };
+  constexpr int n = smallest_size;
+  return {half(a), half(b), static_cast<tritonc::half *>(c), n, n, n, n, n, n};
+}
 
 void require(tritonc::status status) {
   if (!status.ok())
@@ -47,9 +57,9 @@ private:
 // A launch of the library's, repeated without it.
 class BareLaunch {
 public:
-  BareLaunch(const Driver &driver, const Stream &stream, const Operands &operands)
+  BareLaunch(const Driver &driver, const Stream &stream, const Smallest::args &arguments)
       : driver_(driver) {
-    capture(stream, operands);
+    capture(stream, arguments);
     Driver::Handle node = only_node();
     driver.check(driver.cuGraphKernelNodeGetParams(node, &node_), "cuGraphKernelNodeGetParams");
     for (int axis = 0; axis < 3; axis++) {
@@ -80,10 +90,10 @@ private:
   };
   static_assert(sizeof(Attribute) == 72);
 
-  void capture(const Stream &stream, const Operands &operands) {
+  void capture(const Stream &stream, const Smallest::args &arguments) {
     driver_.check(driver_.cuStreamBeginCapture(stream.handle(), capture_relaxed),
                   "cuStreamBeginCapture");
-    tritonc::status launched = launch_smallest(stream.of_library(), operands);
+    tritonc::status launched = Smallest::launch(stream.of_library(), arguments);
     driver_.check(driver_.cuStreamEndCapture(stream.handle(), &graph_), "cuStreamEndCapture");
     require(launched);
   }
@@ -112,10 +122,11 @@ private:
   Attribute attribute_;
 };
 
+// `launch` is told how many were before.
 template <typename Launch> double nanoseconds(Queue &queue, const Launch &launch) {
   double before = queue.now();
   for (int i = 0; i < launches_per_batch; i++)
-    launch();
+    launch(i);
   return (queue.now() - before) * 1e6 / launches_per_batch;
 }
 
@@ -127,26 +138,34 @@ LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
     result.note = "the driver lacks cuGraphKernelNodeGetParams";
     return result;
   }
+  const auto [a, b, c] = operands;
+  const Smallest::args arguments[] = {smallest(a, b, c), smallest(b, a, c), smallest(a, a, c)};
   DeviceQueue clock(driver);
   Stream stream(driver);
-  require(launch_smallest(stream.of_library(), operands)); // loads it
+  tritonc::stream where = stream.of_library();
+  for (const Smallest::args &each : arguments)
+    require(Smallest::launch(where, each)); // the first one loads it
   stream.drain();
-  BareLaunch bare(driver, stream, operands);
-  std::vector<double> of_ours, of_bare;
+  BareLaunch bare(driver, stream, arguments[0]);
+  std::vector<double> of_ours, of_bare, of_three;
   for (int batch = -warm_up; batch < batches; batch++) {
-    double ours =
-        nanoseconds(clock, [&] { require(launch_smallest(stream.of_library(), operands)); });
+    double ours = nanoseconds(clock, [&](int) { require(Smallest::launch(where, arguments[0])); });
     stream.drain();
-    double by_driver = nanoseconds(clock, [&] { bare.launch(); });
+    double by_driver = nanoseconds(clock, [&](int) { bare.launch(); });
+    stream.drain();
+    double three =
+        nanoseconds(clock, [&](int i) { require(Smallest::launch(where, arguments[i % 3])); });
     stream.drain();
     if (batch < 0)
       continue;
     of_ours.push_back(ours);
     of_bare.push_back(by_driver);
+    of_three.push_back(three);
   }
   result.measured = true;
   result.ours = median(of_ours);
   result.bare = median(of_bare);
+  result.three = median(of_three);
   result.launches = batches * launches_per_batch;
   return result;
 }

@@ -111,12 +111,4 @@ std::optional<Product> product_of(const Row &row, const Operands &operands) {
   return std::nullopt;
 }
 
-tritonc::status launch_smallest(tritonc::stream stream, const Operands &operands) {
-  using namespace bench_main;
-  using Kernel = matmul<half, A::N, B::N>;
-  Row row;
-  row.m = row.n = row.k = smallest_size;
-  return Kernel::launch(stream, arguments_of<Kernel>(row, operands));
-}
-
 } // namespace bench

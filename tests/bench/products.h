@@ -27,9 +27,7 @@ struct Product {
 /// refuses.
 std::optional<Product> product_of(const Row &row, const Operands &operands);
 
-/// Launches the smallest product there is, of half NN in the plain form: matrices of
-/// `smallest_size` x `smallest_size` elements, one step of the loop.
-tritonc::status launch_smallest(tritonc::stream stream, const Operands &operands);
+/// Of the smallest product there is, along each axis.
 constexpr int smallest_size = 64;
 
 } // namespace bench
