@@ -56,6 +56,7 @@ enum : Result {
   invalid_context = 201,
   no_binary_for_gpu = 209,
   unsupported_ptx_version = 222,
+  invalid_handle = 400,
   not_found = 500,
   context_is_destroyed = 709,
 };

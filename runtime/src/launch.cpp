@@ -21,9 +21,11 @@ bool is_named(const kernel &code, std::uint32_t i, const std::int32_t *choice) {
   return std::memcmp(values, choice, code.axis_count * sizeof *choice) == 0;
 }
 
-/// Whether nothing is wrong with the launch itself, and `CurrentContext` may help.
-bool lacks_context(cuda::Result result) {
-  return result == cuda::invalid_context || result == cuda::context_is_destroyed;
+/// Whether nothing may be wrong with the launch itself, but with which context is current: then
+/// `CurrentContext` may help.
+bool may_lack_context(cuda::Result result) {
+  return result == cuda::invalid_context || result == cuda::context_is_destroyed ||
+         result == cuda::invalid_handle;
 }
 
 status launched(const cuda::Driver &driver, cuda::Result result, const kernel &code) {
@@ -316,7 +318,7 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
     cuda::Result result;
     is_new = !launch_again(*driver, key, device, result);
-    if (!is_new && !lacks_context(result))
+    if (!is_new && !may_lack_context(result))
       return launched(*driver, result, code);
   }
   return launch_anew(key, is_new, code, where, arguments, choice, extent);

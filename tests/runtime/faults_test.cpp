@@ -274,8 +274,8 @@ Expected expected(const Operation &operation, const std::string &function, int c
     return {status_code::not_preloaded_in_capture};
   if (is_tolerated(function) || (call == 1 && operation.short_cut.count(function)))
     return {status_code::ok};
-  bool lacks_context = result == 201 || result == 709;
-  if (operation.is_again && call == 1 && function == "cuLaunchKernelEx" && lacks_context)
+  bool may_lack_context = result == 201 || result == 400 || result == 709;
+  if (operation.is_again && call == 1 && function == "cuLaunchKernelEx" && may_lack_context)
     return {status_code::ok};
   if (is_lasting_fault(result))
     return {status_code::device_lost};

@@ -298,22 +298,26 @@ TEST_CASE("a thread without a context launches on a stream, and nothing is pushe
 }
 
 TEST_CASE("should a driver want a current context for a stream, it gets the stream's") {
-  Setting s;
-  cu::Context *context = s.driver().new_context();
-  stream where = as_stream(s.driver().new_stream());
-  REQUIRE(s.launch(where).ok());
-  std::thread([&] {
-    s.driver().configure("fail=cuLaunchKernelEx:1:201");
-    CHECK(s.launch(where).ok());
-    CHECK(s.driver().calls("cuCtxPushCurrent") == 1);
-    CHECK(s.driver().current() == nullptr);
-    s.driver().configure("fail=none,fail=cuLaunchKernelEx:*:201");
-    status refused = s.launch(where);
-    CHECK(refused.code() == status_code::cuda);
-    CHECK(refused.cuda_result() == 201);
-  }).join();
-  CHECK(s.last().context == context);
-  CHECK(s.launches() == 2);
+  for (int result : {201, 400}) {
+    CAPTURE(result);
+    std::string code = ":" + std::to_string(result);
+    Setting s;
+    cu::Context *context = s.driver().new_context();
+    stream where = as_stream(s.driver().new_stream());
+    REQUIRE(s.launch(where).ok());
+    std::thread([&] {
+      s.driver().configure("fail=cuLaunchKernelEx:1" + code);
+      CHECK(s.launch(where).ok());
+      CHECK(s.driver().calls("cuCtxPushCurrent") == 1);
+      CHECK(s.driver().current() == nullptr);
+      s.driver().configure("fail=none,fail=cuLaunchKernelEx:*" + code);
+      status refused = s.launch(where);
+      CHECK(refused.code() == status_code::cuda);
+      CHECK(refused.cuda_result() == result);
+    }).join();
+    CHECK(s.last().context == context);
+    CHECK(s.launches() == 2);
+  }
 }
 
 TEST_CASE("when a context is gone, the same launch goes to the one that is there") {
