@@ -112,7 +112,8 @@ namespace {
 // The offset bits of rows of `columns`, one after another, the 16-byte chunks of each moved so that
 // eight rows have those of one column in different banks.
 std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
-                                const std::vector<FlatIndex> &rows, int element_bytes) {
+                                const std::vector<FlatIndex> &rows, int element_bytes,
+                                bool rows_apart = false) {
   std::vector<FlatIndex> offset = columns;
   // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
   // that starts at bank 0 again do chunks have to move.
@@ -123,7 +124,10 @@ std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
   int chunk_bits = std::clamp(inner - first_chunk_bit, 0, 3);
   for (int bit = 0; bit < int(rows.size()); bit++) {
     int chunk = bit - first_row_bit;
-    FlatIndex moved = chunk >= 0 && chunk < chunk_bits ? columns[first_chunk_bit + chunk] : 0;
+    bool moves = chunk >= 0 && chunk < chunk_bits;
+    if (moves && rows_apart) // the first row bit moves to the other half, those after it within one
+      chunk = (chunk + chunk_bits - 1) % chunk_bits;
+    FlatIndex moved = moves ? columns[first_chunk_bit + chunk] : 0;
     offset.push_back(rows[bit] | moved);
   }
   return offset;
@@ -131,7 +135,8 @@ std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
 
 } // namespace
 
-LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes) {
+LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes,
+                             bool rows_apart) {
   LinearLayout layout;
   layout.shape = shape;
   std::vector<FlatIndex> columns, rows;
@@ -139,7 +144,7 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int axis = int(shape.size()); axis-- > 0;)
     if (axis != contiguous)
       AxisBits(shape, axis).low(rows, 32);
-  layout.offset = swizzled(columns, rows, element_bytes);
+  layout.offset = swizzled(columns, rows, element_bytes, rows_apart);
   return layout;
 }
 
@@ -202,14 +207,37 @@ LinearLayout part_layout(const LinearLayout &whole, const Shape &part) {
 }
 
 DotInstruction dot_instruction(const Op &dot) {
-  std::string_view name = dot.text("instruction");
-  if (name == "m16n8k4")
-    return {16, 8, 4, true};
-  if (name == "m16n8k8")
-    return {16, 8, 8, true};
-  if (name == "m16n8k16")
-    return {16, 8, 16, true};
+  struct Row {
+    std::string_view name;
+    int m, k;
+  };
+  static constexpr Row rows[] = {
+      {"m8n8k4", 8, 4}, {"m16n8k4", 16, 4}, {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}};
+  for (const Row &row : rows)
+    if (row.name == dot.text("instruction"))
+      return {row.m, 8, row.k, true};
   return {1, 1, 1, false};
+}
+
+namespace {
+
+// Doubles that are neighbours along K are read from shared memory two at a time, and four lanes
+// hold a row of a fragment: that is a slice of eight. For which of its elements an instruction
+// takes them is all the same, as long as it is so in both factors.
+constexpr int64_t slice_of_doubles = 8;
+
+bool has_pairs_of_doubles(const Op &dot, int operand) {
+  const Type &type = dot.operand(operand)->type;
+  return type.elem == Elem::f64 && type.shape[1 - operand] >= slice_of_doubles;
+}
+
+} // namespace
+
+int64_t slice_depth(const Op &dot) {
+  DotInstruction instruction = dot_instruction(dot);
+  if (!instruction.tensor_core)
+    return 4;
+  return has_pairs_of_doubles(dot, 0) ? slice_of_doubles : instruction.k;
 }
 
 namespace {
@@ -223,6 +251,9 @@ WarpBits warp_bits(const Op &dot) {
   return {log2_exact(warps[0]), log2_exact(warps[1])};
 }
 
+// An instruction has 8 rows, or a thread has those that are 8 apart.
+int row_bits_in_registers(const Op &dot) { return dot_instruction(dot).m == 16 ? 1 : 0; }
+
 LinearLayout mma_accumulator(const Op &dot) {
   LinearLayout layout;
   layout.shape = dot.result()->type.shape;
@@ -231,7 +262,7 @@ LinearLayout mma_accumulator(const Op &dot) {
   n.low(layout.reg, 1);
   n.low(layout.lane, 2);
   m.low(layout.lane, 3);
-  m.low(layout.reg, 1);
+  m.low(layout.reg, row_bits_in_registers(dot));
   m.high(layout.warp, warps_m);
   n.high(layout.warp, warps_n);
   n.low(layout.reg, n.left());
@@ -239,18 +270,20 @@ LinearLayout mma_accumulator(const Op &dot) {
   return layout;
 }
 
-// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k.
+// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k, or
+// pairs of doubles.
 LinearLayout mma_operand(const Op &dot, int operand) {
   LinearLayout layout;
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  int per_word = 32 / bits_of(dot.operand(operand)->type.elem);
-  k.low(layout.reg, log2_exact(per_word));
+  Elem elem = dot.operand(operand)->type.elem;
+  int neighbours = has_pairs_of_doubles(dot, operand) ? 2 : std::max(1, 32 / bits_of(elem));
+  k.low(layout.reg, log2_exact(neighbours));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);
   if (operand == 0)
-    own.low(layout.reg, 1);
+    own.low(layout.reg, row_bits_in_registers(dot));
   k.low(layout.reg, k.left());
   if (operand == 0) {
     own.high(layout.warp, warps_m);

@@ -247,6 +247,24 @@ void Checker::warn_double(const Expr &a, const Expr &b) {
   report(Message::write_float_literal, literal->at, {literal->text});
 }
 
+namespace {
+
+// What products of two numbers are summed in; nothing if there are no such products yet.
+std::optional<Scalar> sum_of_products(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::half:
+  case Scalar::bfloat16:
+  case Scalar::float_:
+    return Scalar::float_;
+  case Scalar::double_:
+    return Scalar::double_;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
 void Checker::check_matmul(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   size_t rank = a->type.shape.size(), other_rank = b->type.shape.size();
@@ -271,10 +289,10 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::cast_operands, expr.at);
     return;
   }
-  Scalar scalar = a->type.scalar;
-  if (scalar != Scalar::half && scalar != Scalar::bfloat16 && scalar != Scalar::float_)
-    return report(Message::not_supported, expr.at, {"`@` of " + name_of(scalar)}, operands);
-  expr.type = Type::of(Scalar::float_).with_shape({left[0], right[1]});
+  std::optional<Scalar> sum = sum_of_products(a->type.scalar);
+  if (!sum)
+    return report(Message::not_supported, expr.at, {"`@` of " + name_of(a->type.scalar)}, operands);
+  expr.type = Type::of(*sum).with_shape({left[0], right[1]});
 }
 
 // Loads in `expr` are masked by the condition, or by its negation.

@@ -1,8 +1,9 @@
 // Lowering: contractions.
 //
 // The fragments of the instructions are in the PTX ISA, "Matrix multiply-accumulate operation using
-// mma instruction". Word i of A is at row m + 8 (i & 1), and its elements at k + (i >> 1) * k/2;
-// word i of B at k + i * k/2. Which register that is, the layouts say.
+// mma instruction". A word is 32 bits, or a double. The words of A are at rows m and m + 8 (if the
+// instruction has 16) of the first columns, then of those after them; words of B at columns one
+// after another. Which register that is, the layouts say.
 
 #include "lower/lowering.h"
 
@@ -21,6 +22,10 @@ void Lowering::lower_dot(const Op &op) {
 namespace {
 
 TargetOp mma_op(const DotInstruction &instruction, Elem elem) {
+  if (elem == Elem::f64)
+    return instruction.m == 8   ? TargetOp::mma_m8n8k4_f64
+           : instruction.k == 8 ? TargetOp::mma_m16n8k8_f64
+                                : TargetOp::mma_m16n8k4_f64;
   if (elem == Elem::f32)
     return instruction.k == 8 ? TargetOp::mma_m16n8k8_tf32 : TargetOp::mma_m16n8k4_tf32;
   if (elem == Elem::bf16)
@@ -50,11 +55,14 @@ llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   return packed;
 }
 
-// The 32-bit word that starts with `first`; `second` is its other half, if it has one.
-llvm::Value *word(llvm::IRBuilder<> &builder, llvm::Value *first, llvm::Value *second) {
-  if (!second)
-    return call_target_op(builder, TargetOp::cvt_rna_tf32, {first});
-  return builder.CreateBitCast(pack(builder, {first, second}), builder.getInt32Ty());
+// The word that `elements` make; of float, in tf32.
+llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
+  llvm::Type *type = elements[0]->getType();
+  if (type->isDoubleTy())
+    return elements[0];
+  if (type->isFloatTy())
+    return call_target_op(builder, TargetOp::cvt_rna_tf32, {elements[0]});
+  return builder.CreateBitCast(pack(builder, elements), builder.getInt32Ty());
 }
 
 } // namespace
@@ -62,7 +70,6 @@ llvm::Value *word(llvm::IRBuilder<> &builder, llvm::Value *first, llvm::Value *s
 void Lowering::lower_mma(const Op &op) {
   DotInstruction instruction = dot_instruction(op);
   Elem elem = op.operand(0)->type.elem;
-  bool pairs = bits_of(elem) == 16;
   TargetOp mma = mma_op(instruction, elem);
   Factor a{registers(op.operand(0)), *op.operand(0)->type.layout};
   Factor b{registers(op.operand(1)), *op.operand(1)->type.layout};
@@ -70,47 +77,55 @@ void Lowering::lower_mma(const Op &op) {
   std::map<FlatIndex, int> places = registers_by_index(layout);
   Registers result = registers(op.operand(2));
 
-  // Words along k: one for every 8 bytes... a lane holds 4 bytes of each 16.
-  int words_k = instruction.k * bits_of(elem) / 128;
-  int64_t next_word = words_k ? instruction.k / words_k : 0;
-  std::map<int64_t, llvm::Value *> rows, columns; // fragments already packed
-  auto row = [&](int64_t m) {
-    if (rows.count(m))
-      return rows[m];
+  // Four lanes hold a row, a word each, and then the next. Doubles lie in pairs: there the next
+  // word is a neighbour, if there is one.
+  constexpr int64_t lanes = 4;
+  int64_t depth = a.layout.shape[1], per_word = std::max(1, 32 / bits_of(elem));
+  int64_t next_word = elem == Elem::f64 ? 1 : lanes * per_word;
+  int64_t words_k = instruction.k / (lanes * per_word), halves = instruction.m / 8;
+  using Place = std::pair<int64_t, int64_t>;    // of a fragment: its row or column, its first word
+  std::map<Place, llvm::Value *> rows, columns; // fragments already packed
+  auto row = [&](int64_t m, int64_t first) {
+    llvm::Value *&packed = rows[{m, first}];
     Registers words;
-    for (int i = 0; i < 2 * words_k; i++) {
-      int64_t r = m + 8 * (i & 1), k = (i >> 1) * next_word;
-      words.push_back(word(builder_, a.at(r, k), pairs ? a.at(r, k + 1) : nullptr));
-    }
-    return rows[m] = pack(builder_, words);
+    for (int64_t i = 0; !packed && i < words_k; i++)
+      for (int64_t half = 0; half < halves; half++) {
+        Registers elements;
+        for (int64_t e = 0; e < per_word; e++)
+          elements.push_back(a.at(m + 8 * half, (first + i) * next_word + e));
+        words.push_back(word(builder_, elements));
+      }
+    return packed ? packed : packed = pack(builder_, words);
   };
-  auto column = [&](int64_t n) {
-    if (columns.count(n))
-      return columns[n];
+  auto column = [&](int64_t n, int64_t first) {
+    llvm::Value *&packed = columns[{n, first}];
     Registers words;
-    for (int i = 0; i < words_k; i++) {
-      int64_t k = i * next_word;
-      words.push_back(word(builder_, b.at(k, n), pairs ? b.at(k + 1, n) : nullptr));
+    for (int64_t i = 0; !packed && i < words_k; i++) {
+      Registers elements;
+      for (int64_t e = 0; e < per_word; e++)
+        elements.push_back(b.at((first + i) * next_word + e, n));
+      words.push_back(word(builder_, elements));
     }
-    return columns[n] = pack(builder_, words);
+    return packed ? packed : packed = pack(builder_, words);
   };
 
-  for (auto [index, r] : places) {
-    std::vector<int64_t> at = unflatten(layout.shape, index);
-    if (at[0] % instruction.m || at[1] % instruction.n)
-      continue;
-    Registers sums;
-    std::vector<size_t> four;
-    for (int i = 0; i < 4; i++) {
-      four.push_back(
-          size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
-      sums.push_back(result[four.back()]);
+  for (int64_t first = 0; first < depth / instruction.k * words_k; first += words_k)
+    for (auto [index, r] : places) {
+      std::vector<int64_t> at = unflatten(layout.shape, index);
+      if (at[0] % instruction.m || at[1] % instruction.n)
+        continue;
+      Registers sums;
+      std::vector<size_t> which;
+      for (int64_t i = 0; i < 2 * halves; i++) {
+        which.push_back(
+            size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
+        sums.push_back(result[which.back()]);
+      }
+      llvm::Value *sum = call_target_op(
+          builder_, mma, {row(at[0], first), column(at[1], first), pack(builder_, sums)});
+      for (size_t i = 0; i < which.size(); i++)
+        result[which[i]] = builder_.CreateExtractElement(sum, uint64_t(i));
     }
-    llvm::Value *sum =
-        call_target_op(builder_, mma, {row(at[0]), column(at[1]), pack(builder_, sums)});
-    for (int i = 0; i < 4; i++)
-      result[four[size_t(i)]] = builder_.CreateExtractElement(sum, uint64_t(i));
-  }
   define(op.result(), std::move(result));
 }
 

@@ -2,6 +2,7 @@
 
 #include "products.h"
 
+#include <bench_double.hpp>
 #include <bench_exact.hpp>
 #include <bench_forms.hpp>
 #include <bench_main.hpp>
@@ -72,6 +73,13 @@ std::optional<Product> exact(const Row &row, const Operands &operands) {
   return make<matmul<float, A::N, B::N>>(row, operands);
 }
 
+std::optional<Product> doubles(const Row &row, const Operands &operands) {
+  using namespace bench_double;
+  if (layout(row) != "NN")
+    return std::nullopt;
+  return make<matmul_double<A::N, B::N>>(row, operands);
+}
+
 std::optional<Product> plain(const Row &row, const Operands &operands) {
   switch (row.type) {
   case Type::float16:
@@ -82,8 +90,10 @@ std::optional<Product> plain(const Row &row, const Operands &operands) {
     return tf32(row, operands);
   case Type::float32:
     return exact(row, operands);
-  case Type::float64: // the language's products are of half, bfloat16 and float
-  case Type::e4m3:
+  case Type::float64:
+    return doubles(row, operands);
+  case Type::e4m3: // the language has no products of 8-bit numbers
+
   case Type::int8:
     return std::nullopt;
   }

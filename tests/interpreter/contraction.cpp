@@ -1,14 +1,16 @@
 // dot and reduce: operations that combine elements along an axis, in the order of that axis.
 //
 // A product is computed in double, where those of two numbers of at most 24 digits are exact, and
-// every sum is rounded to the type of the result. Tensor cores add in other orders and widths, so
-// only sums without rounding (small integers) are the same bit by bit.
+// every sum is rounded to the type of the result; of doubles, both at once. Tensor cores add in
+// other orders and widths, so only sums without rounding (small integers) are the same bit by bit.
 //
 // Tested by tests/interpreter/contraction_test.cpp.
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/machine.h"
 #include "interpreter/numbers.h"
+
+#include <cmath>
 
 namespace tritonc::interpreter {
 
@@ -44,6 +46,11 @@ void add_products(std::vector<T> &sums, T x, const T *y, Round round) {
 void add_products(Elem elem, std::vector<double> &sums, double x, const double *y) {
   if (elem == Elem::f32) // the usual case, which a compiler makes fast
     return add_products(sums, x, y, [](double sum) { return double(float(sum)); });
+  if (elem == Elem::f64) {
+    for (size_t n = 0; n < sums.size(); n++)
+      sums[n] = std::fma(x, y[n], sums[n]);
+    return;
+  }
   add_products(sums, x, y, [&](double sum) { return rounded(elem, sum); });
 }
 

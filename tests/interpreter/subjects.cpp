@@ -13,8 +13,20 @@ using ir::Elem;
 
 namespace {
 
+// How a matrix has its numbers.
+struct Numbers {
+  Elem elem;
+  bool is_unsigned = false;
+};
+
 // Small integers: sums and products of them are exact in every type and in every order.
 double draw(std::mt19937 &random) { return double(int(random() % 9) - 4); }
+
+// Where sums are integers, every one of the numbers.
+Element draw(std::mt19937 &random, const Numbers &numbers) {
+  return is_integer(numbers.elem) ? Element::of_integer(wrapped(numbers.elem, int64_t(random())))
+                                  : Element::of_number(draw(random));
+}
 
 std::vector<double> draw(std::mt19937 &random, size_t count) {
   std::vector<double> values(count);
@@ -27,25 +39,31 @@ std::vector<double> draw(std::mt19937 &random, size_t count) {
 struct Matrix {
   int buffer = -1;
   int64_t rows = 0, columns = 0, ld = 0;
+  bool is_unsigned = false;
 
   size_t at(int64_t row, int64_t column) const { return size_t(row * ld + column); }
   size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
 };
 
 // One with values drawn, or without any.
-Matrix add_matrix(Memory &memory, const char *name, Elem elem, int64_t rows, int64_t columns,
-                  int64_t ld, std::mt19937 *random) {
-  Matrix matrix{memory.size(), rows, columns, ld};
-  memory.add_unwritten(name, elem, matrix.extent());
+Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,
+                  int64_t columns, int64_t ld, std::mt19937 *random) {
+  Matrix matrix{memory.size(), rows, columns, ld, numbers.is_unsigned};
+  memory.add_unwritten(name, numbers.elem, matrix.extent());
   if (random)
     for (int64_t row = 0; row < rows; row++)
       for (int64_t column = 0; column < columns; column++)
-        memory[matrix.buffer].elements[matrix.at(row, column)] = Element::of_number(draw(*random));
+        memory[matrix.buffer].elements[matrix.at(row, column)] = draw(*random, numbers);
   return matrix;
 }
 
 double value_at(const Memory &memory, const Matrix &matrix, int64_t row, int64_t column) {
-  return memory[matrix.buffer].elements[matrix.at(row, column)].number;
+  const Buffer &buffer = memory[matrix.buffer];
+  const Element &element = buffer.elements[matrix.at(row, column)];
+  if (!is_integer(buffer.elem))
+    return element.number;
+  return matrix.is_unsigned ? double(as_unsigned(buffer.elem, element.integer))
+                            : double(element.integer);
 }
 
 // What is wrong with `matrix`, whose elements should be what `expected(row, column)` says, and
@@ -55,10 +73,10 @@ std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected ex
   const Buffer &buffer = memory[matrix.buffer];
   for (size_t i = 0; i < buffer.elements.size(); i++) {
     int64_t row = int64_t(i) / matrix.ld, column = int64_t(i) % matrix.ld;
-    Element wanted =
-        column < matrix.columns ? Element::of_number(expected(row, column)) : Element::no_value();
-    // Not `same`: a sum may be -0.
-    if (wanted.poison != buffer.elements[i].poison || wanted.number != buffer.elements[i].number)
+    bool is_poison = buffer.elements[i].poison, in_a_gap = column >= matrix.columns;
+    // Numbers, not bits: a sum may be -0.
+    if (is_poison != in_a_gap ||
+        (!is_poison && value_at(memory, matrix, row, column) != expected(row, column)))
       return buffer.name + " at row " + std::to_string(row) + ", column " + std::to_string(column) +
              " is not what the definition of the kernel gives";
   }
@@ -76,6 +94,7 @@ struct ProductShape {
   int64_t multiple = 8;    // the distances between rows are multiples of this
   bool activation = false; // C is the larger one of the product and 0
   int64_t left_out = 0;    // so many of K, at its end, do not count
+  std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
 };
 
 int64_t distance_between_rows(int64_t columns, int64_t multiple) {
@@ -86,16 +105,17 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
   Run run;
   run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
              " K=" + std::to_string(shape.k);
-  auto matrix = [&](const char *name, int64_t rows, int64_t columns, bool transposed,
-                    std::mt19937 *values) {
+  Numbers factors = shape.factors.value_or(Numbers{variant.type()});
+  auto matrix = [&](const char *name, const Numbers &numbers, int64_t rows, int64_t columns,
+                    bool transposed, std::mt19937 *values) {
     if (transposed)
       std::swap(rows, columns);
-    return add_matrix(run.memory, name, variant.type(), rows, columns,
+    return add_matrix(run.memory, name, numbers, rows, columns,
                       distance_between_rows(columns, shape.multiple), values);
   };
-  Matrix a = matrix("A", shape.m, shape.k, shape.transposed_a, &random);
-  Matrix b = matrix("B", shape.k, shape.n, shape.transposed_b, &random);
-  Matrix c = matrix("C", shape.m, shape.n, false, nullptr);
+  Matrix a = matrix("A", factors, shape.m, shape.k, shape.transposed_a, &random);
+  Matrix b = matrix("B", factors, shape.k, shape.n, shape.transposed_b, &random);
+  Matrix c = matrix("C", shape.result.value_or(factors), shape.m, shape.n, false, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
   run.launch.multiprocessors = 2; // too few for all programs at once
   run.launch.arguments = {Element::pointer(a.buffer),
@@ -116,7 +136,8 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
             shape.transposed_b ? value_at(memory, b, column, k) : value_at(memory, b, k, column);
         sum += x * y;
       }
-      return rounded(memory[c.buffer].elem, shape.activation ? std::max(sum, 0.0) : sum);
+      Elem elem = memory[c.buffer].elem;
+      return is_integer(elem) ? sum : rounded(elem, shape.activation ? std::max(sum, 0.0) : sum);
     });
   };
   return run;
@@ -134,9 +155,22 @@ Run whole_product(const Variant &variant, std::mt19937 &random, int steps, Produ
   return product(variant, random, shape);
 }
 
+ProductShape in_layouts_of(const Variant &variant) {
+  ProductShape shape;
+  shape.transposed_a = is_transposed(variant, "USE_A");
+  shape.transposed_b = is_transposed(variant, "USE_B");
+  return shape;
+}
+
 Run plain_product(const Variant &variant, std::mt19937 &random, int steps) {
-  return whole_product(variant, random, steps,
-                       {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
+  return whole_product(variant, random, steps, in_layouts_of(variant));
+}
+
+Run double_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 2;
+  shape.factors = {Elem::f64};
+  return whole_product(variant, random, steps, shape);
 }
 
 // Of kernels that leave out the last step, unless it is the only one.
@@ -250,8 +284,8 @@ std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, co
   Run run;
   int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
-  Matrix x = add_matrix(run.memory, "X", variant.type(), m, n, n + 3, &random);
-  Matrix y = add_matrix(run.memory, "Y", variant.type(), n, m, m + 1, nullptr);
+  Matrix x = add_matrix(run.memory, "X", {variant.type()}, m, n, n + 3, &random);
+  Matrix y = add_matrix(run.memory, "Y", {variant.type()}, n, m, m + 1, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
   run.launch.arguments = {Element::pointer(x.buffer),
                           Element::pointer(y.buffer),
@@ -378,7 +412,7 @@ std::vector<Variant> variants_to_specialize(const Subject &subject) {
   std::vector<Variant> variants;
   size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
   for (const Variant &base : untuned(axes))
-    if (base["TYPE"] != "float")
+    if (base["TYPE"] != "float" && !subject.multiplies_doubles)
       variants.push_back(
           with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
   return variants;
@@ -399,6 +433,7 @@ const std::vector<Subject> &subjects() {
   static const std::vector<Subject> list = {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
+      {"kernels/matmul_double.tc", false, products<double_product>, any, true},
       {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
       {"kernels/matmul_remat.tc", true, products<plain_product>, some},
       {"kernels/vector_add.tc", false, vector_sums, {}},

@@ -20,9 +20,10 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
   auto shape = [](int rows, int columns) {
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
+  std::string sum = elem == "f64" ? "f64" : "f32";
   ir::Function fn =
-      parsed("func @f(%A: ptr<" + elem +
-             ">, %C: ptr<f32>, %ld: i64) {\n"
+      parsed("func @f(%A: ptr<" + elem + ">, %C: ptr<" + sum +
+             ">, %ld: i64) {\n"
              "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
              "%va = view %A, %zero, %ld, %one : view<" +
              elem + ">" + shape(m, k) +
@@ -30,8 +31,8 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
              "%vb = view %A, %zero, %ld, %one : view<" +
              elem + ">" + shape(k, n) +
              "\n"
-             "%vc = view %C, %zero, %ld, %one : view<f32>" +
-             shape(m, n) +
+             "%vc = view %C, %zero, %ld, %one : view<" +
+             sum + ">" + shape(m, n) +
              "\n"
              "%a = load %va {vector = 1} : " +
              elem + shape(m, k) +
@@ -39,11 +40,11 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
              "%b = load %vb {vector = 1} : " +
              elem + shape(k, n) +
              "\n"
-             "%c = load %vc {vector = 1} : f32" +
-             shape(m, n) +
+             "%c = load %vc {vector = 1} : " +
+             sum + shape(m, n) +
              "\n"
              "%d = dot %a, %b, %c {" +
-             attributes + "} : f32" + shape(m, n) +
+             attributes + "} : " + sum + shape(m, n) +
              "\n"
              "store %vc, %d {vector = 1}\n return\n}");
   const ir::Op &dot = *value_named(fn, "d")->op;
@@ -82,6 +83,17 @@ TEST_CASE("each instruction by element type, one per 16 x 8 of the sum") {
   }
 }
 
+TEST_CASE("doubles: a slice is one instruction, or two of 8 rows") {
+  std::string one = "warps = [1,1], instruction = ";
+  auto lowered_for = [&](int m, int k, const char *instruction) {
+    return lowered(program("f64", m, 8, k, one + "\"" + instruction + "\""));
+  };
+  CHECK(count(lowered_for(32, 8, "m16n8k8"), "call <4 x double> @tritonc.mma_m16n8k8_f64(") == 2);
+  CHECK(count(lowered_for(32, 4, "m16n8k4"), "call <4 x double> @tritonc.mma_m16n8k4_f64(") == 2);
+  CHECK(count(lowered_for(32, 8, "m8n8k4"), "call <2 x double> @tritonc.mma_m8n8k4_f64(") == 8);
+  CHECK(count(lowered_for(32, 4, "m8n8k4"), "call <2 x double> @tritonc.mma_m8n8k4_f64(") == 4);
+}
+
 TEST_CASE("fragments are packed once for all instructions that use them") {
   std::string text =
       lowered(program("f16", 32, 32, 16, "instruction = \"m16n8k16\", warps = [1,1]"));
@@ -101,6 +113,8 @@ TEST_CASE("without tensor cores every thread multiplies and adds, in the type of
   std::string f16 = lowered(program("f16", 16, 16, 4, fma));
   CHECK(contains(f16, "fpext half"));
   CHECK(count(f16, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+  std::string f64 = lowered(program("f64", 16, 16, 4, fma));
+  CHECK(count(f64, "call double @llvm.fma.f64") == 16 * 16 / 32 * 4);
 }
 
 TEST_CASE("integers are multiplied and added as integers") {
