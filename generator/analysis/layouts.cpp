@@ -211,8 +211,8 @@ DotInstruction dot_instruction(const Op &dot) {
     std::string_view name;
     int m, k;
   };
-  static constexpr Row rows[] = {
-      {"m8n8k4", 8, 4}, {"m16n8k4", 16, 4}, {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}};
+  static constexpr Row rows[] = {{"m8n8k4", 8, 4},   {"m8n8k16", 8, 16},   {"m16n8k4", 16, 4},
+                                 {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}};
   for (const Row &row : rows)
     if (row.name == dot.text("instruction"))
       return {row.m, 8, row.k, true};

@@ -1,7 +1,7 @@
 // The layouts that operations want: global memory, shared memory, and the operands of contractions.
 //
 // Fragment layouts are those of the figures in the PTX ISA, section "Matrix multiply-accumulate
-// operation using mma instruction" (m8n8k4, m16n8k4, m16n8k8, m16n8k16).
+// operation using mma instruction" (m8n8k4 to m16n8k32).
 
 #pragma once
 

@@ -258,6 +258,9 @@ std::optional<Scalar> sum_of_products(Scalar scalar) {
     return Scalar::float_;
   case Scalar::double_:
     return Scalar::double_;
+  case Scalar::int8:
+  case Scalar::uint8:
+    return Scalar::int32;
   default:
     return std::nullopt;
   }

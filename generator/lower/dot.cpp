@@ -21,7 +21,15 @@ void Lowering::lower_dot(const Op &op) {
 
 namespace {
 
-TargetOp mma_op(const DotInstruction &instruction, Elem elem) {
+TargetOp mma_op(const DotInstruction &instruction, Elem elem, bool is_unsigned) {
+  if (elem == Elem::i8 && is_unsigned)
+    return instruction.m == 8    ? TargetOp::mma_m8n8k16_u8
+           : instruction.k == 32 ? TargetOp::mma_m16n8k32_u8
+                                 : TargetOp::mma_m16n8k16_u8;
+  if (elem == Elem::i8)
+    return instruction.m == 8    ? TargetOp::mma_m8n8k16_s8
+           : instruction.k == 32 ? TargetOp::mma_m16n8k32_s8
+                                 : TargetOp::mma_m16n8k16_s8;
   if (elem == Elem::f64)
     return instruction.m == 8   ? TargetOp::mma_m8n8k4_f64
            : instruction.k == 8 ? TargetOp::mma_m16n8k8_f64
@@ -70,7 +78,7 @@ llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
 void Lowering::lower_mma(const Op &op) {
   DotInstruction instruction = dot_instruction(op);
   Elem elem = op.operand(0)->type.elem;
-  TargetOp mma = mma_op(instruction, elem);
+  TargetOp mma = mma_op(instruction, elem, op.has("unsigned"));
   Factor a{registers(op.operand(0)), *op.operand(0)->type.layout};
   Factor b{registers(op.operand(1)), *op.operand(1)->type.layout};
   const LinearLayout &layout = *op.result()->type.layout;
@@ -137,7 +145,7 @@ void Lowering::lower_fma(const Op &op) {
   Registers result = registers(op.operand(2));
   auto widened = [&](llvm::Value *value) {
     return type->isFloatingPointTy() ? builder_.CreateFPCast(value, type)
-                                     : builder_.CreateIntCast(value, type, true);
+                                     : builder_.CreateIntCast(value, type, !op.has("unsigned"));
   };
   for (int64_t k = 0; k < a.layout.shape[1]; k++) {
     std::map<int64_t, llvm::Value *> rows, columns;

@@ -3,8 +3,8 @@
 //     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
 //
 // Tensor cores are used where the GPU has an instruction for the element type and the tile is a
-// multiple of its shape: f16 and bf16 into f32, f32 if the kernel asked for tf32, and f64.
-// Everything else is multiplied and added thread by thread ("fma"), exactly.
+// multiple of its shape: f16 and bf16 into f32, f32 if the kernel asked for tf32, i8 into i32, and
+// f64. Everything else is multiplied and added thread by thread ("fma"), exactly.
 //
 // Warps. A program gets enough warps that a thread holds at most 64 accumulators (more only where
 // even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of
@@ -45,6 +45,14 @@ std::string instruction_for_doubles(const Op &dot, const Gpu &gpu) {
   return gpu.has_mma_f64 && rows % 8 == 0 && depth % 4 == 0 ? "m8n8k4" : "fma";
 }
 
+// Of bytes, whose sums are i32.
+std::string instruction_for_bytes(const Op &dot, const Gpu &gpu) {
+  int64_t rows = dot.result()->type.shape[0], depth = dot.operand(0)->type.shape[1];
+  if (gpu.has_mma_i8_m16 && rows % 16 == 0 && depth % 16 == 0)
+    return depth % 32 == 0 ? "m16n8k32" : "m16n8k16";
+  return gpu.has_mma_i8 && rows % 8 == 0 && depth % 16 == 0 ? "m8n8k16" : "fma";
+}
+
 // The instruction for `dot`, "fma" if no tensor core fits.
 std::string instruction_for(const Op &dot, const Gpu &gpu) {
   const Shape &a = dot.operand(0)->type.shape, &c = dot.result()->type.shape;
@@ -53,6 +61,8 @@ std::string instruction_for(const Op &dot, const Gpu &gpu) {
     return "fma";
   if (from == Elem::f64 && to == Elem::f64)
     return instruction_for_doubles(dot, gpu);
+  if (from == Elem::i8 && to == Elem::i32)
+    return instruction_for_bytes(dot, gpu);
   if (c[0] % 16 != 0 || to != Elem::f32)
     return "fma";
   bool half = from == Elem::f16, brain = from == Elem::bf16;

@@ -193,6 +193,8 @@ struct State {
     started->set("warpgroups", dot->list("warpgroups"));
     if (dot->has("precision"))
       started->set("precision", std::string(dot->text("precision")));
+    if (dot->has("unsigned"))
+      started->set("unsigned", int64_t(1));
     Value *sum = wait(builder, started->result(), 1);
     sum->name = dot->result()->name;
     release_previous(builder, is_later, step);

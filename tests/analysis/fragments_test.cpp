@@ -26,7 +26,7 @@ using Formula = Place (*)(int i, int lane);
 int group(int lane) { return lane >> 2; }
 int in_group(int lane) { return lane % 4; }
 
-// The same for all shapes: four f32 or f64, or of 8 rows the first two.
+// The same for all shapes: four f32, i32 or f64, or of 8 rows the first two.
 Place accumulator(int i, int lane) {
   return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
 }
@@ -57,6 +57,19 @@ Place tf32_k4_a(int i, int lane) {
 }
 Place tf32_k4_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
+// .s8 and .u8
+Place i8_k32_a(int i, int lane) {
+  bool upper = i < 4 || (i >= 8 && i < 12);
+  return {upper ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+}
+Place i8_k32_b(int i, int lane) {
+  return {in_group(lane) * 4 + (i & 3) + (i < 4 ? 0 : 16), group(lane)};
+}
+Place i8_k16_a(int i, int lane) {
+  return {i < 4 ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3)};
+}
+Place i8_k16_b(int i, int lane) { return {in_group(lane) * 4 + i, group(lane)}; }
+
 // .f64, not as in the manual: columns of A are summed with the same rows of B in whatever order
 // they come, so a lane has columns 2 t and 2 t + 1 of a slice of eight, where the manual has t and
 // t + 4. These are neighbours, and loaded together.
@@ -73,7 +86,9 @@ struct Instruction {
   Formula a, b;
   int rows = 16;
 
-  const char *sum() const { return std::string(elem) == "f64" ? "f64" : "f32"; }
+  std::string sum() const {
+    return std::string(elem) == "f64" ? "f64" : std::string(elem) == "i8" ? "i32" : "f32";
+  }
   int c_elements() const { return rows / 4; }
 };
 
@@ -84,6 +99,9 @@ const Instruction instructions[] = {
     {"m16n8k8", "bf16", 8, 4, 2, k8_a, k8_b},
     {"m16n8k8", "f32", 8, 4, 2, tf32_k8_a, tf32_k8_b},
     {"m16n8k4", "f32", 4, 2, 1, tf32_k4_a, tf32_k4_b},
+    {"m16n8k32", "i8", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k16", "i8", 16, 8, 4, i8_k16_a, i8_k16_b},
+    {"m8n8k16", "i8", 16, 4, 4, i8_k16_a, i8_k16_b, 8},
     {"m16n8k8", "f64", 8, 4, 2, f64_a, f64_b},
     {"m16n8k4", "f64", 4, 2, 1, tf32_k4_a, tf32_k4_b},
     {"m8n8k4", "f64", 8, 2, 2, f64_m8_a, f64_b, 8},

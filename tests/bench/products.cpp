@@ -5,10 +5,12 @@
 #include <bench_double.hpp>
 #include <bench_exact.hpp>
 #include <bench_forms.hpp>
+#include <bench_int8.hpp>
 #include <bench_main.hpp>
 #include <bench_masked.hpp>
 #include <bench_tf32.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 
 namespace bench {
@@ -80,6 +82,13 @@ std::optional<Product> doubles(const Row &row, const Operands &operands) {
   return make<matmul_double<A::N, B::N>>(row, operands);
 }
 
+std::optional<Product> integers(const Row &row, const Operands &operands) {
+  using namespace bench_int8;
+  if (layout(row) != "NT")
+    return std::nullopt;
+  return make<matmul_int8<std::int8_t, A::N, B::T>>(row, operands);
+}
+
 std::optional<Product> plain(const Row &row, const Operands &operands) {
   switch (row.type) {
   case Type::float16:
@@ -92,9 +101,9 @@ std::optional<Product> plain(const Row &row, const Operands &operands) {
     return exact(row, operands);
   case Type::float64:
     return doubles(row, operands);
-  case Type::e4m3: // the language has no products of 8-bit numbers
-
   case Type::int8:
+    return integers(row, operands);
+  case Type::e4m3: // the language does not have it
     return std::nullopt;
   }
   return std::nullopt;

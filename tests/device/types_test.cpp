@@ -88,6 +88,10 @@ void run_layouts(const std::string &name, double tolerance) {
   run_variants<Kernel<A::T, B::T>, T, Sum>(name, true, true, tolerance);
 }
 
+template <typename T> struct matmul_int8 {
+  template <A a, B b> using of = kernels::matmul_int8<T, a, b>;
+};
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -101,5 +105,7 @@ int main(int count, char **arguments) {
   if (!find_device())
     return 77;
   run_layouts<kernels::matmul_double, double, double>("matmul_double", 1e-14);
+  run_layouts<matmul_int8<std::int8_t>::of, std::int8_t, std::int32_t>("matmul_int8<int8>", 0);
+  run_layouts<matmul_int8<std::uint8_t>::of, std::uint8_t, std::int32_t>("matmul_int8<uint8>", 0);
   return report();
 }

@@ -24,12 +24,13 @@ struct Factor {
   std::vector<double> numbers;
   std::vector<char> poison_in_row, poison_in_column;
 
-  Factor(const Tile &elements, size_t rows, size_t columns, bool is_tf32)
+  Factor(const FactorKind &kind, const Tile &elements, size_t rows, size_t columns)
       : poison_in_row(rows), poison_in_column(columns) {
     for (const Element &element : elements) {
       size_t i = integers.size();
-      integers.push_back(uint64_t(element.integer));
-      numbers.push_back(is_tf32 ? rounded_to_tf32(element.number) : element.number);
+      integers.push_back(kind.is_unsigned ? as_unsigned(kind.elem, element.integer)
+                                          : uint64_t(element.integer));
+      numbers.push_back(kind.is_tf32 ? rounded_to_tf32(element.number) : element.number);
       poison_in_row[i / poison_in_column.size()] |= element.poison;
       poison_in_column[i % poison_in_column.size()] |= element.poison;
     }
@@ -60,10 +61,15 @@ void add_products(Elem elem, std::vector<uint64_t> &sums, uint64_t x, const uint
 
 } // namespace
 
-Tile product_of(const Type &type, size_t depth, bool is_tf32, const Tile &a_elements,
+FactorKind factor_kind(const Op &product) {
+  return {product.operand(0)->type.elem, product.text("precision") == "tf32",
+          product.has("unsigned")};
+}
+
+Tile product_of(const Type &type, size_t depth, const FactorKind &kind, const Tile &a_elements,
                 const Tile &b_elements, const Tile &c) {
   size_t rows = size_t(type.shape[0]), columns = size_t(type.shape[1]);
-  Factor a(a_elements, rows, depth, is_tf32), b(b_elements, depth, columns, is_tf32);
+  Factor a(kind, a_elements, rows, depth), b(kind, b_elements, depth, columns);
   std::vector<double> numbers(columns);
   std::vector<uint64_t> integers(columns);
   Tile result;
@@ -91,9 +97,8 @@ Tile product_of(const Type &type, size_t depth, bool is_tf32, const Tile &a_elem
 }
 
 void Machine::dot(const Op &op) {
-  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]),
-                        op.text("precision") == "tf32", tile(op.operand(0)), tile(op.operand(1)),
-                        tile(op.operand(2))));
+  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]), factor_kind(op),
+                        tile(op.operand(0)), tile(op.operand(1)), tile(op.operand(2))));
 }
 
 void Machine::reduce(const Op &op) {

@@ -191,6 +191,15 @@ Run masked_product(const Variant &variant, std::mt19937 &random, int steps, int6
                   std::max(steps * variant.number("TK") - 3, 0), false, false, multiple});
 }
 
+// Of 8-bit integers, with sums in i32.
+Run integer_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 16;
+  shape.factors = {Elem::i8, variant["TYPE"] == "uint8"};
+  shape.result = {Elem::i32};
+  return whole_product(variant, random, steps, shape);
+}
+
 using Steps = std::vector<int>;
 
 // A product of each number of steps.
@@ -434,6 +443,7 @@ const std::vector<Subject> &subjects() {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
       {"kernels/matmul_double.tc", false, products<double_product>, any, true},
+      {"kernels/matmul_int8.tc", false, products<integer_product>, any},
       {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
       {"kernels/matmul_remat.tc", true, products<plain_product>, some},
       {"kernels/vector_add.tc", false, vector_sums, {}},

@@ -23,7 +23,7 @@ std::string program(const Product &p, const std::string &strides_a = "%ld, %one"
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
   std::string ptr = "ptr<" + p.elem + ">", view = "view<" + p.elem + ">";
-  std::string sum = p.elem == "f64" ? "f64" : "f32";
+  std::string sum = p.elem == "f64" ? "f64" : p.elem == "i8" ? "i32" : "f32";
   return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<" + sum + ">" + shape(p.m, p.n) +
          ", %c: " + sum + shape(p.m, p.n) +
          ", %ld: i64 multiple_of 8) {\n"
@@ -85,6 +85,13 @@ TEST_CASE("the instruction is the deepest that element type, tile and GPU allow"
       {{"f32", 64, 64, 4, "90", "tf32"}, "m16n8k4"},
       {{"f32", 64, 64, 2, "90", "tf32"}, "fma"},
       {{"f32", 64, 64, 16, "75", "tf32"}, "fma"},
+      {{"i8", 64, 64, 64}, "m16n8k32"},
+      {{"i8", 64, 64, 16}, "m16n8k16"},
+      {{"i8", 64, 64, 8}, "fma"},
+      {{"i8", 8, 64, 64}, "m8n8k16"},
+      {{"i8", 4, 64, 64}, "fma"},
+      {{"i8", 64, 64, 64, "75"}, "m8n8k16"},
+      {{"i16", 64, 64, 64}, "fma"},
       // Of doubles, Ampere's have 8 rows.
       {{"f64", 64, 64, 16}, "m16n8k8"},
       {{"f64", 64, 64, 4}, "m16n8k4"},

@@ -131,6 +131,26 @@ TEST_CASE("tf32 is for products of float, if the source allows it") {
   }
 }
 
+TEST_CASE("products say whether their factors have signs, and sum in what holds them") {
+  for (auto [type, is_unsigned, sum] :
+       {std::tuple("int8", false, ir::Elem::i32), std::tuple("uint8", true, ir::Elem::i32),
+        std::tuple("half", false, ir::Elem::f32), std::tuple("double", false, ir::Elem::f64)}) {
+    CAPTURE(std::string(type));
+    ir::Function f = kernel_of("__global__ void f(TYPE *p) { TYPE a[16, 16] = 0; "
+                               "*p = (TYPE)(a @ a)[+, +]; }",
+                               {{"TYPE", type}});
+    int products = 0;
+    ir::for_each_op(*f.body, [&, is_unsigned = is_unsigned, sum = sum](ir::Op &op) {
+      if (!op.is(ir::Opcode::dot_))
+        return;
+      products++;
+      CHECK(op.has("unsigned") == is_unsigned);
+      CHECK(op.result()->type.elem == sum);
+    });
+    CHECK(products == 1);
+  }
+}
+
 TEST_CASE("a load that is an arm is masked and gives the other arm's value") {
   CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *(p + r) : 1;") ==
         expected(R"(
