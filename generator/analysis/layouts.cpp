@@ -110,10 +110,11 @@ bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Func
 namespace {
 
 // The offset bits of rows of `columns`, one after another, the 16-byte chunks of each moved so that
-// eight rows have those of one column in different banks.
+// eight rows have those of one column in different banks. With `pairs`, neighbouring rows are two
+// chunks apart: then four rows have 32 bytes each, of the same columns, in different banks.
 std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
                                 const std::vector<FlatIndex> &rows, int element_bytes,
-                                bool rows_apart = false) {
+                                bool pairs = false) {
   std::vector<FlatIndex> offset = columns;
   // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
   // that starts at bank 0 again do chunks have to move.
@@ -125,8 +126,8 @@ std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
   for (int bit = 0; bit < int(rows.size()); bit++) {
     int chunk = bit - first_row_bit;
     bool moves = chunk >= 0 && chunk < chunk_bits;
-    if (moves && rows_apart) // the first row bit moves to the other half, those after it within one
-      chunk = (chunk + chunk_bits - 1) % chunk_bits;
+    if (moves && pairs)
+      chunk = (chunk + 1) % chunk_bits;
     FlatIndex moved = moves ? columns[first_chunk_bit + chunk] : 0;
     offset.push_back(rows[bit] | moved);
   }
@@ -135,8 +136,7 @@ std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
 
 } // namespace
 
-LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes,
-                             bool rows_apart) {
+LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_bytes) {
   LinearLayout layout;
   layout.shape = shape;
   std::vector<FlatIndex> columns, rows;
@@ -144,7 +144,8 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int axis = int(shape.size()); axis-- > 0;)
     if (axis != contiguous)
       AxisBits(shape, axis).low(rows, 32);
-  layout.offset = swizzled(columns, rows, element_bytes, rows_apart);
+  // Of doubles, sixteen lanes read four from each of four rows, and no ldmatrix reads eight rows.
+  layout.offset = swizzled(columns, rows, element_bytes, element_bytes == 8);
   return layout;
 }
 
@@ -221,27 +222,6 @@ DotInstruction dot_instruction(const Op &dot) {
 
 namespace {
 
-// Doubles that are neighbours along K are read from shared memory two at a time, and four lanes
-// hold a row of a fragment: that is a slice of eight. For which of its elements an instruction
-// takes them is all the same, as long as it is so in both factors.
-constexpr int64_t slice_of_doubles = 8;
-
-bool has_pairs_of_doubles(const Op &dot, int operand) {
-  const Type &type = dot.operand(operand)->type;
-  return type.elem == Elem::f64 && type.shape[1 - operand] >= slice_of_doubles;
-}
-
-} // namespace
-
-int64_t slice_depth(const Op &dot) {
-  DotInstruction instruction = dot_instruction(dot);
-  if (!instruction.tensor_core)
-    return 4;
-  return has_pairs_of_doubles(dot, 0) ? slice_of_doubles : instruction.k;
-}
-
-namespace {
-
 struct WarpBits {
   int m, n;
 };
@@ -271,15 +251,14 @@ LinearLayout mma_accumulator(const Op &dot) {
 }
 
 // One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k, or
-// pairs of doubles.
+// doubles.
 LinearLayout mma_operand(const Op &dot, int operand) {
   LinearLayout layout;
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  Elem elem = dot.operand(operand)->type.elem;
-  int neighbours = has_pairs_of_doubles(dot, operand) ? 2 : std::max(1, 32 / bits_of(elem));
-  k.low(layout.reg, log2_exact(neighbours));
+  int per_word = std::max(1, 32 / bits_of(dot.operand(operand)->type.elem));
+  k.low(layout.reg, log2_exact(per_word));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);
   if (operand == 0)

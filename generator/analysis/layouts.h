@@ -30,10 +30,7 @@ bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
 /// A buffer in shared memory for a tile of `shape`, neighbours along `contiguous` side by side.
 /// Rows are swizzled: eight of them have their 16-byte chunks of one column in different banks,
 /// which is what ldmatrix, and vector accesses down a column, need to run without conflicts.
-/// `rows_apart`: neighbouring rows have theirs 64 bytes apart, which is what threads need that read
-/// half of each row at a time.
-ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes,
-                                 bool rows_apart = false);
+ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
 
 /// A buffer as the copy engine fills it and the tensor cores read it: rows of at most 128 bytes,
 /// swizzled in 16-byte chunks over the row's length ("Asynchronous warpgroup matrix multiply",
@@ -58,9 +55,6 @@ struct DotInstruction {
   bool tensor_core; // else k = 1 and every thread multiplies and adds
 };
 DotInstruction dot_instruction(const ir::Op &dot);
-
-/// How deep a slice of the dot along K is whose fragments are loaded at a time, at most.
-int64_t slice_depth(const ir::Op &dot);
 
 /// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
 /// {instruction}, {warps} and {vector} are chosen.

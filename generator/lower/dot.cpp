@@ -63,7 +63,7 @@ llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   return packed;
 }
 
-// The word that `elements` make; of float, in tf32.
+// The word that `elements` make, of float in tf32.
 llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
   llvm::Type *type = elements[0]->getType();
   if (type->isDoubleTy())
@@ -85,55 +85,50 @@ void Lowering::lower_mma(const Op &op) {
   std::map<FlatIndex, int> places = registers_by_index(layout);
   Registers result = registers(op.operand(2));
 
-  // Four lanes hold a row, a word each, and then the next. Doubles lie in pairs: there the next
-  // word is a neighbour, if there is one.
+  // Four lanes hold the first words of a row, one each, and then the next.
   constexpr int64_t lanes = 4;
-  int64_t depth = a.layout.shape[1], per_word = std::max(1, 32 / bits_of(elem));
-  int64_t next_word = elem == Elem::f64 ? 1 : lanes * per_word;
-  int64_t words_k = instruction.k / (lanes * per_word), halves = instruction.m / 8;
-  using Place = std::pair<int64_t, int64_t>;    // of a fragment: its row or column, its first word
-  std::map<Place, llvm::Value *> rows, columns; // fragments already packed
-  auto row = [&](int64_t m, int64_t first) {
-    llvm::Value *&packed = rows[{m, first}];
+  int64_t per_word = std::max(1, 32 / bits_of(elem)), next_word = lanes * per_word;
+  int64_t words_k = instruction.k / next_word, halves = instruction.m / 8;
+  std::map<int64_t, llvm::Value *> rows, columns; // fragments already packed
+  auto row = [&](int64_t m) {
+    llvm::Value *&packed = rows[m];
     Registers words;
-    for (int64_t i = 0; !packed && i < words_k; i++)
-      for (int64_t half = 0; half < halves; half++) {
-        Registers elements;
-        for (int64_t e = 0; e < per_word; e++)
-          elements.push_back(a.at(m + 8 * half, (first + i) * next_word + e));
-        words.push_back(word(builder_, elements));
-      }
+    for (int64_t i = 0; !packed && i < words_k * halves; i++) {
+      Registers elements;
+      for (int64_t e = 0; e < per_word; e++)
+        elements.push_back(a.at(m + 8 * (i % halves), i / halves * next_word + e));
+      words.push_back(word(builder_, elements));
+    }
     return packed ? packed : packed = pack(builder_, words);
   };
-  auto column = [&](int64_t n, int64_t first) {
-    llvm::Value *&packed = columns[{n, first}];
+  auto column = [&](int64_t n) {
+    llvm::Value *&packed = columns[n];
     Registers words;
     for (int64_t i = 0; !packed && i < words_k; i++) {
       Registers elements;
       for (int64_t e = 0; e < per_word; e++)
-        elements.push_back(b.at((first + i) * next_word + e, n));
+        elements.push_back(b.at(i * next_word + e, n));
       words.push_back(word(builder_, elements));
     }
     return packed ? packed : packed = pack(builder_, words);
   };
 
-  for (int64_t first = 0; first < depth / instruction.k * words_k; first += words_k)
-    for (auto [index, r] : places) {
-      std::vector<int64_t> at = unflatten(layout.shape, index);
-      if (at[0] % instruction.m || at[1] % instruction.n)
-        continue;
-      Registers sums;
-      std::vector<size_t> which;
-      for (int64_t i = 0; i < 2 * halves; i++) {
-        which.push_back(
-            size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
-        sums.push_back(result[which.back()]);
-      }
-      llvm::Value *sum = call_target_op(
-          builder_, mma, {row(at[0], first), column(at[1], first), pack(builder_, sums)});
-      for (size_t i = 0; i < which.size(); i++)
-        result[which[i]] = builder_.CreateExtractElement(sum, uint64_t(i));
+  for (auto [index, r] : places) {
+    std::vector<int64_t> at = unflatten(layout.shape, index);
+    if (at[0] % instruction.m || at[1] % instruction.n)
+      continue;
+    Registers sums;
+    std::vector<size_t> which;
+    for (int64_t i = 0; i < 2 * halves; i++) {
+      which.push_back(
+          size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
+      sums.push_back(result[which.back()]);
     }
+    llvm::Value *sum =
+        call_target_op(builder_, mma, {row(at[0]), column(at[1]), pack(builder_, sums)});
+    for (size_t i = 0; i < which.size(); i++)
+      result[which[i]] = builder_.CreateExtractElement(sum, uint64_t(i));
+  }
   define(op.result(), std::move(result));
 }
 

@@ -10,8 +10,7 @@
 //                                                  %d1 = dot %a1, %b1, %d0
 //                                                  ...
 //
-// A slice is one instruction deep on tensor cores (two where they multiply doubles and the GPU's
-// instruction is four deep) and four columns otherwise. The fragments of the
+// A slice is one instruction deep on tensor cores and four columns otherwise. The fragments of the
 // next slice are loaded before the arithmetic of the present one, so that it hides their latency.
 //
 // Needs:   stage_operands.
@@ -33,7 +32,9 @@ using namespace ir;
 namespace {
 
 int64_t slice_extent(const Op &dot) {
-  return std::min(dot.operand(0)->type.shape[1], slice_depth(dot));
+  DotInstruction instruction = dot_instruction(dot);
+  int64_t k = dot.operand(0)->type.shape[1];
+  return std::min<int64_t>(k, instruction.tensor_core ? instruction.k : 4);
 }
 
 // The part of `whole`, a shared_load, that starts at `k` along `axis`.

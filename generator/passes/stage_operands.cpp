@@ -53,27 +53,24 @@ struct State {
   Function &fn;
   std::map<Value *, Value *> buffers; // of values stored where they are defined
 
-  Value *buffer_for(Builder &builder, Value *value, int64_t k) {
+  Value *buffer_for(Builder &builder, Value *value) {
     Shape shape = value->type.shape;
     int contiguous = contiguous_axis(value).value_or(int(shape.size()) - 1);
-    // Eight lanes read 64 bytes along K of two rows at a time.
-    bool rows_apart = value->type.elem == Elem::f64 && contiguous == k;
-    LinearLayout layout =
-        swizzled_layout(shape, contiguous, bytes_of(value->type.elem), rows_apart);
+    LinearLayout layout = swizzled_layout(shape, contiguous, bytes_of(value->type.elem));
     shape.insert(shape.begin(), 1);
     Type type = Type::shared(value->type.elem, shape).with_layout(std::move(layout));
     return builder.create(Opcode::shared_alloc_, {}, {type})->result();
   }
 
   // A value that an operation defines is stored right there, once for all its uses; what a loop
-  // carries, just before the dot. `k` is the axis that the dot sums over.
-  Value *stored(Value *value, int64_t k, Op *dot) {
+  // carries, just before the dot.
+  Value *stored(Value *value, Op *dot) {
     if (auto found = buffers.find(value); found != buffers.end())
       return found->second;
     bool at_definition = value->op && value->op->blocks.empty();
     Builder builder = at_definition ? Builder::after(fn, value->op) : Builder::before(fn, dot);
     builder.set_location(dot->location);
-    Value *buffer = buffer_for(builder, value, k);
+    Value *buffer = buffer_for(builder, value);
     builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
     if (at_definition)
       buffers[value] = buffer;
@@ -82,7 +79,7 @@ struct State {
 
   void stage(Op *dot, int operand) {
     Source source = source_of(dot->operand(operand));
-    Value *buffer = stored(source.value, source.perm[size_t(1 - operand)], dot);
+    Value *buffer = stored(source.value, dot);
     Builder builder = Builder::before(fn, dot);
     builder.set_location(dot->location);
     Type type = dot->operand(operand)->type;

@@ -70,18 +70,13 @@ Place i8_k16_a(int i, int lane) {
 }
 Place i8_k16_b(int i, int lane) { return {in_group(lane) * 4 + i, group(lane)}; }
 
-// .f64, not as in the manual: columns of A are summed with the same rows of B in whatever order
-// they come, so a lane has columns 2 t and 2 t + 1 of a slice of eight, where the manual has t and
-// t + 4. These are neighbours, and loaded together.
-Place f64_a(int i, int lane) {
-  return {i < 2 ? group(lane) : group(lane) + 8, 2 * in_group(lane) + (i & 1)};
-}
-Place f64_b(int i, int lane) { return {2 * in_group(lane) + i, group(lane)}; }
-Place f64_m8_a(int i, int lane) { return {group(lane), 2 * in_group(lane) + i}; }
+// .f64, of 16 rows: as .tf32. Of 8:
+Place f64_m8_a(int, int lane) { return {group(lane), in_group(lane)}; }
+Place f64_m8_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
 struct Instruction {
   const char *name, *elem;
-  int k; // for doubles, of the slice that is multiplied at a time
+  int k;
   int a_elements, b_elements;
   Formula a, b;
   int rows = 16;
@@ -102,10 +97,9 @@ const Instruction instructions[] = {
     {"m16n8k32", "i8", 32, 16, 8, i8_k32_a, i8_k32_b},
     {"m16n8k16", "i8", 16, 8, 4, i8_k16_a, i8_k16_b},
     {"m8n8k16", "i8", 16, 4, 4, i8_k16_a, i8_k16_b, 8},
-    {"m16n8k8", "f64", 8, 4, 2, f64_a, f64_b},
+    {"m16n8k8", "f64", 8, 4, 2, tf32_k8_a, tf32_k8_b},
     {"m16n8k4", "f64", 4, 2, 1, tf32_k4_a, tf32_k4_b},
-    {"m8n8k4", "f64", 8, 2, 2, f64_m8_a, f64_b, 8},
-    {"m8n8k4", "f64", 4, 1, 1, tf32_k4_a, tf32_k4_b, 8},
+    {"m8n8k4", "f64", 4, 1, 1, f64_m8_a, f64_m8_b, 8},
 };
 
 // An m x n x k product with this instruction, shared by `warps` = {along m, along n}.
@@ -175,9 +169,7 @@ TEST_CASE("larger tiles are made of whole instructions") {
   for (const Instruction &instruction : instructions)
     for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 1}, {1, 4}}) {
       CAPTURE(std::string(instruction.name));
-      // Doubles come in slices, so that their tiles are no deeper.
-      bool is_slice = std::string(instruction.elem) == "f64";
-      Function fn = product(instruction, 64, 32, (is_slice ? 1 : 2) * instruction.k, warps);
+      Function fn = product(instruction, 64, 32, 2 * instruction.k, warps);
       const Op &dot = *value_named(fn, "d")->op;
       check_fragments(operand_layout(dot, 0), instruction.rows, instruction.k,
                       instruction.a_elements, instruction.a);
@@ -257,17 +249,6 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
       }
 }
 
-TEST_CASE("a slice is as deep as its fragments, along K of all that there is") {
-  for (const Instruction &instruction : instructions)
-    for (int slices : {1, 4}) {
-      CAPTURE(std::string(instruction.name));
-      CAPTURE(std::string(instruction.elem));
-      Function fn = product(instruction, 16, 8, slices * instruction.k, {1, 1});
-      bool is_half = std::string(instruction.elem) == "f64" && instruction.k == 4 && slices > 1;
-      CHECK(slice_depth(*value_named(fn, "d")->op) == (is_half ? 8 : instruction.k));
-    }
-}
-
 TEST_CASE("instructions are known by name; anything else multiplies thread by thread") {
   Function fn = parsed("func @f(%a: f16[16,16], %b: f16[16,8], %c: f32[16,8]) {\n"
                        "%d = dot %a, %b, %c : f32[16,8]\nreturn\n}");
@@ -279,8 +260,6 @@ TEST_CASE("instructions are known by name; anything else multiplies thread by th
     CHECK(found.tensor_core);
     CHECK(found.m == instruction.rows);
     CHECK(found.n == 8);
-    // A slice of doubles may take two instructions.
-    bool takes_two = found.m == 8 && instruction.k == 8;
-    CHECK(found.k == (takes_two ? 4 : instruction.k));
+    CHECK(found.k == instruction.k);
   }
 }

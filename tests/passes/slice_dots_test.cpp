@@ -77,24 +77,3 @@ TEST_CASE("nothing happens to a product of one instruction, or of fewer columns"
   unchanged("4", "fma");
   unchanged("2", "fma");
 }
-
-TEST_CASE("doubles are sliced eight deep, as they are loaded, whatever the instruction's depth") {
-  auto doubles = [](const std::string &k, const std::string &instruction) {
-    std::string text = program(k, loads(k) + "%d = dot %a, %b, %c {instruction = \"" + instruction +
-                                      "\"} : f32[16,8]");
-    for (std::string_view from : {"f16", "f32"})
-      for (size_t at = text.find(from); at != text.npos; at = text.find(from, at))
-        text.replace(at, from.size(), "f64");
-    return text;
-  };
-  for (std::string instruction : {"m16n8k8", "m8n8k4"}) {
-    std::string sliced = after(slice, doubles("16", instruction));
-    size_t first = sliced.find("= dot "), second = sliced.find("= dot ", first + 1);
-    CHECK(second != sliced.npos);
-    CHECK(sliced.find("= dot ", second + 1) == sliced.npos);
-    std::string one = doubles("8", instruction);
-    CHECK(after(slice_dots, one) == text(one));
-  }
-  std::string four = doubles("4", "m16n8k4");
-  CHECK(after(slice_dots, four) == text(four));
-}

@@ -57,27 +57,6 @@ TEST_CASE("a factor is stored where it is defined and loaded for the product") {
     store %C, %d)")));
 }
 
-TEST_CASE("rows of doubles along K have their chunks further apart") {
-  // Whether rows of A (along K), and rows of B (across it), are swizzled as of other numbers.
-  std::string of_a = "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,8) (2,2) (4,4) (8,0)\n";
-  std::string of_b = "layout #1 [16,8] offset (0,1) (0,2) (0,4) (1,0) (2,2) (4,4) (8,0)\n";
-  std::string staged = after(stage, R"(
-    func @f(%A: ptr<f64>, %B: ptr<f64>, %C: ptr<f64>[16,8], %c: f64[16,8], %ld: i64) {
-      %zero = constant {value = 0} : i64
-      %one = constant {value = 1} : i64
-      %va = view %A, %zero, %ld, %one : view<f64>[16,16]
-      %a = load %va : f64[16,16]
-      %vb = view %B, %zero, %ld, %one : view<f64>[16,8]
-      %b = load %vb : f64[16,8]
-      %d = dot %a, %b, %c : f64[16,8]
-      store %C, %d
-      return
-    })");
-  CHECK(staged.find(of_a) != std::string::npos);
-  CHECK(staged.find(of_b) != std::string::npos);
-  CAPTURE(staged);
-}
-
 TEST_CASE("the buffer keeps the order of memory, whichever that is") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %one, %ld : view<f16>[16,16]
