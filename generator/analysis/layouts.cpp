@@ -220,6 +220,10 @@ DotInstruction dot_instruction(const Op &dot) {
   return {1, 1, 1, false};
 }
 
+Elem factor_elem(const Op &dot) {
+  return dot.has("as") ? *elem_named(dot.text("as")) : dot.operand(0)->type.elem;
+}
+
 namespace {
 
 struct WarpBits {
@@ -257,7 +261,7 @@ LinearLayout mma_operand(const Op &dot, int operand) {
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  int per_word = std::max(1, 32 / bits_of(dot.operand(operand)->type.elem));
+  int per_word = std::max(1, 32 / bits_of(factor_elem(dot)));
   k.low(layout.reg, log2_exact(per_word));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);

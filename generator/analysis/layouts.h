@@ -56,6 +56,9 @@ struct DotInstruction {
 };
 DotInstruction dot_instruction(const ir::Op &dot);
 
+/// The type that the dot's factors are multiplied in.
+ir::Elem factor_elem(const ir::Op &dot);
+
 /// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
 /// {instruction}, {warps} and {vector} are chosen.
 ir::LinearLayout accumulator_layout(const ir::Op &dot);

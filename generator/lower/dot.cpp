@@ -8,6 +8,7 @@
 #include "lower/lowering.h"
 
 #include "analysis/layouts.h"
+#include "lower/small_floats.h"
 
 namespace tritonc {
 
@@ -30,6 +31,8 @@ TargetOp mma_op(const DotInstruction &instruction, Elem elem, bool is_unsigned) 
     return instruction.m == 8    ? TargetOp::mma_m8n8k16_s8
            : instruction.k == 32 ? TargetOp::mma_m16n8k32_s8
                                  : TargetOp::mma_m16n8k16_s8;
+  if (is_small_float(elem))
+    return elem == Elem::e4m3 ? TargetOp::mma_m16n8k32_e4m3 : TargetOp::mma_m16n8k32_e5m2;
   if (elem == Elem::f64)
     return instruction.m == 8   ? TargetOp::mma_m8n8k4_f64
            : instruction.k == 8 ? TargetOp::mma_m16n8k8_f64
@@ -77,7 +80,7 @@ llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
 
 void Lowering::lower_mma(const Op &op) {
   DotInstruction instruction = dot_instruction(op);
-  Elem elem = op.operand(0)->type.elem;
+  Elem stored = op.operand(0)->type.elem, elem = factor_elem(op);
   TargetOp mma = mma_op(instruction, elem, op.has("unsigned"));
   Factor a{registers(op.operand(0)), *op.operand(0)->type.layout};
   Factor b{registers(op.operand(1)), *op.operand(1)->type.layout};
@@ -90,6 +93,9 @@ void Lowering::lower_mma(const Op &op) {
   int64_t per_word = std::max(1, 32 / bits_of(elem)), next_word = lanes * per_word;
   int64_t words_k = instruction.k / next_word, halves = instruction.m / 8;
   std::map<int64_t, llvm::Value *> rows, columns; // fragments already packed
+  auto word_of = [&](const Registers &elements) {
+    return word(builder_, stored == elem ? elements : halves_of(builder_, gpu_, stored, elements));
+  };
   auto row = [&](int64_t m) {
     llvm::Value *&packed = rows[m];
     Registers words;
@@ -97,7 +103,7 @@ void Lowering::lower_mma(const Op &op) {
       Registers elements;
       for (int64_t e = 0; e < per_word; e++)
         elements.push_back(a.at(m + 8 * (i % halves), i / halves * next_word + e));
-      words.push_back(word(builder_, elements));
+      words.push_back(word_of(elements));
     }
     return packed ? packed : packed = pack(builder_, words);
   };
@@ -108,7 +114,7 @@ void Lowering::lower_mma(const Op &op) {
       Registers elements;
       for (int64_t e = 0; e < per_word; e++)
         elements.push_back(b.at(i * next_word + e, n));
-      words.push_back(word(builder_, elements));
+      words.push_back(word_of(elements));
     }
     return packed ? packed : packed = pack(builder_, words);
   };
@@ -138,7 +144,10 @@ void Lowering::lower_fma(const Op &op) {
   const LinearLayout &layout = *op.result()->type.layout;
   llvm::Type *type = type_of(op.result()->type.elem);
   Registers result = registers(op.operand(2));
+  Elem elem = op.operand(0)->type.elem;
   auto widened = [&](llvm::Value *value) {
+    if (is_small_float(elem))
+      value = halves_of(builder_, gpu_, elem, {value})[0];
     return type->isFloatingPointTy() ? builder_.CreateFPCast(value, type)
                                      : builder_.CreateIntCast(value, type, !op.has("unsigned"));
   };

@@ -57,6 +57,8 @@ SharedFactor factor_of(const Op &product, int number) {
 TargetOp wgmma_op(Elem elem, bool is_unsigned) {
   if (elem == Elem::i8)
     return is_unsigned ? TargetOp::wgmma_u8 : TargetOp::wgmma_s8;
+  if (elem == Elem::e4m3 || elem == Elem::e5m2)
+    return elem == Elem::e4m3 ? TargetOp::wgmma_e4m3 : TargetOp::wgmma_e5m2;
   return elem == Elem::f32    ? TargetOp::wgmma_tf32
          : elem == Elem::bf16 ? TargetOp::wgmma_bf16
                               : TargetOp::wgmma_f16;

@@ -3,8 +3,9 @@
 //     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
 //
 // Tensor cores are used where the GPU has an instruction for the element type and the tile is a
-// multiple of its shape: f16 and bf16 into f32, f32 if the kernel asked for tf32, i8 into i32, and
-// f64. Everything else is multiplied and added thread by thread ("fma"), exactly.
+// multiple of its shape: f16 and bf16 into f32, f32 if the kernel asked for tf32, i8 into i32, f64,
+// and e4m3 and e5m2 into f32. Where the GPU, or the tile, is none for these, they become f16 first,
+// which is exact: {as}. Everything else is multiplied and added thread by thread ("fma"), exactly.
 //
 // Warps. A program gets enough warps that a thread holds at most 64 accumulators (more only where
 // even 16 warps are too few): with the operands' fragments this stays clear of the 255 registers of
@@ -16,9 +17,9 @@
 // In a specialised structure warpgroups multiply ("wgmma"), and a warpgroup more copies.
 //
 // Needs:   form_views, to see how operands lie in memory.
-// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}; fn.warps
-// is
-//          set.
+// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
+// if
+//          its factors become another type; fn.warps is set.
 //
 // Tested by tests/passes/choose_dots_test.cpp.
 
@@ -65,7 +66,10 @@ std::string instruction_for(const Op &dot, const Gpu &gpu) {
     return instruction_for_bytes(dot, gpu);
   if (c[0] % 16 != 0 || to != Elem::f32)
     return "fma";
-  bool half = from == Elem::f16, brain = from == Elem::bf16;
+  bool small = from == Elem::e4m3 || from == Elem::e5m2;
+  if (small && gpu.has_fp8 && a[1] % 32 == 0)
+    return "m16n8k32";
+  bool half = from == Elem::f16 || small, brain = from == Elem::bf16;
   bool k16 = (half && gpu.has_mma_f16_k16) || (brain && gpu.has_mma_bf16);
   bool k8 = (half && gpu.has_mma_f16_k8) || (brain && gpu.has_mma_bf16);
   if (k16 && a[1] % 16 == 0)
@@ -155,6 +159,10 @@ void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
       return;
     op.set("instruction", instruction_for(op, gpu));
     DotInstruction instruction = dot_instruction(op);
+    Elem from = op.operand(0)->type.elem;
+    bool is_small = is_float(from) && bits_of(from) == 8;
+    if (is_small && instruction.tensor_core && instruction.k < 32)
+      op.set("as", std::string(name_of(Elem::f16)));
     op.set("warps", divide(op.result()->type.shape, fn.warps, instruction));
     if (!instruction.tensor_core)
       op.set("vector", std::vector<int64_t>{neighbours(op, 0), neighbours(op, 1)});

@@ -38,7 +38,8 @@ bool is_type_of_wgmma(const Op &dot) {
   if (from == Elem::i8)
     return to == Elem::i32;
   bool is_tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
-  return (from == Elem::f16 || from == Elem::bf16 || is_tf32) && to == Elem::f32;
+  bool is_narrow = is_float(from) && bits_of(from) <= 16;
+  return (is_narrow || is_tf32) && to == Elem::f32;
 }
 
 // Whether wgmma can multiply these tiles.

@@ -20,6 +20,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_mma_f16_k16 = generation >= Ampere,
           .has_mma_bf16 = generation >= Ampere,
           .has_mma_tf32 = generation >= Ampere,
+          .has_fp8 = sm >= 89,
           .has_mma_i8 = generation >= Turing,
           .has_mma_i8_m16 = generation >= Ampere,
           .has_mma_f64 = generation >= Ampere,

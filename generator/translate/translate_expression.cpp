@@ -291,8 +291,11 @@ ir::Value *Translator::convert(const ast::Expr &expr) {
 }
 
 ir::Value *Translator::convert_elements(ir::Value *value, Scalar from, Scalar to) {
-  if (to == Scalar::bool_ && from != Scalar::bool_)
+  if (to == Scalar::bool_ && from != Scalar::bool_) {
+    if (is_small_float(from)) // what computes is promoted
+      value = build_->cast(value, elem_of(promoted(from)));
     return build_->cmp("ne", value, build_->filled(value->type, 0));
+  }
   if (elem_of(from) == elem_of(to)) // signed and unsigned integers are the same bits
     return value;
   bool reads_unsigned = is_integer(from) ? is_unsigned(from) : is_unsigned(to);

@@ -57,7 +57,7 @@ Place tf32_k4_a(int i, int lane) {
 }
 Place tf32_k4_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
-// .s8 and .u8
+// .s8, .u8, .e4m3 and .e5m2
 Place i8_k32_a(int i, int lane) {
   bool upper = i < 4 || (i >= 8 && i < 12);
   return {upper ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3) + (i < 8 ? 0 : 16)};
@@ -95,6 +95,8 @@ const Instruction instructions[] = {
     {"m16n8k8", "f32", 8, 4, 2, tf32_k8_a, tf32_k8_b},
     {"m16n8k4", "f32", 4, 2, 1, tf32_k4_a, tf32_k4_b},
     {"m16n8k32", "i8", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k32", "e4m3", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k32", "e5m2", 32, 16, 8, i8_k32_a, i8_k32_b},
     {"m16n8k16", "i8", 16, 8, 4, i8_k16_a, i8_k16_b},
     {"m8n8k16", "i8", 16, 4, 4, i8_k16_a, i8_k16_b, 8},
     {"m16n8k8", "f64", 8, 4, 2, tf32_k8_a, tf32_k8_b},
@@ -247,6 +249,19 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
             CHECK(needed_b == have_b);
           }
       }
+}
+
+TEST_CASE("factors that become halves lie as halves do") {
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    Function small = parsed("func @f(%a: " + elem + "[32,16], %b: " + elem +
+                            "[16,16], %c: f32[32,16]) {\n%d = dot %a, %b, %c {as = \"f16\", "
+                            "instruction = \"m16n8k16\", warps = [1,2]} : f32[32,16]\nreturn\n}");
+    Function half = product({"m16n8k16", "f16", 16, 8, 4, k16_a, k16_b}, 32, 16, 16, {1, 2});
+    const Op &dot = *value_named(small, "d")->op, &of_halves = *value_named(half, "d")->op;
+    CHECK(factor_elem(dot) == Elem::f16);
+    for (int operand : {0, 1})
+      CHECK(operand_layout(dot, operand) == operand_layout(of_halves, operand));
+  }
 }
 
 TEST_CASE("instructions are known by name; anything else multiplies thread by thread") {

@@ -4,6 +4,7 @@
 
 #include <bench_double.hpp>
 #include <bench_exact.hpp>
+#include <bench_float8.hpp>
 #include <bench_forms.hpp>
 #include <bench_int8.hpp>
 #include <bench_main.hpp>
@@ -89,6 +90,13 @@ std::optional<Product> integers(const Row &row, const Operands &operands) {
   return make<matmul_int8<std::int8_t, A::N, B::T>>(row, operands);
 }
 
+std::optional<Product> small(const Row &row, const Operands &operands) {
+  using namespace bench_float8;
+  if (layout(row) != "NT")
+    return std::nullopt;
+  return make<matmul_float8<tritonc::float8_e4m3, A::N, B::T>>(row, operands);
+}
+
 std::optional<Product> plain(const Row &row, const Operands &operands) {
   switch (row.type) {
   case Type::float16:
@@ -103,8 +111,8 @@ std::optional<Product> plain(const Row &row, const Operands &operands) {
     return doubles(row, operands);
   case Type::int8:
     return integers(row, operands);
-  case Type::e4m3: // the language does not have it
-    return std::nullopt;
+  case Type::e4m3:
+    return small(row, operands);
   }
   return std::nullopt;
 }

@@ -79,7 +79,7 @@ TEST_CASE("what stands in the way is said, and nothing else") {
     std::string gpu, type, loads, text;
   } cases[] = {
       {"80", "half", loads, "plain: sm_80 has no wgmma"},
-      {"90a", "float", float_loads, "plain: wgmma multiplies half, bfloat16 and 8-bit"},
+      {"90a", "float", float_loads, "plain: wgmma multiplies half, bfloat16 and numbers of 8 bits"},
       {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
       {"90a", "half", strided, "plain: not TMA: neighbours in the tile of `A` are not neighbours"},
       {"90a", "half", gathered, "plain: not TMA: the addresses in `A` are no sum of products"},

@@ -88,6 +88,9 @@ void run_layouts(const std::string &name, double tolerance) {
   run_variants<Kernel<A::T, B::T>, T, Sum>(name, true, true, tolerance);
 }
 
+template <typename T> struct matmul_float8 {
+  template <A a, B b> using of = kernels::matmul_float8<T, a, b>;
+};
 template <typename T> struct matmul_int8 {
   template <A a, B b> using of = kernels::matmul_int8<T, a, b>;
 };
@@ -107,5 +110,9 @@ int main(int count, char **arguments) {
   run_layouts<kernels::matmul_double, double, double>("matmul_double", 1e-14);
   run_layouts<matmul_int8<std::int8_t>::of, std::int8_t, std::int32_t>("matmul_int8<int8>", 0);
   run_layouts<matmul_int8<std::uint8_t>::of, std::uint8_t, std::int32_t>("matmul_int8<uint8>", 0);
+  // The tensor cores keep 14 digits of a sum, the result has 11.
+  using tritonc::float8_e4m3, tritonc::float8_e5m2, tritonc::half;
+  run_layouts<matmul_float8<float8_e4m3>::of, float8_e4m3, half>("matmul_float8<e4m3>", 1e-3);
+  run_layouts<matmul_float8<float8_e5m2>::of, float8_e5m2, half>("matmul_float8<e5m2>", 1e-3);
   return report();
 }

@@ -5,6 +5,8 @@
 #include "interpreter/numbers.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 namespace tritonc::test {
 
@@ -200,6 +202,15 @@ Run integer_product(const Variant &variant, std::mt19937 &random, int steps) {
   return whole_product(variant, random, steps, shape);
 }
 
+// Of numbers of 8 bits, with sums in f32 and a result in f16.
+Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 16;
+  shape.factors = {variant.type()};
+  shape.result = {Elem::f16};
+  return whole_product(variant, random, steps, shape);
+}
+
 using Steps = std::vector<int>;
 
 // A product of each number of steps.
@@ -311,6 +322,61 @@ std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, co
   return runs;
 }
 
+// Numbers of every size that 8 bits have, and larger and smaller ones; every other one is half way
+// between two, or nearly so.
+double draw_to_round(std::mt19937 &random) {
+  double digits = double(random() % 2 ? 16 + random() % 16 : random() % 0x1000000);
+  double nearly = random() % 4 ? 0 : std::ldexp(random() % 2 ? 1 : -1, -30);
+  return std::ldexp((digits + nearly) * (random() % 2 ? 1 : -1), int(random() % 40) - 26);
+}
+
+std::vector<Run> conversions(const Variant &variant, std::mt19937 &random, const Steps &) {
+  std::vector<Run> runs;
+  int size = variant.number("SIZE");
+  Elem elem = variant.type();
+  for (int n : {1, 3 * size - 11}) {
+    Run run;
+    run.text = "n=" + std::to_string(n);
+    std::vector<double> reals, wide;
+    for (int i = 0; i < n; i++) {
+      reals.push_back(float(draw_to_round(random)));
+      wide.push_back(draw_to_round(random));
+    }
+    Memory &memory = run.memory;
+    int x = memory.add("x", Elem::f32, reals), y = memory.add("y", Elem::f64, wide);
+    std::vector<Element> pointers = {Element::pointer(x), Element::pointer(y)};
+    std::vector<Matrix> results;
+    for (auto [name, type] :
+         {std::pair("of_float", elem), std::pair("of_double", elem), std::pair("of_half", elem),
+          std::pair("sum", Elem::f32), std::pair("whole", Elem::i32)}) {
+      results.push_back({memory.add_unwritten(name, type, size_t(n)), 1, n, n});
+      pointers.push_back(Element::pointer(results.back().buffer));
+    }
+    pointers.push_back(integer(n));
+    run.launch.grid = {(n + size - 1) / size, 1, 1};
+    run.launch.arguments = pointers;
+    run.check = [=](const Memory &after) {
+      auto a = [&](int64_t i) { return rounded(elem, reals[size_t(i)]); };
+      auto b = [&](int64_t i) { return rounded(elem, wide[size_t(i)]); };
+      using Expected = std::function<double(int64_t)>;
+      const Expected expected[] = {
+          a, b,
+          [&](int64_t i) {
+            return rounded(elem, i % 3 ? 0.3f : rounded(Elem::f16, reals[size_t(i)]));
+          },
+          [&](int64_t i) { return double(float(a(i) * 0.5 - b(i))); },
+          [&](int64_t i) { return std::trunc(std::max(a(i), b(i))) + (a(i) != 0 ? 1000 : 0); }};
+      std::string wrong;
+      for (size_t r = 0; r < results.size(); r++)
+        wrong +=
+            check_matrix(after, results[r], [&](int64_t, int64_t i) { return expected[r](i); });
+      return wrong;
+    };
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 // Values for the tuned axes, one choice per row; an axis that a kernel does not have does not
 // count.
 using Tiles = std::vector<std::vector<Define>>;
@@ -372,6 +438,8 @@ std::string Variant::operator[](const std::string &name) const {
 
 Elem Variant::type() const {
   std::string name = (*this)["TYPE"];
+  if (std::optional<Elem> small = ir::elem_named(name)) // e4m3, e5m2
+    return *small;
   return name == "half" ? Elem::f16 : name == "bfloat16" ? Elem::bf16 : Elem::f32;
 }
 
@@ -443,6 +511,7 @@ const std::vector<Subject> &subjects() {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
       {"kernels/matmul_double.tc", false, products<double_product>, any, true},
+      {"kernels/matmul_float8.tc", false, products<small_product>, any},
       {"kernels/matmul_int8.tc", false, products<integer_product>, any},
       {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
       {"kernels/matmul_remat.tc", true, products<plain_product>, some},
@@ -450,6 +519,7 @@ const std::vector<Subject> &subjects() {
       {"tests/interpreter/forms/checked_product.tc", false, products<plain_product>, any},
       {"tests/interpreter/forms/late_product.tc", false, products<plain_product>, any},
       {"tests/interpreter/forms/short_guard.tc", false, products<shortened_product>, some},
+      {"tests/device/forms/convert.tc", false, conversions, {}},
       {"tests/device/forms/fused_prefetch.tc", true, products<plain_product>, any},
       {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},
       {"tests/device/forms/masked_product.tc", false, masked_products, any},

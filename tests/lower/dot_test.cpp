@@ -115,6 +115,24 @@ TEST_CASE("8-bit integers: by their signs, four to a word") {
     }
 }
 
+TEST_CASE("numbers of 8 bits: four to a word, or as halves") {
+  std::string one = "instruction = \"m16n8k32\", warps = [1,1]";
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    CAPTURE(elem);
+    std::string text = lowered(program(elem, 32, 16, 32, one), "90a");
+    CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k32_" + elem + "(<4 x i32> ") == 4);
+    CHECK_FALSE(contains(text, "half"));
+    text = lowered(
+        program(elem, 32, 16, 16, "as = \"f16\", instruction = \"m16n8k16\", warps = [1,1]"));
+    CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32> ") == 4);
+    CHECK(contains(text, "bitcast <2 x half>"));
+    text =
+        lowered(program(elem, 16, 16, 4, "instruction = \"fma\", vector = [1,1], warps = [1,1]"));
+    CHECK(count(text, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+    CHECK(contains(text, "fpext half"));
+  }
+}
+
 TEST_CASE("fragments are packed once for all instructions that use them") {
   std::string text =
       lowered(program("f16", 32, 32, 16, "instruction = \"m16n8k16\", warps = [1,1]"));

@@ -35,7 +35,7 @@ struct Product {
   std::string lowered() const {
     ir::Shape a = a_transposed ? ir::Shape{k, m} : ir::Shape{m, k};
     ir::Shape b = b_transposed ? ir::Shape{n, k} : ir::Shape{k, n};
-    int bytes = elem == "f32" ? 4 : is_integer() ? 1 : 2;
+    int bytes = elem == "f32" ? 4 : elem == "f16" || elem == "bf16" ? 2 : 1;
     auto layout = [](const char *name, const ir::Shape &shape, const ir::LinearLayout &layout) {
       return std::string("layout ") + name + " " + text_of(shape) + " " + layout.text() + "\n";
     };
@@ -248,6 +248,20 @@ TEST_CASE("8-bit integers go 32 deep, by their signs, and are waited for as inte
     std::string text = product.lowered();
     CHECK(contains(text, "call <32 x i32> @tritonc.wgmma_wait_s32"));
     CHECK_FALSE(contains(text, "wgmma_wait_f32"));
+  }
+}
+
+TEST_CASE("numbers of 8 bits go 32 deep, and are summed as floats") {
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    Product product{.k = 128, .b_transposed = true, .elem = elem};
+    std::vector<Instruction> found = instructions(product);
+    REQUIRE(found.size() == 4);
+    for (int64_t i = 0; i < 4; i++)
+      for (const Descriptor &factor : found[size_t(i)].factors) {
+        CHECK(factor.offset == 32 * i);
+        CHECK(factor.fields == 0x4000004000010000);
+      }
+    CHECK(contains(product.lowered(), "call <32 x float> @tritonc.wgmma_wait_f32"));
   }
 }
 

@@ -92,6 +92,14 @@ TEST_CASE("the instruction is the deepest that element type, tile and GPU allow"
       {{"i8", 4, 64, 64}, "fma"},
       {{"i8", 64, 64, 64, "75"}, "m8n8k16"},
       {{"i16", 64, 64, 64}, "fma"},
+      // Numbers of 8 bits, or halves.
+      {{"e4m3", 64, 64, 64}, "m16n8k32"},
+      {{"e5m2", 64, 64, 32, "89"}, "m16n8k32"},
+      {{"e5m2", 64, 64, 16}, "m16n8k16"},
+      {{"e4m3", 64, 64, 64, "80"}, "m16n8k16"},
+      {{"e4m3", 64, 64, 64, "75"}, "m16n8k8"},
+      {{"e4m3", 64, 64, 4}, "fma"},
+      {{"e4m3", 8, 64, 64}, "fma"},
       // Of doubles, Ampere's have 8 rows.
       {{"f64", 64, 64, 16}, "m16n8k8"},
       {{"f64", 64, 64, 4}, "m16n8k4"},
@@ -110,6 +118,22 @@ TEST_CASE("the instruction is the deepest that element type, tile and GPU allow"
     CAPTURE(product.gpu);
     CHECK(choice(program(product), product.gpu).instruction == instruction);
   }
+}
+
+TEST_CASE("numbers of 8 bits become halves where they are not multiplied as what they are") {
+  auto as = [](const Product &product) {
+    ir::Function fn = parsed(program(product));
+    choose_dots(fn, *find_gpu(product.gpu));
+    check_rules(fn);
+    return std::string(value_named(fn, "d")->op->text("as"));
+  };
+  CHECK(as({"e4m3", 64, 64, 64, "80"}) == "f16");
+  CHECK(as({"e5m2", 64, 64, 64, "75"}) == "f16");
+  CHECK(as({"e4m3", 64, 64, 16, "90"}) == "f16");
+  CHECK(as({"e4m3", 64, 64, 32, "90"}) == "");
+  CHECK(as({"e4m3", 64, 64, 4, "80"}) == ""); // each thread for itself
+  CHECK(as({"i8", 64, 64, 16, "80"}) == "");
+  CHECK(as({"f16", 64, 64, 16, "80"}) == "");
 }
 
 TEST_CASE("tensor cores add in f32: other sums are made thread by thread") {

@@ -274,6 +274,16 @@ TEST_CASE("8-bit integers are multiplied where neighbours are along K and sums a
   CHECK_FALSE(specialises(sums_in_i32(b_transposed(product_kernel(64, 64, 64, "i16")))));
 }
 
+TEST_CASE("numbers of 8 bits are multiplied where neighbours are along K and sums are f32") {
+  for (const char *elem : {"e4m3", "e5m2"}) {
+    std::string text = with(product_kernel(64, 64, 64, elem), "multiple_of 8", "multiple_of 16");
+    CHECK(specialises(b_transposed(text)));
+    CHECK(structures(b_transposed(text))[0].name == "128x256x128 specialized");
+    CHECK_FALSE(specialises(text));
+    CHECK_FALSE(specialises(b_transposed(text), "89"));
+  }
+}
+
 TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }
 
 TEST_CASE("a factor that is computed, or used for something else too, is not specialised") {
