@@ -8,7 +8,7 @@ set(triton "${OUT}/emulated_triton.txt")
 file(WRITE "${triton}" "# versions triton of a test\nhalf NN 128 128 128 2 1 a configuration\n")
 execute_process(
   COMMAND "${PROGRAM}" --largest 128 --repeat 2 --cublas "${CUBLAS}" --triton "${triton}"
-    --rows "big/.* 8192|odd/|forms/.* 8192|types|launch"
+    --rows "big/.* 8192|odd/|forms/.* 8192|types/(tf32|float|double|int8)|launch"
     --json "${OUT}/emulated.json" --svg "${OUT}/emulated.svg"
   RESULT_VARIABLE status
   OUTPUT_VARIABLE output
