@@ -144,9 +144,11 @@ bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Func
 namespace {
 
 // The offset bits of rows of `columns`, one after another, the 16-byte chunks of each moved so that
-// eight rows have those of one column in different banks.
+// eight rows have those of one column in different banks. With `pairs`, neighbouring rows are two
+// chunks apart: then four rows have 32 bytes each, of the same columns, in different banks.
 std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
-                                const std::vector<FlatIndex> &rows, int element_bytes) {
+                                const std::vector<FlatIndex> &rows, int element_bytes,
+                                bool pairs = false) {
   std::vector<FlatIndex> offset = columns;
   // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
   // that starts at bank 0 again do chunks have to move.
@@ -157,7 +159,10 @@ std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
   int chunk_bits = std::clamp(inner - first_chunk_bit, 0, 3);
   for (int bit = 0; bit < int(rows.size()); bit++) {
     int chunk = bit - first_row_bit;
-    FlatIndex moved = chunk >= 0 && chunk < chunk_bits ? columns[first_chunk_bit + chunk] : 0;
+    bool moves = chunk >= 0 && chunk < chunk_bits;
+    if (moves && pairs)
+      chunk = (chunk + 1) % chunk_bits;
+    FlatIndex moved = moves ? columns[first_chunk_bit + chunk] : 0;
     offset.push_back(rows[bit] | moved);
   }
   return offset;
@@ -173,7 +178,8 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int axis = int(shape.size()); axis-- > 0;)
     if (axis != contiguous)
       AxisBits(shape, axis).low(rows, 32);
-  layout.offset = swizzled(columns, rows, element_bytes);
+  // Of doubles, sixteen lanes read four from each of four rows, and no ldmatrix reads eight rows.
+  layout.offset = swizzled(columns, rows, element_bytes, element_bytes == 8);
   return layout;
 }
 
@@ -322,14 +328,20 @@ LinearLayout part_layout(const LinearLayout &whole, const Shape &part) {
 }
 
 DotInstruction dot_instruction(const Op &dot) {
-  std::string_view name = dot.text("instruction");
-  if (name == "m16n8k4")
-    return {16, 8, 4, true};
-  if (name == "m16n8k8")
-    return {16, 8, 8, true};
-  if (name == "m16n8k16")
-    return {16, 8, 16, true};
+  struct Row {
+    std::string_view name;
+    int m, k;
+  };
+  static constexpr Row rows[] = {{"m8n8k4", 8, 4},   {"m8n8k16", 8, 16},   {"m16n8k4", 16, 4},
+                                 {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}};
+  for (const Row &row : rows)
+    if (row.name == dot.text("instruction"))
+      return {row.m, 8, row.k, true};
   return {1, 1, 1, false};
+}
+
+Elem factor_elem(const Op &dot) {
+  return dot.has("as") ? *elem_named(dot.text("as")) : dot.operand(0)->type.elem;
 }
 
 namespace {
@@ -343,6 +355,9 @@ WarpBits warp_bits(const Op &dot) {
   return {log2_exact(warps[0]), log2_exact(warps[1])};
 }
 
+// An instruction has 8 rows, or a thread has those that are 8 apart.
+int row_bits_in_registers(const Op &dot) { return dot_instruction(dot).m == 16 ? 1 : 0; }
+
 LinearLayout mma_accumulator(const Op &dot) {
   LinearLayout layout;
   layout.shape = dot.result()->type.shape;
@@ -351,7 +366,7 @@ LinearLayout mma_accumulator(const Op &dot) {
   n.low(layout.reg, 1);
   n.low(layout.lane, 2);
   m.low(layout.lane, 3);
-  m.low(layout.reg, 1);
+  m.low(layout.reg, row_bits_in_registers(dot));
   m.high(layout.warp, warps_m);
   n.high(layout.warp, warps_n);
   n.low(layout.reg, n.left());
@@ -359,18 +374,19 @@ LinearLayout mma_accumulator(const Op &dot) {
   return layout;
 }
 
-// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k.
+// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k, or
+// doubles.
 LinearLayout mma_operand(const Op &dot, int operand) {
   LinearLayout layout;
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  int per_word = 32 / bits_of(dot.operand(operand)->type.elem);
+  int per_word = std::max(1, 32 / bits_of(factor_elem(dot)));
   k.low(layout.reg, log2_exact(per_word));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);
   if (operand == 0)
-    own.low(layout.reg, 1);
+    own.low(layout.reg, row_bits_in_registers(dot));
   k.low(layout.reg, k.left());
   if (operand == 0) {
     own.high(layout.warp, warps_m);

@@ -1,7 +1,7 @@
 // The layouts that operations want: global memory, shared memory, and the operands of contractions.
 //
 // Fragment layouts are those of the figures in the PTX ISA, section "Matrix multiply-accumulate
-// operation using mma instruction" (m16n8k4, m16n8k8, m16n8k16).
+// operation using mma instruction" (m8n8k4 to m16n8k32).
 
 #pragma once
 
@@ -84,6 +84,9 @@ struct DotInstruction {
   bool tensor_core; // else k = 1 and every thread multiplies and adds
 };
 DotInstruction dot_instruction(const ir::Op &dot);
+
+/// The type that the dot's factors are multiplied in.
+ir::Elem factor_elem(const ir::Op &dot);
 
 /// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
 /// {instruction}, {warps} and {vector} are chosen.

@@ -98,6 +98,7 @@ void Checker::check_subscript(Expr &expr) {
     return check_permutation(expr);
   size_t rank = tile.type.shape.size(), named = 0;
   Type type = tile.type.with_shape({});
+  bool computes = false;
   for (const Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       type.shape.push_back(1);
@@ -107,6 +108,7 @@ void Checker::check_subscript(Expr &expr) {
     bool reduces = position.kind != Where::newaxis && position.kind != Where::keep;
     if (reduces && !can_reduce(tile, position))
       return;
+    computes |= reduces;
   }
   if (named != rank) {
     report(Message::subscript_axes, expr.at,
@@ -116,6 +118,10 @@ void Checker::check_subscript(Expr &expr) {
   if (type.shape.size() > size_t(most_axes)) {
     report(Message::too_many_axes, expr.at, {std::to_string(type.shape.size())});
     return report(Message::at_most_axes, expr.at, {std::to_string(most_axes)});
+  }
+  if (computes && is_small_float(type.scalar)) {
+    type.scalar = promoted(type.scalar);
+    wrap(expr.operands[0], tile.type.with_scalar(type.scalar));
   }
   expr.type = type;
 }

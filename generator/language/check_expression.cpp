@@ -32,6 +32,16 @@ const Expr *literal_in(const Expr &expr) {
   return has_sign ? literal_in(*expr.operands[0]) : nullptr;
 }
 
+// Whether `literal` is one, of an integer that `scalar`, a small integer type, has.
+bool holds(Scalar scalar, const Expr &literal) {
+  if (!literal_in(literal) || !is_integer(scalar) || scalar == Scalar::bool_ ||
+      bits_of(scalar) >= 32)
+    return false;
+  std::optional<int64_t> value = constant_integer(literal);
+  int64_t end = int64_t(1) << (bits_of(scalar) - (is_unsigned(scalar) ? 0 : 1));
+  return value && *value < end && *value >= (is_unsigned(scalar) ? 0 : -end);
+}
+
 } // namespace
 
 bool Checker::has_error_operand(const Expr &expr) {
@@ -247,6 +257,29 @@ void Checker::warn_double(const Expr &a, const Expr &b) {
   report(Message::write_float_literal, literal->at, {literal->text});
 }
 
+namespace {
+
+// What products of two numbers are summed in; nothing if there are no such products yet.
+std::optional<Scalar> sum_of_products(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::e4m3:
+  case Scalar::e5m2:
+  case Scalar::half:
+  case Scalar::bfloat16:
+  case Scalar::float_:
+    return Scalar::float_;
+  case Scalar::double_:
+    return Scalar::double_;
+  case Scalar::int8:
+  case Scalar::uint8:
+    return Scalar::int32;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
 void Checker::check_matmul(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   size_t rank = a->type.shape.size(), other_rank = b->type.shape.size();
@@ -271,10 +304,10 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::cast_operands, expr.at);
     return;
   }
-  Scalar scalar = a->type.scalar;
-  if (scalar != Scalar::half && scalar != Scalar::bfloat16 && scalar != Scalar::float_)
-    return report(Message::not_supported, expr.at, {"`@` of " + name_of(scalar)}, operands);
-  expr.type = Type::of(Scalar::float_).with_shape({left[0], right[1]});
+  std::optional<Scalar> sum = sum_of_products(a->type.scalar);
+  if (!sum)
+    return report(Message::not_supported, expr.at, {"`@` of " + name_of(a->type.scalar)}, operands);
+  expr.type = Type::of(*sum).with_shape({left[0], right[1]});
 }
 
 // Loads in `expr` are masked by the condition, or by its negation.
@@ -343,6 +376,29 @@ Type Checker::conditional_type(const Expr &yes, const Expr &no) {
   if (yes.type.is_bool() && no.type.is_bool())
     return yes.type;
   return Type::of(common(yes.type.scalar, no.type.scalar));
+}
+
+// `m ? a : b` with arms of a small type is an int or a float. Where it is converted to the small
+// type again, the arms stay what they are: so that what is loaded under a mask is a load and no
+// more.
+void Checker::narrow_arms(Expr &expr, Scalar to) {
+  if (!expr.is(Kind::conditional) || !expr.type.is_number() || expr.type.scalar == to)
+    return;
+  for (size_t arm : {1, 2}) {
+    const Expr &outer = *expr.operands[arm];
+    const Expr &inner = outer.is(Kind::convert) ? *outer.operands[0] : outer;
+    if (inner.type.scalar != to && !holds(to, inner))
+      return;
+  }
+  expr.type.scalar = to;
+  for (size_t arm : {1, 2}) {
+    ExprPtr &outer = expr.operands[arm];
+    if (outer->is(Kind::convert)) {
+      ExprPtr inner = std::move(outer->operands[0]);
+      outer = std::move(inner);
+    }
+    wrap(outer, expr.type);
+  }
 }
 
 } // namespace tritonc::ast

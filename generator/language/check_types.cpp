@@ -124,6 +124,7 @@ bool Checker::convert(ExprPtr &expr, const Type &to, Location at) {
     }
     return false;
   }
+  narrow_arms(*expr, to.scalar);
   wrap(expr, to);
   return true;
 }

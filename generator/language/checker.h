@@ -85,6 +85,7 @@ private:
   void check_conditional(Expr &expr);
   void forbid_effects(const Expr &condition, const Expr &arm);
   Type conditional_type(const Expr &yes, const Expr &no);
+  void narrow_arms(Expr &expr, Scalar to);
   void check_comma(Expr &expr);
 
   // Memory, subscripts, casts and calls: check_access.cpp.

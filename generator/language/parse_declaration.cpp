@@ -21,7 +21,8 @@ constexpr NamedScalar named_scalars[] = {
     {"uint64", Scalar::uint64},   {"int8_t", Scalar::int8},       {"uint8_t", Scalar::uint8},
     {"int16_t", Scalar::int16},   {"uint16_t", Scalar::uint16},   {"int32_t", Scalar::int32},
     {"uint32_t", Scalar::uint32}, {"int64_t", Scalar::int64},     {"uint64_t", Scalar::uint64},
-    {"size_t", Scalar::uint64},   {"ptrdiff_t", Scalar::int64},
+    {"size_t", Scalar::uint64},   {"ptrdiff_t", Scalar::int64},   {"e4m3", Scalar::e4m3},
+    {"e5m2", Scalar::e5m2},
 };
 
 constexpr std::array<std::string_view, 12> scalar_words = {

@@ -15,7 +15,7 @@ struct ScalarInfo {
 };
 
 // In the order of Scalar.
-constexpr std::array<ScalarInfo, 15> scalar_infos = {{
+constexpr std::array<ScalarInfo, 17> scalar_infos = {{
     {"<error>", 0, false, false, false},
     {"void", 0, false, false, false},
     {"bool", 8, true, true, false},
@@ -27,6 +27,8 @@ constexpr std::array<ScalarInfo, 15> scalar_infos = {{
     {"unsigned", 32, true, true, false},
     {"long", 64, true, false, false},
     {"unsigned long", 64, true, true, false},
+    {"e4m3", 8, false, false, true},
+    {"e5m2", 8, false, false, true},
     {"half", 16, false, false, true},
     {"bfloat16", 16, false, false, true},
     {"float", 32, false, false, true},
@@ -40,6 +42,7 @@ const ScalarInfo &info(Scalar scalar) { return scalar_infos[size_t(scalar)]; }
 bool is_unsigned(Scalar scalar) { return info(scalar).is_unsigned; }
 bool is_integer(Scalar scalar) { return info(scalar).is_integer; }
 bool is_float(Scalar scalar) { return info(scalar).is_float; }
+bool is_small_float(Scalar scalar) { return is_float(scalar) && bits_of(scalar) == 8; }
 int bits_of(Scalar scalar) { return info(scalar).bits; }
 std::string name_of(Scalar scalar) { return info(scalar).name; }
 
@@ -68,10 +71,14 @@ int64_t element_count(const Extents &shape) {
   return count;
 }
 
-Scalar promoted(Scalar a) { return is_integer(a) && bits_of(a) < 32 ? Scalar::int32 : a; }
+Scalar promoted(Scalar a) {
+  if (is_small_float(a))
+    return Scalar::float_;
+  return is_integer(a) && bits_of(a) < 32 ? Scalar::int32 : a;
+}
 
 Scalar common(Scalar a, Scalar b) {
-  if (a == b && is_float(a))
+  if (a == b && is_float(a) && !is_small_float(a))
     return a;
   if ((a == Scalar::half && b == Scalar::bfloat16) || (a == Scalar::bfloat16 && b == Scalar::half))
     return Scalar::float_;

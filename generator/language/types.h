@@ -27,6 +27,8 @@ enum class Scalar : uint8_t {
   uint32,
   int64,
   uint64,
+  e4m3,
+  e5m2,
   half,
   bfloat16,
   float_,
@@ -62,6 +64,8 @@ struct Type {
 bool is_unsigned(Scalar scalar); // bool too
 bool is_integer(Scalar scalar);
 bool is_float(Scalar scalar);
+/// e4m3 and e5m2, which are computed with in float.
+bool is_small_float(Scalar scalar);
 int bits_of(Scalar scalar); // bool: 8, as in memory
 std::string name_of(Scalar scalar);
 
@@ -72,9 +76,10 @@ std::string name_of(const Extents &shape);
 
 int64_t element_count(const Extents &shape);
 
-/// What C calls the usual arithmetic conversions. half with bfloat16 makes float.
+/// What C calls the usual arithmetic conversions. half with bfloat16 makes float, and so does
+/// whatever is not double with numbers of 8 bits.
 Scalar common(Scalar a, Scalar b);
-/// The type an operand has in arithmetic: small integers become int.
+/// The type an operand has in arithmetic: small integers become int, e4m3 and e5m2 float.
 Scalar promoted(Scalar a);
 
 /// The shape of an operation on two tiles: the shorter one gets axes of extent 1 in front, then

@@ -6,6 +6,7 @@
 
 #include "lower/double_functions.h"
 #include "lower/lowering.h"
+#include "lower/small_floats.h"
 
 namespace tritonc {
 
@@ -14,7 +15,9 @@ using namespace ir;
 void Lowering::lower_constant(const Op &op) {
   llvm::Type *type = type_of(op.result()->type.elem);
   llvm::Value *value =
-      is_float(op.result()->type.elem)
+      is_small_float(op.result()->type.elem)
+          ? code_of(context_, op.result()->type.elem, op.number("number"))
+      : is_float(op.result()->type.elem)
           ? (llvm::Value *)llvm::ConstantFP::get(type, op.number("number"))
           : llvm::ConstantInt::get(type, uint64_t(op.integer("value")), true, true);
   define(op.result(), {value});
@@ -45,10 +48,9 @@ llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
   llvm_unreachable("predicate");
 }
 
-llvm::Value *Lowering::convert(const Op &op, llvm::Value *value) {
-  Elem from = op.operand(0)->type.elem, to = op.result()->type.elem;
+llvm::Value *Lowering::convert(Elem from, Elem to, bool from_or_to_unsigned, llvm::Value *value) {
   llvm::Type *type = type_of(to);
-  bool is_unsigned = op.has("unsigned") || from == Elem::i1;
+  bool is_unsigned = from_or_to_unsigned || from == Elem::i1;
   if (to == Elem::i1) {
     llvm::Constant *zero = llvm::Constant::getNullValue(value->getType());
     return is_float(from) ? builder_.CreateFCmpUNE(value, zero)
@@ -59,8 +61,8 @@ llvm::Value *Lowering::convert(const Op &op, llvm::Value *value) {
   if (is_integer(from))
     return is_unsigned ? builder_.CreateUIToFP(value, type) : builder_.CreateSIToFP(value, type);
   if (is_integer(to))
-    return op.has("unsigned") ? builder_.CreateFPToUI(value, type)
-                              : builder_.CreateFPToSI(value, type);
+    return from_or_to_unsigned ? builder_.CreateFPToUI(value, type)
+                               : builder_.CreateFPToSI(value, type);
   // f16 and bf16 have the same size but not the same range.
   if (bits_of(from) == bits_of(to) && from != to)
     return builder_.CreateFPTrunc(builder_.CreateFPExt(value, builder_.getFloatTy()), type);
@@ -176,7 +178,7 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   case Opcode::select_:
     return b.CreateSelect(x, y, operands[2]);
   case Opcode::cast_:
-    return convert(op, x);
+    return convert(op.operand(0)->type.elem, op.result()->type.elem, wraps, x);
   case Opcode::bitcast_:
     return b.CreateBitOrPointerCast(x, element_type(op.result()->type));
   case Opcode::addptr_: {
@@ -188,7 +190,26 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   }
 }
 
+// Numbers of 8 bits are converted by way of halves and floats, several at a time.
+void Lowering::lower_small_cast(const Op &op) {
+  Elem from = op.operand(0)->type.elem, to = op.result()->type.elem;
+  bool is_unsigned = op.has("unsigned");
+  Registers values = registers(op.operand(0));
+  if (is_small_float(from)) {
+    values = halves_of(builder_, gpu_, from, values);
+    from = Elem::f16;
+  }
+  Elem between = !is_small_float(to) ? to : from == Elem::f64 ? Elem::f64 : Elem::f32;
+  if (from != between)
+    for (llvm::Value *&value : values)
+      value = convert(from, between, is_unsigned, value);
+  define(op.result(), is_small_float(to) ? codes_of(builder_, gpu_, to, values) : values);
+}
+
 void Lowering::lower_elementwise(const Op &op) {
+  if (op.is(Opcode::cast_) &&
+      (is_small_float(op.operand(0)->type.elem) || is_small_float(op.result()->type.elem)))
+    return lower_small_cast(op);
   size_t count = op.result()->type.layout ? size_t(op.result()->type.layout->registers()) : 1;
   Registers result;
   for (size_t r = 0; r < count; r++) {

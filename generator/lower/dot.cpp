@@ -1,12 +1,14 @@
 // Lowering: contractions.
 //
 // The fragments of the instructions are in the PTX ISA, "Matrix multiply-accumulate operation using
-// mma instruction". Word i of A is at row m + 8 (i & 1), and its elements at k + (i >> 1) * k/2;
-// word i of B at k + i * k/2. Which register that is, the layouts say.
+// mma instruction". A word is 32 bits, or a double. The words of A are at rows m and m + 8 (if the
+// instruction has 16) of the first columns, then of those after them; words of B at columns one
+// after another. Which register that is, the layouts say.
 
 #include "lower/lowering.h"
 
 #include "analysis/layouts.h"
+#include "lower/small_floats.h"
 
 #include <algorithm>
 
@@ -22,7 +24,21 @@ void Lowering::lower_dot(const Op &op) {
 
 namespace {
 
-TargetOp mma_op(const DotInstruction &instruction, Elem elem) {
+TargetOp mma_op(const DotInstruction &instruction, Elem elem, bool is_unsigned) {
+  if (elem == Elem::i8 && is_unsigned)
+    return instruction.m == 8    ? TargetOp::mma_m8n8k16_u8
+           : instruction.k == 32 ? TargetOp::mma_m16n8k32_u8
+                                 : TargetOp::mma_m16n8k16_u8;
+  if (elem == Elem::i8)
+    return instruction.m == 8    ? TargetOp::mma_m8n8k16_s8
+           : instruction.k == 32 ? TargetOp::mma_m16n8k32_s8
+                                 : TargetOp::mma_m16n8k16_s8;
+  if (is_small_float(elem))
+    return elem == Elem::e4m3 ? TargetOp::mma_m16n8k32_e4m3 : TargetOp::mma_m16n8k32_e5m2;
+  if (elem == Elem::f64)
+    return instruction.m == 8   ? TargetOp::mma_m8n8k4_f64
+           : instruction.k == 8 ? TargetOp::mma_m16n8k8_f64
+                                : TargetOp::mma_m16n8k4_f64;
   if (elem == Elem::f32)
     return instruction.k == 8 ? TargetOp::mma_m16n8k8_tf32 : TargetOp::mma_m16n8k4_tf32;
   if (elem == Elem::bf16)
@@ -76,63 +92,71 @@ std::vector<std::vector<int64_t>> there_and_back(const LinearLayout &layout,
   return order;
 }
 
-// The 32-bit word that starts with `first`; `second` is its other half, if it has one.
-llvm::Value *word(llvm::IRBuilder<> &builder, llvm::Value *first, llvm::Value *second) {
-  if (!second)
-    return call_target_op(builder, TargetOp::cvt_rna_tf32, {first});
-  return builder.CreateBitCast(pack(builder, {first, second}), builder.getInt32Ty());
+// The word that `elements` make, of float in tf32.
+llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
+  llvm::Type *type = elements[0]->getType();
+  if (type->isDoubleTy())
+    return elements[0];
+  if (type->isFloatTy())
+    return call_target_op(builder, TargetOp::cvt_rna_tf32, {elements[0]});
+  return builder.CreateBitCast(pack(builder, elements), builder.getInt32Ty());
 }
 
 } // namespace
 
 void Lowering::lower_mma(const Op &op) {
   DotInstruction instruction = dot_instruction(op);
-  Elem elem = op.operand(0)->type.elem;
-  bool pairs = bits_of(elem) == 16;
-  TargetOp mma = mma_op(instruction, elem);
+  Elem stored = op.operand(0)->type.elem, elem = factor_elem(op);
+  TargetOp mma = mma_op(instruction, elem, op.has("unsigned"));
   Factor a{registers(op.operand(0)), *op.operand(0)->type.layout};
   Factor b{registers(op.operand(1)), *op.operand(1)->type.layout};
   const LinearLayout &layout = *op.result()->type.layout;
   std::map<FlatIndex, int> places = registers_by_index(layout);
   Registers result = registers(op.operand(2));
 
-  // Words along k: one for every 8 bytes... a lane holds 4 bytes of each 16.
-  int words_k = instruction.k * bits_of(elem) / 128;
-  int64_t next_word = words_k ? instruction.k / words_k : 0;
+  // Four lanes hold the first words of a row, one each, and then the next.
+  constexpr int64_t lanes = 4;
+  int64_t per_word = std::max(1, 32 / bits_of(elem)), next_word = lanes * per_word;
+  int64_t words_k = instruction.k / next_word, halves = instruction.m / 8;
   std::map<int64_t, llvm::Value *> rows, columns; // fragments already packed
+  auto word_of = [&](const Registers &elements) {
+    return word(builder_, stored == elem ? elements : halves_of(builder_, gpu_, stored, elements));
+  };
   auto row = [&](int64_t m) {
-    if (rows.count(m))
-      return rows[m];
+    llvm::Value *&packed = rows[m];
     Registers words;
-    for (int i = 0; i < 2 * words_k; i++) {
-      int64_t r = m + 8 * (i & 1), k = (i >> 1) * next_word;
-      words.push_back(word(builder_, a.at(r, k), pairs ? a.at(r, k + 1) : nullptr));
+    for (int64_t i = 0; !packed && i < words_k * halves; i++) {
+      Registers elements;
+      for (int64_t e = 0; e < per_word; e++)
+        elements.push_back(a.at(m + 8 * (i % halves), i / halves * next_word + e));
+      words.push_back(word_of(elements));
     }
-    return rows[m] = pack(builder_, words);
+    return packed ? packed : packed = pack(builder_, words);
   };
   auto column = [&](int64_t n) {
-    if (columns.count(n))
-      return columns[n];
+    llvm::Value *&packed = columns[n];
     Registers words;
-    for (int i = 0; i < words_k; i++) {
-      int64_t k = i * next_word;
-      words.push_back(word(builder_, b.at(k, n), pairs ? b.at(k + 1, n) : nullptr));
+    for (int64_t i = 0; !packed && i < words_k; i++) {
+      Registers elements;
+      for (int64_t e = 0; e < per_word; e++)
+        elements.push_back(b.at(i * next_word + e, n));
+      words.push_back(word_of(elements));
     }
-    return columns[n] = pack(builder_, words);
+    return packed ? packed : packed = pack(builder_, words);
   };
 
   for (const std::vector<int64_t> &at : there_and_back(layout, instruction)) {
     Registers sums;
-    std::vector<size_t> four;
-    for (int i = 0; i < 4; i++) {
-      four.push_back(
+    std::vector<size_t> which;
+    for (int64_t i = 0; i < 2 * halves; i++) {
+      which.push_back(
           size_t(places.at(flatten(layout.shape, {at[0] + 8 * (i >> 1), at[1] + (i & 1)}))));
-      sums.push_back(result[four.back()]);
+      sums.push_back(result[which.back()]);
     }
     llvm::Value *sum =
         call_target_op(builder_, mma, {row(at[0]), column(at[1]), pack(builder_, sums)});
-    for (int i = 0; i < 4; i++)
-      result[four[size_t(i)]] = builder_.CreateExtractElement(sum, uint64_t(i));
+    for (size_t i = 0; i < which.size(); i++)
+      result[which[i]] = builder_.CreateExtractElement(sum, uint64_t(i));
   }
   define(op.result(), std::move(result));
 }
@@ -143,9 +167,12 @@ void Lowering::lower_fma(const Op &op) {
   const LinearLayout &layout = *op.result()->type.layout;
   llvm::Type *type = type_of(op.result()->type.elem);
   Registers result = registers(op.operand(2));
+  Elem elem = op.operand(0)->type.elem;
   auto widened = [&](llvm::Value *value) {
+    if (is_small_float(elem))
+      value = halves_of(builder_, gpu_, elem, {value})[0];
     return type->isFloatingPointTy() ? builder_.CreateFPCast(value, type)
-                                     : builder_.CreateIntCast(value, type, true);
+                                     : builder_.CreateIntCast(value, type, !op.has("unsigned"));
   };
   std::map<FlatIndex, int> places = registers_by_index(layout);
   std::vector<std::vector<int64_t>> order = there_and_back(layout, dot_instruction(op));

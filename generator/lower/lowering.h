@@ -44,7 +44,8 @@ private:
   void lower_elementwise(const ir::Op &op);
   llvm::Value *element(const ir::Op &op, llvm::ArrayRef<llvm::Value *> operands);
   llvm::Value *compare(const ir::Op &op, llvm::Value *a, llvm::Value *b);
-  llvm::Value *convert(const ir::Op &op, llvm::Value *value);
+  llvm::Value *convert(ir::Elem from, ir::Elem to, bool is_unsigned, llvm::Value *value);
+  void lower_small_cast(const ir::Op &op);
 
   // shape.cpp: which register of the operand a register of the result is.
   void lower_range(const ir::Op &op);

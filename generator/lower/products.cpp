@@ -64,7 +64,11 @@ SharedFactor factor_in(const Value *buffer, int number, const std::vector<int64_
           size_t(perm[1 - number]), bytes_of(type.elem)};
 }
 
-TargetOp wgmma_op(Elem elem) {
+TargetOp wgmma_op(Elem elem, bool is_unsigned) {
+  if (elem == Elem::i8)
+    return is_unsigned ? TargetOp::wgmma_u8 : TargetOp::wgmma_s8;
+  if (elem == Elem::e4m3 || elem == Elem::e5m2)
+    return elem == Elem::e4m3 ? TargetOp::wgmma_e4m3 : TargetOp::wgmma_e5m2;
   return elem == Elem::f32    ? TargetOp::wgmma_tf32
          : elem == Elem::bf16 ? TargetOp::wgmma_bf16
                               : TargetOp::wgmma_f16;
@@ -201,7 +205,7 @@ void Lowering::lower_shared_product(const Op &op) {
         for (const SharedFactor &factor : factors)
           operands.push_back(builder_.getInt32(factor.is_transposed()));
       operands.push_back(packed);
-      packed = call_target_op(builder_, wgmma_op(elem), operands);
+      packed = call_target_op(builder_, wgmma_op(elem, op.has("unsigned")), operands);
     }
     scatter(builder_, packed, registers, which);
   });
@@ -255,8 +259,9 @@ void Lowering::lower_product_wait(const Op &op) {
   const Value *sum = op.result();
   Registers registers = this->registers(op.operand(0));
   std::vector<int64_t> warpgroups = op.list("warpgroups");
+  TargetOp wait = is_float(sum->type.elem) ? TargetOp::wgmma_wait_f32 : TargetOp::wgmma_wait_s32;
   Instructions(sum, warpgroups).for_each([&](int64_t, int64_t, const std::vector<size_t> &which) {
-    llvm::Value *packed = call_target_op(builder_, TargetOp::wgmma_wait_f32,
+    llvm::Value *packed = call_target_op(builder_, wait,
                                          {builder_.getInt32(uint32_t(which.size())),
                                           builder_.getInt32(uint32_t(op.integer("pending"))),
                                           gather(builder_, registers, which)});

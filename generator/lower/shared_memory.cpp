@@ -3,11 +3,12 @@
 // How wide a load or store is follows from the layouts: the register bits whose contribution to the
 // address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is
 // that of its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8
-// columns). A store of 16-bit elements is done by stmatrix in the same case.
+// columns of 16-bit elements). A store of 16-bit elements is done by stmatrix in the same case.
 
 #include "lower/addresses.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tritonc {
 
@@ -26,6 +27,7 @@ bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
 // matrix), and which register bits choose between matrices.
 struct MatrixAccess {
   bool trans;
+  size_t packed;                   // register bits inside a 32-bit word: the lowest
   std::vector<uint32_t> rows;      // images of the lowest three bits of the lane
   std::vector<size_t> matrix_bits; // register bits
 
@@ -48,21 +50,23 @@ struct MatrixAccess {
 std::optional<MatrixAccess> matrix_access(const std::vector<uint32_t> &reg,
                                           const std::vector<uint32_t> &lane,
                                           const std::vector<uint32_t> &warp, int element_bytes) {
-  size_t packed = element_bytes == 2 ? 1 : 0; // register bits inside a 32-bit word
-  if (element_bytes > 4 || element_bytes < 2 || reg.size() < packed || !whole_rows(warp) ||
-      !whole_rows(reg, packed))
+  if (element_bytes > 4)
     return std::nullopt;
-  MatrixAccess load;
+  size_t packed = size_t(log2_exact(4 / element_bytes));
+  if (reg.size() < packed || !whole_rows(warp) || !whole_rows(reg, packed))
+    return std::nullopt;
+  MatrixAccess load{.trans = false, .packed = packed, .rows = {}, .matrix_bits = {}};
   for (size_t bit = packed; bit < reg.size(); bit++)
     load.matrix_bits.push_back(bit);
-  bool plain = (!packed || reg[0] == 2) && lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
+  bool plain = lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
+  for (size_t bit = 0; bit < packed; bit++)
+    plain = plain && reg[bit] == uint32_t(element_bytes) << bit;
   if (plain) {
-    load.trans = false;
     load.rows = {lane[2], lane[3], lane[4]};
     return load;
   }
-  bool trans = packed && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 && whole_rows(reg[0]) &&
-               whole_rows(lane[0]) && whole_rows(lane[1]);
+  bool trans = element_bytes == 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 &&
+               whole_rows(reg[0]) && whole_rows(lane[0]) && whole_rows(lane[1]);
   if (!trans)
     return std::nullopt;
   load.trans = true;
@@ -219,14 +223,13 @@ void Lowering::lower_shared_load(const Op &op) {
     matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
                              addresses.warp_images(), int(bytes));
   if (matrices) {
-    std::vector<size_t> packed;
-    if (bytes == 2)
-      packed.push_back(0);
     std::vector<size_t> chosen = matrices->chosen();
     addresses.set_lane_images(matrices->addressed(addresses.register_images()));
-    std::vector<size_t> inside = packed;
+    std::vector<size_t> inside(matrices->packed);
+    std::iota(inside.begin(), inside.end(), 0);
     inside.insert(inside.end(), chosen.begin(), chosen.end());
     TargetOp load = ldmatrix(chosen.size(), matrices->trans);
+    uint32_t in_a_word = 1u << matrices->packed;
     for_each_vector(layout.registers(), inside, [&](uint32_t first) {
       llvm::Value *words =
           call_target_op(builder_, load, {addresses.at(addresses.constant(first))});
@@ -234,13 +237,14 @@ void Lowering::lower_shared_load(const Op &op) {
         llvm::Value *word =
             chosen.empty() ? words : builder_.CreateExtractElement(words, uint64_t(matrix));
         uint32_t r = first | spread(chosen, matrix);
-        if (packed.empty()) {
+        if (in_a_word == 1) {
           result[r] = builder_.CreateBitCast(word, element);
           continue;
         }
-        llvm::Value *pair = builder_.CreateBitCast(word, llvm::FixedVectorType::get(element, 2));
-        result[r] = builder_.CreateExtractElement(pair, uint64_t(0));
-        result[r | 1] = builder_.CreateExtractElement(pair, uint64_t(1));
+        llvm::Value *parts =
+            builder_.CreateBitCast(word, llvm::FixedVectorType::get(element, in_a_word));
+        for (uint32_t i = 0; i < in_a_word; i++)
+          result[r | i] = builder_.CreateExtractElement(parts, uint64_t(i));
       }
     });
     return define(op.result(), std::move(result));

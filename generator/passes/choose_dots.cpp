@@ -3,8 +3,9 @@
 //     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
 //
 // Tensor cores are used where the GPU has an instruction for the element type and the tile is a
-// multiple of its shape: f16 and bf16 into f32, and f32 if the kernel asked for tf32. Everything
-// else is multiplied and added thread by thread ("fma"), exactly.
+// multiple of its shape: f16 and bf16 into f32, f32 if the kernel asked for tf32, i8 into i32, f64,
+// and e4m3 and e5m2 into f32. Where the GPU, or the tile, is none for these, they become f16 first,
+// which is exact: {as}. Everything else is multiplied and added thread by thread ("fma"), exactly.
 //
 // Warps. A program gets enough warps that a thread holds at most 128 registers of accumulators
 // (more only where even 16 warps are too few): with the operands' fragments this stays clear of the
@@ -21,9 +22,9 @@
 // In a specialised structure warpgroups multiply ("wgmma"), and a warpgroup more copies.
 //
 // Needs:   form_views, to see how operands lie in memory.
-// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}; fn.warps
-// is
-//          set.
+// Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
+// if
+//          its factors become another type; fn.warps is set.
 //
 // Tested by tests/passes/choose_dots_test.cpp.
 
@@ -42,14 +43,38 @@ namespace {
 
 constexpr int max_warps = 16;
 
+// Of doubles, whose sums are doubles.
+std::string instruction_for_doubles(const Op &dot, const Gpu &gpu) {
+  int64_t rows = dot.result()->type.shape[0], depth = dot.operand(0)->type.shape[1];
+  if (gpu.has_mma_f64_m16 && rows % 16 == 0 && depth % 4 == 0)
+    return depth % 8 == 0 ? "m16n8k8" : "m16n8k4";
+  return gpu.has_mma_f64 && rows % 8 == 0 && depth % 4 == 0 ? "m8n8k4" : "fma";
+}
+
+// Of bytes, whose sums are i32.
+std::string instruction_for_bytes(const Op &dot, const Gpu &gpu) {
+  int64_t rows = dot.result()->type.shape[0], depth = dot.operand(0)->type.shape[1];
+  if (gpu.has_mma_i8_m16 && rows % 16 == 0 && depth % 16 == 0)
+    return depth % 32 == 0 ? "m16n8k32" : "m16n8k16";
+  return gpu.has_mma_i8 && rows % 8 == 0 && depth % 16 == 0 ? "m8n8k16" : "fma";
+}
+
 // The instruction for `dot`, "fma" if no tensor core fits.
 std::string instruction_for(const Op &dot, const Gpu &gpu) {
   const Shape &a = dot.operand(0)->type.shape, &c = dot.result()->type.shape;
   Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
-  bool fits = a.size() == 2 && c[0] % 16 == 0 && c[1] % 8 == 0 && to == Elem::f32;
-  if (!fits)
+  if (c[1] % 8 != 0)
     return "fma";
-  bool half = from == Elem::f16, brain = from == Elem::bf16;
+  if (from == Elem::f64 && to == Elem::f64)
+    return instruction_for_doubles(dot, gpu);
+  if (from == Elem::i8 && to == Elem::i32)
+    return instruction_for_bytes(dot, gpu);
+  if (c[0] % 16 != 0 || to != Elem::f32)
+    return "fma";
+  bool small = from == Elem::e4m3 || from == Elem::e5m2;
+  if (small && gpu.has_fp8 && a[1] % 32 == 0)
+    return "m16n8k32";
+  bool half = from == Elem::f16 || small, brain = from == Elem::bf16;
   bool k16 = (half && gpu.has_mma_f16_k16) || (brain && gpu.has_mma_bf16);
   bool k8 = (half && gpu.has_mma_f16_k8) || (brain && gpu.has_mma_bf16);
   if (k16 && a[1] % 16 == 0)
@@ -143,6 +168,10 @@ void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
       return;
     op.set("instruction", instruction_for(op, gpu));
     DotInstruction instruction = dot_instruction(op);
+    Elem from = op.operand(0)->type.elem;
+    bool is_small = is_float(from) && bits_of(from) == 8;
+    if (is_small && instruction.tensor_core && instruction.k < 32)
+      op.set("as", std::string(name_of(Elem::f16)));
     op.set("warps", divide(op.result()->type.shape, fn.warps, instruction));
     if (!instruction.tensor_core)
       op.set("vector", std::vector<int64_t>{neighbours(op, 0, gpu), neighbours(op, 1, gpu)});

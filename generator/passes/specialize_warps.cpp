@@ -212,6 +212,8 @@ struct State {
     divide(op);
     if (product.dot->has("precision"))
       op->set("precision", std::string(product.dot->text("precision")));
+    if (product.dot->has("unsigned"))
+      op->set("unsigned", int64_t(1));
     return op->result();
   }
 

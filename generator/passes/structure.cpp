@@ -37,16 +37,23 @@ bool is_in_loops_only(const ProductLoop &product) {
   return true;
 }
 
+// Whether wgmma has products of this type, with such sums.
+bool is_type_of_wgmma(const Op &dot) {
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  if (from == Elem::i8)
+    return to == Elem::i32;
+  bool is_tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
+  bool is_narrow = is_float(from) && bits_of(from) <= 16;
+  return (is_narrow || is_tf32) && to == Elem::f32;
+}
+
 // Whether wgmma can multiply these tiles.
 bool fits_wgmma(const Op &dot) {
   Elem from = dot.operand(0)->type.elem;
   const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
   int64_t groups = sum[0] >= 128 ? 2 : 1, bytes_along_k = a[1] * bytes_of(from);
-  bool half = from == Elem::f16 || from == Elem::bf16;
-  bool tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
-  return (half || tf32) && dot.result()->type.elem == Elem::f32 && sum[0] % 64 == 0 &&
-         sum[1] >= 16 && sum[1] <= 256 && bytes_along_k >= 32 &&
-         sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
+  return is_type_of_wgmma(dot) && sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 &&
+         bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
 
 // Whether the neighbours of factor `number` are neighbours along K.
@@ -569,8 +576,7 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
   if (!is_in_loops_only(*product.found))
     return Obstacle{ObstacleKind::loops};
   const Op &dot = *product.found->dot;
-  bool known_type = bytes_of(dot.operand(0)->type.elem) == 2 || dot.text("precision") == "tf32";
-  if (!known_type || dot.result()->type.elem != Elem::f32)
+  if (!is_type_of_wgmma(dot))
     return Obstacle{ObstacleKind::type};
   for (int number : {0, 1})
     if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))

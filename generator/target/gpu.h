@@ -25,6 +25,11 @@ struct Gpu {
   bool has_mma_f16_k16;     // mma.m16n8k16, the same
   bool has_mma_bf16;        // mma.m16n8k8 and k16 on bfloat16
   bool has_mma_tf32;        // mma.m16n8k4 and k8 on tf32
+  bool has_fp8;             // conversions of e4m3 and e5m2, and mma.m16n8k32 on them
+  bool has_mma_i8;          // mma.m8n8k16 on 8-bit integers
+  bool has_mma_i8_m16;      // m16n8k16 and m16n8k32 too
+  bool has_mma_f64;         // mma.m8n8k4 on double
+  bool has_mma_f64_m16;     // m16n8k4 and m16n8k8 too
   bool has_cp_async;        // cp.async from global to shared memory
   bool has_tensor_maps;     // copies by tensor maps, counted on mbarriers
   bool has_wgmma;           // wgmma, and registers that move between warpgroups

@@ -235,8 +235,11 @@ ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
   ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
   set_location(expr.at);
   ir::Value *result = build_->dot(a, b, accumulator);
-  bool is_tf32 = source_.uses_tf32 && expr.operands[0]->type.scalar == Scalar::float_;
+  Scalar scalar = expr.operands[0]->type.scalar;
+  bool is_tf32 = source_.uses_tf32 && scalar == Scalar::float_;
   result->op->set("precision", std::string(is_tf32 ? "tf32" : "exact"));
+  if (is_unsigned(scalar))
+    result->op->set("unsigned", int64_t(1));
   return result;
 }
 
@@ -288,8 +291,11 @@ ir::Value *Translator::convert(const ast::Expr &expr) {
 }
 
 ir::Value *Translator::convert_elements(ir::Value *value, Scalar from, Scalar to) {
-  if (to == Scalar::bool_ && from != Scalar::bool_)
+  if (to == Scalar::bool_ && from != Scalar::bool_) {
+    if (is_small_float(from)) // what computes is promoted
+      value = build_->cast(value, elem_of(promoted(from)));
     return build_->cmp("ne", value, build_->filled(value->type, 0));
+  }
   if (elem_of(from) == elem_of(to)) // signed and unsigned integers are the same bits
     return value;
   bool reads_unsigned = is_integer(from) ? is_unsigned(from) : is_unsigned(to);

@@ -26,7 +26,7 @@ using Formula = Place (*)(int i, int lane);
 int group(int lane) { return lane >> 2; }
 int in_group(int lane) { return lane % 4; }
 
-// The same for all shapes: four f32.
+// The same for all shapes: four f32, i32 or f64, or of 8 rows the first two.
 Place accumulator(int i, int lane) {
   return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
 }
@@ -57,11 +57,34 @@ Place tf32_k4_a(int i, int lane) {
 }
 Place tf32_k4_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
+// .s8, .u8, .e4m3 and .e5m2
+Place i8_k32_a(int i, int lane) {
+  bool upper = i < 4 || (i >= 8 && i < 12);
+  return {upper ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+}
+Place i8_k32_b(int i, int lane) {
+  return {in_group(lane) * 4 + (i & 3) + (i < 4 ? 0 : 16), group(lane)};
+}
+Place i8_k16_a(int i, int lane) {
+  return {i < 4 ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3)};
+}
+Place i8_k16_b(int i, int lane) { return {in_group(lane) * 4 + i, group(lane)}; }
+
+// .f64, of 16 rows: as .tf32. Of 8:
+Place f64_m8_a(int, int lane) { return {group(lane), in_group(lane)}; }
+Place f64_m8_b(int, int lane) { return {in_group(lane), group(lane)}; }
+
 struct Instruction {
   const char *name, *elem;
   int k;
   int a_elements, b_elements;
   Formula a, b;
+  int rows = 16;
+
+  std::string sum() const {
+    return std::string(elem) == "f64" ? "f64" : std::string(elem) == "i8" ? "i32" : "f32";
+  }
+  int c_elements() const { return rows / 4; }
 };
 
 const Instruction instructions[] = {
@@ -71,6 +94,14 @@ const Instruction instructions[] = {
     {"m16n8k8", "bf16", 8, 4, 2, k8_a, k8_b},
     {"m16n8k8", "f32", 8, 4, 2, tf32_k8_a, tf32_k8_b},
     {"m16n8k4", "f32", 4, 2, 1, tf32_k4_a, tf32_k4_b},
+    {"m16n8k32", "i8", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k32", "e4m3", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k32", "e5m2", 32, 16, 8, i8_k32_a, i8_k32_b},
+    {"m16n8k16", "i8", 16, 8, 4, i8_k16_a, i8_k16_b},
+    {"m8n8k16", "i8", 16, 4, 4, i8_k16_a, i8_k16_b, 8},
+    {"m16n8k8", "f64", 8, 4, 2, tf32_k8_a, tf32_k8_b},
+    {"m16n8k4", "f64", 4, 2, 1, tf32_k4_a, tf32_k4_b},
+    {"m8n8k4", "f64", 4, 1, 1, f64_m8_a, f64_m8_b, 8},
 };
 
 // An m x n x k product with this instruction, shared by `warps` = {along m, along n}.
@@ -78,11 +109,11 @@ Function product(const Instruction &instruction, int m, int n, int k, std::vecto
   auto shape = [](int rows, int columns) {
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
-  std::string elem = instruction.elem;
-  return parsed("func @f(%a: " + elem + shape(m, k) + ", %b: " + elem + shape(k, n) + ", %c: f32" +
-                shape(m, n) + ") {\n%d = dot %a, %b, %c {instruction = \"" + instruction.name +
-                "\", warps = " + shape(warps[0], warps[1]) + "} : f32" + shape(m, n) +
-                "\nreturn\n}");
+  std::string elem = instruction.elem, sum = instruction.sum();
+  return parsed("func @f(%a: " + elem + shape(m, k) + ", %b: " + elem + shape(k, n) +
+                ", %c: " + sum + shape(m, n) + ") {\n%d = dot %a, %b, %c {instruction = \"" +
+                instruction.name + "\", warps = " + shape(warps[0], warps[1]) + "} : " + sum +
+                shape(m, n) + "\nreturn\n}");
 }
 
 Place place(const LinearLayout &layout, int r, int lane, int warp) {
@@ -117,7 +148,7 @@ TEST_CASE("the registers of one instruction are the elements of its fragments, i
   for (const Instruction &instruction : instructions) {
     CAPTURE(std::string(instruction.name));
     CAPTURE(std::string(instruction.elem));
-    Function fn = product(instruction, 16, 8, instruction.k, {1, 1});
+    Function fn = product(instruction, instruction.rows, 8, instruction.k, {1, 1});
     const Op &dot = *value_named(fn, "d")->op;
     struct {
       LinearLayout layout;
@@ -125,7 +156,7 @@ TEST_CASE("the registers of one instruction are the elements of its fragments, i
       Formula formula;
     } fragments[] = {{operand_layout(dot, 0), instruction.a_elements, instruction.a},
                      {operand_layout(dot, 1), instruction.b_elements, instruction.b},
-                     {accumulator_layout(dot), 4, accumulator}};
+                     {accumulator_layout(dot), instruction.c_elements(), accumulator}};
     for (const auto &[layout, elements, formula] : fragments) {
       REQUIRE(layout.registers() == elements);
       REQUIRE(layout.lane.size() == 5);
@@ -142,11 +173,12 @@ TEST_CASE("larger tiles are made of whole instructions") {
       CAPTURE(std::string(instruction.name));
       Function fn = product(instruction, 64, 32, 2 * instruction.k, warps);
       const Op &dot = *value_named(fn, "d")->op;
-      check_fragments(operand_layout(dot, 0), 16, instruction.k, instruction.a_elements,
-                      instruction.a);
+      check_fragments(operand_layout(dot, 0), instruction.rows, instruction.k,
+                      instruction.a_elements, instruction.a);
       check_fragments(operand_layout(dot, 1), instruction.k, 8, instruction.b_elements,
                       instruction.b);
-      check_fragments(accumulator_layout(dot), 16, 8, 4, accumulator);
+      check_fragments(accumulator_layout(dot), instruction.rows, 8, instruction.c_elements(),
+                      accumulator);
     }
 }
 
@@ -154,6 +186,7 @@ TEST_CASE("every warp has the rows of A and the columns of B that its results ne
   for (const Instruction &instruction : instructions)
     for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 2}, {1, 8}, {8, 1}}) {
       CAPTURE(std::string(instruction.name));
+      CAPTURE(std::string(instruction.elem));
       // Some of these have more warps than the tile has instructions: copies.
       Function fn = product(instruction, 32, 16, instruction.k, warps);
       const Op &dot = *value_named(fn, "d")->op;
@@ -218,6 +251,19 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
       }
 }
 
+TEST_CASE("factors that become halves lie as halves do") {
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    Function small = parsed("func @f(%a: " + elem + "[32,16], %b: " + elem +
+                            "[16,16], %c: f32[32,16]) {\n%d = dot %a, %b, %c {as = \"f16\", "
+                            "instruction = \"m16n8k16\", warps = [1,2]} : f32[32,16]\nreturn\n}");
+    Function half = product({"m16n8k16", "f16", 16, 8, 4, k16_a, k16_b}, 32, 16, 16, {1, 2});
+    const Op &dot = *value_named(small, "d")->op, &of_halves = *value_named(half, "d")->op;
+    CHECK(factor_elem(dot) == Elem::f16);
+    for (int operand : {0, 1})
+      CHECK(operand_layout(dot, operand) == operand_layout(of_halves, operand));
+  }
+}
+
 TEST_CASE("instructions are known by name; anything else multiplies thread by thread") {
   Function fn = parsed("func @f(%a: f16[16,16], %b: f16[16,8], %c: f32[16,8]) {\n"
                        "%d = dot %a, %b, %c : f32[16,8]\nreturn\n}");
@@ -227,7 +273,7 @@ TEST_CASE("instructions are known by name; anything else multiplies thread by th
     dot->set("instruction", std::string(instruction.name));
     DotInstruction found = dot_instruction(*dot);
     CHECK(found.tensor_core);
-    CHECK(found.m == 16);
+    CHECK(found.m == instruction.rows);
     CHECK(found.n == 8);
     CHECK(found.k == instruction.k);
   }

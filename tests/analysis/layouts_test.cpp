@@ -231,6 +231,29 @@ TEST_CASE("without the swizzle there would be conflicts") {
   CHECK(bank_conflicts(swizzled, 16) == 0);
 }
 
+TEST_CASE("fragments of doubles are read without bank conflicts, along either axis") {
+  // Sixteen lanes at a time read four doubles along K of each of four rows of A, or of columns of
+  // B.
+  for (int contiguous : {0, 1})
+    for (int64_t length : {8, 16, 32, 128})
+      for (bool is_k_contiguous : {true, false}) {
+        CAPTURE(contiguous);
+        CAPTURE(length);
+        CAPTURE(is_k_contiguous);
+        Buffer doubles = buffer(16, length, contiguous, 8);
+        for (int64_t first_row = 0; first_row < 16; first_row += 4)
+          for (int64_t first = 0; first < length; first += 4) {
+            std::vector<uint32_t> starts;
+            for (int64_t lane = 0; lane < 16; lane++) {
+              int64_t k = lane & 3, own = lane >> 2;
+              starts.push_back(doubles.address(first_row + (is_k_contiguous ? own : k),
+                                               first + (is_k_contiguous ? k : own)));
+            }
+            CHECK(bank_conflicts(starts, 8) == 0);
+          }
+      }
+}
+
 TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled wrongly") {
   for (Shape shape : {Shape{8}, {1}, {16, 4}, {4, 8, 16}, {2, 2, 2, 2}, {64, 1}})
     for (int contiguous = 0; contiguous < int(shape.size()); contiguous++)

@@ -2,12 +2,16 @@
 
 #include "products.h"
 
+#include <bench_double.hpp>
 #include <bench_exact.hpp>
+#include <bench_float8.hpp>
 #include <bench_forms.hpp>
+#include <bench_int8.hpp>
 #include <bench_main.hpp>
 #include <bench_masked.hpp>
 #include <bench_tf32.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 
 namespace bench {
@@ -72,6 +76,27 @@ std::optional<Product> exact(const Row &row, const Operands &operands) {
   return make<matmul<float, A::N, B::N>>(row, operands);
 }
 
+std::optional<Product> doubles(const Row &row, const Operands &operands) {
+  using namespace bench_double;
+  if (layout(row) != "NN")
+    return std::nullopt;
+  return make<matmul_double<A::N, B::N>>(row, operands);
+}
+
+std::optional<Product> integers(const Row &row, const Operands &operands) {
+  using namespace bench_int8;
+  if (layout(row) != "NT")
+    return std::nullopt;
+  return make<matmul_int8<std::int8_t, A::N, B::T>>(row, operands);
+}
+
+std::optional<Product> small(const Row &row, const Operands &operands) {
+  using namespace bench_float8;
+  if (layout(row) != "NT")
+    return std::nullopt;
+  return make<matmul_float8<tritonc::float8_e4m3, A::N, B::T>>(row, operands);
+}
+
 std::optional<Product> plain(const Row &row, const Operands &operands) {
   switch (row.type) {
   case Type::float16:
@@ -82,10 +107,12 @@ std::optional<Product> plain(const Row &row, const Operands &operands) {
     return tf32(row, operands);
   case Type::float32:
     return exact(row, operands);
-  case Type::float64: // the language's products are of half, bfloat16 and float
-  case Type::e4m3:
+  case Type::float64:
+    return doubles(row, operands);
   case Type::int8:
-    return std::nullopt;
+    return integers(row, operands);
+  case Type::e4m3:
+    return small(row, operands);
   }
   return std::nullopt;
 }

@@ -96,7 +96,7 @@ TEST_CASE("what stands in the way is said, and nothing else") {
     std::string gpu, type, loads, text;
   } cases[] = {
       {"75", "half", loads, "plain: sm_75 has no wgmma"},
-      {"90a", "float", float_loads, "plain: wgmma multiplies half and bfloat16"},
+      {"90a", "float", float_loads, "plain: wgmma multiplies half, bfloat16 and numbers of 8 bits"},
       {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
       {"90a", "half", strided, "plain: not TMA: neighbours in the tile of `A` are not neighbours"},
       {"90a", "half", gathered, "plain: not TMA: the addresses in `A` are no sum of products"},

@@ -1,6 +1,6 @@
 // Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products
 // don't have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
-// transposition, gathers, loops that are left early, exp and log.
+// transposition, gathers, loops that are left early, exp and log, numbers of 8 bits.
 //
 // As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their
 // last element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
@@ -227,6 +227,83 @@ template <typename T> void functions(const char *type, double accuracy) {
   }
 }
 
+// The number of type T that is nearest to x, of two the one with the even code.
+template <typename T> float nearest(double x) {
+  auto value = [](int code) {
+    T number;
+    number.bits = std::uint8_t(code);
+    return double(float(number));
+  };
+  int code = 0;
+  while (std::isfinite(value(code + 1)) && value(code + 1) <= std::fabs(x))
+    code++;
+  double below = std::fabs(x) - value(code), above = value(code + 1) - std::fabs(x);
+  if (std::isfinite(above) && (above < below || (above == below && code % 2)))
+    code++;
+  return float(std::copysign(value(code), x));
+}
+
+// Of every size that T has, larger and smaller; every other one half way between two, or nearly so.
+double number_to_round() {
+  double digits = double(generator() % 2 ? 16 + generator() % 16 : generator() % 0x1000000);
+  double nearly = generator() % 4 ? 0 : 0x1p-30;
+  return std::ldexp((digits + nearly) * (generator() % 2 ? 1 : -1), int(generator() % 40) - 26);
+}
+
+template <typename T> void conversions(const char *type) {
+  using Kernel = forms::convert<T>;
+  const int n = 10000;
+  for (const auto &tile : Kernel::variants()) {
+    std::vector<float> x(n), sum(n);
+    std::vector<double> y(n);
+    std::vector<T> small[3] = {std::vector<T>(n), std::vector<T>(n), std::vector<T>(n)};
+    std::vector<int> whole(n);
+    for (int i = 0; i < n; i++) {
+      x[i] = float(number_to_round());
+      y[i] = number_to_round();
+    }
+    tritonc::buffer<float> device_x, device_sum;
+    tritonc::buffer<double> device_y;
+    tritonc::buffer<T> device_small[3];
+    tritonc::buffer<int> device_whole;
+    require(device_x.allocate(n), "allocation");
+    require(device_y.allocate(n), "allocation");
+    require(device_sum.allocate(n), "allocation");
+    require(device_whole.allocate(n), "allocation");
+    for (tritonc::buffer<T> &one : device_small)
+      require(one.allocate(n), "allocation");
+    require(device_x.copy_from(x.data()), "copy");
+    require(device_y.copy_from(y.data()), "copy");
+    tritonc::status launched = Kernel::launch({},
+                                              {.x = device_x.data(),
+                                               .y = device_y.data(),
+                                               .of_float = device_small[0].data(),
+                                               .of_double = device_small[1].data(),
+                                               .of_half = device_small[2].data(),
+                                               .sum = device_sum.data(),
+                                               .whole = device_whole.data(),
+                                               .n = n},
+                                              tile);
+    require(tritonc::synchronize(), "conversions");
+    std::string problem = launched.ok() ? "" : launched.message().c_str();
+    for (int which = 0; which < 3; which++)
+      require(device_small[which].copy_to(small[which].data()), "copy");
+    require(device_sum.copy_to(sum.data()), "copy");
+    require(device_whole.copy_to(whole.data()), "copy");
+    for (int i = 0; i < n && problem.empty(); i++) {
+      float a = nearest<T>(x[i]), b = nearest<T>(y[i]);
+      float of_half = nearest<T>(i % 3 == 0 ? float(tritonc::half(x[i])) : 0.3f);
+      bool good = float(small[0][i]) == a && float(small[1][i]) == b &&
+                  float(small[2][i]) == of_half && sum[i] == a * 0.5f - b &&
+                  whole[i] == int(std::max(a, b)) + (a != 0 ? 1000 : 0);
+      if (!good)
+        problem = text("of %.17g and %.17g: %g %g %g %g %d", x[i], y[i], float(small[0][i]),
+                       float(small[1][i]), float(small[2][i]), sum[i], whole[i]);
+    }
+    check(text("convert<%s> SIZE=%d", type, tile.SIZE), problem);
+  }
+}
+
 } // namespace
 
 int main() {
@@ -247,5 +324,7 @@ int main() {
   gathers();
   functions<float>("float", 0x1p-20);
   functions<double>("double", 0x1p-50);
+  conversions<tritonc::float8_e4m3>("e4m3");
+  conversions<tritonc::float8_e5m2>("e5m2");
   return report();
 }

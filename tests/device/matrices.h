@@ -14,9 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace device_tests {
@@ -49,12 +51,19 @@ struct Matrix {
   float at(int row, int column) const { return elements[size_t(row) * columns + column]; }
 };
 
-// Rounded to T, so that the reference sees what the kernel sees.
+// Rounded to T, so that the reference sees what the kernel sees. Integers are all of T's.
 template <typename T> Matrix random_matrix(int rows, int columns) {
-  std::uniform_real_distribution<float> uniform(-1, 1);
   Matrix matrix = {rows, columns, std::vector<float>(size_t(rows) * columns)};
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    std::uniform_int_distribution<int> uniform(Limits::min(), Limits::max());
+    for (float &element : matrix.elements)
+      element = float(uniform(generator));
+    return matrix;
+  }
+  std::uniform_real_distribution<float> uniform(-1, 1);
   for (float &element : matrix.elements)
-    element = float(T(uniform(generator)));
+    element = float(T(float(uniform(generator))));
   return matrix;
 }
 
@@ -153,8 +162,15 @@ private:
   tritonc::buffer<T> memory_;
 };
 
-// The relative error as a text, if it is not below `tolerance`: the norm of the difference over
-// that of what was expected.
+template <typename T> double as_double(T number) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return double(number);
+  else
+    return double(float(number));
+}
+
+// The relative error as a text, if it is above `tolerance`: the norm of the difference over that of
+// what was expected.
 template <typename T>
 std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected, int rows,
                     int columns, double tolerance = sizeof(T) == 2 ? 1e-3 : 1e-5) {
@@ -162,7 +178,7 @@ std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected
   for (int row = 0; row < rows; row++)
     for (int column = 0; column < columns; column++) {
       double wanted = expected[size_t(row) * columns + column];
-      double difference = double(float(result.at(row, column))) - wanted;
+      double difference = as_double(result.at(row, column)) - wanted;
       if (std::isnan(difference))
         return "element (" + std::to_string(row) + ", " + std::to_string(column) + ") is NaN";
       distance += difference * difference;
@@ -171,7 +187,7 @@ std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected
   double error = length > 0 ? std::sqrt(distance / length) : std::sqrt(distance);
   char text[64];
   std::snprintf(text, sizeof text, "relative error %.2e", error);
-  return error < tolerance ? "" : text;
+  return error <= tolerance ? "" : text;
 }
 
 // True if there is something to run on.

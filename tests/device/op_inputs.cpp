@@ -433,6 +433,25 @@ public:
       reductions();
     else if (op_ == "cvt_rna_tf32")
       each([&](unsigned t) { Numbers{.type = Type::f32}.fill(random_, field(t, 0), 4); });
+    else if (op_ == "cvt_e4m3x2" || op_ == "cvt_e5m2x2")
+      each([&](unsigned t) {
+        for (unsigned operand : {0, 1})
+          small_number(field(t, operand));
+      });
+  }
+
+  // A float that is often one that 8 bits have, or between two of them, or near the ends.
+  void small_number(std::byte *to) {
+    Numbers{.type = Type::f32}.fill(random_, to, 4);
+    if (random_.one_in(4))
+      return;
+    Numbers{.type = Type::f32, .mode = Mode::spread, .exponent = 0, .width = 18}.fill(random_, to,
+                                                                                      4);
+    uint32_t bits;
+    std::memcpy(&bits, to, 4);
+    if (random_.one_in(2)) // few digits: ties
+      bits &= ~0x3ffffu;
+    std::memcpy(to, &bits, 4);
   }
 
   // Threads of both blocks of a cluster write, each a word of its own.

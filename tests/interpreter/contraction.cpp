@@ -1,14 +1,16 @@
 // dot and reduce: operations that combine elements along an axis, in the order of that axis.
 //
 // A product is computed in double, where those of two numbers of at most 24 digits are exact, and
-// every sum is rounded to the type of the result. Tensor cores add in other orders and widths, so
-// only sums without rounding (small integers) are the same bit by bit.
+// every sum is rounded to the type of the result; of doubles, both at once. Tensor cores add in
+// other orders and widths, so only sums without rounding (small integers) are the same bit by bit.
 //
 // Tested by tests/interpreter/contraction_test.cpp.
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/machine.h"
 #include "interpreter/numbers.h"
+
+#include <cmath>
 
 namespace tritonc::interpreter {
 
@@ -22,12 +24,13 @@ struct Factor {
   std::vector<double> numbers;
   std::vector<char> poison_in_row, poison_in_column;
 
-  Factor(const Tile &elements, size_t rows, size_t columns, bool is_tf32)
+  Factor(const FactorKind &kind, const Tile &elements, size_t rows, size_t columns)
       : poison_in_row(rows), poison_in_column(columns) {
     for (const Element &element : elements) {
       size_t i = integers.size();
-      integers.push_back(uint64_t(element.integer));
-      numbers.push_back(is_tf32 ? rounded_to_tf32(element.number) : element.number);
+      integers.push_back(kind.is_unsigned ? as_unsigned(kind.elem, element.integer)
+                                          : uint64_t(element.integer));
+      numbers.push_back(kind.is_tf32 ? rounded_to_tf32(element.number) : element.number);
       poison_in_row[i / poison_in_column.size()] |= element.poison;
       poison_in_column[i % poison_in_column.size()] |= element.poison;
     }
@@ -44,6 +47,11 @@ void add_products(std::vector<T> &sums, T x, const T *y, Round round) {
 void add_products(Elem elem, std::vector<double> &sums, double x, const double *y) {
   if (elem == Elem::f32) // the usual case, which a compiler makes fast
     return add_products(sums, x, y, [](double sum) { return double(float(sum)); });
+  if (elem == Elem::f64) {
+    for (size_t n = 0; n < sums.size(); n++)
+      sums[n] = std::fma(x, y[n], sums[n]);
+    return;
+  }
   add_products(sums, x, y, [&](double sum) { return rounded(elem, sum); });
 }
 
@@ -53,10 +61,15 @@ void add_products(Elem elem, std::vector<uint64_t> &sums, uint64_t x, const uint
 
 } // namespace
 
-Tile product_of(const Type &type, size_t depth, bool is_tf32, const Tile &a_elements,
+FactorKind factor_kind(const Op &product) {
+  return {product.operand(0)->type.elem, product.text("precision") == "tf32",
+          product.has("unsigned")};
+}
+
+Tile product_of(const Type &type, size_t depth, const FactorKind &kind, const Tile &a_elements,
                 const Tile &b_elements, const Tile &c) {
   size_t rows = size_t(type.shape[0]), columns = size_t(type.shape[1]);
-  Factor a(a_elements, rows, depth, is_tf32), b(b_elements, depth, columns, is_tf32);
+  Factor a(kind, a_elements, rows, depth), b(kind, b_elements, depth, columns);
   std::vector<double> numbers(columns);
   std::vector<uint64_t> integers(columns);
   Tile result;
@@ -84,9 +97,8 @@ Tile product_of(const Type &type, size_t depth, bool is_tf32, const Tile &a_elem
 }
 
 void Machine::dot(const Op &op) {
-  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]),
-                        op.text("precision") == "tf32", tile(op.operand(0)), tile(op.operand(1)),
-                        tile(op.operand(2))));
+  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]), factor_kind(op),
+                        tile(op.operand(0)), tile(op.operand(1)), tile(op.operand(2))));
 }
 
 void Machine::reduce(const Op &op) {

@@ -45,6 +45,33 @@ TEST_CASE("sums are rounded to the type of the result, after every step") {
   CHECK(first_four(product("i8", "i8", "100")) == std::vector<double>{-128, -122, -80, -58});
 }
 
+TEST_CASE("factors without signs") {
+  // 0 .. 7 times -1, or 255.
+  auto product = [](const std::string &attributes) {
+    Ran ran("%t = load %p : i8[8]\n %a = reshape %t : i8[2,4]\n %m = constant {value = -1} : i8\n"
+            "%b = splat %m : i8[4,2]\n %c0 = constant {value = 1} : i32\n"
+            "%c = splat %c0 : i32[2,2]\n %d = dot %a, %b, %c " +
+                attributes +
+                ": i32[2,2]\n %z = splat %y : ptr<i32>[2,2]\n"
+                "%j = range {start = 0} : i32[4]\n %k = reshape %j : i32[2,2]\n"
+                "%r = addptr %z, %k : ptr<i32>[2,2]\n store %r, %d",
+            "i8", "i32");
+    return first_four(ran);
+  };
+  CHECK(product("") == std::vector<double>{-5, -5, -21, -21});
+  CHECK(product("{unsigned = 1} ") == std::vector<double>{1531, 1531, 5611, 5611});
+}
+
+TEST_CASE("a product of doubles is rounded once, with the sum") {
+  // (1 + 2^-52)^2 - (1 + 2^-51) is 2^-104.
+  Ran ran("%u = constant {number = 1.0000000000000002} : f64\n %a = splat %u : f64[1,1]\n"
+          "%s = constant {number = -1.0000000000000004} : f64\n %c = splat %s : f64[1,1]\n"
+          "%d = dot %a, %a, %c : f64[1,1]\n %z = splat %y : ptr<f64>[1,1]\n store %z, %d",
+          "f64", "f64");
+  CHECK(ran.text() == "");
+  CHECK(ran.y()[0] == 0x1p-104);
+}
+
 TEST_CASE("reductions along either axis") {
   auto reduced = [](const std::string &axis, const std::string &how) {
     std::string extent = axis == "0" ? "4" : "2";

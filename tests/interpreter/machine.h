@@ -24,9 +24,16 @@ std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &
 /// The axis along which a tensor_map has neighbours.
 size_t contiguous_axis(const ir::Op &map);
 
+/// How a product takes its factors.
+struct FactorKind {
+  ir::Elem elem;
+  bool is_tf32, is_unsigned;
+};
+FactorKind factor_kind(const ir::Op &product); // a dot or a shared_product
+
 /// `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N]: what a dot gives.
-Tile product_of(const ir::Type &sum, size_t depth, bool is_tf32, const Tile &a, const Tile &b,
-                const Tile &c);
+Tile product_of(const ir::Type &sum, size_t depth, const FactorKind &kind, const Tile &a,
+                const Tile &b, const Tile &c);
 
 /// What blocks have of the sum that the others of their clusters wait for.
 using PartsOfSums = std::map<std::array<int, 3>, Tile>;

@@ -125,8 +125,8 @@ void Machine::finish(Product &product) {
     product.sum.elements = products_[size_t(product.sum.product)].result;
   const Type &type = product.op->result()->type;
   size_t depth = product.factors[0].size() / size_t(type.shape[0]);
-  product.result = product_of(type, depth, product.op->text("precision") == "tf32",
-                              product.factors[0], product.factors[1], product.sum.elements);
+  product.result = product_of(type, depth, factor_kind(*product.op), product.factors[0],
+                              product.factors[1], product.sum.elements);
   product.factors = {};
 }
 

@@ -5,6 +5,8 @@
 #include "interpreter/numbers.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 namespace tritonc::test {
 
@@ -13,8 +15,20 @@ using ir::Elem;
 
 namespace {
 
+// How a matrix has its numbers.
+struct Numbers {
+  Elem elem;
+  bool is_unsigned = false;
+};
+
 // Small integers: sums and products of them are exact in every type and in every order.
 double draw(std::mt19937 &random) { return double(int(random() % 9) - 4); }
+
+// Where sums are integers, every one of the numbers.
+Element draw(std::mt19937 &random, const Numbers &numbers) {
+  return is_integer(numbers.elem) ? Element::of_integer(wrapped(numbers.elem, int64_t(random())))
+                                  : Element::of_number(draw(random));
+}
 
 std::vector<double> draw(std::mt19937 &random, size_t count) {
   std::vector<double> values(count);
@@ -27,25 +41,31 @@ std::vector<double> draw(std::mt19937 &random, size_t count) {
 struct Matrix {
   int buffer = -1;
   int64_t rows = 0, columns = 0, ld = 0;
+  bool is_unsigned = false;
 
   size_t at(int64_t row, int64_t column) const { return size_t(row * ld + column); }
   size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
 };
 
 // One with values drawn, or without any.
-Matrix add_matrix(Memory &memory, const char *name, Elem elem, int64_t rows, int64_t columns,
-                  int64_t ld, std::mt19937 *random) {
-  Matrix matrix{memory.size(), rows, columns, ld};
-  memory.add_unwritten(name, elem, matrix.extent());
+Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,
+                  int64_t columns, int64_t ld, std::mt19937 *random) {
+  Matrix matrix{memory.size(), rows, columns, ld, numbers.is_unsigned};
+  memory.add_unwritten(name, numbers.elem, matrix.extent());
   if (random)
     for (int64_t row = 0; row < rows; row++)
       for (int64_t column = 0; column < columns; column++)
-        memory[matrix.buffer].elements[matrix.at(row, column)] = Element::of_number(draw(*random));
+        memory[matrix.buffer].elements[matrix.at(row, column)] = draw(*random, numbers);
   return matrix;
 }
 
 double value_at(const Memory &memory, const Matrix &matrix, int64_t row, int64_t column) {
-  return memory[matrix.buffer].elements[matrix.at(row, column)].number;
+  const Buffer &buffer = memory[matrix.buffer];
+  const Element &element = buffer.elements[matrix.at(row, column)];
+  if (!is_integer(buffer.elem))
+    return element.number;
+  return matrix.is_unsigned ? double(as_unsigned(buffer.elem, element.integer))
+                            : double(element.integer);
 }
 
 // What is wrong with `matrix`, whose elements should be what `expected(row, column)` says, and
@@ -55,10 +75,10 @@ std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected ex
   const Buffer &buffer = memory[matrix.buffer];
   for (size_t i = 0; i < buffer.elements.size(); i++) {
     int64_t row = int64_t(i) / matrix.ld, column = int64_t(i) % matrix.ld;
-    Element wanted =
-        column < matrix.columns ? Element::of_number(expected(row, column)) : Element::no_value();
-    // Not `same`: a sum may be -0.
-    if (wanted.poison != buffer.elements[i].poison || wanted.number != buffer.elements[i].number)
+    bool is_poison = buffer.elements[i].poison, in_a_gap = column >= matrix.columns;
+    // Numbers, not bits: a sum may be -0.
+    if (is_poison != in_a_gap ||
+        (!is_poison && value_at(memory, matrix, row, column) != expected(row, column)))
       return buffer.name + " at row " + std::to_string(row) + ", column " + std::to_string(column) +
              " is not what the definition of the kernel gives";
   }
@@ -76,6 +96,7 @@ struct ProductShape {
   int64_t multiple = 8;    // the distances between rows are multiples of this
   bool activation = false; // C is the larger one of the product and 0
   int64_t left_out = 0;    // so many of K, at its end, do not count
+  std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
 };
 
 int64_t distance_between_rows(int64_t columns, int64_t multiple) {
@@ -86,16 +107,17 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
   Run run;
   run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
              " K=" + std::to_string(shape.k);
-  auto matrix = [&](const char *name, int64_t rows, int64_t columns, bool transposed,
-                    std::mt19937 *values) {
+  Numbers factors = shape.factors.value_or(Numbers{variant.type()});
+  auto matrix = [&](const char *name, const Numbers &numbers, int64_t rows, int64_t columns,
+                    bool transposed, std::mt19937 *values) {
     if (transposed)
       std::swap(rows, columns);
-    return add_matrix(run.memory, name, variant.type(), rows, columns,
+    return add_matrix(run.memory, name, numbers, rows, columns,
                       distance_between_rows(columns, shape.multiple), values);
   };
-  Matrix a = matrix("A", shape.m, shape.k, shape.transposed_a, &random);
-  Matrix b = matrix("B", shape.k, shape.n, shape.transposed_b, &random);
-  Matrix c = matrix("C", shape.m, shape.n, false, nullptr);
+  Matrix a = matrix("A", factors, shape.m, shape.k, shape.transposed_a, &random);
+  Matrix b = matrix("B", factors, shape.k, shape.n, shape.transposed_b, &random);
+  Matrix c = matrix("C", shape.result.value_or(factors), shape.m, shape.n, false, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
   run.launch.multiprocessors = 2; // too few for all programs at once
   run.launch.arguments = {Element::pointer(a.buffer),
@@ -116,7 +138,8 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
             shape.transposed_b ? value_at(memory, b, column, k) : value_at(memory, b, k, column);
         sum += x * y;
       }
-      return rounded(memory[c.buffer].elem, shape.activation ? std::max(sum, 0.0) : sum);
+      Elem elem = memory[c.buffer].elem;
+      return is_integer(elem) ? sum : rounded(elem, shape.activation ? std::max(sum, 0.0) : sum);
     });
   };
   return run;
@@ -134,9 +157,22 @@ Run whole_product(const Variant &variant, std::mt19937 &random, int steps, Produ
   return product(variant, random, shape);
 }
 
+ProductShape in_layouts_of(const Variant &variant) {
+  ProductShape shape;
+  shape.transposed_a = is_transposed(variant, "USE_A");
+  shape.transposed_b = is_transposed(variant, "USE_B");
+  return shape;
+}
+
 Run plain_product(const Variant &variant, std::mt19937 &random, int steps) {
-  return whole_product(variant, random, steps,
-                       {0, 0, 0, is_transposed(variant, "USE_A"), is_transposed(variant, "USE_B")});
+  return whole_product(variant, random, steps, in_layouts_of(variant));
+}
+
+Run double_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 2;
+  shape.factors = {Elem::f64};
+  return whole_product(variant, random, steps, shape);
 }
 
 // Of kernels that leave out the last step, unless it is the only one.
@@ -157,6 +193,24 @@ Run masked_product(const Variant &variant, std::mt19937 &random, int steps, int6
   return product(variant, random,
                  {grid_x * variant.number("TM") - 5, grid_y * variant.number("TN") - 7,
                   std::max(steps * variant.number("TK") - 3, 0), false, false, multiple});
+}
+
+// Of 8-bit integers, with sums in i32.
+Run integer_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 16;
+  shape.factors = {Elem::i8, variant["TYPE"] == "uint8"};
+  shape.result = {Elem::i32};
+  return whole_product(variant, random, steps, shape);
+}
+
+// Of numbers of 8 bits, with sums in f32 and a result in f16.
+Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape = in_layouts_of(variant);
+  shape.multiple = 16;
+  shape.factors = {variant.type()};
+  shape.result = {Elem::f16};
+  return whole_product(variant, random, steps, shape);
 }
 
 using Steps = std::vector<int>;
@@ -333,8 +387,8 @@ std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, co
   Run run;
   int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
-  Matrix x = add_matrix(run.memory, "X", variant.type(), m, n, n + 3, &random);
-  Matrix y = add_matrix(run.memory, "Y", variant.type(), n, m, m + 1, nullptr);
+  Matrix x = add_matrix(run.memory, "X", {variant.type()}, m, n, n + 3, &random);
+  Matrix y = add_matrix(run.memory, "Y", {variant.type()}, n, m, m + 1, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
   run.launch.arguments = {Element::pointer(x.buffer),
                           Element::pointer(y.buffer),
@@ -348,6 +402,61 @@ std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, co
   };
   std::vector<Run> runs;
   runs.push_back(std::move(run));
+  return runs;
+}
+
+// Numbers of every size that 8 bits have, and larger and smaller ones; every other one is half way
+// between two, or nearly so.
+double draw_to_round(std::mt19937 &random) {
+  double digits = double(random() % 2 ? 16 + random() % 16 : random() % 0x1000000);
+  double nearly = random() % 4 ? 0 : std::ldexp(random() % 2 ? 1 : -1, -30);
+  return std::ldexp((digits + nearly) * (random() % 2 ? 1 : -1), int(random() % 40) - 26);
+}
+
+std::vector<Run> conversions(const Variant &variant, std::mt19937 &random, const Steps &) {
+  std::vector<Run> runs;
+  int size = variant.number("SIZE");
+  Elem elem = variant.type();
+  for (int n : {1, 3 * size - 11}) {
+    Run run;
+    run.text = "n=" + std::to_string(n);
+    std::vector<double> reals, wide;
+    for (int i = 0; i < n; i++) {
+      reals.push_back(float(draw_to_round(random)));
+      wide.push_back(draw_to_round(random));
+    }
+    Memory &memory = run.memory;
+    int x = memory.add("x", Elem::f32, reals), y = memory.add("y", Elem::f64, wide);
+    std::vector<Element> pointers = {Element::pointer(x), Element::pointer(y)};
+    std::vector<Matrix> results;
+    for (auto [name, type] :
+         {std::pair("of_float", elem), std::pair("of_double", elem), std::pair("of_half", elem),
+          std::pair("sum", Elem::f32), std::pair("whole", Elem::i32)}) {
+      results.push_back({memory.add_unwritten(name, type, size_t(n)), 1, n, n});
+      pointers.push_back(Element::pointer(results.back().buffer));
+    }
+    pointers.push_back(integer(n));
+    run.launch.grid = {(n + size - 1) / size, 1, 1};
+    run.launch.arguments = pointers;
+    run.check = [=](const Memory &after) {
+      auto a = [&](int64_t i) { return rounded(elem, reals[size_t(i)]); };
+      auto b = [&](int64_t i) { return rounded(elem, wide[size_t(i)]); };
+      using Expected = std::function<double(int64_t)>;
+      const Expected expected[] = {
+          a, b,
+          [&](int64_t i) {
+            return rounded(elem, i % 3 ? 0.3f : rounded(Elem::f16, reals[size_t(i)]));
+          },
+          [&](int64_t i) { return double(float(a(i) * 0.5 - b(i))); },
+          [&](int64_t i) { return std::trunc(std::max(a(i), b(i))) + (a(i) != 0 ? 1000 : 0); }};
+      std::string wrong;
+      for (size_t r = 0; r < results.size(); r++)
+        wrong +=
+            check_matrix(after, results[r], [&](int64_t, int64_t i) { return expected[r](i); });
+      return wrong;
+    };
+    runs.push_back(std::move(run));
+  }
   return runs;
 }
 
@@ -412,6 +521,8 @@ std::string Variant::operator[](const std::string &name) const {
 
 Elem Variant::type() const {
   std::string name = (*this)["TYPE"];
+  if (std::optional<Elem> small = ir::elem_named(name)) // e4m3, e5m2
+    return *small;
   return name == "half" ? Elem::f16 : name == "bfloat16" ? Elem::bf16 : Elem::f32;
 }
 
@@ -463,7 +574,7 @@ std::vector<Variant> variants_to_specialize(const Subject &subject) {
   std::vector<Variant> bases = untuned(axes);
   size_t each = bases.size() == 1 ? 2 : 1; // of a kernel that has but one variant, two tiles
   for (const Variant &base : bases)
-    for (size_t k = 0; k < each && base["TYPE"] != "float"; k++)
+    for (size_t k = 0; k < each && base["TYPE"] != "float" && !subject.multiplies_doubles; k++)
       variants.push_back(
           with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
   return variants;
@@ -484,6 +595,9 @@ const std::vector<Subject> &subjects() {
   static const std::vector<Subject> list = {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
+      {"kernels/matmul_double.tc", false, products<double_product>, any, true},
+      {"kernels/matmul_float8.tc", false, products<small_product>, any},
+      {"kernels/matmul_int8.tc", false, products<integer_product>, any},
       {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
       {"kernels/matmul_remat.tc", true, products<plain_product>, some},
       {"kernels/vector_add.tc", false, vector_sums, {}},
@@ -491,6 +605,7 @@ const std::vector<Subject> &subjects() {
       {"tests/interpreter/forms/column_result.tc", false, products<column_result>, any},
       {"tests/interpreter/forms/late_product.tc", false, products<plain_product>, any},
       {"tests/interpreter/forms/short_guard.tc", false, products<shortened_product>, some},
+      {"tests/device/forms/convert.tc", false, conversions, {}},
       {"tests/device/forms/fused_prefetch.tc", true, products<plain_product>, any},
       {"tests/device/forms/fused_result.tc", false, products<fused_result>, any},
       {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},

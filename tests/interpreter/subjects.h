@@ -43,7 +43,8 @@ struct Subject {
   /// runs of their own instead.
   std::function<std::vector<Run>(const Variant &, std::mt19937 &, const std::vector<int> &steps)>
       runs_of;
-  std::vector<int> steps; // that all go through
+  std::vector<int> steps;          // that all go through
+  bool multiplies_doubles = false; // which wgmma doesn't
 
   std::vector<Run> runs(const Variant &variant, std::mt19937 &random) const {
     return runs_of(variant, random, steps);

@@ -15,7 +15,7 @@ namespace {
 std::string type_of(const std::string &expression) {
   Parsed parsed(
       "__global__ void f(half *h, const float *f, bool *b, int n, unsigned u, long l, char c,\n"
-      "                  float s, double d, half hs, bfloat16 bs) {\n"
+      "                  float s, double d, half hs, bfloat16 bs, e4m3 e, e5m2 g) {\n"
       "  int r[8] = 0 ... 8; float t[4, 8] = 0; half ht[4, 8] = 0; bool m[8] = r < 3;\n"
       "  half k[8, 4] = 0; float one[1] = 0;\n"
       "  " +
@@ -57,6 +57,28 @@ TEST_CASE("types of expressions") {
       {"hs * hs", "half"},
       {"hs * bs", "float"},
       {"hs * s", "float"},
+      // What has 8 bits is computed with in float.
+      {"e + e", "float"},
+      {"e * g", "float"},
+      {"e * hs", "float"},
+      {"e + n", "float"},
+      {"e * d", "double"},
+      {"-e", "float"},
+      {"abs(g)", "float"},
+      {"min(e, e)", "float"},
+      {"e < g", "bool"},
+      {"n ? e : 0", "e4m3"},
+      {"n ? e : 0.5", "e4m3"},
+      {"n ? e : g", "float"},
+      {"((e4m3[4, 8])e)[+, :]", "float[8]"},
+      {"((e4m3[4, 8])e)[:, newaxis, :]", "e4m3[4, 1, 8]"},
+      {"(e4m3)d", "e4m3"},
+      {"bitcast<int8>(g)", "int8"},
+      {"sizeof(e)", "unsigned long"},
+      {"(e4m3[16, 32])e @ (e4m3[32, 8])e", "float[16, 8]"},
+      {"(int8[16, 32])n @ (int8[32, 8])n", "int[16, 8]"},
+      {"(uint8[16, 32])n @ (uint8[32, 8])n", "int[16, 8]"},
+      {"(double[16, 32])n @ (double[32, 8])n", "double[16, 8]"},
       {"s * 2.0f", "float"},
       {"s * 2", "float"},
       {"d * s", "double"},

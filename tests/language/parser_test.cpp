@@ -161,6 +161,8 @@ TEST_CASE("C's type names") {
       {"uint16_t", "unsigned short"},
       {"_Bool", "bool"},
       {"bfloat16", "bfloat16"},
+      {"e4m3", "e4m3"},
+      {"e5m2", "e5m2"},
       {"volatile float", "float"},
   };
   for (const auto &[source, type] : cases) {

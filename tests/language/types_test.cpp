@@ -43,6 +43,11 @@ TEST_CASE("two numbers meet in the type that C gives") {
       {Scalar::int64, Scalar::half, Scalar::half},
       {Scalar::half, Scalar::half, Scalar::half},
       {Scalar::half, Scalar::bfloat16, Scalar::float_},
+      {Scalar::e4m3, Scalar::e4m3, Scalar::float_},
+      {Scalar::e4m3, Scalar::e5m2, Scalar::float_},
+      {Scalar::e5m2, Scalar::half, Scalar::float_},
+      {Scalar::e5m2, Scalar::int64, Scalar::float_},
+      {Scalar::e4m3, Scalar::double_, Scalar::double_},
       {Scalar::half, Scalar::float_, Scalar::float_},
       {Scalar::float_, Scalar::double_, Scalar::double_},
   };

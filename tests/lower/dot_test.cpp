@@ -20,9 +20,10 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
   auto shape = [](int rows, int columns) {
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
+  std::string sum = elem == "f64" ? "f64" : elem == "i8" ? "i32" : "f32";
   ir::Function fn =
-      parsed("func @f(%A: ptr<" + elem +
-             ">, %C: ptr<f32>, %ld: i64) {\n"
+      parsed("func @f(%A: ptr<" + elem + ">, %C: ptr<" + sum +
+             ">, %ld: i64) {\n"
              "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
              "%va = view %A, %zero, %ld, %one : view<" +
              elem + ">" + shape(m, k) +
@@ -30,8 +31,8 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
              "%vb = view %A, %zero, %ld, %one : view<" +
              elem + ">" + shape(k, n) +
              "\n"
-             "%vc = view %C, %zero, %ld, %one : view<f32>" +
-             shape(m, n) +
+             "%vc = view %C, %zero, %ld, %one : view<" +
+             sum + ">" + shape(m, n) +
              "\n"
              "%a = load %va {vector = 1} : " +
              elem + shape(m, k) +
@@ -39,11 +40,11 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
              "%b = load %vb {vector = 1} : " +
              elem + shape(k, n) +
              "\n"
-             "%c = load %vc {vector = 1} : f32" +
-             shape(m, n) +
+             "%c = load %vc {vector = 1} : " +
+             sum + shape(m, n) +
              "\n"
              "%d = dot %a, %b, %c {" +
-             attributes + "} : f32" + shape(m, n) +
+             attributes + "} : " + sum + shape(m, n) +
              "\n"
              "store %vc, %d {vector = 1}\n return\n}");
   const ir::Op &dot = *value_named(fn, "d")->op;
@@ -82,6 +83,56 @@ TEST_CASE("each instruction by element type, one per 16 x 8 of the sum") {
   }
 }
 
+TEST_CASE("doubles: an instruction of 16 rows, or two of 8") {
+  std::string one = "warps = [1,1], instruction = ";
+  auto lowered_for = [&](int m, int k, const char *instruction) {
+    return lowered(program("f64", m, 8, k, one + "\"" + instruction + "\""));
+  };
+  CHECK(count(lowered_for(32, 8, "m16n8k8"), "call <4 x double> @tritonc.mma_m16n8k8_f64(") == 2);
+  CHECK(count(lowered_for(32, 4, "m16n8k4"), "call <4 x double> @tritonc.mma_m16n8k4_f64(") == 2);
+  CHECK(count(lowered_for(32, 4, "m8n8k4"), "call <2 x double> @tritonc.mma_m8n8k4_f64(") == 4);
+}
+
+TEST_CASE("8-bit integers: by their signs, four to a word") {
+  struct {
+    std::string instruction, call;
+    int rows, k;
+  } cases[] = {{"m16n8k32", "call <4 x i32> @tritonc.mma_m16n8k32_S8(<4 x i32> ", 16, 32},
+               {"m16n8k16", "call <4 x i32> @tritonc.mma_m16n8k16_S8(<2 x i32> ", 16, 16},
+               {"m8n8k16", "call <2 x i32> @tritonc.mma_m8n8k16_S8(i32 ", 8, 16}};
+  for (const auto &[instruction, call, rows, k] : cases)
+    for (bool is_unsigned : {false, true}) {
+      CAPTURE(instruction);
+      std::string wanted = call;
+      wanted.replace(wanted.find("S8"), 2, is_unsigned ? "u8" : "s8");
+      std::string text =
+          lowered(program("i8", 2 * rows, 8, k,
+                          std::string(is_unsigned ? "unsigned = 1, " : "") + "instruction = \"" +
+                              instruction + "\", warps = [1,1]"));
+      CHECK(count(text, wanted) == 2);
+      CHECK(count(text, "@tritonc.mma_") == 3); // and the declaration
+      CHECK(contains(text, "bitcast <4 x i8>"));
+    }
+}
+
+TEST_CASE("numbers of 8 bits: four to a word, or as halves") {
+  std::string one = "instruction = \"m16n8k32\", warps = [1,1]";
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    CAPTURE(elem);
+    std::string text = lowered(program(elem, 32, 16, 32, one), "90a");
+    CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k32_" + elem + "(<4 x i32> ") == 4);
+    CHECK_FALSE(contains(text, "half"));
+    text = lowered(
+        program(elem, 32, 16, 16, "as = \"f16\", instruction = \"m16n8k16\", warps = [1,1]"));
+    CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32> ") == 4);
+    CHECK(contains(text, "bitcast <2 x half>"));
+    text =
+        lowered(program(elem, 16, 16, 4, "instruction = \"fma\", vector = [1,1], warps = [1,1]"));
+    CHECK(count(text, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+    CHECK(contains(text, "fpext half"));
+  }
+}
+
 TEST_CASE("fragments are packed once for all instructions that use them") {
   std::string text =
       lowered(program("f16", 32, 32, 16, "instruction = \"m16n8k16\", warps = [1,1]"));
@@ -101,23 +152,32 @@ TEST_CASE("without tensor cores every thread multiplies and adds, in the type of
   std::string f16 = lowered(program("f16", 16, 16, 4, fma));
   CHECK(contains(f16, "fpext half"));
   CHECK(count(f16, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
+  std::string f64 = lowered(program("f64", 16, 16, 4, fma));
+  CHECK(count(f64, "call double @llvm.fma.f64") == 16 * 16 / 32 * 4);
+}
+
+TEST_CASE("thread by thread, integers are widened by their signs") {
+  std::string fma = "instruction = \"fma\", vector = [1,1], warps = [1,1]";
+  CHECK(contains(lowered(program("i8", 16, 16, 4, fma)), "sext i8"));
+  CHECK_FALSE(contains(lowered(program("i8", 16, 16, 4, fma)), "zext i8"));
+  CHECK(contains(lowered(program("i8", 16, 16, 4, fma + ", unsigned = 1")), "zext i8"));
 }
 
 TEST_CASE("integers are multiplied and added as integers") {
   std::string text = compiled(R"(
-    func @f(%A: ptr<i8>, %C: ptr<i32>, %ld: i64) {
+    func @f(%A: ptr<i16>, %C: ptr<i32>, %ld: i64) {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
-      %va = view %A, %zero, %ld, %one : view<i8>[16,16]
+      %va = view %A, %zero, %ld, %one : view<i16>[16,16]
       %vc = view %C, %zero, %ld, %one : view<i32>[16,16]
-      %a = load %va : i8[16,16]
+      %a = load %va : i16[16,16]
       %none = constant {value = 0} : i32
       %c = splat %none : i32[16,16]
       %d = dot %a, %a, %c : i32[16,16]
       store %vc, %d
       return
     })");
-  CHECK(contains(text, "sext i8"));
+  CHECK(contains(text, "sext i16"));
   CHECK(contains(text, "mul i32"));
   CHECK_FALSE(contains(text, "mma"));
 }

@@ -28,11 +28,14 @@ struct Product {
   std::string elem = "f16";
   std::vector<int64_t> warpgroups = {1, 1};
   std::string adds = ""; // ", %condition"
+  bool is_unsigned = false;
+
+  bool is_integer() const { return elem == "i8"; }
 
   std::string lowered() const {
     ir::Shape a = a_transposed ? ir::Shape{k, m} : ir::Shape{m, k};
     ir::Shape b = b_transposed ? ir::Shape{n, k} : ir::Shape{k, n};
-    int bytes = elem == "f32" ? 4 : 2;
+    int bytes = elem == "f32" ? 4 : elem == "f16" || elem == "bf16" ? 2 : 1;
     auto layout = [](const char *name, const ir::Shape &shape, const ir::LinearLayout &layout) {
       return std::string("layout ") + name + " " + text_of(shape) + " " + layout.text() + "\n";
     };
@@ -41,17 +44,18 @@ struct Product {
       return "%" + name + " = shared_alloc {address = " + std::to_string(address) + "} : shared<" +
              elem + ">" + text_of(shape);
     };
-    std::string sum = "f32" + text_of({m, n}) + " #2\n", groups = text_of(warpgroups);
+    std::string number = is_integer() ? "i32" : "f32", groups = text_of(warpgroups);
+    std::string sum = number + text_of({m, n}) + " #2\n";
     std::string perms = a_transposed ? "1,0," : "0,1,";
     perms += b_transposed ? "1,0" : "0,1";
     return test::lowered(
         layout("#0", a, panel_layout(a, 1, bytes)) + layout("#1", b, panel_layout(b, 1, bytes)) +
-            layout("#2", {m, n}, product_layout({m, n}, {warpgroups})) +
-            "func @f(%x: f32, %slot: i32, %later: i1) warps " +
-            std::to_string(4 * warpgroups[0] * warpgroups[1]) +
+            layout("#2", {m, n}, product_layout({m, n}, {warpgroups})) + "func @f(%x: " + number +
+            ", %slot: i32, %later: i1) warps " + std::to_string(4 * warpgroups[0] * warpgroups[1]) +
             " helpers 4 shared 131072 {\n %c = splat %x : " + sum + buffer("as", 0, a) + " #0\n" +
             buffer("bs", 65536, b) + " #1\n" + "%p = shared_product %as, %slot, %bs, %slot, %c" +
-            adds + " {perms = [" + perms + "], warpgroups = " + groups + "} : " + sum +
+            adds + " {perms = [" + perms + "], " + (is_unsigned ? "unsigned = 1, " : "") +
+            "warpgroups = " + groups + "} : " + sum +
             "%d = product_wait %p {pending = 1, warpgroups = " + groups + "} : " + sum +
             "return\n}",
         "90a");
@@ -103,7 +107,7 @@ std::vector<Instruction> instructions(const std::string &text, const std::string
     std::vector<std::string> words;
     for (std::string argument; std::getline(arguments, argument, ',');)
       words.push_back(last_word(argument));
-    bool can_transpose = op != "wgmma_tf32";
+    bool can_transpose = op == "wgmma_f16" || op == "wgmma_bf16";
     REQUIRE(words.size() == (can_transpose ? 7 : 5));
     found.push_back({{descriptor(text, words[1]), descriptor(text, words[2])},
                      words[0],
@@ -115,7 +119,9 @@ std::vector<Instruction> instructions(const std::string &text, const std::string
 }
 
 std::vector<Instruction> instructions(const Product &product) {
-  std::string type = product.elem == "f32" ? "tf32" : product.elem;
+  std::string type = product.elem == "f32"  ? "tf32"
+                     : product.is_integer() ? (product.is_unsigned ? "u8" : "s8")
+                                            : product.elem;
   return instructions(product.lowered(), "wgmma_" + type);
 }
 
@@ -227,6 +233,36 @@ TEST_CASE("each element type has its instruction, and tf32 goes 8 deep") {
       CHECK(factor.offset == 32 * i);
       CHECK(factor.fields == 0x4000004000010000);
     }
+}
+
+TEST_CASE("8-bit integers go 32 deep, by their signs, and are waited for as integers") {
+  for (bool is_unsigned : {false, true}) {
+    Product product{.k = 128, .b_transposed = true, .elem = "i8", .is_unsigned = is_unsigned};
+    std::vector<Instruction> found = instructions(product);
+    REQUIRE(found.size() == 4);
+    for (int64_t i = 0; i < 4; i++)
+      for (const Descriptor &factor : found[size_t(i)].factors) {
+        CHECK(factor.offset == 32 * i);
+        CHECK(factor.fields == 0x4000004000010000);
+      }
+    std::string text = product.lowered();
+    CHECK(contains(text, "call <32 x i32> @tritonc.wgmma_wait_s32"));
+    CHECK_FALSE(contains(text, "wgmma_wait_f32"));
+  }
+}
+
+TEST_CASE("numbers of 8 bits go 32 deep, and are summed as floats") {
+  for (std::string elem : {"e4m3", "e5m2"}) {
+    Product product{.k = 128, .b_transposed = true, .elem = elem};
+    std::vector<Instruction> found = instructions(product);
+    REQUIRE(found.size() == 4);
+    for (int64_t i = 0; i < 4; i++)
+      for (const Descriptor &factor : found[size_t(i)].factors) {
+        CHECK(factor.offset == 32 * i);
+        CHECK(factor.fields == 0x4000004000010000);
+      }
+    CHECK(contains(product.lowered(), "call <32 x float> @tritonc.wgmma_wait_f32"));
+  }
 }
 
 TEST_CASE("a product is fenced from what was before, closed as a group, and waited for") {

@@ -45,8 +45,11 @@ std::string program(const Factor &factor) {
              factor.instruction + "\", vector = [1,1], warps = [1,1]} : f32" + text_of({m, n}) +
              "\n return\n}");
   ir::LinearLayout fragment = operand_layout(*value_named(dot, "d")->op, factor.operand);
-  ir::LinearLayout buffer =
-      swizzled_layout(factor.buffer, factor.contiguous, factor.elem == "f32" ? 4 : 2);
+  ir::LinearLayout buffer = swizzled_layout(factor.buffer, factor.contiguous,
+                                            factor.elem == "f64"   ? 8
+                                            : factor.elem == "f32" ? 4
+                                            : factor.elem == "i8"  ? 1
+                                                                   : 2);
   return "layout #0 " + text_of(fragment.shape) + " " + fragment.text() + "\n" + "layout #1 " +
          text_of(buffer.shape) + " " + buffer.text() + "\n" + "func @f(%p: ptr<" + factor.elem +
          ">, %slot: i32, %ld: i64) warps 1 shared 65536 {\n"
@@ -65,8 +68,8 @@ std::string program(const Factor &factor) {
 
 } // namespace
 
-TEST_CASE("fragments of 16-bit elements are fetched by ldmatrix, transposing where they lie the "
-          "other way") {
+TEST_CASE(
+    "fragments are fetched by ldmatrix, of 16-bit elements also where they lie the other way") {
   struct {
     Factor factor;
     std::string call;
@@ -88,6 +91,11 @@ TEST_CASE("fragments of 16-bit elements are fetched by ldmatrix, transposing whe
       // 32-bit words: rows of 16 bytes are fetched just as well, but not transposed.
       {{"f32", "m16n8k8", 0, {16, 8}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
       {{"f32", "m16n8k8", 1, {8, 8}, 0, false}, "<2 x i32> @tritonc.ldmatrix_x2(", 1},
+      // So are words of four bytes.
+      {{"i8", "m16n8k32", 0, {16, 32}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
+      {{"i8", "m16n8k32", 1, {64, 32}, 1, true}, "<4 x i32> @tritonc.ldmatrix_x4(", 4},
+      {{"i8", "m16n8k16", 1, {8, 16}, 1, true}, "i32 @tritonc.ldmatrix_x1(", 1},
+      {{"i8", "m8n8k16", 0, {8, 16}, 1, false}, "i32 @tritonc.ldmatrix_x1(", 1},
   };
   for (const auto &[factor, call, times] : cases) {
     CAPTURE(factor.elem);
@@ -102,9 +110,13 @@ TEST_CASE("fragments of 16-bit elements are fetched by ldmatrix, transposing whe
 }
 
 TEST_CASE("nothing is fetched by ldmatrix that does not lie as it must") {
-  // 32-bit words that would have to be transposed; fragments of threads without tensor cores.
+  // Other than 16-bit elements that would have to be transposed; doubles; fragments of threads
+  // without tensor cores.
   for (const Factor &factor : {Factor{"f32", "m16n8k8", 0, {16, 8}, 0, false},
                                Factor{"f32", "m16n8k8", 1, {8, 8}, 1, false},
+                               Factor{"i8", "m16n8k32", 0, {16, 32}, 0, false},
+                               Factor{"i8", "m16n8k32", 1, {32, 8}, 1, false},
+                               Factor{"f64", "m16n8k8", 0, {16, 8}, 1, false},
                                Factor{"f16", "fma", 0, {16, 4}, 1, false}}) {
     std::string text = lowered(program(factor));
     CHECK_FALSE(contains(text, "ldmatrix"));

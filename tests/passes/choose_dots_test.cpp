@@ -23,8 +23,9 @@ std::string program(const Product &p, const std::string &strides_a = "%ld, %one"
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
   };
   std::string ptr = "ptr<" + p.elem + ">", view = "view<" + p.elem + ">";
-  return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<f32>" + shape(p.m, p.n) + ", %c: f32" +
-         shape(p.m, p.n) +
+  std::string sum = p.elem == "f64" ? "f64" : p.elem == "i8" ? "i32" : "f32";
+  return "func @f(%A: " + ptr + ", %B: " + ptr + ", %C: ptr<" + sum + ">" + shape(p.m, p.n) +
+         ", %c: " + sum + shape(p.m, p.n) +
          ", %ld: i64 multiple_of 8) {\n"
          "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
          "%va = view %A, %zero, " +
@@ -40,7 +41,7 @@ std::string program(const Product &p, const std::string &strides_a = "%ld, %one"
          p.elem + shape(p.k, p.n) +
          "\n"
          "%d = dot %a, %b, %c " +
-         (p.precision.empty() ? "" : "{precision = \"" + p.precision + "\"}") + ": f32" +
+         (p.precision.empty() ? "" : "{precision = \"" + p.precision + "\"}") + ": " + sum +
          shape(p.m, p.n) + "\n store %C, %d\n return\n}";
 }
 
@@ -84,6 +85,30 @@ TEST_CASE("the instruction is the deepest that element type, tile and GPU allow"
       {{"f32", 64, 64, 4, "90", "tf32"}, "m16n8k4"},
       {{"f32", 64, 64, 2, "90", "tf32"}, "fma"},
       {{"f32", 64, 64, 16, "75", "tf32"}, "fma"},
+      {{"i8", 64, 64, 64}, "m16n8k32"},
+      {{"i8", 64, 64, 16}, "m16n8k16"},
+      {{"i8", 64, 64, 8}, "fma"},
+      {{"i8", 8, 64, 64}, "m8n8k16"},
+      {{"i8", 4, 64, 64}, "fma"},
+      {{"i8", 64, 64, 64, "75"}, "m8n8k16"},
+      {{"i16", 64, 64, 64}, "fma"},
+      // Numbers of 8 bits, or halves.
+      {{"e4m3", 64, 64, 64}, "m16n8k32"},
+      {{"e5m2", 64, 64, 32, "89"}, "m16n8k32"},
+      {{"e5m2", 64, 64, 16}, "m16n8k16"},
+      {{"e4m3", 64, 64, 64, "80"}, "m16n8k16"},
+      {{"e4m3", 64, 64, 64, "75"}, "m16n8k8"},
+      {{"e4m3", 64, 64, 4}, "fma"},
+      {{"e4m3", 8, 64, 64}, "fma"},
+      // Of doubles, Ampere's have 8 rows.
+      {{"f64", 64, 64, 16}, "m16n8k8"},
+      {{"f64", 64, 64, 4}, "m16n8k4"},
+      {{"f64", 64, 64, 2}, "fma"},
+      {{"f64", 8, 64, 16}, "m8n8k4"},
+      {{"f64", 4, 64, 16}, "fma"},
+      {{"f64", 64, 4, 16}, "fma"},
+      {{"f64", 64, 64, 16, "80"}, "m8n8k4"},
+      {{"f64", 64, 64, 16, "75"}, "fma"},
   };
   for (const auto &[product, instruction] : cases) {
     CAPTURE(product.elem);
@@ -95,9 +120,28 @@ TEST_CASE("the instruction is the deepest that element type, tile and GPU allow"
   }
 }
 
+TEST_CASE("numbers of 8 bits become halves where they are not multiplied as what they are") {
+  auto as = [](const Product &product) {
+    ir::Function fn = parsed(program(product));
+    choose_dots(fn, *find_gpu(product.gpu));
+    check_rules(fn);
+    return std::string(value_named(fn, "d")->op->text("as"));
+  };
+  CHECK(as({"e4m3", 64, 64, 64, "80"}) == "f16");
+  CHECK(as({"e5m2", 64, 64, 64, "75"}) == "f16");
+  CHECK(as({"e4m3", 64, 64, 16, "90"}) == "f16");
+  CHECK(as({"e4m3", 64, 64, 32, "90"}) == "");
+  CHECK(as({"e4m3", 64, 64, 4, "80"}) == ""); // each thread for itself
+  CHECK(as({"i8", 64, 64, 16, "80"}) == "");
+  CHECK(as({"f16", 64, 64, 16, "80"}) == "");
+}
+
 TEST_CASE("tensor cores add in f32: other sums are made thread by thread") {
   std::string text = "func @f(%a: f16[16,16], %b: f16[16,8], %c: f16[16,8], %C: ptr<f16>[16,8]) {\n"
                      "%d = dot %a, %b, %c : f16[16,8]\n store %C, %d\n return\n}";
+  CHECK(choice(text, "90").instruction == "fma");
+  text = "func @f(%a: f64[16,16], %b: f64[16,8], %c: f32[16,8], %C: ptr<f32>[16,8]) {\n"
+         "%d = dot %a, %b, %c : f32[16,8]\n store %C, %d\n return\n}";
   CHECK(choice(text, "90").instruction == "fma");
 }
 

@@ -353,6 +353,19 @@ std::string tf32(const std::string &text) {
   return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
 }
 
+std::string b_transposed(std::string text) { // B is stored as N x K
+  text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+  text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
+  return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
+}
+
+// The sums, and the result, in i32.
+std::string sums_in_i32(std::string text) {
+  text = with(text, "{number = 0.0} : f32", "{value = 0} : i32");
+  text = with(text, ": f32[", ": i32[");
+  return with(text, "multiple_of 8", "multiple_of 16");
+}
+
 } // namespace
 
 TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it, unless no factor lies along K") {
@@ -394,6 +407,26 @@ TEST_CASE("the source's own tile is swapped too, if there is no other") {
   CHECK(names(tf32(alone(product_kernel(128, 64, 32, "f32")))) == Names{"128x64x32 specialized"});
   CHECK(names(tf32(alone(product_kernel(32, 64, 32, "f32")))) == Names{"32x64x32 specialized"});
   CHECK(names(tf32(alone(product_kernel(64, 32, 32, "f32")))).empty()); // 32 rows
+}
+
+TEST_CASE("8-bit integers are multiplied where neighbours are along K and sums are i32") {
+  std::string i8 = b_transposed(product_kernel(64, 64, 64, "i8"));
+  CHECK(specialises(sums_in_i32(i8)));
+  CHECK(structures(sums_in_i32(i8))[0].name == "128x256x128 specialized");
+  CHECK(specialises(with(sums_in_i32(i8), "%b, %acc :", "%b, %acc {unsigned = 1} :")));
+  CHECK_FALSE(specialises(sums_in_i32(product_kernel(64, 64, 64, "i8"))));
+  CHECK_FALSE(specialises(with(i8, "multiple_of 8", "multiple_of 16"))); // sums in f32
+  CHECK_FALSE(specialises(sums_in_i32(b_transposed(product_kernel(64, 64, 64, "i16")))));
+}
+
+TEST_CASE("numbers of 8 bits are multiplied where neighbours are along K and sums are f32") {
+  for (const char *elem : {"e4m3", "e5m2"}) {
+    std::string text = with(product_kernel(64, 64, 64, elem), "multiple_of 8", "multiple_of 16");
+    CHECK(specialises(b_transposed(text)));
+    CHECK(structures(b_transposed(text))[0].name == "128x256x128 specialized");
+    CHECK_FALSE(specialises(text));
+    CHECK_FALSE(specialises(b_transposed(text), "89"));
+  }
 }
 
 TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }

@@ -131,6 +131,74 @@ TEST_CASE("tf32 is for products of float, if the source allows it") {
   }
 }
 
+TEST_CASE("products say whether their factors have signs, and sum in what holds them") {
+  for (auto [type, is_unsigned, sum] :
+       {std::tuple("int8", false, ir::Elem::i32), std::tuple("uint8", true, ir::Elem::i32),
+        std::tuple("half", false, ir::Elem::f32), std::tuple("double", false, ir::Elem::f64),
+        std::tuple("e4m3", false, ir::Elem::f32), std::tuple("e5m2", false, ir::Elem::f32)}) {
+    CAPTURE(std::string(type));
+    ir::Function f = kernel_of("__global__ void f(TYPE *p) { TYPE a[16, 16] = 0; "
+                               "*p = (TYPE)(a @ a)[+, +]; }",
+                               {{"TYPE", type}});
+    int products = 0;
+    ir::for_each_op(*f.body, [&, is_unsigned = is_unsigned, sum = sum](ir::Op &op) {
+      if (!op.is(ir::Opcode::dot_))
+        return;
+      products++;
+      CHECK(op.has("unsigned") == is_unsigned);
+      CHECK(op.result()->type.elem == sum);
+    });
+    CHECK(products == 1);
+  }
+}
+
+TEST_CASE("numbers of 8 bits are stored and moved; what computes with them computes in float") {
+  ir::Function f = kernel_of("__global__ void f(e4m3 *p, e5m2 *q, float *x, e4m3 s) {"
+                             "int i[16] = 0 ... 16; e4m3 a[16] = *(p + i); e5m2 b[16] = *(q + i);"
+                             "bool m[16] = a; bool k[16] = !b;"
+                             "*(p + i) = m ? a : 0; *(q + i) = k ? b : *(q + i);"
+                             "*(p + i) = -a; *(q + i) = a; *(p + i) = a * s + min(b, b);"
+                             "*x = a[+] + b[max] + abs(a)[min] + sqrt(b)[+]; }",
+                             {});
+  int casts = 0;
+  ir::for_each_op(*f.body, [&](ir::Op &op) {
+    if (op.results.empty() || op.result()->type.is_pointer())
+      return;
+    auto is_small = [](const ir::Value *value) {
+      return value->type.is_number() && ir::is_float(value->type.elem) &&
+             ir::bits_of(value->type.elem) == 8;
+    };
+    bool moves = op.is(ir::Opcode::load_) || op.is(ir::Opcode::select_) ||
+                 op.is(ir::Opcode::splat_) || op.is(ir::Opcode::constant_);
+    bool has_small = is_small(op.result());
+    for (const ir::Value *operand : op.operands)
+      has_small |= is_small(operand);
+    if (op.is(ir::Opcode::cast_))
+      casts += has_small;
+    else
+      CHECK((moves || !has_small));
+  });
+  CHECK(casts >= 10);
+}
+
+TEST_CASE("arms of `?:` keep a small type, so that what is loaded under a mask stays a load") {
+  for (auto [type, literal, stays] :
+       {std::tuple("int8", "0", true), std::tuple("int8", "-128", true),
+        std::tuple("int8", "128", false), std::tuple("uint8", "255", true),
+        std::tuple("uint8", "-1", false), std::tuple("short", "7", true),
+        std::tuple("e4m3", "0", true), std::tuple("e4m3", "0.5", true)}) {
+    CAPTURE(std::string(type));
+    CAPTURE(std::string(literal));
+    std::string source = "__global__ void f(TYPE *p, TYPE *q, int n) { int i[16] = 0 ... 16;"
+                         "*(q + i) = i < n ? *(p + i) : " +
+                         std::string(literal) + "; }";
+    ir::Function f = kernel_of(source, {{"TYPE", type}});
+    int casts = 0;
+    ir::for_each_op(*f.body, [&](ir::Op &op) { casts += op.is(ir::Opcode::cast_); });
+    CHECK((casts == 0) == stays);
+  }
+}
+
 TEST_CASE("a load that is an arm is masked and gives the other arm's value") {
   CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *(p + r) : 1;") ==
         expected(R"(

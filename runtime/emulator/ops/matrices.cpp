@@ -94,4 +94,19 @@ float copy_f32(Thread &, const Site &, float number) {
   return std::isnan(number) ? std::bit_cast<float>(nan) : number;
 }
 
+uint32_t cvt_e4m3x2(Thread &, const Site &, float low, float high) {
+  return models::to_e4m3(low) | uint32_t(models::to_e4m3(high)) << 8;
+}
+
+uint32_t cvt_e5m2x2(Thread &, const Site &, float low, float high) {
+  return models::to_e5m2(low) | uint32_t(models::to_e5m2(high)) << 8;
+}
+
+uint32_t cvt_f16x2_e4m3x2(Thread &, const Site &, uint32_t pair) {
+  auto half = [](uint32_t code) {
+    return uint32_t(models::to_half(models::from_e4m3(uint8_t(code))));
+  };
+  return half(pair) | half(pair >> 8) << 16;
+}
+
 } // namespace tritonc::emulator::ops

@@ -109,6 +109,9 @@ inline constexpr auto mma = [] {
 }();
 
 uint32_t cvt_rna_tf32(Thread &thread, const Site &site, float number);
+uint32_t cvt_e4m3x2(Thread &thread, const Site &site, float low, float high);
+uint32_t cvt_e5m2x2(Thread &thread, const Site &site, float low, float high);
+uint32_t cvt_f16x2_e4m3x2(Thread &thread, const Site &site, uint32_t pair);
 
 /// What an addition gives: of NaN the one that the hardware makes.
 float copy_f32(Thread &thread, const Site &site, float number);
