@@ -245,7 +245,7 @@ Run fused_result(const Variant &variant, std::mt19937 &random, int steps) {
   Run run;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n) + " K=" + std::to_string(k);
   auto matrix = [&](const char *name, int64_t rows, int64_t columns) {
-    return add_matrix(run.memory, name, variant.type(), rows, columns,
+    return add_matrix(run.memory, name, {variant.type()}, rows, columns,
                       distance_between_rows(columns, 8), &random);
   };
   Matrix a = matrix("A", m, k), b = matrix("B", k, n), c = matrix("C", m, n);
@@ -288,11 +288,11 @@ Run column_result(const Variant &variant, std::mt19937 &random, int steps) {
   Run run;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n) + " K=" + std::to_string(k);
   auto matrix = [&](const char *name, int64_t rows, int64_t columns) {
-    return add_matrix(run.memory, name, variant.type(), rows, columns,
+    return add_matrix(run.memory, name, {variant.type()}, rows, columns,
                       distance_between_rows(columns, 8), &random);
   };
   Matrix a = matrix("A", m, k), b = matrix("B", k, n);
-  Matrix c = add_matrix(run.memory, "C", Elem::f32, n, m, m + 3, nullptr);
+  Matrix c = add_matrix(run.memory, "C", {Elem::f32}, n, m, m + 3, nullptr);
   std::vector<double> limits = draw(random, 3);
   int first_limit = run.memory.add("limits", Elem::f32, limits);
   run.launch.grid = {grid_x, grid_y, 1};

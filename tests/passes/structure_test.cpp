@@ -353,12 +353,6 @@ std::string tf32(const std::string &text) {
   return with(text, "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
 }
 
-std::string b_transposed(std::string text) { // B is stored as N x K
-  text = with(text, "%at.b, %ldb, %one", "%at.b, %one, %ldb");
-  text = with(text, "%down = mul %k, %ldb", "%down = mul %column, %ldb");
-  return with(text, "%at.b = add %down, %column", "%at.b = add %down, %k");
-}
-
 // The sums, and the result, in i32.
 std::string sums_in_i32(std::string text) {
   text = with(text, "{number = 0.0} : f32", "{value = 0} : i32");
