@@ -16,9 +16,12 @@
 
 using namespace tritonc;
 
-TEST_CASE("every pass changes some of a hundred kernels") {
+// Few are rounded to tf32 and have only A with K contiguous, so one more is taken that is.
+TEST_CASE("every pass changes some of a hundred kernels and one") {
+  constexpr uint64_t first = 100, to_be_swapped = 2543;
   std::map<std::string, int> changes;
-  for (uint64_t seed = 0; seed < 100; seed++) {
+  for (uint64_t i = 0; i <= first; i++) {
+    uint64_t seed = i < first ? i : to_be_swapped;
     test::KernelFile file(random::source_of(random::generate(seed).kernel));
     FrontEndResult source = translate_source(file.input);
     CAPTURE(source.diagnostics);
