@@ -35,4 +35,8 @@ struct ProductLoopResult {
 
 ProductLoopResult find_product_loop(ir::Function &fn);
 
+/// Whether the product of a function can take other steps along K than the source's: its factors
+/// move on along it by a step in each trip, and the loop does nothing else.
+bool has_free_steps(ir::Function &fn);
+
 } // namespace tritonc

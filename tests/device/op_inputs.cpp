@@ -429,7 +429,7 @@ public:
       warpgroup_product();
     else if (op_.starts_with("red_add"))
       reductions();
-    else if (op_ == "cvt_rna_tf32")
+    else if (op_ == "cvt_rna_tf32" || op_ == "copy_f32")
       each([&](unsigned t) { Numbers{.type = Type::f32}.fill(random_, field(t, 0), 4); });
   }
 
