@@ -385,6 +385,8 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
     job.warnings = {
         {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
     job.is_left_out = true;
+  } else if (!job.structure.name.empty() && cubin->resources.spill_stores) {
+    job.is_left_out = true; // its tile is too large after all
   } else {
     job.warnings = warnings_about(function, cubin->resources, gpu);
   }

@@ -4,6 +4,9 @@
 
 #include "analysis/product_loop.h"
 
+#include "analysis/launch_form.h"
+#include "analysis/memory_access.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -95,6 +98,31 @@ std::optional<bool> is_from_transposed(const Value *tile, const Value *sum,
   return std::nullopt;
 }
 
+// Whether the factor moves on along K by `step` in each trip, and its mask, if any, with it.
+bool moves_along_k(const ProductLoop &product, int number) {
+  const Op &load = *product.factors[number].load;
+  const Value *counter = product.loop->blocks[0]->arguments[0];
+  size_t k = size_t(product.factors[number].perm[number == 0 ? 1 : 0]);
+  int64_t step = product.dot->operand(0)->type.shape[1];
+  std::optional<Affine> form = affine_of(load.operand(0));
+  auto growth = [&](const Poly &poly) {
+    return poly.substitute(counter, Poly::symbol(counter) + Poly::constant(1)) - poly;
+  };
+  if (!form || !(growth(form->offset) == form->strides[k] * Poly::constant(step)))
+    return false;
+  for (const Poly &stride : form->strides)
+    if (!growth(stride).is_zero())
+      return false;
+  if (load.operand_or_null(2) && !is_zero(load.operand(2)))
+    return false;
+  if (!load.operand_or_null(1))
+    return true;
+  std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), load.result()->type.rank());
+  return bounds && std::all_of(bounds->begin(), bounds->end(), [&](const Bound &bound) {
+           return growth(bound.before).is_constant(bound.axis == int(k) ? step : 0);
+         });
+}
+
 } // namespace
 
 std::optional<bool> is_from_transposed_sum(const Value *tile, const Value *sum) {
@@ -110,6 +138,20 @@ std::optional<int> axis_of_columns(const Value *result, const Shape &shape, cons
   if (own != shape)
     return std::nullopt;
   return is_transposed ? 0 : 1;
+}
+
+bool has_free_steps(Function &fn) {
+  std::optional<ProductLoop> product = find_product_loop(fn).found;
+  if (!product)
+    return false;
+  bool changes_nothing_else =
+      product->loop->results.size() == 1 && host_expression(product->loop->operand(0)).has_value();
+  for (const Op *op : product->loop->blocks[0]->ops) {
+    Effect effect = info(op->code).effect;
+    changes_nothing_else &=
+        effect == Effect::pure || effect == Effect::read || op->is(Opcode::yield_);
+  }
+  return changes_nothing_else && moves_along_k(*product, 0) && moves_along_k(*product, 1);
 }
 
 } // namespace tritonc

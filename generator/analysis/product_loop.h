@@ -46,4 +46,8 @@ std::optional<bool> is_from_transposed_sum(const ir::Value *tile, const ir::Valu
 std::optional<int> axis_of_columns(const ir::Value *result, const ir::Shape &shape,
                                    const ir::Value *sum = nullptr);
 
+/// Whether the product of a function can take other steps along K than the source's: its factors
+/// move on along it by a step in each trip, and the loop does nothing else.
+bool has_free_steps(ir::Function &fn);
+
 } // namespace tritonc

@@ -21,6 +21,7 @@
 #include "passes/insert_barriers.h"
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
+#include "passes/narrow_steps.h"
 #include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
 #include "passes/preload_slices.h"
@@ -58,9 +59,10 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // From here on: every access that has an affine form goes through a view, and loops carry only
   // what really depends on the iteration before.
 
-  // The source's tile is what a program means, not what a block does at a time: take longer steps
-  // along K, and several programs at once. Blocks that run at one time get programs that share
-  // operands.
+  // The source's tile is what a program means, not what a block does at a time: take shorter or
+  // longer steps along K, and several programs at once. Blocks that run at one time get programs
+  // that share operands.
+  run("narrow_steps", narrow_steps, structure);
   run("widen_steps", widen_steps, structure);
   run("bundle_programs", bundle_programs, structure);
   run("remove_dead_code", remove_dead_code);
@@ -115,14 +117,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",    "count_loops",        "close_inductions", "fuse_dots",
-          "form_views",        "remove_dead_code",   "widen_steps",      "bundle_programs",
-          "group_programs",    "swap_factors",       "choose_dots",      "use_tensor_maps",
-          "hint_copies",       "persist_programs",   "split_sums",       "specialize_warps",
-          "stage_results",     "stage_operands",     "pipeline_loops",   "slice_dots",
-          "spread_copies",     "preload_slices",     "detach_sums",      "assign_layouts",
-          "lower_conversions", "lower_cluster_sums", "allocate_shared",  "insert_barriers",
-          "choose_residency"};
+  return {"unrotate_loops",   "count_loops",       "close_inductions",   "fuse_dots",
+          "form_views",       "remove_dead_code",  "narrow_steps",       "widen_steps",
+          "bundle_programs",  "group_programs",    "swap_factors",       "choose_dots",
+          "use_tensor_maps",  "hint_copies",       "persist_programs",   "split_sums",
+          "specialize_warps", "stage_results",     "stage_operands",     "pipeline_loops",
+          "slice_dots",       "spread_copies",     "preload_slices",     "detach_sums",
+          "assign_layouts",   "lower_conversions", "lower_cluster_sums", "allocate_shared",
+          "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

@@ -114,46 +114,13 @@ bool can_specialize(Function &fn, const Gpu &gpu) {
 
 // --- Other tiles than the source's ---------------------------------------------------------------
 
-// Whether the factor moves on along K by `step` in each trip, and its mask, if any, with it.
-bool moves_along_k(const ProductLoop &product, int number) {
-  const Op &load = *product.factors[number].load;
-  const Value *counter = product.loop->blocks[0]->arguments[0];
-  size_t k = size_t(product.factors[number].perm[number == 0 ? 1 : 0]);
-  int64_t step = product.dot->operand(0)->type.shape[1];
-  std::optional<Affine> form = affine_of(load.operand(0));
-  auto growth = [&](const Poly &poly) {
-    return poly.substitute(counter, Poly::symbol(counter) + Poly::constant(1)) - poly;
-  };
-  if (!form || !(growth(form->offset) == form->strides[k] * Poly::constant(step)))
-    return false;
-  for (const Poly &stride : form->strides)
-    if (!growth(stride).is_zero())
-      return false;
-  if (load.operand_or_null(2) && !is_zero(load.operand(2)))
-    return false;
-  if (!load.operand_or_null(1))
-    return true;
-  std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), load.result()->type.rank());
-  return bounds && std::all_of(bounds->begin(), bounds->end(), [&](const Bound &bound) {
-           return growth(bound.before).is_constant(bound.axis == int(k) ? step : 0);
-         });
-}
-
 // The step along K that fills a row of shared memory; nothing if the product can't be made to take
 // other steps than the source's.
 std::optional<int64_t> best_step(Function &fn) {
   constexpr int64_t row_bytes = 128;
-  ProductLoop product = *find_product_loop(fn).found;
-  const Type &factor = product.dot->operand(0)->type;
-  bool changes_nothing_else =
-      product.loop->results.size() == 1 && host_expression(product.loop->operand(0)).has_value();
-  for (const Op *op : product.loop->blocks[0]->ops) {
-    Effect effect = info(op->code).effect;
-    changes_nothing_else &=
-        effect == Effect::pure || effect == Effect::read || op->is(Opcode::yield_);
-  }
-  if (!changes_nothing_else || !moves_along_k(product, 0) || !moves_along_k(product, 1))
+  if (!has_free_steps(fn))
     return std::nullopt;
+  const Type factor = find_product_loop(fn).found->dot->operand(0)->type;
   return std::max(row_bytes / bytes_of(factor.elem), factor.shape[1]);
 }
 
@@ -490,6 +457,20 @@ std::optional<Structure> bundled_structure(const Function &fn,
   return std::nullopt;
 }
 
+// Products without tensor cores repeat a step in the text for each of its columns. With more than
+// so many instructions a loop waits for the instruction cache: on an H200 (driver 580.159.04, f32,
+// 2026-11-22) 4 % of the time with twice as many. Nobody knows how it is without cp.async.
+Structure plain_structure(Function &fn, const Gpu &gpu) {
+  constexpr int64_t most_instructions = 1024, least_columns = 8;
+  Function tried = clone(fn);
+  choose_dots(tried, gpu);
+  const Op &dot = *find_product_loop(tried).found->dot;
+  int64_t sums = std::max<int64_t>(dot.result()->type.elements() / (32 * tried.warps), 1);
+  int64_t columns = std::max(most_instructions / sums, least_columns);
+  bool is_long = !dot_instruction(dot).tensor_core && dot.operand(0)->type.shape[1] > columns;
+  return {.step = is_long && gpu.has_cp_async && has_free_steps(fn) ? columns : 0};
+}
+
 // The bundle and the plain structure, with what both cost.
 std::vector<Structure> bundled_structures(Function &fn, const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
@@ -498,7 +479,7 @@ std::vector<Structure> bundled_structures(Function &fn, const Gpu &gpu) {
   std::optional<Problem> problem = problem_of(product, axes);
   std::optional<Structure> bundled = bundled_structure(fn, axes, best_step(fn), gpu);
   if (!bundled || !problem)
-    return {{}};
+    return {plain_structure(fn, gpu)};
   bundled->cost = cost(*bundled, large, *problem);
   Structure plain;
   Expr sums = pieces_of_a_multiprocessor({1, 1, 1}) * number(sum[0] * sum[1] * step_of_programs);
@@ -621,7 +602,7 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   std::vector<Structure> structures =
       gpu.has_wgmma ? product_structures(canonical, gpu) : bundled_structures(canonical, gpu);
   if (structures.empty())
-    structures.push_back({});
+    structures.push_back(plain_structure(canonical, gpu));
   return structures;
 }
 

@@ -22,7 +22,8 @@ struct Structure {
   /// How many programs a block carries out at once, along each axis of the grid; empty: one.
   std::vector<int64_t> bundle = {};
 
-  /// How much of K one step of the product takes, at least; 0: as much as in the source.
+  /// How much of K one step of the product takes; 0: as much as in the source. A specialised one
+  /// takes at least as much as in the source.
   int64_t step = 0;
 
   /// The product's transpose is computed: what was its right factor comes first, and so may lie in

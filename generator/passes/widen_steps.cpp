@@ -13,9 +13,9 @@
 // adds nothing, not even where an infinity is near.
 //
 // Needs:   form_views; structures_for has looked whether the loads move on along K, step by step.
-// Ensures: the K extent of the product is structure.step, or what it was if that is more; both
-//          factors are masked where the source's loop ends, so that a tensor map of them is none if
-//          it makes no trips.
+// Ensures: the K extent of the product is structure.step, or what it was if that is more; in a
+//          specialised structure both factors are masked where the source's loop ends, so that a
+//          tensor map of them is none if it makes no trips.
 //
 // Tested by tests/passes/widen_steps_test.cpp.
 
@@ -101,6 +101,8 @@ void widen_steps(Function &fn, const Structure &structure) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");
   int64_t step = product->dot->operand(0)->type.shape[1];
+  if (!structure.specialized && structure.step <= step) // there is nothing to mask
+    return;
   State{fn, *product, std::max<int64_t>(structure.step / step, 1)}.run();
 }
 

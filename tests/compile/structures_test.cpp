@@ -182,6 +182,8 @@ TEST_CASE("passes are printed of the structures that there are") {
   CHECK(count(result.printed, "// after choose_dots for sm_90a") == 6);
   CHECK(count(result.printed, " specialized\n") == 5);
   options.gpus = {find_gpu("80")};
+  CHECK(count(compile(options).printed, "// after choose_dots") == 2);
+  options.gpus = {find_gpu("75")};
   CHECK(count(compile(options).printed, "// after choose_dots") == 1);
 }
 

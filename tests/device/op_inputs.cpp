@@ -431,7 +431,7 @@ public:
       warpgroup_product();
     else if (op_.starts_with("red_add"))
       reductions();
-    else if (op_ == "cvt_rna_tf32")
+    else if (op_ == "cvt_rna_tf32" || op_ == "copy_f32")
       each([&](unsigned t) { Numbers{.type = Type::f32}.fill(random_, field(t, 0), 4); });
     else if (op_ == "cvt_e4m3x2" || op_ == "cvt_e5m2x2")
       each([&](unsigned t) {

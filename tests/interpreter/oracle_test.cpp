@@ -176,7 +176,7 @@ struct Trial {
     for (const char *gpu : gpus) {
       for (const Structure &structure : specialized(gpu, number, most_specialized))
         run_passes(gpu, structure);
-      run_passes(gpu, {});
+      run_passes(gpu, structures_for(*translated(), *find_gpu(gpu)).back());
     }
   }
 

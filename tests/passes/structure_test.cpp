@@ -107,6 +107,20 @@ TEST_CASE(
   CHECK(is_plain(with(product_kernel(), "%at.a, %lda, %one", "%at.a, %lda, %lda"), "80"));
 }
 
+TEST_CASE("long steps of products without tensor cores are cut to a thousand instructions") {
+  auto step = [](const std::string &text, const char *gpu) {
+    return structures(text, gpu).back().step;
+  };
+  for (const char *gpu : {"80", "90", "90a", "120"}) {
+    CHECK(step(product_kernel(128, 128, 64, "f32"), gpu) == 8); // 128 sums a thread
+    CHECK(step(product_kernel(128, 64, 64, "f32"), gpu) == 16);
+  }
+  CHECK(step(product_kernel(128, 128, 8, "f32"), "80") == 0);
+  CHECK(step(product_kernel(64, 64, 32, "f32"), "80") == 0);
+  CHECK(step(product_kernel(128, 128, 64, "f32"), "75") == 0);
+  CHECK(step(product_kernel(128, 128, 64), "80") == 0);
+}
+
 TEST_CASE("nothing else than a product is specialised") {
   CHECK_FALSE(specialises("func @f(%p: ptr<f32>[64]) {\n %a = load %p : f32[64]\n"
                           " store %p, %a\n return\n}"));
