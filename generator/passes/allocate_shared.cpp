@@ -94,14 +94,24 @@ struct State {
                      [](const Buffer &a, const Buffer &b) { return a.begin < b.begin; });
   }
 
+  // Whether a product reads a buffer by `user`, from shared memory or by way of registers.
+  bool multiplies(const Op &user) {
+    if (!user.is(Opcode::shared_load_))
+      return user.is(Opcode::shared_product_) || user.is(Opcode::fragment_product_);
+    std::vector<Op *> users = users_of(*user.parent, user.result());
+    return !users.empty() && std::all_of(users.begin(), users.end(), [](const Op *op) {
+      return op->is(Opcode::fragment_product_);
+    });
+  }
+
   // When the last product of those that multiply has read the ring; nothing if it is none.
   std::optional<int> last_product(const std::vector<Op *> &users) {
     std::optional<int> last;
     for (const Op *user : users) {
-      if (!user->is(Opcode::shared_product_) && !user->is(Opcode::map_copy_))
-        return std::nullopt;
-      if (!user->is(Opcode::shared_product_))
+      if (user->is(Opcode::map_copy_))
         continue;
+      if (!multiplies(*user))
+        return std::nullopt;
       const Op *outer = user; // at the top of the function, or of the part of its warps
       while (outer->parent->parent && !outer->parent->parent->is(Opcode::specialize_))
         outer = outer->parent->parent;

@@ -10,7 +10,6 @@
 //     its slot store %v, %d                                 yield %s + 1, %d
 //                                                }
 //                                                %e = product_wait %d {pending = 0}
-//                                                if there was one: mbarrier_arrive %empty, its slot
 //                                                store %v, %e
 //                                              } {
 //                                                for_loop %n, %step {
@@ -27,7 +26,8 @@
 // as far as there are empty slots; the tensor cores have the next product queued while one is under
 // way, and never wait for an instruction of the copies. A slot is full once all bytes have come,
 // and empty once every warp says that the product which read it is done: one product stays in
-// flight, so that is the one before.
+// flight, so that is the one before. That the last one of a loop is done is said behind the loop,
+// if it is in another, so that there may be more.
 //
 // Steps are counted from the start of the block, over all loops around the product. Step s uses
 // slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
@@ -289,8 +289,9 @@ struct State {
     Value *finished = wait(builder, unfinished, 0);
     finished->name = unfinished->name;
     replace_uses(*loop->parent, sum, finished);
-    release_previous(builder, builder.cmp("gt", loop->operand(0), builder.i32(0)),
-                     loop->results.back());
+    if (loop->parent->parent->is(Opcode::for_loop_))
+      release_previous(builder, builder.cmp("gt", loop->operand(0), builder.i32(0)),
+                       loop->results.back());
   }
 
   // --- The thread that copies ---

@@ -221,6 +221,26 @@ TEST_CASE("behind the last product, a ring's place is free") {
   CHECK((full >= t + 64 * 64 * 4 || full + 4 * 8 <= t));
 }
 
+TEST_CASE("a ring whose tiles are multiplied from registers is a ring all the same") {
+  std::string text = printed(with_ring("", uses_t));
+  size_t begin = text.find("%p = shared_product"), end = text.find("yield %p");
+  text.replace(begin, end - begin,
+               "%h = shared_load %ring, %z {origin = [0,0], perm = [0,1]} : f16[64,64]\n"
+               "%p = fragment_product %h, %ring, %z, %acc {origin = [0,0], perm = [0,1], "
+               "warpgroups = [1,1]} : f32[64,64] #0\n");
+  auto allocated = [](const std::string &text) {
+    ir::Function fn = parsed(text);
+    fn.shared_bytes = 0;
+    allocate_shared(fn);
+    check_rules(fn);
+    return fn;
+  };
+  CHECK(takes_place_of_ring(allocated(text)));
+  // Used for something else too.
+  text.insert(text.find("yield %p"), "%other = neg %h : f16[64,64]\n");
+  CHECK_FALSE(takes_place_of_ring(allocated(text)));
+}
+
 TEST_CASE("in the loop of the products a ring's place is not free") {
   CHECK_FALSE(takes_place_of_ring(with_ring(uses_t, "")));
 }

@@ -20,9 +20,6 @@ std::vector<Structure> structures(const std::string &text, const char *gpu = "90
     bool is_last = &structure == &found.back();
     CHECK(structure.specialized == (find_gpu(gpu)->has_wgmma && !is_last)); // the plain one
     CHECK((structure.name == "") == is_last);
-    // Where it is the last resort it has no cost, where it may be the best it has.
-    if (is_last)
-      CHECK(structure.cost.has_value() == (!find_gpu(gpu)->has_wgmma && found.size() > 1));
   }
   return found;
 }
@@ -31,11 +28,11 @@ bool specialises(const std::string &text, const char *gpu = "90a") {
   return structures(text, gpu)[0].specialized;
 }
 
-// The names of the specialised structures.
+// The names of the specialised structures that do all of the work.
 std::vector<std::string> names(const std::string &text) {
   std::vector<std::string> names;
   for (const Structure &structure : structures(text))
-    if (structure.specialized)
+    if (structure.specialized && structure.share == Structure::Share::all)
       names.push_back(structure.name);
   return names;
 }
@@ -272,9 +269,9 @@ TEST_CASE("a factor that is stored to is not specialised") {
                                "%z = constant {number = 0.0} : f16\n store %A, %z\n %nothing =")));
 }
 
-TEST_CASE("the host compares costs of all but the plain structure") {
+TEST_CASE("the host compares costs of all structures that it may choose") {
   for (const Structure &structure : structures(product_kernel()))
-    CHECK(structure.cost.has_value() == structure.specialized);
+    CHECK(structure.cost.has_value() == (structure.share != Structure::Share::rest));
 }
 
 namespace {
@@ -380,8 +377,14 @@ TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it, unless no factor
   using Names = std::vector<std::string>;
   std::string f32 = product_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specialises(b_transposed(f32)));
-  const Names high = {"128x256x32 specialized", "128x128x32 specialized", "64x256x32 specialized",
-                      "64x128x32 specialized", "64x64x64 specialized"};
+  const Names high = {"128x256x32 specialized",
+                      "128x128x32 specialized",
+                      "64x256x32 specialized",
+                      "64x128x32 specialized",
+                      "64x64x64 specialized",
+                      "128x128x32 specialized, split 4",
+                      "64x128x32 specialized, split 2",
+                      "64x64x64 specialized, split 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
   CHECK(names(tf32(f32)) == Names{"256x128x32 specialized", "128x128x32 specialized",

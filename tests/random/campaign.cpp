@@ -36,7 +36,8 @@ struct Outcome {
 std::string encoded(const Outcome &outcome) {
   std::ostringstream out;
   out << outcome.effort.interpreted << " " << outcome.effort.emulated << " "
-      << outcome.effort.too_large << " " << outcome.effort.specialized << "\n";
+      << outcome.effort.too_large << " " << outcome.effort.specialized << " "
+      << outcome.effort.divided << "\n";
   if (outcome.failure)
     out << int(outcome.failure->kind) << "\n"
         << outcome.failure->stage << "\n"
@@ -53,7 +54,7 @@ Outcome decoded(const Isolated &result) {
   std::istringstream in(result.text);
   int kind;
   in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large >>
-      outcome.effort.specialized;
+      outcome.effort.specialized >> outcome.effort.divided;
   if (!(in >> kind))
     return outcome;
   Failure failure{Failure::Kind(kind), "", ""};
@@ -264,7 +265,7 @@ private:
     line << result_.kernels << " of " << campaign_.kernels << " kernels, " << result_.failed
          << " failed, " << result_.effort.interpreted << " interpreted, " << result_.effort.emulated
          << " emulated, " << result_.effort.specialized << " with specialised warps, "
-         << int(elapsed) << " s";
+         << result_.effort.divided << " of them with divided sums, " << int(elapsed) << " s";
     campaign_.progress(line.str());
   }
 

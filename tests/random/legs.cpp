@@ -183,6 +183,7 @@ struct Trial {
       return std::nullopt;
     }
     effort.specialized += structure.specialized && maps_fit;
+    effort.divided += structure.splits > 1 && maps_fit;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
     return emulate(fn, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
@@ -241,6 +242,7 @@ void Effort::add(const Effort &other) {
   emulated += other.emulated;
   too_large += other.too_large;
   specialized += other.specialized;
+  divided += other.divided;
 }
 
 std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort) {
