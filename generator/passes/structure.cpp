@@ -61,6 +61,10 @@ bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int nu
   return access.contiguous == factor.perm[number == 0 ? 1 : 0];
 }
 
+// Whether the left factor may come from registers, element by element. Four numbers of 8 bits would
+// have to be put together for each of them.
+bool fits_registers(Elem elem) { return elem == Elem::f32; }
+
 // Whether the copy engine can load factor `number`, and the tensor cores read it. What they read
 // from shared memory has neighbours along K, or 16-bit elements; the left factor can also come from
 // registers.
@@ -72,7 +76,8 @@ bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
       tensor_access(load.operand(0), load.operand_or_null(1)).access;
   const Type &tile = load.result()->type;
   return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
-         (bytes_of(tile.elem) == 2 || number == 0 || lies_along_k(factor, *access, number)) &&
+         (bytes_of(tile.elem) == 2 || lies_along_k(factor, *access, number) ||
+          (number == 0 && fits_registers(tile.elem))) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
@@ -255,7 +260,7 @@ bool is_better_swapped(const ProductLoop &product) {
         tensor_access(load.operand(0), load.operand_or_null(1)).access;
     along_k[number] = access && lies_along_k(factor, *access, number);
   }
-  return bytes_of(product.dot->operand(0)->type.elem) != 2 && along_k[0] && !along_k[1];
+  return fits_registers(product.dot->operand(0)->type.elem) && along_k[0] && !along_k[1];
 }
 
 // What the host knows of the product; nothing if that is too little.
@@ -534,14 +539,20 @@ std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, in
 
 // The right factor, if the left one has no neighbours along K either and would need to.
 std::optional<Obstacle> not_along_k(const ProductLoop &product) {
+  int along_k = 0;
+  const Value *root = nullptr; // of the last one that is not
   for (int number : {0, 1}) {
     const LoadedFactor &factor = product.factors[number];
     const Op &load = *factor.load;
     TensorAccess access = *tensor_access(load.operand(0), load.operand_or_null(1)).access;
     if (bytes_of(load.result()->type.elem) == 2 || lies_along_k(factor, access, number))
-      return std::nullopt;
+      along_k++;
+    else
+      root = root_of(load.operand(0));
   }
-  const Value *root = root_of(product.factors[1].load->operand(0));
+  Elem elem = product.dot->operand(0)->type.elem;
+  if (along_k == 2 || (along_k == 1 && fits_registers(elem)))
+    return std::nullopt;
   return Obstacle{ObstacleKind::not_along_k, root ? root->name : ""};
 }
 
