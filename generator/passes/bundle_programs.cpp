@@ -394,18 +394,22 @@ Blocks launch(Function &fn, const std::vector<int64_t> &times) {
 
 } // namespace
 
-bool try_bundling(Function &fn, const std::vector<int64_t> &times) {
+bool try_bundling(Function &fn, const std::vector<int64_t> &times,
+                  const std::vector<int64_t> &cuts) {
   Blocks blocks = launch(fn, times);
-  for (size_t axis = 0; axis < 3; axis++)
-    if (times[axis] > 1 && !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis]).run())
+  for (size_t axis = 0; axis < 3; axis++) {
+    // Of a larger bundle cut up, a piece may lie behind the grid as a whole.
+    bool may_lie_outside = times[axis] > 1 || (!cuts.empty() && cuts[axis] > 1);
+    if (may_lie_outside && !Bundle(fn, blocks.ids[axis], blocks.programs[axis], times[axis]).run())
       return false;
+  }
   return true;
 }
 
 void bundle_programs(Function &fn, const Structure &structure) {
   if (structure.bundle.empty())
     return;
-  [[maybe_unused]] bool done = try_bundling(fn, structure.bundle);
+  [[maybe_unused]] bool done = try_bundling(fn, structure.bundle, structure.cuts);
   assert(done && "structures_for has tried it");
 }
 
