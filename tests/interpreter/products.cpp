@@ -56,7 +56,10 @@ void Machine::shared_product(const Op &op) {
     const Element *first = slot(op, buffer, op.operand(2 * number + 1));
     if (!first)
       return;
-    product.slots[number] = place_of(buffer, first).second;
+    Place place = place_of(buffer, first);
+    if (is_unfenced(place))
+      find(Finding::Kind::not_fenced, op, -1, "no proxy_fence since a factor was written");
+    product.slots[number] = place.second;
     product.factors[number] = factor_of(product, number);
   }
   if (int before = values_.at(op.operand(4)).product; before >= 0)
