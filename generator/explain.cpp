@@ -74,18 +74,26 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
   auto say = [&](Message id, std::initializer_list<std::string> arguments) {
     text += "  " + message(id, arguments) + "\n";
   };
+  bool by_maps = false, by_threads = false;
   for (const Structure &structure : structures_for(fn, gpu)) {
     if (!structure.specialized)
       continue;
-    say(Message::explain_specialized, {structure.name, text_of(structure.bundle)});
+    (structure.copying_warps ? by_threads : by_maps) = true;
+    say(structure.copying_warps ? Message::explain_copied_by_threads : Message::explain_specialized,
+        {structure.name, text_of(structure.bundle)});
   }
-  if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
-    say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
-    return text;
-  }
-  for (const auto &[parameter, multiple] : unpromised_multiples(fn))
-    say(Message::explain_unpromised, {parameter, std::to_string(multiple)});
-  say(Message::explain_plain, {});
+  if (!by_maps)
+    if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
+      say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
+      if (obstacle->kind == ObstacleKind::access && !by_threads)
+        say(Message::explain_nor_by_threads, {});
+    }
+  if (by_maps)
+    for (const auto &[parameter, multiple] : unpromised_multiples(fn))
+      say(by_threads ? Message::explain_unpromised_threads : Message::explain_unpromised,
+          {parameter, std::to_string(multiple)});
+  if (by_maps && !by_threads) // which take everything
+    say(Message::explain_plain, {});
   return text;
 }
 

@@ -15,6 +15,7 @@
 #include "passes/widen_steps.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tritonc {
 
@@ -59,6 +60,46 @@ bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
+// Whether warps that copy can load factor `number` element by element, and store it as the tensor
+// cores read it.
+bool fits_copies_by_threads(const ProductLoop &product, int number) {
+  const Op &load = *product.factors[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0), *mask = load.operand_or_null(1);
+  const Value *other = load.operand_or_null(2);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
+         (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
+}
+
+// Whether a launch may find that the copy engine does not take what is loaded or stored: nobody has
+// promised that it starts at 16 bytes, and each of its rows.
+bool may_lack_map(const Function &fn, const Op &access) {
+  constexpr int64_t chunk_bytes = 16;
+  const Value *pointers = access.operand(0);
+  std::optional<TensorAccess> tensor =
+      tensor_access(pointers, access.operand_or_null(access.is(Opcode::load_) ? 1 : 2)).access;
+  if (!tensor)
+    return false; // then none is made
+  int64_t bytes = bytes_of(pointers->type.elem);
+  bool aligned = divisor_of(tensor->offset, fn) * bytes % chunk_bytes == 0;
+  for (size_t d = 0; d < tensor->strides.size(); d++)
+    aligned &= int(d) == tensor->contiguous ||
+               divisor_of(tensor->strides[d], fn) * bytes % chunk_bytes == 0;
+  for (const Parameter &parameter : fn.parameters)
+    aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
+  return !aligned;
+}
+
+bool may_lack_maps(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::load_) || op.is(Opcode::store_))
+      found |= op.operand(0)->type.is_view() && may_lack_map(fn, op);
+  });
+  return found;
+}
+
 // Whether something else may store to what is loaded through `pointers`: the copy engine loads when
 // it likes.
 bool is_stored_to(Function &fn, const Value *pointers) {
@@ -70,8 +111,8 @@ bool is_stored_to(Function &fn, const Value *pointers) {
   return found;
 }
 
-// Whether the copying thread can compute where it copies from: from parameters and the counters of
-// the loops around.
+// Whether whoever copies can compute where from, and what is masked off: from parameters and the
+// counters of the loops around.
 bool can_be_followed(Function &fn, const ProductLoop &product) {
   std::set<const Value *> counters;
   for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
@@ -79,17 +120,22 @@ bool can_be_followed(Function &fn, const ProductLoop &product) {
   for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
     if (!can_clone(loop->operand(0), fn.body, counters))
       return false;
-  return can_clone(product.factors[0].load->operand(0), fn.body, counters) &&
-         can_clone(product.factors[1].load->operand(0), fn.body, counters);
+  return std::all_of(std::begin(product.factors), std::end(product.factors),
+                     [&](const LoadedFactor &factor) {
+                       const Value *mask = factor.load->operand_or_null(1);
+                       return can_clone(factor.load->operand(0), fn.body, counters) &&
+                              (!mask || can_clone(mask, fn.body, counters));
+                     });
 }
 
-bool can_specialize(Function &fn, const Gpu &gpu) {
+bool can_specialize(Function &fn, const Gpu &gpu, int copying_warps) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
       !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
     return false;
   for (int number : {0, 1})
-    if (!fits_copies(fn, *product, number) ||
+    if (!(copying_warps ? fits_copies_by_threads(*product, number)
+                        : fits_copies(fn, *product, number)) ||
         is_stored_to(fn, product->factors[number].load->operand(0)))
       return false;
   return true;
@@ -170,10 +216,21 @@ struct Tile {
 struct MeasuredTile {
   Tile tile;
   int64_t step, rest;
+  int copying_warps = 0; // by threads
 };
 constexpr MeasuredTile tiles[] = {
     {{128, 256, 1}, 711, 1500}, {{128, 128, 1}, 456, 570}, {{64, 256, 1}, 430, 750},
     {{64, 128, 1}, 217, 560},   {{64, 64, 2}, 153, 320},
+};
+
+// The same where threads copy, element by element at worst, as which it was measured. What limits
+// is how many loads are under way, so there are as many of these threads as there are registers
+// for.
+constexpr MeasuredTile tiles_by_threads[] = {
+    {{128, 256, 1}, 2830, 1900, 4},
+    {{128, 128, 1}, 1240, 5600, 8},
+    {{64, 128, 1}, 930, 4250, 8},
+    {{64, 64, 1}, 630, 3700, 8},
 };
 
 // --- Cost ----------------------------------------------------------------------------------------
@@ -207,13 +264,14 @@ Expr cost(const Structure &structure, const MeasuredTile &measured, const Proble
   return Expr::binary(Expr::Kind::max, by_steps, by_bytes);
 }
 
-std::string text_of(const Tile &tile, int64_t step) {
+std::string text_of(const Tile &tile, int64_t step, int copying_warps) {
   return std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "x" +
-         std::to_string(step) + " specialized";
+         std::to_string(step) + " specialized" + (copying_warps ? ", copied by threads" : "");
 }
 
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
+                                               int copying_warps,
                                                const std::optional<size_t> (&axes)[2],
                                                std::optional<int64_t> row_of_k, const Gpu &gpu) {
   if (!row_of_k && tile.k_rows > 1)
@@ -229,19 +287,23 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
     if (times > 1)
       bundle[*axes[d]] *= times;
   }
-  Structure structure{
-      .specialized = true, .bundle = bundle, .step = row_of_k.value_or(0) * tile.k_rows};
+  Structure structure{.specialized = true,
+                      .copying_warps = copying_warps,
+                      .bundle = bundle,
+                      .step = row_of_k.value_or(0) * tile.k_rows};
   widen_steps(tried, structure);
   if (!try_bundling(tried, bundle))
     return std::nullopt;
   remove_dead_code(tried);
-  if (!can_specialize(tried, gpu))
+  if (!can_specialize(tried, gpu, copying_warps))
     return std::nullopt;
-  structure.name = text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1]);
+  structure.name =
+      text_of(tile, find_product_loop(tried).found->dot->operand(0)->type.shape[1], copying_warps);
   return structure;
 }
 
-std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
+std::vector<Structure> specialized_structures(Function &fn, std::span<const MeasuredTile> tiles,
+                                              const Gpu &gpu) {
   ProductLoop product = *find_product_loop(fn).found;
   const Shape &sum = product.dot->result()->type.shape;
   int64_t own_step = product.dot->operand(0)->type.shape[1];
@@ -252,7 +314,7 @@ std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   std::optional<Expr> trips = host_expression(product.loop->operand(0));
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure =
-        specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
+        specialized_structure(fn, measured.tile, measured.copying_warps, axes, row_of_k, gpu);
     if (!structure)
       continue;
     if (trips && axes[0] && axes[1])
@@ -266,11 +328,21 @@ std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
     for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()})
-      if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, axes, row, gpu);
+      if (auto own = specialized_structure(fn, {sum[0], sum[1], 1}, tiles[0].copying_warps, axes,
+                                           row, gpu);
           own && structures.empty())
         structures.push_back(std::move(*own));
   if (!structures.empty() && !structures[0].cost)
     structures.resize(1);
+  return structures;
+}
+
+// Those in which the copy engine brings the factors, and those for when it can't.
+std::vector<Structure> specialized_structures(Function &fn, const Gpu &gpu) {
+  std::vector<Structure> structures = specialized_structures(fn, tiles, gpu);
+  if (structures.empty() || may_lack_maps(fn))
+    for (Structure &structure : specialized_structures(fn, tiles_by_threads, gpu))
+      structures.push_back(std::move(structure));
   return structures;
 }
 

@@ -39,6 +39,19 @@ std::vector<std::string> names(const std::string &text) {
   return names;
 }
 
+// Whether the copy engine can bring the factors, and whether there is a structure in which threads
+// do.
+bool has_maps(const std::string &text) {
+  Structure best = structures(text)[0];
+  return best.specialized && !best.copying_warps;
+}
+bool has_threads(const std::string &text) {
+  for (const Structure &structure : structures(text))
+    if (structure.copying_warps)
+      return true;
+  return false;
+}
+
 // A kernel whose programs can't be bundled: they do not depend on where they are.
 std::string alone(std::string text) {
   for (const char *axis : {"0", "1"})
@@ -175,11 +188,14 @@ TEST_CASE("steps that must stay as they are in the source") {
   }
 }
 
-TEST_CASE("a factor that is read backwards is not specialised") {
+TEST_CASE("a factor that is read backwards is copied by threads") {
   std::string backwards = with(product_kernel(), "%t.wide = cast %t",
                                "%left = sub %K, %t : i32\n %t.wide = cast %left");
-  CHECK_FALSE(specialises(backwards));
-  CHECK_FALSE(specialises(with(product_kernel(), "add %down, %column", "sub %column, %down")));
+  for (const std::string &text :
+       {backwards, with(product_kernel(), "add %down, %column", "sub %column, %down")}) {
+    CHECK_FALSE(has_maps(text));
+    CHECK(has_threads(text));
+  }
 }
 
 TEST_CASE("a tile that leaves no place for two slots is not specialised") {
@@ -194,16 +210,41 @@ TEST_CASE("a tile that leaves no place for two slots is not specialised") {
                                  "64x128x64 specialized", "64x64x128 specialized"});
 }
 
-TEST_CASE("a factor whose boxes start within 16 bytes is not specialised") {
+TEST_CASE("a factor whose boxes start within 16 bytes is copied by threads") {
   auto every = [](int columns) {
     return with(product_kernel(), "%column = mul %pn.wide, %tn",
                 "%far = constant {value = " + std::to_string(columns) +
                     "} : i64\n %column = mul %pn.wide, %far");
   };
-  CHECK(specialises(every(64)));
-  CHECK(specialises(every(72)));
-  CHECK_FALSE(specialises(every(68)));
-  CHECK_FALSE(specialises(every(65)));
+  CHECK(has_maps(every(64)));
+  CHECK(has_maps(every(72)));
+  for (int columns : {68, 65}) {
+    CHECK_FALSE(has_maps(every(columns)));
+    CHECK(has_threads(every(columns)));
+  }
+}
+
+TEST_CASE("threads copy where a launch may find that there is no tensor map, and only there") {
+  using Names = std::vector<std::string>;
+  CHECK_FALSE(has_threads(product_kernel()));
+  auto unpromised = [](const std::string &what) {
+    return with(product_kernel(), what + " multiple_of 8", what);
+  };
+  CHECK(names(unpromised("%lda: i64")) == Names{"128x256x64 specialized", "128x128x64 specialized",
+                                                "64x256x64 specialized", "64x128x64 specialized",
+                                                "64x64x128 specialized",
+                                                "128x256x64 specialized, copied by threads",
+                                                "128x128x64 specialized, copied by threads",
+                                                "64x128x64 specialized, copied by threads",
+                                                "64x64x64 specialized, copied by threads"});
+  CHECK(has_threads(unpromised("%ldb: i64")));
+  CHECK(has_threads(with(product_kernel(), "%B: ptr<f16>", "%B: ptr<f16> aligned 2")));
+  CHECK(has_threads(unpromised("%ldc: i64")));
+  // What is neither, no threads copy either.
+  CHECK_FALSE(has_threads(product_kernel(64, 64, 64, "f32")));
+  std::string tf32 =
+      with(unpromised("%lda: i64"), "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+  CHECK_FALSE(has_threads(with(tf32, "f16", "f32")));
 }
 
 TEST_CASE("a factor that is stored to is not specialised") {
