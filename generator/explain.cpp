@@ -92,8 +92,8 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
     for (const auto &[parameter, multiple] : unpromised_multiples(fn))
       say(by_threads ? Message::explain_unpromised_threads : Message::explain_unpromised,
           {parameter, std::to_string(multiple)});
-  if (by_maps && !by_threads) // which take everything
-    say(Message::explain_plain, {});
+  if (by_maps)
+    say(by_threads ? Message::explain_no_map : Message::explain_plain, {});
   return text;
 }
 
