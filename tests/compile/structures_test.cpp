@@ -77,24 +77,52 @@ TEST_CASE("a library has specialised images, bundles and a plain one, the better
     forms.push_back(image.gpu + " " + image.form.name);
     bool is_plain = image.form.name == "";
     bool is_specialized = !is_plain && image.gpu == "sm_90a";
-    CHECK(image.form.cost.has_value() == (!is_plain || image.gpu == "sm_80"));
+    CHECK(image.form.cost.has_value());
     CHECK(image.form.blocks.size() == (is_plain ? 0 : is_specialized ? 1 : 3));
     int maps = 0;
     for (const HiddenParameter &hidden : image.form.hidden)
       maps += hidden.map.has_value();
-    CHECK(maps == (is_specialized ? 3 : 0)); // A, B and C
+    bool is_split = contains(image.form.name, "split");
+    CHECK(maps == (is_split ? 2 : is_specialized ? 3 : 0)); // A, B and C
+    CHECK((image.form.cluster > 1) == is_split);
     CHECK((!image.form.hidden.empty()) == !is_plain);
   }
-  CHECK(forms ==
-        std::vector<std::string>{"sm_80 128x256x64", "sm_80 ", "sm_90a 128x256x64 specialized",
-                                 "sm_90a 128x128x64 specialized", "sm_90a 64x256x64 specialized",
-                                 "sm_90a 64x128x64 specialized", "sm_90a "});
+  CHECK(forms == std::vector<std::string>{
+                     "sm_80 128x256x64", "sm_80 ", "sm_90a 128x256x64 specialized",
+                     "sm_90a 128x128x64 specialized", "sm_90a 64x256x64 specialized",
+                     "sm_90a 64x128x64 specialized", "sm_90a 128x128x64 specialized, split 4",
+                     "sm_90a 64x128x64 specialized, split 2", "sm_90a "});
   CHECK(result.diagnostics == ""); // ptxas has no advice about any
   CHECK(images[2].threads == 384);
   CHECK(images[5].threads == 256);
   std::set<std::string> codes;
   for (const Image &image : images)
     CHECK(codes.insert(image.bytes).second);
+}
+
+TEST_CASE("two launches share the work where there are small pieces: the second is as large a "
+          "one's code") {
+  CompileResult result =
+      compile({.sources = {kernel}, .variants = variant(64, 64, 64), .gpus = {find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+  std::vector<size_t> firsts;
+  for (size_t i = 0; i < images.size(); i++)
+    if (images[i].form.share == LaunchForm::Share::first)
+      firsts.push_back(i);
+  REQUIRE(firsts.size() == 1);
+  const Image &first = images[firsts[0]], &rest = images[firsts[0] + 1];
+  CHECK(first.form.name == "128x256x64 specialized, full rounds");
+  CHECK(first.bytes == images[0].bytes); // it is the host that hands over less
+  CHECK(first.form.cost.has_value());
+  CHECK(rest.form.share == LaunchForm::Share::rest);
+  CHECK(rest.form.name == "64x64x128 specialized, for the rest of 128x256x64 specialized");
+  CHECK_FALSE(rest.form.cost.has_value());
+  // Nothing is shared where the smallest pieces are no smaller than that.
+  result =
+      compile({.sources = {kernel}, .variants = variant(64, 128, 64), .gpus = {find_gpu("90a")}});
+  for (const Image &image : result.library.kernels[0].variants[0].images)
+    CHECK(image.form.share == LaunchForm::Share::all);
 }
 
 TEST_CASE("what cannot be specialised has one image") {
@@ -136,7 +164,7 @@ __global__ void product(half *A __readonly, half *B __readonly, half *C, int M, 
     CompileResult result = compile(options);
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
     const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
-    CHECK(images.size() == 6); // the code for GPUs is the same
+    CHECK(images.size() == 11); // the code for GPUs is the same
     for (const Image &image : images) {
       bool has_host_code = !checked || image.form.name == "";
       CHECK(image.host_symbol.empty() == !has_host_code);
@@ -179,8 +207,8 @@ TEST_CASE("passes are printed of the structures that there are") {
                             .print_after = "choose_dots"};
   CompileResult result = compile(options);
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
-  CHECK(count(result.printed, "// after choose_dots for sm_90a") == 6);
-  CHECK(count(result.printed, " specialized\n") == 5);
+  CHECK(count(result.printed, "// after choose_dots for sm_90a") == 11);
+  CHECK(count(result.printed, " specialized\n") == 6);
   options.gpus = {find_gpu("80")};
   CHECK(count(compile(options).printed, "// after choose_dots") == 2);
   options.gpus = {find_gpu("75")};
@@ -233,7 +261,7 @@ TEST_CASE("ptxas has no advice where a factor comes from registers, in any struc
   struct {
     const char *a, *b;
     size_t images;
-  } cases[] = {{"N", "T", 6}, {"N", "N", 6}, {"T", "T", 6}, {"T", "N", 1}};
+  } cases[] = {{"N", "T", 11}, {"N", "N", 8}, {"T", "T", 11}, {"T", "N", 1}};
   for (const auto &[a, b, images] : cases) {
     CAPTURE(a);
     CAPTURE(b);

@@ -114,8 +114,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     %68 = fragment_product %54, %52, %53, %41, %33 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
     map_copy_out %60, %52, %53, %57, %58
     copy_out_wait {pending = 1}
-    %68 = cluster_sum %65 {blocks = 2} : f32[8,8] #0
-    %69 = cluster_load %52, %53 {blocks = 2} : f32[8,8] #0
+    %69 = cluster_sum %65 {blocks = 2} : f32[8,8] #0
+    %70 = cluster_load %52, %53 {blocks = 2} : f32[8,8] #0
     cluster_barrier
     yield
   } {
@@ -123,6 +123,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     map_copy %60, %52, %53, %62, %53, %57, %58
     yield
   }
+  %71 = inside %2, %35 : i1[8,8] #0
+  %72 = pinned %n : i32
   return
 }
 )";
