@@ -74,19 +74,29 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
   auto say = [&](Message id, std::initializer_list<std::string> arguments) {
     text += "  " + message(id, arguments) + "\n";
   };
+  bool by_maps = false, by_threads = false;
   for (const Structure &structure : structures_for(fn, gpu)) {
     if (structure.name.empty())
       continue;
-    say(structure.specialized ? Message::explain_specialized : Message::explain_bundled,
+    if (structure.specialized)
+      (structure.copying_warps ? by_threads : by_maps) = true;
+    say(!structure.specialized    ? Message::explain_bundled
+        : structure.copying_warps ? Message::explain_copied_by_threads
+                                  : Message::explain_specialized,
         {structure.name, text_of(structure.bundle)});
   }
-  if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
-    say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
-    return text;
-  }
-  for (const auto &[parameter, multiple] : unpromised_multiples(fn))
-    say(Message::explain_unpromised, {parameter, std::to_string(multiple)});
-  say(Message::explain_plain, {});
+  if (!by_maps)
+    if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
+      say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
+      if (obstacle->kind == ObstacleKind::access && !by_threads)
+        say(Message::explain_nor_by_threads, {});
+    }
+  if (by_maps)
+    for (const auto &[parameter, multiple] : unpromised_multiples(fn))
+      say(by_threads ? Message::explain_unpromised_threads : Message::explain_unpromised,
+          {parameter, std::to_string(multiple)});
+  if (by_maps)
+    say(by_threads ? Message::explain_no_map : Message::explain_plain, {});
   return text;
 }
 

@@ -203,6 +203,8 @@ struct Forms {
       return Poly() - poly(op->operand(0));
     case Opcode::cast_:
       return keeps_value(*op) ? poly(op->operand(0)) : Poly::symbol(scalar);
+    case Opcode::pinned_:
+      return poly(op->operand(0));
     default:
       return Poly::symbol(scalar);
     }

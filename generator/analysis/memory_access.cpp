@@ -42,6 +42,8 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   case Opcode::and_:
   case Opcode::or_:
     return std::min(constant_run(op->operand(0), axis, fn), constant_run(op->operand(1), axis, fn));
+  case Opcode::inside_: // what ends at a multiple of v, is off by whole groups
+    return power_of_two_in(divisor_of(poly_of(op->operand(size_t(axis))), fn));
   case Opcode::cmp_: {
     // a < b with a = x + i: groups of v agree if v divides both x and b. `x + i <= b` and `>` put
     // the step just behind a multiple, so they don't.

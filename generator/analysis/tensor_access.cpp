@@ -151,6 +151,20 @@ Value *emit_mask(Builder &builder, const Shape &shape, const std::vector<Bound> 
   return mask;
 }
 
+std::vector<Value *> emit_limits(Builder &builder, const Shape &shape,
+                                 const std::vector<Bound> &bounds) {
+  std::vector<Value *> limits(shape.size(), nullptr);
+  for (const Bound &bound : bounds) {
+    Value *&limit = limits[size_t(bound.axis)];
+    Value *end = emit(builder, Poly() - bound.before);
+    limit = limit ? builder.binary(Opcode::min_, limit, end) : end;
+  }
+  for (size_t d = 0; d < shape.size(); d++)
+    if (!limits[d])
+      limits[d] = builder.i64(shape[d]);
+  return limits;
+}
+
 TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
   std::optional<Affine> form = affine_of(pointers);
   if (!form || pointers->type.is_scalar())

@@ -29,6 +29,11 @@ std::optional<std::vector<Bound>> bounds_of(const ir::Value *mask, int rank);
 ir::Value *emit_mask(ir::Builder &builder, const ir::Shape &shape,
                      const std::vector<Bound> &bounds);
 
+/// How many elements of a tile of `shape` are on along each axis, from its start: all, or the least
+/// that a bound says. A bound that holds for no element gives a negative number, or 0.
+std::vector<ir::Value *> emit_limits(ir::Builder &builder, const ir::Shape &shape,
+                                     const std::vector<Bound> &bounds);
+
 /// How many elements there are along an axis, as formulas of what the host knows: the least of
 /// `bounds`, if a mask says it. Else `touched` elements by the first program or iteration, and a
 /// step more for each other one.

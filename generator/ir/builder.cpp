@@ -58,6 +58,18 @@ Value *Builder::range(int64_t start, int64_t count) {
   return op->result();
 }
 
+Value *Builder::inside(std::vector<Value *> limits, Shape shape) {
+  return create(Opcode::inside_, std::move(limits), {Type::tile(Elem::i1, std::move(shape))})
+      ->result();
+}
+
+Value *Builder::pinned(Value *scalar) {
+  if (scalar->op && scalar->op->is(Opcode::cast_) && !scalar->op->has("unsigned") &&
+      scalar->op->operand(0)->type.elem == Elem::i32 && scalar->type.elem == Elem::i64)
+    return cast(pinned(scalar->op->operand(0)), Elem::i64);
+  return create(Opcode::pinned_, {scalar}, {scalar->type})->result();
+}
+
 Value *Builder::splat(Value *scalar, Shape shape) {
   return create(Opcode::splat_, {scalar}, {scalar->type.with_shape(std::move(shape))})->result();
 }

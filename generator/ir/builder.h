@@ -40,6 +40,9 @@ public:
   Value *program_id(int axis);
   Value *num_programs(int axis);
   Value *range(int64_t start, int64_t count);
+  Value *inside(std::vector<Value *> limits, Shape shape);
+  /// What only widens a number is done again behind it.
+  Value *pinned(Value *scalar);
 
   Value *splat(Value *scalar, Shape shape);
   Value *expand(Value *tile, int axis);

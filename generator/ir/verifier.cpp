@@ -169,8 +169,19 @@ struct Verifier {
     if (!buffer(op, 1))
       return;
     const Type &into = op.operand(1)->type;
-    check(tile.elem == into.elem && tile.shape == Shape(into.shape.begin() + 1, into.shape.end()),
-          "the tile fits the slots of the buffer");
+    Shape slot(into.shape.begin() + 1, into.shape.end());
+    if (op.has("origin"))
+      return check(tile.elem == into.elem && is_part(tile.shape, slot, op.list("origin")),
+                   "the tile lies inside of a slot, at a multiple of its size");
+    check(tile.elem == into.elem && tile.shape == slot, "the tile fits the slots of the buffer");
+  }
+
+  // Parts start at multiples of their size, so that their bits of an index are no others'.
+  static bool is_part(const Shape &part, const Shape &whole, const std::vector<int64_t> &origin) {
+    bool fits = origin.size() == whole.size() && part.size() == whole.size();
+    for (size_t d = 0; fits && d < origin.size(); d++)
+      fits = origin[d] >= 0 && origin[d] % part[d] == 0 && origin[d] + part[d] <= whole[d];
+    return fits;
   }
 
   void from_buffer(const Op &op) {
@@ -269,13 +280,9 @@ struct Verifier {
 
   void extract(const Op &op) {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
-    std::vector<int64_t> origin = op.list("origin");
-    bool fits = from.elem == to.elem && from.kind == to.kind &&
-                origin.size() == from.shape.size() && to.shape.size() == from.shape.size();
-    for (size_t d = 0; fits && d < origin.size(); d++)
-      fits = origin[d] >= 0 && origin[d] % to.shape[d] == 0 &&
-             origin[d] + to.shape[d] <= from.shape[d];
-    check(fits, "the part lies inside of the tile, at a multiple of its size");
+    check(from.elem == to.elem && from.kind == to.kind &&
+              is_part(to.shape, from.shape, op.list("origin")),
+          "the part lies inside of the tile, at a multiple of its size");
   }
 
   bool mbarrier(const Op &op, size_t first) {
@@ -416,6 +423,16 @@ struct Verifier {
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
           "a range is an i32 tile of one axis");
+    case Opcode::inside_:
+      scalars(op, 0, Elem::i64, "limits are i64");
+      return check(op.result()->type.elem == Elem::i1 && op.result()->type.is_tile() &&
+                       op.operands.size() == size_t(op.result()->type.rank()),
+                   "an i1 tile with one limit per axis");
+    case Opcode::pinned_:
+      same_types(op, 0);
+      return check(op.result()->type == Type::scalar(Elem::i32) ||
+                       op.result()->type == Type::scalar(Elem::i64),
+                   "an i32 or i64 is pinned");
     case Opcode::splat_:
       keeps_elements(op);
       return check(op.operand(0)->type.is_scalar(), "only a scalar is splat");

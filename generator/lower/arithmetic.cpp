@@ -23,6 +23,23 @@ void Lowering::lower_constant(const Op &op) {
   define(op.result(), {value});
 }
 
+// The number goes through the first lane of the warp: neither LLVM nor ptxas looks through that,
+// and no optimiser takes it out of a loop.
+void Lowering::lower_pinned(const Op &op) {
+  llvm::Value *value = scalar(op.operand(0));
+  llvm::Type *word = builder_.getInt32Ty();
+  auto pin = [&](llvm::Value *half) -> llvm::Value * {
+    return call_target_op(builder_, TargetOp::shfl_idx, {half, builder_.getInt32(0)});
+  };
+  if (value->getType() == word)
+    return define(op.result(), {pin(value)});
+  llvm::Value *low = pin(builder_.CreateTrunc(value, word));
+  llvm::Value *high = pin(builder_.CreateTrunc(builder_.CreateLShr(value, 32), word));
+  llvm::Type *type = value->getType();
+  define(op.result(), {builder_.CreateOr(builder_.CreateZExt(low, type),
+                                         builder_.CreateShl(builder_.CreateZExt(high, type), 32))});
+}
+
 llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
   using Predicate = llvm::CmpInst::Predicate;
   struct Row {

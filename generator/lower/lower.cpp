@@ -194,6 +194,10 @@ void Lowering::lower_op(const Op &op) {
                                          llvm::PoisonValue::get(element_type(op.result()->type))));
   case Opcode::range_:
     return lower_range(op);
+  case Opcode::inside_:
+    return lower_inside(op);
+  case Opcode::pinned_:
+    return lower_pinned(op);
   case Opcode::splat_:
   case Opcode::expand_:
   case Opcode::broadcast_:

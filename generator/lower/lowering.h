@@ -43,12 +43,14 @@ private:
   void lower_constant(const ir::Op &op);
   void lower_elementwise(const ir::Op &op);
   llvm::Value *element(const ir::Op &op, llvm::ArrayRef<llvm::Value *> operands);
+  void lower_pinned(const ir::Op &op);
   llvm::Value *compare(const ir::Op &op, llvm::Value *a, llvm::Value *b);
   llvm::Value *convert(ir::Elem from, ir::Elem to, bool is_unsigned, llvm::Value *value);
   void lower_small_cast(const ir::Op &op);
 
   // shape.cpp: which register of the operand a register of the result is.
   void lower_range(const ir::Op &op);
+  void lower_inside(const ir::Op &op);
   void lower_shape(const ir::Op &op);
 
   // memory.cpp: global memory.
@@ -69,6 +71,7 @@ private:
 
   // specialize.cpp: warps with work of their own, and the mbarriers between them.
   void lower_specialize(const ir::Op &op);
+  void lower_by_one(const ir::Block &block, llvm::Value *of_warp);
   void lower_mbarriers(const ir::Op &op);
   void lower_mbarrier_wait(const ir::Op &op);
   void lower_mbarrier_arrive(const ir::Op &op);
@@ -144,8 +147,8 @@ private:
   std::map<const ir::Value *, Registers> values_;
   std::set<const ir::Op *> host_side_; // operations that only the host does
   std::vector<const ir::Op *> hidden_; // operations whose results the host hands over
-  enum class Part { whole, workers, helper } part_ = Part::whole; // of a specialize
-  int prints_ = 0;                                                // statements so far
+  enum class Part { whole, workers, helper, helpers } part_ = Part::whole; // of a specialize
+  int prints_ = 0;                                                         // statements so far
 };
 
 /// The register of a layout by the part of the flat index that it contributes.

@@ -19,6 +19,36 @@ void Lowering::lower_range(const Op &op) {
   define(op.result(), std::move(result));
 }
 
+// How much of the tile is left from the thread's own place on is worked out once; each element then
+// compares it with a constant.
+void Lowering::lower_inside(const Op &op) {
+  const LinearLayout &layout = *op.result()->type.layout;
+  std::vector<llvm::Value *> start = thread_coordinates(layout), left(start.size());
+  for (size_t d = 0; d < left.size(); d++) {
+    auto extent = builder_.getInt64(uint64_t(layout.shape[d]));
+    std::optional<int64_t> known = constant_of(op.operand(d));
+    if (known && *known >= layout.shape[d])
+      continue; // all are inside
+    llvm::Value *limit = builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smax, scalar(op.operand(d)), builder_.getInt64(0));
+    limit = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, extent);
+    left[d] = builder_.CreateNSWSub(builder_.CreateTrunc(limit, builder_.getInt32Ty()), start[d]);
+  }
+  Registers result;
+  for (int r = 0; r < layout.registers(); r++) {
+    std::vector<int64_t> at = unflatten(layout.shape, layout.index(uint32_t(r), 0, 0));
+    llvm::Value *on = nullptr;
+    for (size_t d = 0; d < left.size(); d++) {
+      if (!left[d])
+        continue;
+      llvm::Value *here = builder_.CreateICmpSGT(left[d], builder_.getInt32(uint32_t(at[d])));
+      on = on ? builder_.CreateAnd(on, here) : here;
+    }
+    result.push_back(on ? on : builder_.getTrue());
+  }
+  define(op.result(), std::move(result));
+}
+
 namespace {
 
 // The element of the operand that element `index` of the result is.

@@ -184,7 +184,7 @@ void Lowering::lower_shared_store(const Op &op) {
   const LinearLayout &layout = *value->type.layout;
   llvm::Type *element = type_of(value->type.elem);
   guarded(holds_first_copy(layout), [&] {
-    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout);
+    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout, {}, op.list("origin"));
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
     std::optional<MatrixAccess> matrices;
     // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.

@@ -1,7 +1,7 @@
 // Lowering: warps with work of their own, and the mbarriers by which they wait for each other.
 //
-// The program's warps come first and the helpers behind them. Of the helpers one thread works; the
-// others of its warpgroup are there to give up their registers.
+// The program's warps come first and the helpers behind them. Of the helpers all work, or one
+// thread; then the others of its warpgroup are there to give up their registers.
 
 #include "lower/lowering.h"
 
@@ -49,6 +49,8 @@ void Lowering::lower_mbarrier_arrive(const Op &op) {
     call_target_op(builder_, TargetOp::warp_sync);
   llvm::Value *speaks_for_warp =
       part_ == Part::helper ? nullptr : builder_.CreateICmpEQ(lane(), builder_.getInt32(0));
+  if (part_ == Part::helpers) // for what the others have stored too
+    call_target_op(builder_, TargetOp::warp_sync);
   guarded(speaks_for_warp, [&] { call_target_op(builder_, TargetOp::mbarrier_arrive, {address}); });
 }
 
@@ -62,7 +64,8 @@ void Lowering::lower_barrier() {
 }
 
 void Lowering::lower_specialize(const Op &op) {
-  call_target_op(builder_, TargetOp::fence_mbarrier_init);
+  if (!op.has("all_helpers")) // else the copy engine knows of no mbarrier
+    call_target_op(builder_, TargetOp::fence_mbarrier_init);
   call_target_op(builder_, TargetOp::barrier);
 
   auto *workers = llvm::BasicBlock::Create(context_, "workers", function_);
@@ -73,28 +76,44 @@ void Lowering::lower_specialize(const Op &op) {
   std::vector<int64_t> registers = op.list("registers");
   llvm::Value *warp_of_block = warp(); // a cluster_load numbers the workers anew
 
+  // What a thread has at the start is its share of all.
+  int64_t share = gpu_.registers_per_block / (32 * (fn_.warps + fn_.helper_warps)) / 8 * 8;
+  auto take = [&](int64_t count) {
+    TargetOp change = count > share ? TargetOp::setmaxnreg_inc : TargetOp::setmaxnreg_dec;
+    call_target_op(builder_, change, {builder_.getInt32(uint32_t(count))});
+  };
   builder_.SetInsertPoint(workers);
   part_ = Part::workers;
   if (!registers.empty())
-    call_target_op(builder_, TargetOp::setmaxnreg_inc, {builder_.getInt32(uint32_t(registers[0]))});
+    take(registers[0]);
   lower_block(*op.blocks[0]);
   builder_.CreateBr(after);
 
   builder_.SetInsertPoint(helpers);
-  part_ = Part::helper;
   warp_ = warp_of_block;
   if (!registers.empty())
-    call_target_op(builder_, TargetOp::setmaxnreg_dec, {builder_.getInt32(uint32_t(registers[1]))});
-  llvm::Value *is_first = builder_.CreateICmpEQ(warp(), first_helper);
-  guarded(is_first, [&] {
-    llvm::Value *elected = call_target_op(builder_, TargetOp::elect);
-    guarded(builder_.CreateICmpNE(elected, builder_.getInt32(0)),
-            [&] { lower_block(*op.blocks[1]); });
-  });
+    take(registers[1]);
+  if (op.has("all_helpers")) {
+    part_ = Part::helpers;
+    warp_ = builder_.CreateSub(warp_of_block, first_helper);
+    lower_block(*op.blocks[1]);
+    warp_ = warp_of_block;
+  } else {
+    part_ = Part::helper;
+    lower_by_one(*op.blocks[1], first_helper);
+  }
   builder_.CreateBr(after);
 
   builder_.SetInsertPoint(after);
   part_ = Part::whole;
+}
+
+void Lowering::lower_by_one(const Block &block, llvm::Value *of_warp) {
+  llvm::Value *is_first = builder_.CreateICmpEQ(warp(), of_warp);
+  guarded(is_first, [&] {
+    llvm::Value *elected = call_target_op(builder_, TargetOp::elect);
+    guarded(builder_.CreateICmpNE(elected, builder_.getInt32(0)), [&] { lower_block(block); });
+  });
 }
 
 } // namespace tritonc

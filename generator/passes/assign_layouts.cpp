@@ -15,7 +15,8 @@
 // than moving it between threads. Where a value with a layout is asked for in another, a
 // convert_layout goes in. The transpose of a warpgroup's product stays where the product is.
 //
-// What is printed or asserted is taken as it lies.
+// What is printed or asserted is taken as it lies. What helper warps load to store it to shared
+// memory is divided among them, and so that a thread has whole words.
 //
 // The result of a cluster_sum is spread over the threads of the whole cluster as memory wants it
 // that it is stored to. Everything behind it is in layouts of the cluster, and what is loaded
@@ -219,6 +220,28 @@ struct State {
     return shared(product_layout(shape, product_division(op)).permute({1, 0}));
   }
 
+  // Whether the warps beside the program's do it.
+  static bool is_by_helpers(const Op &op) {
+    const Block *block = op.parent;
+    while (block->parent && !block->parent->is(Opcode::specialize_))
+      block = block->parent->parent;
+    return block->parent && block == block->parent->blocks[1];
+  }
+
+  // What is loaded to be stored to shared memory is to be words there, even if it can only be
+  // loaded in halves of them.
+  Layout layout_to_copy(const Op &load) {
+    constexpr int word_bytes = 4;
+    const Value *view = load.operand(0);
+    const Type &tile = load.result()->type;
+    int vector = std::max(vector_elements(view, load.operand_or_null(1), fn),
+                          word_bytes / bytes_of(tile.elem));
+    std::vector<int> order = last_axis_first(tile.rank());
+    if (std::optional<int> axis = contiguous_axis(view))
+      std::swap(order[0], *std::find(order.begin(), order.end(), *axis));
+    return shared(blocked_layout(tile.shape, order, vector, fn.helper_warps));
+  }
+
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
     for (const Value *value : values)
       if (Layout layout = natural(value))
@@ -252,6 +275,8 @@ struct State {
             return layout;
         return nullptr;
       }
+      if (is_by_helpers(op))
+        return layout_to_copy(op);
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
       return shared(memory_layout(op.operand(0), op.operand_or_null(1), fn));

@@ -19,7 +19,7 @@
 // in that direction in shared memory, so that it is read in 16 bytes. It can if it does in memory,
 // or if cp.async can transpose it, element by element.
 //
-// In a specialised structure warpgroups multiply ("wgmma"), and a warpgroup more copies.
+// In a specialised structure warpgroups multiply ("wgmma"), and as many more copy as it says.
 //
 // Needs:   form_views, to see how operands lie in memory.
 // Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
@@ -136,7 +136,7 @@ std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &
 
 // Two warpgroups multiply, one above the other, where there are rows for them; behind them comes
 // the one that copies.
-void multiply_by_warpgroups(Function &fn) {
+void multiply_by_warpgroups(Function &fn, const Structure &structure) {
   constexpr int warps_of_a_group = 4;
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))
@@ -146,7 +146,7 @@ void multiply_by_warpgroups(Function &fn) {
     op.set("warpgroups", std::vector<int64_t>{groups, 1});
     fn.warps = int(groups) * warps_of_a_group;
   });
-  fn.helper_warps = warps_of_a_group;
+  fn.helper_warps = structure.copying_warps ? structure.copying_warps : warps_of_a_group;
 }
 
 int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
@@ -161,7 +161,7 @@ int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
 
 void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (structure.specialized)
-    return multiply_by_warpgroups(fn);
+    return multiply_by_warpgroups(fn, structure);
   fn.warps = warps_for(fn, gpu);
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))

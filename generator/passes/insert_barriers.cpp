@@ -26,8 +26,8 @@
 //     store %q, %a                            store %p, %b              the first thread
 //                                             store %q, %a
 //
-// What the copy engine and the tensor cores do with a ring is ordered by mbarriers, which
-// specialize_warps has put where they belong. The thread that copies does nothing else.
+// What the copy engine, warps that copy and the tensor cores do with a ring is ordered by
+// mbarriers, which specialize_warps has put where they belong. Who copies does nothing else.
 //
 // Method. Walk in program order with the set of accesses that no barrier has settled; before an
 // operation that conflicts with one of them, insert a barrier, which empties the set. Loops are

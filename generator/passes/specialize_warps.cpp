@@ -29,16 +29,38 @@
 // flight, so that is the one before. That the last one of a loop is done is said behind the loop,
 // if it is in another, so that there may be more.
 //
+// Where no tensor map can be made, structure.copying_warps warps copy, each thread some elements:
+//
+//                                              } {
+//                                                for_loop %n, %step {
+//     %a = load %v, %mask                          (%t, %s)
+//     %b = load %w, %other_mask                    %a0 = load part of %v, inside %limits
+//     %d = dot %a, %b, %acc             =>         %a1 = load next part of %v, ...
+//                                                  mbarrier_wait %empty, slot of %s, other phase
+//                                                  shared_store %a0, %as, slot {origin = [0,0]}
+//                                                  %b0 = load part of %w, ...
+//                                                  shared_store %a1, %as, slot {origin = [64,0]}
+//                                                  ...
+//                                                  proxy_fence
+//                                                  mbarrier_arrive %full, slot
+//                                                  yield %s + 1
+//                                                }
+//                                              }
+//
+// A part is as much as the threads have registers for; while one is stored the next is on its way.
+// A slot is full once every copying warp has arrived, behind the fence by which the tensor cores
+// see what threads have written. Warps wait for nobody but the ring, so each is somewhere else.
+//
 // Steps are counted from the start of the block, over all loops around the product. Step s uses
 // slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
 // that was never used, that one counts as over.
 //
 // A sum that starts from zero is not made zero: the first product of the loop does not add to it.
 // There is a first one where widen_steps has been: of a loop without trips the host could make no
-// tensor map then.
+// tensor map then. Where threads copy, who need none, there are zeros.
 //
-// The copying thread runs loops of its own, with what its coordinates are computed from; everything
-// else is done by the other warps.
+// Who copies runs loops of its own, with what addresses and coordinates are computed from;
+// everything else is done by the other warps.
 //
 // wgmma reads factors from shared memory whose neighbours are neighbours along K, or whose elements
 // have 16 bits. A left factor that lies otherwise is brought into registers by the warps that
@@ -53,9 +75,9 @@
 // is chosen such that the fetching threads meet in no bank ({rows}). These reads are those of all
 // threads of a warp, not of the tensor cores, so a warp says only {together} that a slot is empty.
 //
-// Needs:   use_tensor_maps, choose_dots.
-// Ensures: the product is a shared_product, or fragment_products. Nothing uses its map_loads any
-//          more.
+// Needs:   use_tensor_maps or structure.copying_warps; choose_dots.
+// Ensures: the product is a shared_product, or fragment_products. Nothing uses its map_loads, or
+//          loads, any more.
 //
 // Tested by tests/passes/specialize_warps_test.cpp.
 
@@ -63,6 +85,7 @@
 
 #include "analysis/launch_form.h"
 #include "analysis/layouts.h"
+#include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
 #include "ir/builder.h"
 
@@ -80,10 +103,18 @@ constexpr int64_t most_slots = 8;
 // wgmma multiplies so many bytes of K at a time. Four are enough to hide how long a fetch takes.
 constexpr int64_t bytes_of_slice = 32, most_slices_under_way = 4;
 
-// Warps that multiply need many registers, the others few. What is given up and what is taken must
-// be the same, or nobody gets any: three warpgroups start with 168 each.
-constexpr int registers_to_multiply = 232, registers_to_copy = 40;
-constexpr int multiplying_warps_short_of_registers = 8;
+// Warps that multiply need many registers, a thread that only tells the copy engine what to do few.
+// What is given up and what is taken must be the same, or nobody gets any: three warpgroups start
+// with 168 registers a thread, four with 128. Nothing where all have enough.
+struct Registers {
+  int multiplying_warps, copying_warps; // the latter 0: by tensor maps
+  int64_t to_multiply, to_copy;
+};
+constexpr Registers divisions[] = {{8, 0, 232, 40}, {8, 4, 176, 152}, {8, 8, 104, 152}};
+
+// What a copying thread loads before it stores, twice: one piece is stored while the next comes.
+// Each element takes a register until two are put together.
+constexpr int64_t bytes_in_registers = 64;
 
 int64_t bytes_of_slot(const ProductLoop &product) {
   int64_t bytes = 0;
@@ -103,17 +134,20 @@ struct State {
   std::vector<int64_t> rows = {}; // of an instruction, if the left factor comes from registers
   Location location = {};
 
+  bool copies_by_threads() const { return structure.copying_warps > 0; }
+
   // --- The ring ---
 
   Value *allocate(Builder &builder, const Op &load) {
     const Type &tile = load.result()->type;
-    int contiguous = copy_order(*load.operand(0)->op)[0];
+    const Value *from = load.operand(0);
+    int contiguous = copies_by_threads() ? *contiguous_axis(from) : copy_order(*from->op)[0];
     Shape shape = tile.shape;
     shape.insert(shape.begin(), slots);
     Type type = Type::shared(tile.elem, shape)
                     .with_layout(panel_layout(tile.shape, contiguous, bytes_of(tile.elem)));
     Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
-    buffer->name = load.operand(0)->name;
+    buffer->name = copies_by_threads() ? root_of(from)->name : from->name;
     return buffer;
   }
 
@@ -124,15 +158,24 @@ struct State {
     return op->result();
   }
 
-  void make_ring(Builder &builder) {
-    for (int i : {0, 1})
-      buffers[i] = allocate(builder, *product.factors[i].load);
+  // Not empty if the left factor has to come from registers. What threads copy has 16 bits, which
+  // may lie as they like.
+  std::vector<int64_t> rows_of_instruction() {
+    if (copies_by_threads())
+      return {};
     const LoadedFactor &left = product.factors[0];
     int contiguous = copy_order(*left.load->operand(0)->op)[0];
     int bytes = bytes_of(left.load->result()->type.elem);
-    if (bytes != 2 && contiguous != left.perm[1])
-      rows = rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);
-    full = make_mbarriers(builder, "full", 1);
+    if (bytes == 2 || contiguous == left.perm[1])
+      return {};
+    return rows_without_conflicts(*buffers[0]->type.layout, contiguous, bytes);
+  }
+
+  void make_ring(Builder &builder) {
+    for (int i : {0, 1})
+      buffers[i] = allocate(builder, *product.factors[i].load);
+    rows = rows_of_instruction();
+    full = make_mbarriers(builder, "full", copies_by_threads() ? fn.helper_warps : 1);
     empty = make_mbarriers(builder, "empty", fn.warps);
   }
 
@@ -253,7 +296,8 @@ struct State {
 
   // Then the first product need not add, and nobody has to make zeros.
   bool starts_from_zero() {
-    return structure.step && is_zero(product.loop->operand(1 + product.carried));
+    return structure.step && !copies_by_threads() &&
+           is_zero(product.loop->operand(1 + product.carried));
   }
 
   Value *multiply(Value *step) {
@@ -294,7 +338,7 @@ struct State {
                        loop->results.back());
   }
 
-  // --- The thread that copies ---
+  // --- The thread or the warps that copy ---
 
   // `loop` again, with nothing in it but what the copies need. Returns the step after it.
   Value *copy_loop(Builder &outside, const Op &loop, Value *start, Copies copies) {
@@ -326,10 +370,16 @@ struct State {
     return loop;
   }
 
-  void copy_factors(Builder &builder, Value *step, Copies &copies) {
-    Value *slot = slot_of(builder, step);
+  void wait_until_empty(Builder &builder, Value *slot, Value *step) {
     Value *before = builder.binary(Opcode::xor_, phase_of(builder, step), builder.i32(1));
     builder.create(Opcode::mbarrier_wait_, {empty, slot, before});
+  }
+
+  void copy_factors(Builder &builder, Value *step, Copies &copies) {
+    if (copies_by_threads())
+      return copy_by_threads(builder, step, copies);
+    Value *slot = slot_of(builder, step);
+    wait_until_empty(builder, slot, step);
     builder.create(Opcode::mbarrier_arrive_, {full, slot})->set("bytes", slot_bytes);
     for (int i : {0, 1}) {
       const Op &load = *product.factors[i].load;
@@ -339,6 +389,82 @@ struct State {
         operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
       builder.create(Opcode::map_copy_, operands);
     }
+  }
+
+  // A part of a factor that is in the registers of the copying threads at a time.
+  struct Piece {
+    int factor;
+    Shape shape;
+    std::vector<int64_t> origin;
+  };
+
+  // Whole rows, and as many as fit; of rows that don't, parts.
+  std::vector<Piece> pieces() const {
+    std::vector<Piece> result;
+    for (int i : {0, 1}) {
+      const Type &tile = product.factors[i].load->result()->type;
+      size_t along = size_t(*contiguous_axis(product.factors[i].load->operand(0)));
+      Shape shape = tile.shape;
+      int64_t most = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.helper_warps;
+      while (element_count(shape) > most)
+        shape[shape[1 - along] > 1 ? 1 - along : along] /= 2;
+      for (int64_t row = 0; row < tile.shape[0]; row += shape[0])
+        for (int64_t column = 0; column < tile.shape[1]; column += shape[1])
+          result.push_back({i, shape, {row, column}});
+    }
+    return result;
+  }
+
+  // A formula of what the copying loops have too.
+  Poly copied(Builder &builder, const Poly &poly, Copies &copies) {
+    Poly mine;
+    for (const auto &[monomial, coefficient] : poly.terms) {
+      Poly term = Poly::constant(coefficient);
+      for (const Value *symbol : monomial)
+        term = term * Poly::symbol(
+                          clone_computation(builder, const_cast<Value *>(symbol), fn.body, copies));
+      mine = mine + term;
+    }
+    return mine;
+  }
+
+  Value *load_piece(Builder &builder, const Piece &piece, Copies &copies) {
+    const Op &load = *product.factors[piece.factor].load;
+    builder.set_location(load.location);
+    const Type &tile = load.result()->type;
+    Value *view = clone_computation(builder, load.operand(0), fn.body, copies);
+    std::vector<Value *> operands = view->op->operands;
+    for (size_t d = 0; d < 2; d++)
+      operands[1] =
+          builder.add(operands[1], builder.mul(builder.i64(piece.origin[d]), operands[2 + d]));
+    Value *part =
+        builder.create(Opcode::view_, operands, {view->type.with_shape(piece.shape)})->result();
+    if (!load.operand_or_null(1))
+      return builder.load(part);
+    std::vector<Bound> bounds = *bounds_of(load.operand(1), 2);
+    for (Bound &bound : bounds)
+      bound.before =
+          copied(builder, bound.before, copies) + Poly::constant(piece.origin[size_t(bound.axis)]);
+    Value *on = builder.inside(emit_limits(builder, piece.shape, bounds), piece.shape);
+    return builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0));
+  }
+
+  // Loads are far ahead of the stores that wait for them: while one piece is stored the next is on
+  // its way, and the first of a step before there is place for it.
+  void copy_by_threads(Builder &builder, Value *step, Copies &copies) {
+    std::vector<Piece> all = pieces();
+    Value *slot = slot_of(builder, step);
+    std::vector<Value *> loaded = {load_piece(builder, all[0], copies)};
+    for (size_t i = 0; i < all.size(); i++) {
+      if (i + 1 < all.size())
+        loaded.push_back(load_piece(builder, all[i + 1], copies));
+      if (i == 0)
+        wait_until_empty(builder, slot, step);
+      Op *store = builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].factor], slot});
+      store->set("origin", all[i].origin);
+    }
+    builder.create(Opcode::proxy_fence_, {});
+    builder.create(Opcode::mbarrier_arrive_, {full, slot});
   }
 
   // --- Parting ---
@@ -376,8 +502,12 @@ struct State {
     Op *parts = builder.create(Opcode::specialize_, {});
     Block *workers = fn.new_block(parts), *helper = fn.new_block(parts);
     parts->blocks = {workers, helper};
-    if (fn.warps >= multiplying_warps_short_of_registers)
-      parts->set("registers", std::vector<int64_t>{registers_to_multiply, registers_to_copy});
+    if (copies_by_threads())
+      parts->set("all_helpers", int64_t(1));
+    for (const Registers &division : divisions)
+      if (division.multiplying_warps == fn.warps &&
+          division.copying_warps == structure.copying_warps)
+        parts->set("registers", std::vector<int64_t>{division.to_multiply, division.to_copy});
     fn.body->ops.push_back(end);
 
     Copies copies;

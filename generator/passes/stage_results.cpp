@@ -24,6 +24,17 @@
 // What threads store is cut into such pieces too: on its way from the layout of a product to that
 // of memory it needs a place in shared memory, and the ring has left no more than a piece's.
 //
+//     %h = cast %x                    %p = extract %x {origin = [0,0]}      for each piece of %x:
+//     store %v, %h, %mask       =>    %h = cast %p
+//                                     %on = inside %rows, %columns
+//                                     store part of %v, %h, %on
+//
+// Sums are converted piece by piece, right where they are stored. Masked stores are branches, and
+// if ptxas finds the conversion of a sum on the other side of one it takes it for a use of the sum
+// while the tensor cores still add to it: then it waits after every wgmma (C7514). And masks
+// compare constants with how much of the tile is left: formulas of the index, which are the same in
+// each program, would be computed ahead of all and take the registers that the sums need.
+//
 // What the blocks of a cluster have added goes to memory as it lies.
 //
 // Needs:   specialize_warps; map_store only of tiles of the product's shape.
@@ -64,8 +75,13 @@ struct Product {
   Shape shape;
 };
 
+// What is only converted before it is stored is converted piece by piece.
 Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<int64_t> origin,
                const Product &product) {
+  if (tile->op && tile->op->is(Opcode::cast_)) {
+    Value *part = extract(builder, tile->op->operand(0), piece, std::move(origin), product);
+    return builder.cast(part, tile->type.elem, tile->op->has("unsigned"));
+  }
   Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
   part->set("origin", std::move(origin));
   part->set("warpgroups", product.division.warpgroups);
@@ -130,13 +146,16 @@ void cut(Function &fn, Op *store, const Product &product) {
   std::optional<std::vector<Bound>> bounds = std::vector<Bound>();
   if (mask)
     bounds = bounds_of(mask, int(piece.size()));
-  if (!bounds || piece == tile->type.shape)
+  if (!bounds || (piece == tile->type.shape && !mask))
     return;
 
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
   for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
     std::vector<Value *> operands = view->op->operands;
+    for (size_t d = 2; d < operands.size(); d++)
+      if (!constant_of(operands[d]))
+        operands[d] = builder.pinned(operands[d]);
     operands[1] = builder.add(
         operands[1], builder.mul(builder.i64(origin[size_t(axis)]), operands[size_t(2 + axis)]));
     Value *part_of_view =
@@ -144,7 +163,9 @@ void cut(Function &fn, Op *store, const Product &product) {
     std::vector<Bound> of_part = *bounds;
     for (Bound &bound : of_part)
       bound.before = bound.before + Poly::constant(origin[size_t(bound.axis)]);
-    Value *on = emit_mask(builder, piece, of_part);
+    Value *on = nullptr;
+    if (mask)
+      on = builder.inside(emit_limits(builder, piece, of_part), piece);
     builder.store(part_of_view, extract(builder, tile, piece, origin, product), on);
   }
   erase(store);

@@ -20,6 +20,7 @@
 #include "passes/widen_steps.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tritonc {
 
@@ -81,6 +82,46 @@ bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
+// Whether warps that copy can load factor `number` element by element, and store it as the tensor
+// cores read it.
+bool fits_copies_by_threads(const ProductLoop &product, int number) {
+  const Op &load = *product.factors[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0), *mask = load.operand_or_null(1);
+  const Value *other = load.operand_or_null(2);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
+         (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
+}
+
+// Whether a launch may find that the copy engine does not take what is loaded or stored: nobody has
+// promised that it starts at 16 bytes, and each of its rows.
+bool may_lack_map(const Function &fn, const Op &access) {
+  constexpr int64_t chunk_bytes = 16;
+  const Value *pointers = access.operand(0);
+  std::optional<TensorAccess> tensor =
+      tensor_access(pointers, access.operand_or_null(access.is(Opcode::load_) ? 1 : 2)).access;
+  if (!tensor)
+    return false; // then none is made
+  int64_t bytes = bytes_of(pointers->type.elem);
+  bool aligned = divisor_of(tensor->offset, fn) * bytes % chunk_bytes == 0;
+  for (size_t d = 0; d < tensor->strides.size(); d++)
+    aligned &= int(d) == tensor->contiguous ||
+               divisor_of(tensor->strides[d], fn) * bytes % chunk_bytes == 0;
+  for (const Parameter &parameter : fn.parameters)
+    aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
+  return !aligned;
+}
+
+bool may_lack_maps(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::load_) || op.is(Opcode::store_))
+      found |= op.operand(0)->type.is_view() && may_lack_map(fn, op);
+  });
+  return found;
+}
+
 // Whether something else may store to what is loaded through `pointers`: the copy engine loads when
 // it likes.
 bool is_stored_to(Function &fn, const Value *pointers) {
@@ -92,8 +133,8 @@ bool is_stored_to(Function &fn, const Value *pointers) {
   return found;
 }
 
-// Whether the copying thread can compute where it copies from: from parameters and the counters of
-// the loops around.
+// Whether whoever copies can compute where from, and what is masked off: from parameters and the
+// counters of the loops around.
 bool can_be_followed(Function &fn, const ProductLoop &product) {
   std::set<const Value *> counters;
   for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
@@ -101,17 +142,22 @@ bool can_be_followed(Function &fn, const ProductLoop &product) {
   for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
     if (!can_clone(loop->operand(0), fn.body, counters))
       return false;
-  return can_clone(product.factors[0].load->operand(0), fn.body, counters) &&
-         can_clone(product.factors[1].load->operand(0), fn.body, counters);
+  return std::all_of(std::begin(product.factors), std::end(product.factors),
+                     [&](const LoadedFactor &factor) {
+                       const Value *mask = factor.load->operand_or_null(1);
+                       return can_clone(factor.load->operand(0), fn.body, counters) &&
+                              (!mask || can_clone(mask, fn.body, counters));
+                     });
 }
 
-bool can_specialize(Function &fn, const Gpu &gpu) {
+bool can_specialize(Function &fn, const Gpu &gpu, int copying_warps) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
       !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
     return false;
   for (int number : {0, 1})
-    if (!fits_copies(fn, *product, number) ||
+    if (!(copying_warps ? fits_copies_by_threads(*product, number)
+                        : fits_copies(fn, *product, number)) ||
         is_stored_to(fn, product->factors[number].load->operand(0)))
       return false;
   return true;
@@ -162,6 +208,7 @@ struct Tile {
 struct MeasuredTile {
   Tile tile;
   int64_t step, rest;
+  int copying_warps = 0; // by threads
 };
 constexpr MeasuredTile tiles[] = {
     {{128, 256, 1}, 711, 1500},
@@ -173,6 +220,16 @@ constexpr MeasuredTile tiles[] = {
     {{128, 128, 1, 4}, 456, 5900},
     {{64, 128, 1, 2}, 217, 2500},
     {{64, 64, 2, 4}, 153, 2200},
+};
+
+// The same where threads copy, element by element at worst, as which it was measured. What limits
+// is how many loads are under way, so there are as many of these threads as there are registers
+// for.
+constexpr MeasuredTile tiles_by_threads[] = {
+    {{128, 256, 1}, 2830, 1900, 4},
+    {{128, 128, 1}, 1240, 5600, 8},
+    {{64, 128, 1}, 930, 4250, 8},
+    {{64, 64, 1}, 630, 3700, 8},
 };
 
 // --- Cost ----------------------------------------------------------------------------------------
@@ -300,12 +357,13 @@ std::optional<std::vector<int64_t>> bundle_of(const Function &fn, const Tile &wa
 
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const Function &fn, const Tile &tile,
+                                               int copying_warps,
                                                const std::optional<size_t> (&axes)[2],
                                                std::optional<int64_t> row_of_k, const Gpu &gpu) {
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   Function tried = clone(fn);
-  bool swapped = is_better_swapped(*find_product_loop(tried).found);
+  bool swapped = !copying_warps && is_better_swapped(*find_product_loop(tried).found);
   Tile wanted = tile;
   if (swapped)
     std::swap(wanted.rows, wanted.columns);
@@ -313,6 +371,7 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
   if (!bundle)
     return std::nullopt;
   Structure structure{.specialized = true,
+                      .copying_warps = copying_warps,
                       .bundle = *bundle,
                       .step = row_of_k.value_or(0) * tile.k_rows,
                       .swapped = swapped,
@@ -322,12 +381,14 @@ std::optional<Structure> specialized_structure(const Function &fn, const Tile &t
     return std::nullopt;
   remove_dead_code(tried);
   swap_factors(tried, structure);
-  if (!can_specialize(tried, gpu) || (tile.splits > 1 && !can_split_sums(tried)))
+  if (!can_specialize(tried, gpu, copying_warps) || (tile.splits > 1 && !can_split_sums(tried)))
     return std::nullopt;
   const Shape a = find_product_loop(tried).found->dot->operand(0)->type.shape;
   structure.name = name_of(wanted, a[1]) + " specialized";
   if (tile.splits > 1)
     structure.name += ", split " + std::to_string(tile.splits);
+  if (copying_warps)
+    structure.name += ", copied by threads";
   return structure;
 }
 
@@ -365,48 +426,74 @@ std::vector<Structure> shared_work(const Candidate &large, const Candidate &smal
   return {first, second};
 }
 
-// All structures of a product that has specialised ones, else none.
-std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
+// What is known of a function before a tile is chosen.
+struct Setting {
+  Function &fn;
   ProductLoop product = *find_product_loop(fn).found;
-  const Shape &sum = product.dot->result()->type.shape;
   std::optional<int64_t> row_of_k = best_step(fn);
-  const std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  std::optional<size_t> axes[2] = {grid_axis(fn, 0), grid_axis(fn, 1)};
+  std::optional<Problem> problem = problem_of(product, axes);
+};
 
+// The structures for `tiles`; one without a cost if none of them will do, or nothing is known that
+// could be compared.
+std::vector<Structure> specialized_structures(const Setting &known,
+                                              std::span<const MeasuredTile> tiles, const Gpu &gpu) {
+  const Shape &sum = known.product.dot->result()->type.shape;
+  const int copying_warps = tiles[0].copying_warps;
   std::vector<Structure> structures;
   std::vector<Candidate> candidates; // that may share the work
-  std::optional<Problem> problem = problem_of(product, axes);
   for (const MeasuredTile &measured : tiles) {
-    std::optional<Structure> structure =
-        specialized_structure(fn, measured.tile, axes, row_of_k, gpu);
+    std::optional<Structure> structure = specialized_structure(
+        known.fn, measured.tile, measured.copying_warps, known.axes, known.row_of_k, gpu);
     if (!structure)
       continue;
-    if (problem)
-      structure->cost = cost(*structure, measured, *problem);
-    if (problem && measured.tile.splits == 1)
+    if (known.problem)
+      structure->cost = cost(*structure, measured, *known.problem);
+    if (known.problem && measured.tile.splits == 1 && !copying_warps)
       candidates.push_back({*structure, measured});
     structures.push_back(std::move(*structure));
   }
   // What is left after full rounds of the largest pieces is done in the smallest.
   constexpr int64_t smallest = 64 * 64;
   if (candidates.size() > 1 && candidates.back().tile.tile.elements() == smallest)
-    for (Structure &share : shared_work(candidates.front(), candidates.back(), *problem))
+    for (Structure &share : shared_work(candidates.front(), candidates.back(), *known.problem))
       structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
-    for (std::optional<int64_t> row : {row_of_k, std::optional<int64_t>()}) {
+    for (std::optional<int64_t> row : {known.row_of_k, std::optional<int64_t>()}) {
       Tile whole = {sum[0], sum[1], 1};
-      if (is_better_swapped(product))
+      if (!copying_warps && is_better_swapped(known.product))
         std::swap(whole.rows, whole.columns);
-      if (auto own = specialized_structure(fn, whole, axes, row, gpu); own && structures.empty())
+      if (auto own = specialized_structure(known.fn, whole, copying_warps, known.axes, row, gpu);
+          own && structures.empty())
         structures.push_back(std::move(*own));
+    }
+  if (!structures.empty() && !structures[0].cost)
+    structures.resize(1);
+  return structures;
+}
+
+// All structures of a product that has specialised ones, else none: those in which the copy engine
+// brings the factors, those for when it can't, and the plain one. Only without the second is it
+// known what the plain one costs, which is measured with factors that lie as the copy engine wants.
+std::vector<Structure> product_structures(Function &fn, const Gpu &gpu) {
+  Setting known{fn};
+  std::vector<Structure> structures = specialized_structures(known, tiles, gpu);
+  bool by_threads = false;
+  if (structures.empty() || may_lack_maps(fn))
+    for (Structure &structure : specialized_structures(known, tiles_by_threads, gpu)) {
+      // One without a cost would seem to be the best of those that have one.
+      if (!structures.empty() && structures[0].cost && !structure.cost)
+        continue;
+      structures.push_back(std::move(structure));
+      by_threads = true;
     }
   if (structures.empty())
     return structures;
-  if (!structures[0].cost)
-    structures.resize(1);
   Structure plain;
-  if (structures[0].cost && problem->bytes == 2)
-    plain.cost = cost_of_plain(sum, *problem);
+  if (structures[0].cost && known.problem->bytes == 2 && !by_threads)
+    plain.cost = cost_of_plain(known.product.dot->result()->type.shape, *known.problem);
   structures.push_back(std::move(plain));
   return structures;
 }

@@ -15,9 +15,12 @@
 namespace tritonc {
 
 struct Structure {
-  /// Some warps only copy, by tensor maps, and the others multiply what has come, by wgmma. Else
-  /// all warps of a program do the same.
+  /// Some warps only copy, and the others multiply what has come, by wgmma. Else all warps of a
+  /// program do the same.
   bool specialized = false;
+
+  /// So many warps copy the factors, each thread some elements; 0: one thread does, by tensor maps.
+  int copying_warps = 0;
 
   /// How many programs a block carries out at once, along each axis of the grid; empty: one.
   std::vector<int64_t> bundle = {};
@@ -55,7 +58,7 @@ struct Structure {
   std::string name;
 };
 
-/// What stands in the way of a specialised structure.
+/// What stands in the way of a specialised structure in which the copy engine brings the factors.
 enum class ObstacleKind {
   gpu,        // has no wgmma
   no_product, // no dot, or not in a loop whose sum is carried
@@ -77,7 +80,7 @@ struct Obstacle {
   NoTensor access = NoTensor::not_affine;
 };
 
-/// The first one; nothing if there is a specialised structure.
+/// The first one; nothing if there is such a structure.
 std::optional<Obstacle> find_obstacle(const ir::Function &fn, const Gpu &gpu);
 
 /// The integer parameters that have to be multiples of something for the copy engine to take the

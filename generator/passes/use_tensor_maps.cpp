@@ -17,8 +17,8 @@
 //
 // Results of the product's shape are stored the same way, where the copy engine can: map_store.
 //
-// Needs:   form_views; a structure that is specialised, for which structures_for has looked whether
-//          the accesses are such.
+// Needs:   form_views; a structure that is specialised and in which no threads copy, for which
+//          structures_for has looked whether the accesses are such.
 // Ensures: the factors of the product are results of map_load.
 // Limits:  a result stored column by column, or in rows that end within 16 bytes, is stored by
 // threads.
@@ -142,7 +142,7 @@ struct State {
 } // namespace
 
 void use_tensor_maps(Function &fn, const Structure &structure) {
-  if (!structure.specialized)
+  if (!structure.specialized || structure.copying_warps)
     return;
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   assert(product && "structures_for has looked");

@@ -74,6 +74,7 @@ TEST_CASE("scalars are polynomials") {
       {"%r = neg %m : i32", "-1*m []"},
       {"%a = mul %n, %m : i32\n %b = mul %m, %n : i32\n %r = sub %a, %b : i32", "0 []"},
       {"%a = cast %m : i64\n %r = add %a, %wide : i64", "m + wide []"},
+      {"%a = pinned %m : i32\n %r = add %a, %n : i32", "m + n []"},
       {"%r = div %m, %n : i32", "r []"},             // opaque: a symbol of its own
       {"%r = cast %u {unsigned = 1} : i64", "r []"}, // not the value of a signed symbol
       {"%r = cast %wide : i32", "r []"},             // may lose bits

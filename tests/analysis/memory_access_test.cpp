@@ -125,6 +125,11 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       {"%m = cmp %columns, %N8 {pred = \"eq\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"ne\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"ult\"} : i1[16,64]", 1},
+      // All of them together: the limit of the rows does not matter.
+      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = inside %w, %w8 : i1[16,64]", 8},
+      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = inside %w8, %w : i1[16,64]", 1},
+      {"%m = inside %zero, %two : i1[16,64]", 2},
+      {"%m = inside %two, %zero : i1[16,64]", 8},
       // Rows: the same all along an axis.
       {"%m = cmp %rows, %N {pred = \"eq\"} : i1[16,64]", 8},
       {"%s = add %rows, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]", 1},

@@ -251,6 +251,24 @@ TEST_CASE("masks of several axes") {
   CHECK(masked(both + "%m = or %a, %b : i1[16,32]") == "strange mask");
 }
 
+TEST_CASE("limits are the least that bounds say, else the extent") {
+  Function fn = function("%k64 = cast %K : i64\n");
+  Op *loop = fn.body->ops[fn.body->ops.size() - 2];
+  Builder builder = Builder::before(fn, loop);
+  Poly lda = Poly::symbol(value_named(fn, "lda")), first = Poly::symbol(value_named(fn, "first"));
+  std::vector<Value *> limits =
+      emit_limits(builder, {16, 32}, {{1, Poly::constant(3) - lda}, {1, Poly() - first}});
+  REQUIRE(limits.size() == 2);
+  CHECK(constant_of(limits[0]) == 16);
+  REQUIRE(limits[1]->op->is(Opcode::min_));
+  CHECK(text_of(poly_of(limits[1]->op->operand(0))) == "-3 + lda");
+  CHECK(text_of(poly_of(limits[1]->op->operand(1))) == "first");
+  // One bound alone is the limit.
+  limits = emit_limits(builder, {16, 32}, {{0, Poly() - lda}});
+  CHECK(text_of(poly_of(limits[0])) == "lda");
+  CHECK(constant_of(limits[1]) == 32);
+}
+
 TEST_CASE("a mask that does not say where the tensor ends") {
   const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
   std::string cases[] = {

@@ -75,8 +75,32 @@ TEST_CASE("so is a bundle of programs where there is no wgmma") {
 TEST_CASE("what a launch has to look at can be promised") {
   std::string text = explained(
       "90a", "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
-  CHECK(contains(text, "note: `lda` is not known to be a multiple of 8;"));
+  CHECK(contains(text,
+                 "note: `lda` is not known to be a multiple of 8; where it is not, threads copy."));
   CHECK_FALSE(contains(text, "`ldb`"));
+  CHECK(contains(text, "  note: 128x256x64 specialized, copied by threads: some warps copy"));
+  CHECK(contains(text, "  note: threads copy where no tensor map can be made of the arguments"));
+  CHECK_FALSE(contains(text, "note: plain"));
+  // float has no such structure.
+  std::string tf32 =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] + rn[newaxis, :] * ldb);)";
+  text = explained("90a", "float", "int K, int lda, int ldb __multipleof(8), int ldc", tf32,
+                   "#pragma tritonc precision(tf32)\n");
+  CHECK(contains(text, "note: `lda` is not known to be a multiple of 4; where it is not, the plain "
+                       "structure runs."));
+  CHECK_FALSE(contains(text, "threads"));
+}
+
+TEST_CASE("why threads copy is said where there is never a tensor map") {
+  std::string text =
+      explained("90a", "half", promised,
+                R"(half a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :] +
+                      get_program_id(2) * 3);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)");
+  CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 specialized, copied by threads: ", 0) == 0);
+  CHECK(contains(text, "  note: not TMA: where tiles of `A` start is no multiple of its strides"));
+  CHECK_FALSE(contains(text, "__multipleof"));
 }
 
 TEST_CASE("what stands in the way is said, and nothing else") {
@@ -98,8 +122,8 @@ TEST_CASE("what stands in the way is said, and nothing else") {
       {"75", "half", loads, "plain: sm_75 has no wgmma"},
       {"90a", "float", float_loads, "plain: wgmma multiplies half, bfloat16 and numbers of 8 bits"},
       {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
-      {"90a", "half", strided, "plain: not TMA: neighbours in the tile of `A` are not neighbours"},
-      {"90a", "half", gathered, "plain: not TMA: the addresses in `A` are no sum of products"},
+      {"90a", "half", strided, "not TMA: neighbours in the tile of `A` are not neighbours"},
+      {"90a", "half", gathered, "not TMA: the addresses in `A` are no sum of products"},
   };
   for (const auto &[gpu, type, loads, expected] : cases) {
     CAPTURE(loads);
@@ -107,7 +131,9 @@ TEST_CASE("what stands in the way is said, and nothing else") {
     CAPTURE(text);
     CHECK(contains(text, expected));
     CHECK_FALSE(contains(text, "specialized"));
-    CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+    CHECK(std::count(text.begin(), text.end(), '\n') ==
+          (contains(text, "not TMA") ? 3 : 2)); // and that threads don't copy either
+    CHECK(contains(text, "plain: nor do threads copy it") == contains(text, "not TMA"));
   }
 }
 

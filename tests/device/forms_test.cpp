@@ -27,17 +27,17 @@ template <typename... Arguments> std::string text(const char *format, Arguments.
   return buffer;
 }
 
-// Launches a product C = A B with rows `gap` elements apart, and compares. With `positive_only` the
-// kernel is one that puts zero in the place of negative results.
+// Launches a product C = A B with rows `gap` elements apart and `lead` before each matrix, and
+// compares. With `positive_only` the kernel is one that puts zero in the place of negative results.
 template <typename Kernel, typename T, typename Params>
 std::string run_product(const Params &tile, int m, int n, int k, int gap, bool a_transposed,
-                        bool b_transposed, double tolerance, bool positive_only) {
+                        bool b_transposed, double tolerance, bool positive_only, int lead = 0) {
   Matrix a = random_matrix<T>(m, k), b = random_matrix<T>(k, n);
   Matrix stored_a = a_transposed ? transposed(a) : a, stored_b = b_transposed ? transposed(b) : b;
   int lda = stored_a.columns + gap, ldb = stored_b.columns + gap, ldc = n + gap;
-  DeviceMatrix<T> device_a(stored_a.rows, stored_a.columns, lda, 0);
-  DeviceMatrix<T> device_b(stored_b.rows, stored_b.columns, ldb, 0);
-  DeviceMatrix<T> device_c(m, n, ldc, 0);
+  DeviceMatrix<T> device_a(stored_a.rows, stored_a.columns, lda, lead);
+  DeviceMatrix<T> device_b(stored_b.rows, stored_b.columns, ldb, lead);
+  DeviceMatrix<T> device_c(m, n, ldc, lead);
   device_a.write(stored_a);
   device_b.write(stored_b);
   device_c.poison();
@@ -68,14 +68,15 @@ template <typename T, forms::LD promise>
 void masked_products(const char *type, double tolerance, int round) {
   using Kernel = forms::masked_product<T, promise>;
   for (const auto &tile : Kernel::variants())
-    for (auto [m, n, k] : {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
-                           std::tuple(64, 128, 64), std::tuple(7, 200, 0)}) {
+    for (auto [m, n, k] :
+         {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
+          std::tuple(64, 128, 64), std::tuple(7, 200, 0), std::tuple(261, 517, 203)}) {
       if (k % round || n % round) // would break the promise about leading dimensions
         continue;
       check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
                  tile.TK, m, n, k),
             run_product<Kernel, T>(tile, m, n, k, round == 1 ? 3 : 8, false, false, tolerance,
-                                   false));
+                                   false, round == 1 ? 1 : 0));
     }
 }
 

@@ -440,8 +440,8 @@ void try_variant(const Subject &subject, const Variant &variant, std::set<std::s
   }
 }
 
-// The same for the specialised structure of its own tile: larger ones synchronise alike. A kernel
-// that has none of its own gets the smallest.
+// The same for the specialised structure of its own tile, for the last one in which the copy engine
+// brings the factors, and for the last one in which threads do: larger ones synchronise alike.
 void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                      Totals &totals) {
   std::vector<Structure> structures =
@@ -450,7 +450,9 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
   for (const Structure &structure : structures) {
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
-    if (!is_own && &structure != &structures.back())
+    bool is_least = &structure == &structures.back() ||
+                    (!structure.copying_warps && (&structure)[1].copying_warps);
+    if (!is_own && !is_least)
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
     if (done.insert(skeleton(fn)).second)

@@ -20,7 +20,7 @@ void Machine::map_copy_out(const Op &op) {
     return;
   check_box(op, 3, true);
   auto [buffer, first] = place_of(op.operand(1), from);
-  if (unfenced_.count({buffer, first}))
+  if (is_unfenced({buffer, first}))
     find(Finding::Kind::not_fenced, op, -1, "no proxy_fence since its slot was written");
   const Type &type = op.operand(1)->type;
   std::vector<std::optional<Element>> pointers =
@@ -55,8 +55,9 @@ void Machine::copy_out_wait(const Op &op) {
 }
 
 void Machine::proxy_fence(const Op &op) {
-  not_by_helper(op);
-  unfenced_.clear();
+  if (helpers_ == 1)
+    not_by_helper(op);
+  unfenced_[running_].clear();
 }
 
 // At the end of the program.

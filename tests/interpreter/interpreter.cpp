@@ -53,6 +53,10 @@ void Machine::execute(const Op &op) {
     return define(op, [](size_t) { return Element::no_value(); });
   case Opcode::range_:
     return range(op);
+  case Opcode::inside_:
+    return inside(op);
+  case Opcode::pinned_:
+    return define(op, scalar(op.operand(0)));
   case Opcode::splat_:
     return splat(op);
   case Opcode::expand_:

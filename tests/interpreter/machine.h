@@ -116,6 +116,7 @@ private:
   // shape.cpp
   void constant(const ir::Op &op);
   void range(const ir::Op &op);
+  void inside(const ir::Op &op);
   void splat(const ir::Op &op);
   void broadcast(const ir::Op &op);
   void trans(const ir::Op &op);
@@ -273,14 +274,19 @@ private:
   std::vector<Mbarriers> mbarriers_;
   std::deque<MapCopy> map_copies_; // under way
   std::vector<CopyOut> copies_out_;
-  size_t read_out_ = 0;      // so many of these, from the first on, have been read
-  std::set<Place> unfenced_; // slots that were written since the last proxy_fence
+  size_t read_out_ = 0; // so many of these, from the first on, have been read
+  // Slots that each part has written since its last proxy_fence.
+  std::array<std::set<Place>, 2> unfenced_;
+  bool is_unfenced(const Place &place) const {
+    return unfenced_[workers].count(place) || unfenced_[helper].count(place);
+  }
   std::deque<Product> products_;
   size_t finished_ = 0; // the first so many products
 
   static constexpr size_t workers = 0, helper = 1;
   std::vector<Part> parts_; // these two, inside of a specialize
   size_t running_ = workers;
+  int helpers_ = 1; // how many warps, or the one thread, run the second
 };
 
 } // namespace tritonc::interpreter

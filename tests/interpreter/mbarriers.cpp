@@ -67,10 +67,10 @@ void Machine::mbarrier_arrive(const Op &op) {
   if (!at)
     return;
   Mbarrier &here = mbarrier(*at);
-  if (op.has("bytes") && !is_helper())
+  if (op.has("bytes") && (!is_helper() || helpers_ > 1))
     find(Finding::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
   here.announced += op.integer("bytes");
-  int arrivals = is_helper() ? 1 : std::max(fn_.warps, 1); // one of each warp
+  int arrivals = is_helper() ? helpers_ : std::max(fn_.warps, 1); // one of each warp
   int64_t phase = here.phases;
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)
@@ -121,7 +121,7 @@ bool Machine::land_for(const Wait &wait) {
 }
 
 void Machine::map_copy(const Op &op) {
-  if (!is_helper())
+  if (!is_helper() || helpers_ > 1)
     find(Finding::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
   Element *to = slot(op, op.operand(1), op.operand(2));
   std::optional<At> at = mbarrier_of(op, 3);

@@ -37,7 +37,7 @@ const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"
 const std::string product =
     "%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
     "%cs = shared_alloc : shared<f32>[1,4,2]\n %ds = shared_alloc : shared<f32>[1,2,4]\n"
-    "shared_store %c, %cs, %zero\n shared_store %d, %ds, %zero\n"
+    "shared_store %c, %cs, %zero\n shared_store %d, %ds, %zero\n proxy_fence\n"
     "%e = shared_product %cs, %zero, %ds, %zero, %z {perms = [0,1,0,1]} : f32[4,4]\n";
 const std::string rows_of_v = "%t = reduce %v {axis = 1, op = \"add\"} : f32[4]\n"
                               "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n"
@@ -65,6 +65,13 @@ std::vector<Case> cases() {
        "..xxxxxx"},
       {"%s = reduce %a {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "xxxxxxxx"},
       {"%s = reduce %b {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "........"},
+      // What the limits are made of has a value or not as a whole.
+      {"%s = reduce %a {axis = 0, op = \"min\"} : i64\n %k = inside %s : i1[8]\n"
+       "%r = cast %k {unsigned = 1} : i64[8]",
+       "xxxxxxxx", "i64"},
+      {"%s = reduce %a {axis = 0, op = \"min\"} : i32\n %k = pinned %s : i32\n"
+       "%r = splat %k : i32[8]",
+       "xxxxxxxx", "i32"},
       // Arithmetic.
       {"%r = neg %a : f32[8]", "...xxxxx"},
       {"%r = abs %a : f32[8]", "...xxxxx"},

@@ -83,7 +83,10 @@ bool Machine::fetch(Product &product, size_t number, const Value *buffer, const 
   const Element *first = this->slot(*product.op, buffer, slot);
   if (!first)
     return false;
-  product.slots[number] = place_of(buffer, first).second;
+  Place place = place_of(buffer, first);
+  if (is_unfenced(place))
+    find(Finding::Kind::not_fenced, *product.op, -1, "no proxy_fence since a factor was written");
+  product.slots[number] = place.second;
   product.factors[number] = factor_of(product, number);
   return true;
 }

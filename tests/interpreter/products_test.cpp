@@ -17,7 +17,7 @@ const std::string start =
     "%a1 = reshape %u : f32[2,4]\n %b1 = reshape %u : f32[4,2]\n"
     "%a = shared_alloc : shared<f32>[2,2,4]\n %b = shared_alloc : shared<f32>[2,4,2]\n"
     "shared_store %a0, %a, %zero\n shared_store %b0, %b, %zero\n"
-    "shared_store %a1, %a, %one\n shared_store %b1, %b, %one\n"
+    "shared_store %a1, %a, %one\n shared_store %b1, %b, %one\n proxy_fence\n"
     "%f0 = constant {number = 0.0} : f32\n %c = splat %f0 : f32[2,2]\n";
 const std::string end = "%z = splat %y : ptr<f32>[2,2]\n %j = range {start = 0} : i32[4]\n"
                         "%k = reshape %j : i32[2,2]\n %r = addptr %z, %k : ptr<f32>[2,2]\n"
@@ -79,7 +79,7 @@ TEST_CASE("numbers are rounded to tf32 where it says so, as in a dot") {
     Ran ran(
         start +
         "%large = constant {number = 2049.0} : f32\n %l = splat %large : f32[2,4]\n"
-        "shared_store %l, %a, %zero\n"
+        "shared_store %l, %a, %zero\n proxy_fence\n"
         "%p0 = shared_product %a, %zero, %b, %zero, %c {perms = [0,1,0,1]" +
         how + "} : f32[2,2]\n" + wait("%q0", "%p0") +
         "%e = dot %l, %b0, %c {precision = \"tf32\"} : f32[2,2]\n %d = sub %q0, %e : f32[2,2]\n" +
@@ -145,6 +145,14 @@ TEST_CASE("slots are read until the product is done") {
             "shared_store %a0, %e1, %zero\n" +
             wait("%d", "%p0") + end)
             .kinds() == std::vector{Kind::poison_store});
+}
+
+TEST_CASE("what threads have written is seen by products after a proxy_fence") {
+  const std::string change = "shared_store %a1, %a, %zero\n";
+  CHECK(ran(change + product("%p0", "%c") + wait("%d", "%p0")).kinds() ==
+        std::vector{Kind::not_fenced});
+  CHECK(ran(change + "proxy_fence\n" + product("%p0", "%c") + wait("%d", "%p0")).text() == "");
+  CHECK(ran(change + product("%p0", "%c", "%one") + wait("%d", "%p0")).text() == "");
 }
 
 TEST_CASE("products that nobody waits for") {

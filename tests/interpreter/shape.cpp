@@ -39,6 +39,20 @@ void Machine::range(const Op &op) {
   define(op, [&](size_t i) { return Element::of_integer(wrapped(Elem::i32, start + int64_t(i))); });
 }
 
+void Machine::inside(const Op &op) {
+  const Shape &shape = op.result()->type.shape;
+  std::vector<int64_t> strides = row_major_strides(shape);
+  define(op, [&](size_t i) {
+    Element on = Element::of_integer(1);
+    for (size_t d = 0; d < shape.size(); d++) {
+      const Element &limit = scalar(op.operand(d));
+      on.poison |= limit.poison;
+      on.integer &= int64_t(i) / strides[d] % shape[d] < limit.integer;
+    }
+    return on;
+  });
+}
+
 void Machine::splat(const Op &op) {
   define(op, Tile(size_t(op.result()->type.elements()), scalar(op.operand(0))));
 }

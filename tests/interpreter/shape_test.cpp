@@ -16,6 +16,32 @@ TEST_CASE("constants and ranges") {
   CHECK(rounded.y()[0] == 2048);
 }
 
+TEST_CASE("where indices are inside of limits, which may be any number") {
+  auto on = [](int rows, int columns) {
+    Ran ran("%r = constant {value = " + std::to_string(rows) +
+                "} : i64\n %c = constant {value = " + std::to_string(columns) +
+                "} : i64\n %m = inside %r, %c : i1[2,4]\n %j = cast %m {unsigned = 1} : i32[2,4]\n"
+                "%f = reshape %j : i32[8]\n store %q, %f",
+            "i32");
+    CHECK(ran.text() == "");
+    return ran.y();
+  };
+  CHECK(on(2, 4) == std::vector<double>(8, 1));
+  CHECK(on(100, 100) == std::vector<double>(8, 1));
+  CHECK(on(2, 3) == std::vector<double>{1, 1, 1, 0, 1, 1, 1, 0});
+  CHECK(on(1, 4) == std::vector<double>{1, 1, 1, 1, 0, 0, 0, 0});
+  CHECK(on(0, 4) == std::vector<double>(8, 0));
+  CHECK(on(2, -5) == std::vector<double>(8, 0));
+}
+
+TEST_CASE("a pinned number is that number") {
+  Ran ran("%c = constant {value = -5} : i32\n %p0 = pinned %c : i32\n %w = constant {value = 9} : "
+          "i64\n %p1 = pinned %w : i64\n %p2 = cast %p1 : i32\n %s = add %p0, %p2 : i32\n"
+          "%d = splat %s : i32[8]\n store %q, %d",
+          "i32");
+  CHECK(ran.y() == std::vector<double>(8, 4));
+}
+
 TEST_CASE("an axis added, repeated") {
   auto sums = [](const std::string &axis, const std::string &one, const std::string &shape) {
     return Ran("%r = range {start = 0} : i32[" + std::string(axis == "0" ? "4" : "2") +

@@ -65,8 +65,17 @@ void Machine::shared_store(const Op &op) {
   Element *to = slot(op, op.operand(1), op.operand(2));
   if (!to)
     return;
-  std::copy(tile(op.operand(0)).begin(), tile(op.operand(0)).end(), to);
-  unfenced_.insert(place_of(op.operand(1), to));
+  const Tile &elements = tile(op.operand(0));
+  const Shape &ring = op.operand(1)->type.shape;
+  std::vector<int64_t> origin = op.list("origin");
+  std::vector<int64_t> strides = row_major_strides(Shape(ring.begin() + 1, ring.end()));
+  int64_t first = 0;
+  for (size_t d = 0; d < origin.size(); d++)
+    first += origin[d] * strides[d];
+  std::vector<int64_t> into = places(op.operand(0)->type.shape, strides);
+  for (size_t i = 0; i < elements.size(); i++)
+    to[first + into[i]] = elements[i];
+  unfenced_[running_].insert(place_of(op.operand(1), to));
 }
 
 void Machine::shared_load(const Op &op) {
@@ -125,7 +134,7 @@ void Machine::async_wait(const Op &op) {
     for (const Copy &copy : groups_.front()) {
       land(copy);
       const SharedBuffer &into = shared_[size_t(copy.into)];
-      unfenced_.insert(
+      unfenced_[running_].insert(
           {copy.into, copy.at - copy.at % (into.elements.size() / size_t(into.slots))});
     }
     groups_.pop_front();

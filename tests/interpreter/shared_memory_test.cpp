@@ -49,6 +49,17 @@ TEST_CASE("a part of a slot, with its axes exchanged") {
   CHECK(ran.y() == std::vector<double>{8, 12, 9, 13, 10, 14, 11, 15});
 }
 
+TEST_CASE("a part of a slot is written, the rest stays") {
+  Ran ran("%s = shared_alloc : shared<f32>[1,2,4]\n %a = load %p : f32[8]\n"
+          "%r = reshape %a : f32[2,4]\n shared_store %r, %s, %zero\n %m = neg %r : f32[2,4]\n"
+          "%c = extract %m {origin = [0,0]} : f32[2,2]\n"
+          "shared_store %c, %s, %zero {origin = [0,2]}\n"
+          "%t = shared_load %s, %zero {origin = [0,0], perm = [0,1]} : f32[2,4]\n"
+          "%f = reshape %t : f32[8]\n store %q, %f");
+  CHECK(ran.text() == "");
+  CHECK(ran.y() == std::vector<double>{0, 1, -0.0, -1, 4, 5, -4, -5});
+}
+
 TEST_CASE("a buffer is fresh each time it is allocated") {
   Ran unwritten(ring + load + store_b);
   CHECK(unwritten.kinds() == std::vector{Kind::poison_store});

@@ -44,6 +44,7 @@ void Machine::leave() {
 
 void Machine::specialize(const Op &op) {
   parts_ = std::vector<Part>(2);
+  helpers_ = op.has("all_helpers") ? fn_.helper_warps : 1;
   for (size_t i : {workers, helper})
     parts_[i].fiber =
         fiber(std::allocator_arg, boost::context::protected_fixedsize_stack(stack_bytes),

@@ -13,14 +13,15 @@ namespace {
 constexpr Turns all_turns[] = {Turns::helper_first, Turns::workers_first, Turns::alternate};
 
 Ran parts(const std::string &workers, const std::string &helper, Turns turns = Turns::helper_first,
-          const std::string &before = "") {
+          const std::string &before = "", const std::string &attributes = "") {
   Launch launch;
   launch.turns = turns;
   launch.max_steps = 1000;
   return Ran("%one = constant {value = 1} : i32\n"
              "%bar = mbarriers {arrivals = 4} : shared<i64>[2,1]\n"
              "%back = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" +
-                 before + "specialize {\n" + workers + "yield\n} {\n" + helper + "yield\n}",
+                 before + "specialize " + attributes + "{\n" + workers + "yield\n} {\n" + helper +
+                 "yield\n}",
              "i32", "", launch);
 }
 
@@ -135,9 +136,41 @@ TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
   CHECK(parts("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
   const std::string product =
       "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n"
-      "shared_store %c, %s, %zero\n"
+      "shared_store %c, %s, %zero\n proxy_fence\n"
       "%p0 = shared_product %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : i32[1,1]\n"
       "%d = product_wait %p0 : i32[1,1]\n";
   CHECK(parts(product, "").kinds().empty());
-  CHECK(parts("", product).kinds() == std::vector(2, Kind::wrong_warps));
+  CHECK(parts("", product).kinds() == std::vector(3, Kind::wrong_warps));
+}
+
+TEST_CASE("all helper warps arrive and store, but none of them announces bytes or multiplies") {
+  auto all = [](const std::string &workers, const std::string &helpers) {
+    return parts(workers, helpers, Turns::helper_first,
+                 "%s = shared_alloc : shared<i32>[1,1]\n %c = splat %n : i32[1]\n",
+                 "{all_helpers = 1} ");
+  };
+  // %bar expects four.
+  const std::string wait = "mbarrier_wait %bar, %zero, %zero\n";
+  CHECK(all(wait, "mbarrier_arrive %bar, %zero\n").text() == "");
+  CHECK(parts(wait, "mbarrier_arrive %bar, %zero\n").kinds() == std::vector{Kind::deadlock});
+  CHECK(all("", "shared_store %c, %s, %zero\n proxy_fence\n").text() == "");
+  CHECK(all("", "mbarrier_arrive %bar, %zero {bytes = 0}\n").kinds() ==
+        std::vector{Kind::wrong_warps});
+  CHECK(all("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
+}
+
+TEST_CASE("a fence is for what its own part has stored") {
+  auto found = [](const std::string &workers, const std::string &helpers) {
+    return parts("mbarrier_wait %bar, %zero, %zero\n" + workers +
+                     "%p0 = shared_product %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "
+                     "i32[1,1]\n %d = product_wait %p0 : i32[1,1]\n",
+                 "shared_store %c, %s, %zero\n" + helpers + "mbarrier_arrive %bar, %zero\n",
+                 Turns::helper_first,
+                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n",
+                 "{all_helpers = 1} ")
+        .kinds();
+  };
+  CHECK(found("", "proxy_fence\n").empty());
+  CHECK(found("", "") == std::vector{Kind::not_fenced});
+  CHECK(found("proxy_fence\n", "") == std::vector{Kind::not_fenced});
 }

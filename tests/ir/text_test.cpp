@@ -123,6 +123,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     map_copy %60, %52, %53, %62, %53, %57, %58
     yield
   }
+  %71 = inside %2, %35 : i1[8,8] #0
+  %72 = pinned %n : i32
   return
 }
 )";

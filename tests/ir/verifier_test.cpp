@@ -59,6 +59,9 @@ TEST_CASE("what is right is left alone") {
       "%1 = cast %f : f16[8]\n %2 = bitcast %1 : i16[8]",
       "print %n, %f {text = \"{} {u}\"}\n assert %m {text = \"\"}\n assert %c {text = \"{}\"}",
       "print {text = \"{{}}\"}",
+      "%1 = inside %l, %l : i1[8,4]\n %2 = pinned %l : i64\n %3 = pinned %n : i32",
+      "%1 = reshape %f : f32[8,1]\n %2 = cast %1 : f16[8,1]\n"
+      "shared_store %2, %sh, %n {origin = [8,7]}",
   };
   for (const std::string text : operations) {
     CAPTURE(text);
@@ -226,6 +229,20 @@ TEST_CASE("operands and results agree") {
       {"shared_store %b, %sh, %n", "the tile fits the slots of the buffer"},
       {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n",
        "the tile fits the slots of the buffer"},
+      {"%1 = extract %a {origin = [0,4]} : f16[16,4]\n"
+       "shared_store %1, %sh, %n {origin = [0,2]}",
+       "the tile lies inside of a slot, at a multiple of its size"},
+      {"shared_store %a, %sh, %n {origin = [16,0]}",
+       "the tile lies inside of a slot, at a multiple of its size"},
+      {"shared_store %a, %sh, %n {origin = [0]}",
+       "the tile lies inside of a slot, at a multiple of its size"},
+      {"%1 = inside %l : i1[8,4]", "an i1 tile with one limit per axis"},
+      {"%1 = inside %l : i32[8]", "an i1 tile with one limit per axis"},
+      {"%1 = inside %l : i1", "an i1 tile with one limit per axis"},
+      {"%1 = inside %n : i1[8]", "limits are i64"},
+      {"%1 = pinned %n : i64", "operands and result have one type"},
+      {"%1 = pinned %x : f32", "an i32 or i64 is pinned"},
+      {"%1 = pinned %i : i32[8]", "an i32 or i64 is pinned"},
       {"shared_store %a, %a, %n", "shared memory is accessed through a buffer"},
       {"shared_store %a, %sh, %l", "a slot is an i32"},
       {"%1 = shared_load %sh, %n {origin = [0,0], perm = [1,0]} : f16[16,8]",

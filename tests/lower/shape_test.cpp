@@ -97,3 +97,45 @@ TEST_CASE("a part of a tile is some of its registers") {
   CHECK_FALSE(contains(text, "shfl"));
   CHECK_FALSE(contains(text, "addrspace(3)"));
 }
+
+TEST_CASE("inside compares constants with what is left of the tile, once for all registers") {
+  auto text = [](const std::string &limits) {
+    return lowered(layouts + R"(
+    func @f(%p: ptr<i32>, %m: i64, %n: i64, %ld: i64) warps 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %all = constant {value = 16} : i64
+      %on = inside )" +
+                   limits +
+                   R"( : i1[8,16] #0
+      %i = cast %on {unsigned = 1} : i32[8,16] #0
+      %v = view %p, %zero, %ld, %one : view<i32>[8,16]
+      store %v, %i {vector = 2}
+      return
+    })");
+  };
+  std::string both = text("%m, %n");
+  CHECK(count(both, "@llvm.smax.i64(i64 %m, i64 0)") == 1);
+  CHECK(count(both, "i64 8)") == 1); // no more is left than there is
+  CHECK(count(both, "i64 16)") == 1);
+  for (const char *constant : {", 0\n", ", 4\n", ", 1\n"}) // of the registers
+    CHECK(count(both, constant) > 0);
+  CHECK(count(both, "icmp sgt i32") == 2 * 4);
+  // Where all are inside there is nothing to compare.
+  std::string rows = text("%m, %all");
+  CHECK(count(rows, "icmp sgt i32") == 4);
+  CHECK_FALSE(contains(rows, "i64 %n, i64 0"));
+}
+
+TEST_CASE("a pinned number comes from the first lane, in words") {
+  std::string text = lowered(R"(
+    func @f(%p: ptr<i32>, %q: ptr<i64>, %n: i32, %l: i64) warps 1 {
+      %a = pinned %n : i32
+      store %p, %a
+      %b = pinned %l : i64
+      store %q, %b
+      return
+    })");
+  CHECK(count(text, "call i32 @tritonc.shfl_idx(i32 %n, i32 0)") == 1);
+  CHECK(count(text, "call i32 @tritonc.shfl_idx(") == 3);
+}

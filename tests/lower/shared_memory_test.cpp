@@ -176,6 +176,29 @@ TEST_CASE("stores and loads are as wide as registers and buffer allow") {
   CHECK(count(lowered(program(by_columns, plain, "f16")), "store <1 x half>") == 8);
 }
 
+TEST_CASE("a part of a slot is stored behind what its first element is behind the slot's") {
+  auto text = [](const std::string &origin) {
+    return lowered(R"(
+    layout #0 [8,32] reg (0,1) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp (4,0)
+    layout #1 [8,16] reg (0,1) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp (4,0)
+    layout #2 [8,32] offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,8) (2,16) (4,0)
+    func @f(%p: ptr<f32>, %ld: i64) warps 2 shared 65536 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %none = constant {value = 0} : i32
+      %s = shared_alloc {address = 1024} : shared<f32>[3,8,32] #2
+      %v = view %p, %zero, %ld, %one : view<f32>[8,16]
+      %a = load %v {vector = 2} : f32[8,16] #1
+      shared_store %a, %s, %none )" +
+                   origin + "\n return\n}");
+  };
+  std::string first = text("{origin = [0,0]}"), second = text("{origin = [0,16]}");
+  CHECK(contains(first, "i32 1024)"));
+  // Row 2 has its halves exchanged, so the distance is mixed in and not added.
+  CHECK(first != second);
+  CHECK(contains(second, ", 64"));
+}
+
 TEST_CASE("where threads hold copies, one of them stores to shared memory") {
   std::string text = lowered(R"(
     layout #0 [16] reg lane (1) (2) (4) (8) (0) warp (0)

@@ -12,11 +12,12 @@ namespace {
 
 // Two maps, of rows and of columns, a ring of two slots of two boxes each, and warps that part.
 std::string program(const std::string &workers, const std::string &helper,
-                    const std::vector<int64_t> &registers = {}) {
+                    const std::vector<int64_t> &registers = {}, bool all_helpers = false) {
   tritonc::ir::Function fn = parsed(R"(
     layout #0 [16,128] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (0,64)
     layout #1 [128,16] offset (1,0) (2,0) (4,0) (8,0) (16,0) (32,0) (8,1) (16,2) (32,4) (0,8) (64,0)
     layout #2 [16,128] reg (0,32) (0,64) (1,0) (2,0) (4,0) (8,0) lane (0,1) (0,2) (0,4) (0,8) (0,16) warp (0,0) (0,0)
+    layout #3 [128] reg lane (1) (2) (4) (8) (16) warp (32) (64)
     func @f(%A: ptr<f16>, %ld: i64, %n: i32, %x: i32, %y: i32, %z: i32) warps 4 helpers 4 shared 16384 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
@@ -31,9 +32,12 @@ std::string program(const std::string &workers, const std::string &helper,
       specialize {
       )" + workers + "\n yield\n } {\n" +
                                     helper + "\n yield\n }\n return\n }");
-  for (tritonc::ir::Op *op : fn.body->ops)
+  for (tritonc::ir::Op *op : fn.body->ops) {
     if (op->is(tritonc::ir::Opcode::specialize_) && !registers.empty())
       op->set("registers", registers);
+    if (op->is(tritonc::ir::Opcode::specialize_) && all_helpers)
+      op->set("all_helpers", int64_t(1));
+  }
   return lowered(fn, "90a");
 }
 
@@ -102,9 +106,10 @@ TEST_CASE("a barrier is that of the program's warps once they have parted, else 
 }
 
 TEST_CASE("registers are taken and given up where it was decided, else nothing happens to them") {
-  std::string text = program("", "", {232, 40});
+  // Eight warps have 256 registers a thread at the start.
+  std::string text = program("", "", {264, 40});
   size_t workers = text.find("\nworkers:"), helpers = text.find("\nhelpers:");
-  size_t taken = text.find("call void @tritonc.setmaxnreg_inc(i32 232)");
+  size_t taken = text.find("call void @tritonc.setmaxnreg_inc(i32 264)");
   size_t given = text.find("call void @tritonc.setmaxnreg_dec(i32 40)");
   CHECK(workers < taken);
   CHECK(taken < helpers);
@@ -112,6 +117,33 @@ TEST_CASE("registers are taken and given up where it was decided, else nothing h
   // All warps of the group give them up, so before one is chosen.
   CHECK(given < text.find("icmp", helpers));
   CHECK_FALSE(contains(program("", ""), "setmaxnreg"));
+  // Whoever takes less than that gives up.
+  text = program("", "", {104, 264});
+  CHECK(contains(text, "call void @tritonc.setmaxnreg_dec(i32 104)"));
+  CHECK(contains(text, "call void @tritonc.setmaxnreg_inc(i32 264)"));
+}
+
+TEST_CASE("where all helpers work, each warp is one of theirs and arrives for all its lanes") {
+  std::string text = program("", "mbarrier_arrive %full, %x", {}, true);
+  std::string helpers = text.substr(text.find("\nhelpers:"));
+  CHECK_FALSE(contains(helpers, "@tritonc.elect()"));
+  CHECK_FALSE(contains(text, "@tritonc.fence_mbarrier_init()")); // for the copy engine
+  size_t together = helpers.find("call void @tritonc.warp_sync()");
+  CHECK(together < helpers.find("@tritonc.mbarrier_arrive("));
+  // A tile's warps are counted from the first of the helpers.
+  const std::string stores = R"(
+      %r = range {start = 0} : i32[128] #3
+      %pointers = splat %A : ptr<f16>[128] #3
+      %p = addptr %pointers, %r : ptr<f16>[128] #3
+      %h = load %p {vector = 1} : f16[128] #3
+      store %p, %h {vector = 1})";
+  std::string tile = program("", stores, {}, true);
+  CHECK(contains(tile.substr(tile.find("\nhelpers:")), ", 4\n")); // sub i32 %warp, 4
+  CHECK(contains(tile.substr(tile.find("\nhelpers:")), "sub i32 %"));
+  std::string of_workers = program(stores, "");
+  of_workers = of_workers.substr(of_workers.find("\nworkers:"));
+  CHECK_FALSE(contains(of_workers.substr(0, of_workers.find("\nhelpers:")), "sub i32 %"));
+  CHECK_FALSE(contains(workers_of("mbarrier_arrive %empty, %x"), "warp_sync"));
 }
 
 TEST_CASE("a warp arrives together where all of its threads have read") {

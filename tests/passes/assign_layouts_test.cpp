@@ -761,3 +761,33 @@ TEST_CASE("nothing is joint in front of a cluster_sum") {
   CHECK(a.layout("own") == "reg (0,1) (0,2) (8,0) (16,0) (32,0) lane (0,4) (0,8) (0,16) "
                            "(0,32) (1,0) warp (2,0) (4,0)");
 }
+
+TEST_CASE("what helper warps load for shared memory is words there, in a layout of their own") {
+  auto layout = [](const std::string &elem, const std::string &strides, const std::string &type) {
+    Function fn = parsed("func @f(%p: ptr<" + elem +
+                         ">, %ld: i64) warps 8 helpers 4 {\n"
+                         "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
+                         "%none = constant {value = 0} : i32\n"
+                         "%s = shared_alloc : shared<" +
+                         elem +
+                         ">[1,64,64]\n"
+                         "specialize {all_helpers = 1} {\n yield\n} {\n"
+                         "%v = view %p, %zero, " +
+                         strides + " : view<" + elem +
+                         ">[64,64]\n"
+                         "%a = load %v : " +
+                         type +
+                         "\n"
+                         "shared_store %a, %s, %none\n yield\n}\n return\n}");
+    assign(fn);
+    const Value *a = value_named(fn, "a");
+    REQUIRE(a->type.layout);
+    CHECK(a->op->integer("vector") == 1);
+    return *a->type.layout;
+  };
+  LinearLayout rows = layout("f16", "%ld, %one", "f16[64,64]");
+  CHECK(rows == blocked_layout({64, 64}, {1, 0}, 2, 4)); // two halves to a word, four warps
+  CHECK(layout("f16", "%one, %ld", "f16[64,64]") == blocked_layout({64, 64}, {0, 1}, 2, 4));
+  CHECK(layout("i8", "%ld, %one", "i8[64,64]") == blocked_layout({64, 64}, {1, 0}, 4, 4));
+  CHECK(layout("f32", "%ld, %one", "f32[64,64]") == blocked_layout({64, 64}, {1, 0}, 1, 4));
+}

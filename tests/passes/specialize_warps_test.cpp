@@ -471,3 +471,135 @@ TEST_CASE("which rows are an instruction's is the same wherever the sum goes") {
       CHECK(op->list("warpgroups") == std::vector<int64_t>{2, 1});
     }
 }
+
+namespace {
+
+const Structure by_threads = {.specialized = true, .copying_warps = 4, .step = 64, .name = ""};
+
+ir::Function by_warps(const std::string &text, const Structure &structure = by_threads) {
+  ir::Function fn = parsed(text);
+  choose_dots(fn, *find_gpu("90a"), structure);
+  use_tensor_maps(fn, structure);
+  pass(fn, structure);
+  check_rules(fn);
+  return fn;
+}
+
+// What the copying warps do in one step.
+std::vector<const ir::Op *> copying_step(ir::Function &fn) {
+  const ir::Block *block = first(fn, ir::Opcode::specialize_).blocks[1];
+  for (bool found = true; found;) {
+    found = false;
+    for (const ir::Op *op : block->ops)
+      if (op->is(ir::Opcode::for_loop_)) {
+        block = op->blocks[0];
+        found = true;
+        break;
+      }
+  }
+  return {block->ops.begin(), block->ops.end()};
+}
+
+} // namespace
+
+TEST_CASE("warps that copy load a part while the one before is stored") {
+  ir::Function fn = by_warps(product_kernel(128, 128, 64));
+  const ir::Op &parts = first(fn, ir::Opcode::specialize_);
+  CHECK(parts.has("all_helpers"));
+  CHECK(value_named(fn, "full")->op->integer("arrivals") == 4);
+  CHECK(value_named(fn, "empty")->op->integer("arrivals") == 8);
+  CHECK_FALSE(contains(printed(fn), "tensor_map"));
+
+  std::string order;
+  std::vector<std::vector<int64_t>> origins;
+  for (const ir::Op *op : copying_step(fn)) {
+    order += op->is(ir::Opcode::load_)              ? "L"
+             : op->is(ir::Opcode::shared_store_)    ? "S"
+             : op->is(ir::Opcode::mbarrier_wait_)   ? "w"
+             : op->is(ir::Opcode::proxy_fence_)     ? "f"
+             : op->is(ir::Opcode::mbarrier_arrive_) ? "a"
+                                                    : "";
+    if (op->is(ir::Opcode::shared_store_)) {
+      // 32 elements of each of 128 threads.
+      CHECK(op->operand(0)->type.elements() == 32 * 128);
+      origins.push_back(op->list("origin"));
+    }
+    if (op->is(ir::Opcode::mbarrier_arrive_))
+      CHECK_FALSE(op->has("bytes"));
+  }
+  CHECK(order == "LLwSLSLSSfa");
+  CHECK(origins == std::vector<std::vector<int64_t>>{{0, 0}, {64, 0}, {0, 0}, {32, 0}});
+}
+
+TEST_CASE("parts of rows that are longer than what threads have registers for") {
+  ir::Function fn = by_warps(product_kernel(64, 256, 64),
+                             {.specialized = true, .copying_warps = 4, .step = 64, .name = ""});
+  std::set<ir::Shape> shapes;
+  for (const ir::Op *op : copying_step(fn))
+    if (op->is(ir::Opcode::shared_store_))
+      shapes.insert(op->operand(0)->type.shape);
+  CHECK(shapes == std::set<ir::Shape>{{64, 64}, {16, 256}});
+  // The other way round in memory, rows are along the other axis.
+  std::string transposed =
+      with(product_kernel(64, 256, 64), "%at.b, %ldb, %one", "%at.b, %one, %ldb");
+  ir::Function other = by_warps(transposed);
+  shapes.clear();
+  for (const ir::Op *op : copying_step(other))
+    if (op->is(ir::Opcode::shared_store_))
+      shapes.insert(op->operand(0)->type.shape);
+  CHECK(shapes == std::set<ir::Shape>{{64, 64}});
+}
+
+TEST_CASE("what is masked off is loaded as zero; what is not masked is not") {
+  CHECK_FALSE(contains(printed(by_warps(product_kernel())), "inside"));
+  const std::string mask = R"(
+        %r = range {start = 0} : i32[64]
+        %r64 = cast %r : i64[64]
+        %left = sub %lda, %k : i64
+        %limit = splat %left : i64[64]
+        %below = cmp %r64, %limit {pred = "lt"} : i1[64]
+        %on.row = expand %below {axis = 0} : i1[1,64]
+        %on = broadcast %on.row : i1[64,64]
+        %nought = constant {number = 0.0} : f16
+        %zeros = splat %nought : f16[64,64]
+        %a = load %va, %on, %zeros)";
+  ir::Function fn = by_warps(with(product_kernel(), "%a = load %va", mask));
+  int masked = 0, loads = 0;
+  for (const ir::Op *op : copying_step(fn)) {
+    if (!op->is(ir::Opcode::load_))
+      continue;
+    loads++;
+    if (op->operands.size() == 1)
+      continue;
+    masked++;
+    CHECK(op->operand(1)->op->is(ir::Opcode::inside_));
+    CHECK(ir::is_zero(op->operand(2)));
+  }
+  CHECK(loads == 2);
+  CHECK(masked == 1);
+}
+
+TEST_CASE("registers are divided by how many warps multiply and how many copy") {
+  struct {
+    int m, copying;
+    std::vector<int64_t> registers;
+  } cases[] = {{128, 4, {176, 152}}, {128, 8, {104, 152}}, {64, 4, {}}, {64, 8, {}}};
+  for (const auto &[m, copying, registers] : cases) {
+    ir::Function fn =
+        by_warps(product_kernel(m, 64, 64),
+                 {.specialized = true, .copying_warps = copying, .step = 64, .name = ""});
+    CHECK(first(fn, ir::Opcode::specialize_).list("registers") == registers);
+    CHECK(fn.helper_warps == copying);
+    if (registers.empty())
+      continue;
+    // What all have together is what they had.
+    int64_t share = 65536 / (32 * (fn.warps + copying)) / 8 * 8;
+    CHECK(fn.warps * registers[0] + copying * registers[1] == (fn.warps + copying) * share);
+  }
+}
+
+TEST_CASE("where threads copy a loop may make no trips, so its sum starts from zeros") {
+  ir::Function fn = by_warps(product_kernel());
+  CHECK(first(fn, ir::Opcode::shared_product_).operands.size() == 5);
+  CHECK_FALSE(contains(printed(fn), "undefined"));
+}

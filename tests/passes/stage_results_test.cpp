@@ -269,3 +269,36 @@ TEST_CASE("a transpose that threads store is cut into rows too, and so is what l
     });
   }
 }
+
+TEST_CASE("a mask compares with what is left of each piece, distances of rows are pinned to it") {
+  const std::string store = R"(
+        %l64 = cast %i : i64
+        %r = range {start = 0} : i32[128]
+        %row = expand %r {axis = 0} : i32[1,128]
+        %columns = broadcast %row : i32[128,128]
+        %limit = splat %i : i32[128,128]
+        %on = cmp %columns, %limit {pred = "lt"} : i1[128,128]
+        store %v, %x, %on)";
+  std::string text = after(stage_results, stored("f16", {128, 128}, store));
+  CHECK(count(text, " = pinned %ld : i64") == 2);
+  CHECK(count(text, " = inside ") == 2);
+  // Columns are compared with %i and with %i - 64, rows with nothing.
+  CHECK(contains(text, "constant {value = -64} : i64"));
+  CHECK(count(text, "constant {value = 128} : i64") == 2);
+  // Without a mask there is nothing to compare.
+  std::string unmasked = after(stage_results, stored("f16", {128, 128}, "store %v, %x"));
+  CHECK_FALSE(contains(unmasked, "inside"));
+  CHECK(count(unmasked, " = pinned %ld : i64") == 2);
+}
+
+TEST_CASE("what is converted is converted piece by piece, whoever stores it") {
+  for (const std::string &stores :
+       {kernel("f16", {128, 128}, {128, 64}), stored("f16", {128, 128}, "store %v, %x")}) {
+    std::string converting = with(stores, "%x: f16[128,128], ", "");
+    converting = with(converting, "specialize {", "specialize {\n %x = cast %s : f16[128,128]");
+    std::string text = after(stage_results, converting);
+    CHECK(count(text, "= extract %s {") == 2);
+    CHECK(count(text, " : f32[128,64]") == 2);
+    CHECK(count(text, "= cast %") == 1 + 2); // and the whole one, which nobody uses
+  }
+}

@@ -37,6 +37,19 @@ std::vector<std::string> names(const std::string &text) {
   return names;
 }
 
+// Whether the copy engine can bring the factors, and whether there is a structure in which threads
+// do.
+bool has_maps(const std::string &text) {
+  Structure best = structures(text)[0];
+  return best.specialized && !best.copying_warps;
+}
+bool has_threads(const std::string &text) {
+  for (const Structure &structure : structures(text))
+    if (structure.copying_warps)
+      return true;
+  return false;
+}
+
 // A kernel whose programs can't be bundled: they do not depend on where they are.
 std::string alone(std::string text) {
   for (const char *axis : {"0", "1"})
@@ -221,11 +234,14 @@ TEST_CASE("steps that must stay as they are in the source") {
   }
 }
 
-TEST_CASE("a factor that is read backwards is not specialised") {
+TEST_CASE("a factor that is read backwards is copied by threads") {
   std::string backwards = with(product_kernel(), "%t.wide = cast %t",
                                "%left = sub %K, %t : i32\n %t.wide = cast %left");
-  CHECK_FALSE(specialises(backwards));
-  CHECK_FALSE(specialises(with(product_kernel(), "add %down, %column", "sub %column, %down")));
+  for (const std::string &text :
+       {backwards, with(product_kernel(), "add %down, %column", "sub %column, %down")}) {
+    CHECK_FALSE(has_maps(text));
+    CHECK(has_threads(text));
+  }
 }
 
 TEST_CASE("a tile that leaves no place for two slots is not specialised") {
@@ -240,16 +256,72 @@ TEST_CASE("a tile that leaves no place for two slots is not specialised") {
                                  "64x128x64 specialized", "64x64x128 specialized"});
 }
 
-TEST_CASE("a factor whose boxes start within 16 bytes is not specialised") {
+TEST_CASE("a factor whose boxes start within 16 bytes is copied by threads") {
   auto every = [](int columns) {
     return with(product_kernel(), "%column = mul %pn.wide, %tn",
                 "%far = constant {value = " + std::to_string(columns) +
                     "} : i64\n %column = mul %pn.wide, %far");
   };
-  CHECK(specialises(every(64)));
-  CHECK(specialises(every(72)));
-  CHECK_FALSE(specialises(every(68)));
-  CHECK_FALSE(specialises(every(65)));
+  CHECK(has_maps(every(64)));
+  CHECK(has_maps(every(72)));
+  for (int columns : {68, 65}) {
+    CHECK_FALSE(has_maps(every(columns)));
+    CHECK(has_threads(every(columns)));
+  }
+}
+
+TEST_CASE("threads copy where a launch may find that there is no tensor map, and only there") {
+  using Names = std::vector<std::string>;
+  CHECK_FALSE(has_threads(product_kernel()));
+  auto unpromised = [](const std::string &what) {
+    return with(product_kernel(), what + " multiple_of 8", what);
+  };
+  auto names_of = [](const std::string &text, bool by_threads) {
+    Names found;
+    for (const Structure &structure : structures(text))
+      if (structure.specialized && (structure.copying_warps > 0) == by_threads)
+        found.push_back(structure.name);
+    return found;
+  };
+  std::string strange = unpromised("%lda: i64");
+  CHECK(names_of(strange, false) == names_of(product_kernel(), false));
+  CHECK(names_of(strange, true) == Names{"128x256x64 specialized, copied by threads",
+                                         "128x128x64 specialized, copied by threads",
+                                         "64x128x64 specialized, copied by threads",
+                                         "64x64x64 specialized, copied by threads"});
+  // Behind the others and in front of the plain one, whose cost is of factors that lie well.
+  bool found = false;
+  for (const Structure &structure : structures(strange)) {
+    found |= structure.copying_warps > 0;
+    CHECK(found == (structure.copying_warps > 0 || !structure.specialized));
+    if (!structure.copying_warps)
+      continue;
+    CHECK(structure.cost);
+    CHECK(structure.splits == 1);
+    CHECK(structure.cuts.empty());
+    CHECK((structure.share == Structure::Share::all));
+    CHECK_FALSE(structure.swapped);
+  }
+  CHECK_FALSE(structures(strange).back().cost);
+  CHECK(structures(product_kernel()).back().cost);
+  CHECK(has_threads(unpromised("%ldb: i64")));
+  CHECK(has_threads(with(product_kernel(), "%B: ptr<f16>", "%B: ptr<f16> aligned 2")));
+  CHECK(has_threads(unpromised("%ldc: i64")));
+  // What is neither, no threads copy either.
+  CHECK_FALSE(has_threads(product_kernel(64, 64, 64, "f32")));
+  std::string tf32 =
+      with(unpromised("%lda: i64"), "%b, %acc : f32", "%b, %acc {precision = \"tf32\"} : f32");
+  CHECK_FALSE(has_threads(with(tf32, "f16", "f32")));
+}
+
+TEST_CASE("where threads copy but nobody knows what that takes, it is not among what has a cost") {
+  // Two results leave no place for more than 64 rows, and no such tile has been measured.
+  std::string text = with(product_kernel(64, 256, 128), "store %vc, %result",
+                          "store %vc, %result\n store %vc, %result");
+  text = with(text, "%lda: i64 multiple_of 8", "%lda: i64");
+  REQUIRE(structures(text)[0].cost);
+  CHECK(names(text) == std::vector<std::string>{"64x256x128 specialized"});
+  CHECK(has_threads(with(text, "store %vc, %result\n store %vc, %result", "store %vc, %result")));
 }
 
 TEST_CASE("a factor that is stored to is not specialised") {
@@ -377,14 +449,10 @@ TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it, unless no factor
   using Names = std::vector<std::string>;
   std::string f32 = product_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specialises(b_transposed(f32)));
-  const Names high = {"128x256x32 specialized",
-                      "128x128x32 specialized",
-                      "64x256x32 specialized",
-                      "64x128x32 specialized",
-                      "64x64x64 specialized",
-                      "128x128x32 specialized, split 4",
-                      "64x128x32 specialized, split 2",
-                      "64x64x64 specialized, split 4"};
+  const Names high = {"128x256x32 specialized",         "128x128x32 specialized",
+                      "64x256x32 specialized",          "64x128x32 specialized",
+                      "64x64x64 specialized",           "128x128x32 specialized, split 4",
+                      "64x128x32 specialized, split 2", "64x64x64 specialized, split 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
   CHECK(names(tf32(f32)) == Names{"256x128x32 specialized", "128x128x32 specialized",
