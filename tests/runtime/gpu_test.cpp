@@ -199,7 +199,8 @@ struct Form {
       {nullptr, nullptr, &map, abi::hidden_kind::tensor_map, 0},
       {number, "number", nullptr, abi::hidden_kind::i32, 0}};
   explicit constexpr Form(unsigned cluster)
-      : form{nullptr, hidden, nullptr, {nullptr, nullptr, nullptr}, 0, 2, cluster, 0} {}
+      : form{nullptr, hidden, nullptr, {nullptr, nullptr, nullptr},
+             0,       2,      cluster, abi::form_share::all} {}
   abi::form form;
 };
 
