@@ -88,8 +88,9 @@ struct State {
     if (!store->is(Opcode::shared_store_))
       return std::nullopt;
     Op *load = store->operand(0)->op;
+    // A ring that lives outside of the loop is somebody else's: see specialize_warps.
     if (!load || !load->is(Opcode::load_) || load->parent != &body() ||
-        count_uses(*fn.body, load->result()) != 1)
+        store->operand(1)->op->parent != &body() || count_uses(*fn.body, load->result()) != 1)
       return std::nullopt;
     Value *mask = load->operand_or_null(1), *other = load->operand_or_null(2);
     std::set<const Value *> given = {counter()};

@@ -345,3 +345,11 @@ TEST_CASE("nothing happens to while loops") {
     })";
   CHECK(after(pipeline_loops, program, gpu_with(2), Structure{}) == text(program));
 }
+
+TEST_CASE("a ring that lives outside of the loop stays, though copies could fill it") {
+  const std::string ring = "%s = shared_alloc : shared<f16>[1,16,16] #0";
+  std::string outside = with(program({}), ring, "");
+  outside = with(outside, "%r = for_loop", ring + "\n %r = for_loop");
+  CHECK(after(pipeline_loops, outside, gpu_with(2), Structure{}) == text(outside));
+  CHECK(contains(after(pipeline_loops, program({}), gpu_with(2), Structure{}), "async_copy"));
+}
