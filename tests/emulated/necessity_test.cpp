@@ -10,6 +10,8 @@
 // its reason.
 //
 // Loops make many more steps than a ring has slots, so that each slot is written again and again.
+// What comes after a loop takes the place of its ring, of which only one slot is still read: with
+// that many steps, or with one fewer, it is the first.
 //
 //     test_necessity              # each kernel once for each way in which it synchronises
 //     test_necessity --no-skip    # all variants with tiles up to 64
@@ -46,8 +48,8 @@ namespace {
 
 constexpr const char *gpus[] = {"75", "80", "90a"};
 
-// Twice around a ring of four slots, and one more.
-constexpr int steps = 9;
+// Twice around a ring of four slots, and one more; and the same without that.
+constexpr int steps = 9, fewer_steps = 8;
 
 constexpr int max_steps = 1'000'000; // of a thread, of which the longest here makes some thousands
 
@@ -274,43 +276,55 @@ struct Trial {
   const ir::Function &fn;
   Totals &totals;
   Structure structure = {};
-  Run run = {};
-  interpreter::Memory expected = {};
+  struct Case {
+    Run run;
+    interpreter::Memory expected = {};
+  };
+  std::vector<Case> cases = {};
 
-  // The longest run, one program of it: the others do the same.
-  void choose_run() {
+  // Long runs, one program of each: the others do the same.
+  void choose_runs() {
     std::mt19937 random(1);
-    run = subject.runs_of(variant, random, {steps}).back();
-    run.launch.grid = {1, 1, 1};
-    if (fn.helper_warps == 0)
+    if (fn.helper_warps == 0) {
+      for (int count : {steps, fewer_steps}) {
+        cases.push_back({subject.runs_of(variant, random, {count}).back()});
+        cases.back().run.launch.grid = {1, 1, 1};
+      }
       return;
+    }
     // Specialised: two programs for a block at least, and more steps than the longest ring has
     // slots, of the length that the structure has, for each block of a cluster.
     constexpr int long_steps = 9;
     int own = variant.number("TK"), step = std::max(int(structure.step), own);
     int blocks = int(structure.splits);
-    run = subject.runs_of(variant, random, {long_steps * blocks * (step / own)}).back();
+    Run run = subject.runs_of(variant, random, {long_steps * blocks * (step / own)}).back();
     run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
+    cases.push_back({run});
   }
 
-  // The first of the modes in which something is wrong; none: -1.
+  // The first of the modes in which something is wrong, those of each run in turn; none: -1.
   int objecting_mode(const LinkedHostCode &code, const std::vector<Mode> &modes) {
-    for (size_t i = 0; i < modes.size(); i++) {
-      Outcome outcome = emulate(*code, fn, run, modes[i]);
-      if (!outcome.findings.empty() || !interpreter::difference(expected, outcome.memory).empty())
-        return int(i);
-    }
+    int number = 0;
+    for (const auto &[run, expected] : cases)
+      for (const Mode &mode : modes) {
+        Outcome outcome = emulate(*code, fn, run, mode);
+        if (!outcome.findings.empty() || !interpreter::difference(expected, outcome.memory).empty())
+          return number;
+        number++;
+      }
     return -1;
   }
 
   void check_whole(const LinkedHostCode &code) {
-    expected = emulate(*code, fn, run, early).memory;
-    for (const Mode &mode : {early, late, at_random}) {
-      Outcome outcome = emulate(*code, fn, run, mode);
-      REQUIRE_MESSAGE(outcome.findings.empty(), subject.file, " [", variant.text, "] for sm_", gpu,
-                      ":\n", outcome.findings);
-      REQUIRE(interpreter::difference(expected, outcome.memory) == "");
+    for (auto &[run, expected] : cases) {
+      expected = emulate(*code, fn, run, early).memory;
+      for (const Mode &mode : {early, late, at_random}) {
+        Outcome outcome = emulate(*code, fn, run, mode);
+        REQUIRE_MESSAGE(outcome.findings.empty(), subject.file, " [", variant.text, "] for sm_",
+                        gpu, ":\n", outcome.findings);
+        REQUIRE(interpreter::difference(expected, outcome.memory) == "");
+      }
     }
   }
 
@@ -343,7 +357,7 @@ struct Trial {
     std::vector<Change> changes = changes_of(*module);
     if (changes.empty())
       return;
-    choose_run();
+    choose_runs();
     HostKernel kernel = describe(fn, *find_gpu(gpu));
     check_whole(host_code_of(*module, kernel));
     totals.kernels++;
@@ -516,7 +530,7 @@ TEST_CASE("what is there twice may be left out once") {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu("80"), context);
   HostKernel kernel = describe(fn, *find_gpu("80"));
-  trial.choose_run();
+  trial.choose_runs();
   trial.check_whole(host_code_of(*module, kernel));
   int tried = 0;
   for (const Change &change : changes_of(*module)) {
