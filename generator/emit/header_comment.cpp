@@ -166,13 +166,14 @@ private:
     return "//\n"
            "// Which variant runs, unless the call names one: in their order of preference, those "
            "whose\n"
-           "// requirements the arguments meet and that have code for the device; of these the "
-           "first "
-           "whose\n"
-           "// grid has at least as many programs as the device has multiprocessors, else the one "
-           "with "
-           "the\n"
-           "// most programs. variants() lists them in that order.\n";
+           "// requirements the arguments meet and that have code for the device; of these, where "
+           "it "
+           "is\n"
+           "// known what they take, the fastest, else the first whose grid has at least as many "
+           "programs\n"
+           "// as the device has multiprocessors, or the one with the most programs. variants() "
+           "lists them\n"
+           "// in that order.\n";
   }
 
   /// Names that C++ could not take.
