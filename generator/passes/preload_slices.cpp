@@ -121,6 +121,10 @@ struct State {
       Value *next = load_again(last, *loads[factor], slot->result());
       dots[0]->operands[factor] = carry(first, next);
     }
+    // If every trip ends with all copies landed, there are none to wait for behind the loop.
+    Op *behind = loop.parent->ops[loop.parent->position_of(&loop) + 1];
+    if (wait->integer("pending") == 0 && behind->is(Opcode::async_wait_))
+      erase(behind);
     for (Op *load : loads)
       erase(load);
     erase(wait);

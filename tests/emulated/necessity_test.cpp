@@ -48,8 +48,9 @@ namespace {
 
 constexpr const char *gpus[] = {"75", "80", "90a"};
 
-// Twice around a ring of four slots, and one more; and the same without that.
-constexpr int steps = 9, fewer_steps = 8;
+// Twice around a ring of four slots, and one more; and fewer, so that rings of all sizes end with
+// each of their slots.
+constexpr int steps[] = {9, 8, 7};
 
 constexpr int max_steps = 1'000'000; // of a thread, of which the longest here makes some thousands
 
@@ -286,7 +287,7 @@ struct Trial {
   void choose_runs() {
     std::mt19937 random(1);
     if (fn.helper_warps == 0) {
-      for (int count : {steps, fewer_steps}) {
+      for (int count : steps) {
         cases.push_back({subject.runs_of(variant, random, {count}).back()});
         cases.back().run.launch.grid = {1, 1, 1};
       }
