@@ -229,10 +229,15 @@ private:
 
   void keep(Job &job) {
     Found found{job.seed, job.failure, job.child.result().text, ""};
-    if (job.child.result().end != Isolated::End::done) { // not even reducing worked: the whole
-      Generated made = generate(job.seed);
-      found.text = file_text(case_of(made.kernel, made.evaluation), text_of(job.failure));
-    }
+    if (job.child.result().end != Isolated::End::done) // not even reducing worked: the whole
+      found.text =
+          isolated(
+              [&] {
+                Generated made = generate(job.seed); // may be what fails
+                return file_text(case_of(made.kernel, made.evaluation), text_of(job.failure));
+              },
+              campaign_.seconds_per_kernel)
+              .text;
     if (!campaign_.found.empty()) {
       std::filesystem::create_directories(campaign_.found);
       found.path = campaign_.found + "/seed_" + std::to_string(job.seed) + ".tc";

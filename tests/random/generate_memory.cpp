@@ -229,6 +229,8 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
       return std::nullopt;
     if (!loop.counter || (!is_output && draw_.chance(50)))
       continue;
+    if (double(distance) * loop.counter->range.high > largest(Scalar::int32))
+      return std::nullopt; // no number of which a term could be made
     terms.push_back(scaled(*loop.counter, distance));
     distance *= int64_t(loop.counter->range.high) + 1;
   }
