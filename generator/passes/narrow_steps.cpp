@@ -21,6 +21,7 @@
 
 #include "analysis/product_loop.h"
 #include "ir/builder.h"
+#include "passes/remove_dead_code.h"
 
 namespace tritonc {
 
@@ -81,6 +82,7 @@ struct State {
     Value *b = narrow(builder, product.factors[1], 0);
     product.dot->operands[0] = a;
     product.dot->operands[1] = b;
+    remove_dead_code(fn); // there are more trips than the old loads have elements for
   }
 };
 

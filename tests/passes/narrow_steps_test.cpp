@@ -1,7 +1,6 @@
 // Tests passes/narrow_steps.cpp.
 
 #include "passes/narrow_steps.h"
-#include "passes/remove_dead_code.h"
 #include "product_kernel.h"
 #include "support/tile_ir.h"
 
@@ -9,11 +8,6 @@ using namespace tritonc;
 using namespace tritonc::test;
 
 namespace {
-
-void pass(ir::Function &fn, const Structure &structure) {
-  narrow_steps(fn, structure);
-  remove_dead_code(fn);
-}
 
 std::string kernel(const std::string &loads_of_a = "%a = load %va : f32[64,32]\n") {
   return with(R"(
@@ -50,7 +44,7 @@ void unchanged(const std::string &text_before, int64_t step) {
 } // namespace
 
 TEST_CASE("a step becomes several, each of fewer columns") {
-  CHECK(after(pass, kernel(), Structure{.step = 16}) == text(R"(
+  CHECK(after(narrow_steps, kernel(), Structure{.step = 16}) == text(R"(
   func @f(%A: ptr<f32>, %B: ptr<f32>, %C: ptr<f32>, %n: i32, %K: i32, %ld: i64) {
     %zero = constant {value = 0} : i64
     %one = constant {value = 1} : i64
@@ -84,7 +78,7 @@ TEST_CASE("a step becomes several, each of fewer columns") {
 
 TEST_CASE("a mask along K moves with the smaller steps") {
   std::string result = after(
-      pass,
+      narrow_steps,
       kernel("%i = range {start = 0} : i32[32]\n %c32 = constant {value = 32} : i32\n"
              "%past = mul %t, %c32 : i32\n %left = sub %K, %past : i32\n"
              "%lefts = splat %left : i32[32]\n %in = cmp %i, %lefts {pred = \"lt\"} : i1[32]\n"
