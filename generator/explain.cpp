@@ -4,6 +4,7 @@
 
 #include "explain.h"
 
+#include "passes/obstacles.h"
 #include "passes/structure.h"
 #include "source/diagnostics.h"
 

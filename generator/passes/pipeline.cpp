@@ -51,6 +51,14 @@ void canonicalize(PassRunner &run) {
   run("remove_dead_code", remove_dead_code);
 }
 
+ir::Function canonical_form(const ir::Function &fn) {
+  ir::Function canonical = clone(fn);
+  PassObserver nobody;
+  PassRunner run(canonical, nobody);
+  canonicalize(run);
+  return canonical;
+}
+
 void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
                   const Structure &structure) {
   PassRunner run(fn, observe);

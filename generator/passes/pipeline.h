@@ -17,6 +17,9 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe 
 /// The first part of the pipeline, which is the same for all GPUs and structures.
 void canonicalize(PassRunner &run);
 
+/// A copy of `fn` behind that part.
+ir::Function canonical_form(const ir::Function &fn);
+
 /// The names of the passes in order, for --print-after.
 std::vector<std::string_view> pass_names();
 

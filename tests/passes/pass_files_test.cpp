@@ -24,6 +24,12 @@ std::string contents(const std::filesystem::path &file) {
   return text.str();
 }
 
+// What structures are chosen by, and what passes are run by.
+const std::vector<std::string_view> choosing = {
+    "obstacles",         "specialized_structures", "structure",         "structure_costs",
+    "structure_demands", "structure_tiles",        "uniform_structures"};
+const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
+
 } // namespace
 
 TEST_CASE("each pass has a header, a source that explains it, a line in the pipeline and a test") {
@@ -47,7 +53,8 @@ TEST_CASE("each pass has a header, a source that explains it, a line in the pipe
 
 TEST_CASE("each file of the folder is a pass, or what passes are chosen and run by") {
   std::vector<std::string_view> known = pass_names();
-  known.insert(known.end(), {"structure", "pipeline", "pass_runner"});
+  known.insert(known.end(), choosing.begin(), choosing.end());
+  known.insert(known.end(), running.begin(), running.end());
   for (const auto &entry : std::filesystem::directory_iterator(sources / "passes")) {
     std::string name = entry.path().stem();
     if (entry.path().extension() == ".txt")
@@ -57,10 +64,29 @@ TEST_CASE("each file of the folder is a pass, or what passes are chosen and run 
   }
 }
 
-TEST_CASE("what chooses a structure is no pass: it changes nothing, and has a test") {
-  std::string header = contents(sources / "passes" / "structure.h");
-  CHECK(header.find("(const ir::Function &fn") != std::string::npos);
-  CHECK(header.find("(ir::Function &fn") == std::string::npos);
+TEST_CASE("what chooses a structure is no pass: it says where it is explained, and has a test") {
+  for (std::string_view view : choosing) {
+    std::string name(view);
+    CAPTURE(name);
+    CHECK(contents(sources / "passes" / (name + ".h")).rfind("// ", 0) == 0);
+    std::string source = contents(sources / "passes" / (name + ".cpp"));
+    CHECK(source.rfind("// ", 0) == 0);
+    CHECK(source.find("See " + name + ".h.") != std::string::npos);
+    const std::string before = "// Tested by tests/";
+    size_t at = source.find(before);
+    REQUIRE(at != std::string::npos);
+    at += before.size();
+    CHECK(std::filesystem::exists(tests / source.substr(at, source.find(".cpp", at) + 4 - at)));
+  }
+}
+
+TEST_CASE("what says which structures there are changes nothing") {
+  for (const char *name : {"structure", "obstacles"}) {
+    CAPTURE(name);
+    std::string header = contents(sources / "passes" / (std::string(name) + ".h"));
+    CHECK(header.find("(const ir::Function &fn") != std::string::npos);
+    CHECK(header.find("(ir::Function &fn") == std::string::npos);
+  }
   std::string test = contents(tests / "passes" / "structure_test.cpp");
   CHECK(test.rfind("// Tests passes/structure.cpp", 0) == 0);
 }

@@ -1,7 +1,9 @@
-// Tests passes/structure.cpp: what gets a specialised structure, and each reason why something does
-// not.
+// Tests passes/structure.cpp, and what it is made of: what gets a specialised structure, and each
+// reason why something does not.
 
 #include "passes/structure.h"
+
+#include "passes/obstacles.h"
 #include "product_kernel.h"
 #include "support/tile_ir.h"
 

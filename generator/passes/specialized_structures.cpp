@@ -1,0 +1,143 @@
+// Structures in which some warps copy and the others multiply. See specialized_structures.h.
+//
+// Method: each tile is tried on a clone, by the passes that come before specialize_warps, and is
+// taken if what they make of the function meets the demands.
+//
+// Tested by tests/passes/structure_test.cpp.
+
+#include "passes/specialized_structures.h"
+
+#include "passes/bundle_programs.h"
+#include "passes/remove_dead_code.h"
+#include "passes/split_sums.h"
+#include "passes/structure_demands.h"
+#include "passes/swap_factors.h"
+#include "passes/widen_steps.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+std::string name_of(const Structure &structure, const Tile &tile, Function &fn) {
+  std::string name = name_of_tile(tile, fn) + " specialized";
+  if (structure.splits > 1)
+    name += ", split " + std::to_string(structure.splits);
+  if (structure.copying_warps)
+    name += ", copied by threads";
+  return name;
+}
+
+// The structure for `tile`, if the function can be in it.
+std::optional<Structure> specialized_structure(const ProductSetting &setting, const Tile &tile,
+                                               int copying_warps, std::optional<int64_t> row_of_k,
+                                               const Gpu &gpu) {
+  if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
+    return std::nullopt;
+  bool swapped = !copying_warps && is_better_swapped(setting.product);
+  Tile wanted = tile;
+  if (swapped)
+    std::swap(wanted.rows, wanted.columns);
+  std::optional<std::vector<int64_t>> bundle = bundle_of(setting, wanted);
+  if (!bundle)
+    return std::nullopt;
+  Structure structure{.specialized = true,
+                      .copying_warps = copying_warps,
+                      .bundle = *bundle,
+                      .step = row_of_k.value_or(0) * tile.k_rows,
+                      .swapped = swapped,
+                      .splits = tile.splits};
+  Function tried = clone(setting.fn);
+  widen_steps(tried, structure);
+  if (!try_bundling(tried, *bundle))
+    return std::nullopt;
+  remove_dead_code(tried);
+  swap_factors(tried, structure);
+  if (!can_specialize(tried, gpu, copying_warps) || (tile.splits > 1 && !can_split_sums(tried)))
+    return std::nullopt;
+  structure.name = name_of(structure, wanted, tried);
+  return structure;
+}
+
+// The structure for the source's own tile, of any size; nobody has measured what it takes. If it
+// can't have longer steps, it has the source's.
+std::optional<Structure> own_structure(const ProductSetting &setting, int copying_warps,
+                                       const Gpu &gpu) {
+  Tile own = {setting.sum()[0], setting.sum()[1], 1};
+  if (!copying_warps && is_better_swapped(setting.product))
+    std::swap(own.rows, own.columns);
+  for (std::optional<int64_t> row : {setting.row_of_k, std::optional<int64_t>()})
+    if (auto structure = specialized_structure(setting, own, copying_warps, row, gpu))
+      return structure;
+  return std::nullopt;
+}
+
+// --- Shared work ---------------------------------------------------------------------------------
+
+// A structure that has a cost, and the tile that it has it by.
+struct Candidate {
+  Structure structure;
+  MeasuredTile tile;
+};
+
+// Two structures that share the work: `large` in full rounds, and what is left of it cut into
+// pieces like those of `small`. Nothing if these don't fit into each other.
+std::vector<Structure> shared_work(const Candidate &large, const Candidate &small,
+                                   const Problem &problem) {
+  Structure first = large.structure, second = small.structure;
+  for (size_t axis = 0; axis < 3; axis++) {
+    if (first.bundle[axis] % second.bundle[axis] != 0)
+      return {};
+    second.cuts.push_back(first.bundle[axis] / second.bundle[axis]);
+  }
+  first.share = Structure::Share::full_rounds;
+  second.share = Structure::Share::rest;
+  first.cost = cost_of_shares(first.bundle, large.tile, second.cuts, small.tile, problem);
+  second.cost.reset();
+  second.name += ", for the rest of " + first.name;
+  first.name += ", full rounds";
+  return {first, second};
+}
+
+// The same for the largest and the smallest of `candidates`, if that is small enough: what is left
+// after full rounds of the one is done in the other.
+std::vector<Structure> shared_work(const std::vector<Candidate> &candidates,
+                                   const std::optional<Problem> &problem) {
+  constexpr int64_t smallest = 64 * 64;
+  if (candidates.size() < 2 || candidates.back().tile.tile.elements() != smallest)
+    return {};
+  return shared_work(candidates.front(), candidates.back(), *problem);
+}
+
+} // namespace
+
+std::vector<Structure> specialized_structures(const ProductSetting &setting,
+                                              const std::optional<Problem> &problem,
+                                              std::span<const MeasuredTile> tiles, const Gpu &gpu) {
+  const int copying_warps = tiles[0].copying_warps;
+  std::vector<Structure> structures;
+  std::vector<Candidate> candidates; // that may share the work
+  for (const MeasuredTile &measured : tiles) {
+    std::optional<Structure> structure = specialized_structure(
+        setting, measured.tile, measured.copying_warps, setting.row_of_k, gpu);
+    if (!structure)
+      continue;
+    if (problem)
+      structure->cost = cost_of(*structure, measured, *problem);
+    if (problem && measured.tile.splits == 1 && !copying_warps)
+      candidates.push_back({*structure, measured});
+    structures.push_back(std::move(*structure));
+  }
+  for (Structure &share : shared_work(candidates, problem))
+    structures.push_back(std::move(share));
+  // Without a cost there is no telling which is best: the largest, or the source's own tile.
+  if (structures.empty())
+    if (std::optional<Structure> own = own_structure(setting, copying_warps, gpu))
+      structures.push_back(std::move(*own));
+  if (!structures.empty() && !structures[0].cost)
+    structures.resize(1);
+  return structures;
+}
+
+} // namespace tritonc

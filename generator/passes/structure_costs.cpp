@@ -1,0 +1,120 @@
+// What launches in a structure take. See structure_costs.h.
+//
+// Method: work comes in rounds, in each of which every multiprocessor has one piece at most. A
+// round takes as long as its steps along K and what comes before and after them, as measured; a
+// launch takes its rounds, but no less than memory does.
+//
+// Tested by tests/passes/structure_test.cpp: which structures have a cost. What the host finds the
+// least is in tests/compile/structures_test.cpp.
+
+#include "passes/structure_costs.h"
+
+#include "analysis/launch_form.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+Expr operator*(Expr a, Expr b) { return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b)); }
+Expr operator+(Expr a, Expr b) { return Expr::binary(Expr::Kind::add, std::move(a), std::move(b)); }
+Expr number(int64_t value) { return Expr::constant(value); }
+Expr div_up(Expr a, Expr b) {
+  return Expr::binary(Expr::Kind::ceil_div, std::move(a), std::move(b));
+}
+Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis), {}}; }
+
+// How many pieces of work there can be at once. The multiprocessors of an H200 are in groups of at
+// most 18, and a cluster lies within one: of clusters of four there are four in each.
+Expr pieces_at_once(int64_t splits = 1) {
+  constexpr int64_t group = 18;
+  Expr all = {Expr::Kind::multiprocessors, 0, {}};
+  if (splits == 1)
+    return all;
+  return Expr::binary(Expr::Kind::div, all * number(group / splits), number(group));
+}
+
+Expr pieces_of(const std::vector<int64_t> &bundle) {
+  Expr pieces = number(1);
+  for (size_t axis : {0, 1, 2})
+    pieces = pieces * div_up(programs(axis), number(bundle[axis]));
+  return pieces;
+}
+
+// How many bundles of programs the busiest multiprocessor has to carry out.
+Expr pieces_of_a_multiprocessor(const std::vector<int64_t> &bundle) {
+  return div_up(pieces_of(bundle), pieces_at_once());
+}
+
+// 128 bytes along K each.
+Expr steps_of(const Problem &problem, int64_t splits = 1) {
+  constexpr int64_t row_bytes = 128;
+  return div_up(problem.k * number(problem.bytes), number(row_bytes * splits));
+}
+
+// Nanoseconds of so many rounds of blocks.
+Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
+  Expr steps = steps_of(problem, tile.tile.splits);
+  return std::move(rounds) * (std::move(steps) * number(tile.step) + number(tile.rest));
+}
+
+// Nanoseconds of a launch: as long as its steps take, but not less than reading and writing
+// everything once takes. What is done sooner with its steps has more time to wait for memory in.
+Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_per_ns = 4000) {
+  Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
+  Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
+  return Expr::binary(Expr::Kind::max, by_steps, by_bytes) +
+         Expr::binary(Expr::Kind::div, by_steps, number(16));
+}
+
+} // namespace
+
+std::optional<Problem> problem_of(const ProductSetting &setting) {
+  std::optional<Expr> trips = host_expression(setting.product.loop->operand(0));
+  if (!trips || !setting.axes[0] || !setting.axes[1])
+    return std::nullopt;
+  const Type &a = setting.product.dot->operand(0)->type;
+  return Problem{.rows = programs(*setting.axes[0]) * number(setting.sum()[0]),
+                 .columns = programs(*setting.axes[1]) * number(setting.sum()[1]),
+                 .k = *trips * number(a.shape[1]),
+                 .bytes = bytes_of(a.elem)};
+}
+
+Expr cost_of(const Structure &structure, const MeasuredTile &tile, const Problem &problem) {
+  Expr rounds = div_up(pieces_of(structure.bundle), pieces_at_once(structure.splits));
+  return cost_of_launch(cost_of_rounds(std::move(rounds), tile, problem), problem);
+}
+
+Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &large,
+                    const std::vector<int64_t> &cuts, const MeasuredTile &small,
+                    const Problem &problem) {
+  constexpr int64_t second_launch = 3000; // nanoseconds
+  Expr pieces = pieces_of(bundle), at_once = pieces_at_once();
+  Expr full = Expr::binary(Expr::Kind::div, pieces, at_once);
+  Expr left = Expr::binary(Expr::Kind::rem, pieces, at_once);
+  for (int64_t cut : cuts)
+    left = left * number(cut);
+  Expr by_steps = cost_of_rounds(full, large, problem) +
+                  cost_of_rounds(div_up(left, at_once), small, problem) + number(second_launch);
+  return cost_of_launch(by_steps, problem);
+}
+
+// Its programs start sooner than specialised blocks, but mma.sync and the copies of threads are
+// slower. Measured like tiles_by_engine, of 32 x 32 to 128 x 128 sums of a program.
+Expr cost_of_plain(const Shape &sum, const Problem &problem) {
+  constexpr int64_t step = 80, sums_per_ns = 27, rest = 150, bytes_per_ns = 3000;
+  Expr pieces = programs(0) * programs(1) * programs(2);
+  MeasuredTile tile{{sum[0], sum[1], 1}, step + sum[0] * sum[1] / sums_per_ns, rest};
+  Expr by_steps = cost_of_rounds(div_up(pieces, pieces_at_once()), tile, problem);
+  return cost_of_launch(by_steps, problem, bytes_per_ns);
+}
+
+Expr cost_of_unbundled(const Shape &sum, const Problem &problem) {
+  Expr sums = pieces_of_a_multiprocessor({1, 1, 1}) * number(sum[0] * sum[1] * step_of_programs);
+  Expr by_steps = steps_of(problem) * div_up(sums, number(bundled_tile.tile.elements())) +
+                  number(bundled_tile.rest);
+  return cost_of_launch(by_steps, problem);
+}
+
+} // namespace tritonc

@@ -1,0 +1,82 @@
+// What launches in a structure take, in nanoseconds: measured tiles, and formulas of what the host
+// knows, which compares them at each launch.
+
+#pragma once
+
+#include "ir/launch_plan.h"
+#include "passes/structure.h"
+#include "passes/structure_tiles.h"
+
+#include <optional>
+#include <vector>
+
+namespace tritonc {
+
+/// A tile, and what it takes of a multiprocessor, in nanoseconds: `step` for 128 bytes along K, and
+/// `rest` for what comes before and after all steps.
+struct MeasuredTile {
+  Tile tile;
+  int64_t step, rest;
+  int copying_warps = 0; // by threads
+};
+
+/// Of structures with specialised warps, where the copy engine brings the factors: from the one
+/// that moves the fewest bytes for each sum to the one that has work for the most multiprocessors.
+/// As measured on an H200 (driver 580.159.04, f16, 2026-11-21). wgmma and the copies that feed it
+/// share the bandwidth of shared memory, which is why smaller tiles take longer than their share.
+inline constexpr MeasuredTile tiles_by_engine[] = {
+    {{128, 256, 1}, 711, 1500},
+    {{128, 128, 1}, 456, 570},
+    {{64, 256, 1}, 430, 750},
+    {{64, 128, 1}, 217, 560},
+    {{64, 64, 2}, 153, 320},
+    // Adding what the blocks of a cluster have takes as long as its way between multiprocessors.
+    {{128, 128, 1, 4}, 456, 5900},
+    {{64, 128, 1, 2}, 217, 2500},
+    {{64, 64, 2, 4}, 153, 2200},
+};
+
+/// The same where threads copy, element by element at worst, as which it was measured. What limits
+/// is how many loads are under way, so there are as many of these threads as there are registers
+/// for.
+inline constexpr MeasuredTile tiles_by_threads[] = {
+    {{128, 256, 1}, 2830, 1900, 4},
+    {{128, 128, 1}, 1240, 5600, 8},
+    {{64, 128, 1}, 930, 4250, 8},
+    {{64, 64, 1}, 630, 3700, 8},
+};
+
+/// Without wgmma all warps of a block copy by cp.async and multiply by mma. The larger the block's
+/// tile, the less it takes from shared memory for each sum: a multiprocessor has room for the sums
+/// of one tile of 128 x 256, or of two programs of 128 x 128. As measured on an H200 without wgmma
+/// (driver 580.159.04, f16, 2026-11-22); of other GPUs it is not known, but it is the ratio that
+/// counts.
+inline constexpr MeasuredTile bundled_tile = {{128, 256, 1}, 1060, 1500};
+inline constexpr int64_t step_of_programs = 1145; // for as many sums, in programs of 128 x 128
+
+/// What the host knows of a product: its rows and columns, K, and the bytes of an element.
+struct Problem {
+  Expr rows, columns, k;
+  int64_t bytes;
+};
+
+/// Nothing if that is too little to compare costs by.
+std::optional<Problem> problem_of(const ProductSetting &setting);
+
+/// Of a structure that does all of the work in this tile.
+Expr cost_of(const Structure &structure, const MeasuredTile &tile, const Problem &problem);
+
+/// Of two launches: the first does as many full rounds as there are, of bundles of programs in the
+/// `large` tile, the second what is left of them, each bundle cut into so many pieces along each
+/// axis of the grid, in the `small` one.
+Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &large,
+                    const std::vector<int64_t> &cuts, const MeasuredTile &small,
+                    const Problem &problem);
+
+/// Of the plain structure with 16-bit factors, beside specialised ones. `sum`: of a program.
+Expr cost_of_plain(const ir::Shape &sum, const Problem &problem);
+
+/// Of the plain structure beside the bundle of programs. `sum`: of a program.
+Expr cost_of_unbundled(const ir::Shape &sum, const Problem &problem);
+
+} // namespace tritonc

@@ -1,0 +1,152 @@
+// What structures demand of a product. See structure_demands.h.
+//
+// Tested by tests/passes/structure_test.cpp.
+
+#include "passes/structure_demands.h"
+
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+#include "passes/specialize_warps.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+bool is_in_loops_only(const ProductLoop &product) {
+  for (const Op *outer = product.loop->parent->parent; outer; outer = outer->parent->parent)
+    if (!outer->is(Opcode::for_loop_))
+      return false;
+  return true;
+}
+
+bool is_type_of_wgmma(const Op &dot) {
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  if (from == Elem::i8)
+    return to == Elem::i32;
+  bool is_tf32 = from == Elem::f32 && dot.text("precision") == "tf32";
+  bool is_narrow = is_float(from) && bits_of(from) <= 16;
+  return (is_narrow || is_tf32) && to == Elem::f32;
+}
+
+bool fits_wgmma(const Op &dot) {
+  constexpr int64_t most_sums_of_a_thread = 128; // a warpgroup's wgmma needs 26 registers besides
+  Elem from = dot.operand(0)->type.elem;
+  const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
+  int64_t groups = sum[0] >= 128 ? 2 : 1, bytes_along_k = a[1] * bytes_of(from);
+  return is_type_of_wgmma(dot) && sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 &&
+         bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
+}
+
+bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int number) {
+  return access.contiguous == factor.perm[number == 0 ? 1 : 0];
+}
+
+bool fits_registers(Elem elem) { return elem == Elem::f32; }
+
+bool is_better_swapped(const ProductLoop &product) {
+  bool along_k[2];
+  for (int number : {0, 1}) {
+    const LoadedFactor &factor = product.factors[number];
+    const Op &load = *factor.load;
+    std::optional<TensorAccess> access =
+        tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    along_k[number] = access && lies_along_k(factor, *access, number);
+  }
+  return fits_registers(product.dot->operand(0)->type.elem) && along_k[0] && !along_k[1];
+}
+
+bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
+  const LoadedFactor &factor = product.factors[number];
+  const Op &load = *factor.load;
+  const Value *other = load.operand_or_null(2);
+  std::optional<TensorAccess> access =
+      tensor_access(load.operand(0), load.operand_or_null(1)).access;
+  const Type &tile = load.result()->type;
+  return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
+         (bytes_of(tile.elem) == 2 || lies_along_k(factor, *access, number) ||
+          (number == 0 && fits_registers(tile.elem))) &&
+         panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
+}
+
+bool fits_copies_by_threads(const ProductLoop &product, int number) {
+  const Op &load = *product.factors[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0), *mask = load.operand_or_null(1);
+  const Value *other = load.operand_or_null(2);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
+         (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
+}
+
+bool is_stored_to(Function &fn, const Value *pointers) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (info(op.code).effect == Effect::write)
+      found |= !root_of(op.operand(0)) || root_of(op.operand(0)) == root_of(pointers);
+  });
+  return found;
+}
+
+bool can_be_followed(Function &fn, const ProductLoop &product) {
+  std::set<const Value *> counters;
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    counters.insert(loop->blocks[0]->arguments[0]);
+  for (const Op *loop = product.loop; loop; loop = loop->parent->parent)
+    if (!can_clone(loop->operand(0), fn.body, counters))
+      return false;
+  return std::all_of(std::begin(product.factors), std::end(product.factors),
+                     [&](const LoadedFactor &factor) {
+                       const Value *mask = factor.load->operand_or_null(1);
+                       return can_clone(factor.load->operand(0), fn.body, counters) &&
+                              (!mask || can_clone(mask, fn.body, counters));
+                     });
+}
+
+bool can_specialize(Function &fn, const Gpu &gpu, int copying_warps) {
+  std::optional<ProductLoop> product = find_product_loop(fn).found;
+  if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
+      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
+    return false;
+  for (int number : {0, 1})
+    if (!(copying_warps ? fits_copies_by_threads(*product, number)
+                        : fits_copies(fn, *product, number)) ||
+        is_stored_to(fn, product->factors[number].load->operand(0)))
+      return false;
+  return true;
+}
+
+namespace {
+
+// Whether a launch may find that the copy engine does not take what is loaded or stored: nobody has
+// promised that it starts at 16 bytes, and each of its rows.
+bool may_lack_map(const Function &fn, const Op &access) {
+  constexpr int64_t chunk_bytes = 16;
+  const Value *pointers = access.operand(0);
+  std::optional<TensorAccess> tensor =
+      tensor_access(pointers, access.operand_or_null(access.is(Opcode::load_) ? 1 : 2)).access;
+  if (!tensor)
+    return false; // then none is made
+  int64_t bytes = bytes_of(pointers->type.elem);
+  bool aligned = divisor_of(tensor->offset, fn) * bytes % chunk_bytes == 0;
+  for (size_t d = 0; d < tensor->strides.size(); d++)
+    aligned &= int(d) == tensor->contiguous ||
+               divisor_of(tensor->strides[d], fn) * bytes % chunk_bytes == 0;
+  for (const Parameter &parameter : fn.parameters)
+    aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
+  return !aligned;
+}
+
+} // namespace
+
+bool may_lack_maps(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::load_) || op.is(Opcode::store_))
+      found |= op.operand(0)->type.is_view() && may_lack_map(fn, op);
+  });
+  return found;
+}
+
+} // namespace tritonc

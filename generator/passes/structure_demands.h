@@ -1,0 +1,56 @@
+// What structures demand of a product: that the tensor cores can multiply its tiles, that somebody
+// can copy its factors, and that nothing else is in the way. Whether it is worth it is not asked.
+
+#pragma once
+
+#include "analysis/product_loop.h"
+#include "analysis/tensor_access.h"
+#include "ir/ir.h"
+#include "target/gpu.h"
+
+namespace tritonc {
+
+/// Whether nothing but loops is around the product: the copying warps repeat them.
+bool is_in_loops_only(const ProductLoop &product);
+
+/// Whether wgmma has products of this type, with such sums.
+bool is_type_of_wgmma(const ir::Op &dot);
+
+/// Whether wgmma can multiply these tiles.
+bool fits_wgmma(const ir::Op &dot);
+
+/// Whether the neighbours of factor `number` (0: left, 1: right) are neighbours along K.
+bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int number);
+
+/// Whether the left factor may come from registers, element by element. Four numbers of 8 bits
+/// would have to be put together for each of them.
+bool fits_registers(ir::Elem elem);
+
+/// Whether only the right factor must come from registers: the product has to be swapped for that.
+bool is_better_swapped(const ProductLoop &product);
+
+/// Whether the copy engine can load factor `number`, and the tensor cores read it. What they read
+/// from shared memory has neighbours along K, or 16-bit elements; the left factor can also come
+/// from registers.
+bool fits_copies(const ir::Function &fn, const ProductLoop &product, int number);
+
+/// Whether warps that copy can load factor `number` element by element, and store it as the tensor
+/// cores read it.
+bool fits_copies_by_threads(const ProductLoop &product, int number);
+
+/// Whether something else may store to what is loaded through `pointers`: the copy engine loads
+/// when it likes.
+bool is_stored_to(ir::Function &fn, const ir::Value *pointers);
+
+/// Whether whoever copies can compute where from, and what is masked off: from parameters and the
+/// counters of the loops around.
+bool can_be_followed(ir::Function &fn, const ProductLoop &product);
+
+/// Whether some warps can copy and the others multiply, with a ring of two slots at least.
+/// `copying_warps` as in Structure.
+bool can_specialize(ir::Function &fn, const Gpu &gpu, int copying_warps);
+
+/// Whether a launch may find that the copy engine does not take a view that is loaded or stored.
+bool may_lack_maps(ir::Function &fn);
+
+} // namespace tritonc

@@ -1,0 +1,85 @@
+// Structures in which all warps of a block do the same. See uniform_structures.h.
+//
+// Method: as for the specialised ones, tried on a clone, by the passes up to pipeline_loops.
+//
+// Tested by tests/passes/structure_test.cpp.
+
+#include "passes/uniform_structures.h"
+
+#include "analysis/layouts.h"
+#include "passes/bundle_programs.h"
+#include "passes/choose_dots.h"
+#include "passes/pipeline_loops.h"
+#include "passes/remove_dead_code.h"
+#include "passes/stage_operands.h"
+#include "passes/widen_steps.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// Whether everything that the product loads goes to shared memory by cp.async, in a ring of three
+// slots at least, and is multiplied by tensor cores: through registers it would be too much.
+bool fits_ring(Function &fn, const Gpu &gpu, const Structure &structure) {
+  constexpr int64_t least_slots = 3;
+  choose_dots(fn, gpu, structure);
+  stage_operands(fn);
+  remove_dead_code(fn);
+  pipeline_loops(fn, gpu, structure);
+  bool fits = true;
+  for_each_op(*fn.body, [&](const Op &op) {
+    fits &= !op.is(Opcode::load_) || op.operand(0)->type.is_scalar();
+    if (op.is(Opcode::dot_))
+      fits &= dot_instruction(op).tensor_core;
+    if (op.is(Opcode::shared_alloc_))
+      fits &= op.result()->type.shape[0] >= least_slots;
+  });
+  return fits;
+}
+
+bool is_one_program(const std::vector<int64_t> &bundle) {
+  return std::all_of(bundle.begin(), bundle.end(), [](int64_t times) { return times == 1; });
+}
+
+} // namespace
+
+std::optional<Structure> bundled_structure(const ProductSetting &setting, const Problem &problem,
+                                           const Gpu &gpu) {
+  std::optional<std::vector<int64_t>> bundle = bundle_of(setting, bundled_tile.tile);
+  if (!bundle || is_one_program(*bundle))
+    return std::nullopt;
+  int64_t longest = setting.row_of_k.value_or(0);
+  for (int64_t step : {longest, longest / 2}) {
+    Structure structure{.bundle = *bundle, .step = step};
+    structure.cost = cost_of(structure, bundled_tile, problem);
+    Function tried = clone(setting.fn);
+    widen_steps(tried, structure);
+    if (!try_bundling(tried, *bundle))
+      return std::nullopt;
+    remove_dead_code(tried);
+    structure.name = name_of_tile(bundled_tile.tile, tried);
+    if (fits_ring(tried, gpu, structure))
+      return structure;
+  }
+  return std::nullopt;
+}
+
+// Products without tensor cores repeat a step in the text for each of its columns. With more than
+// so many instructions a loop waits for the instruction cache: on an H200 (driver 580.159.04, f32,
+// 2026-11-22) 4 % of the time with twice as many. Nobody knows how it is without cp.async.
+Structure plain_structure(const ProductSetting &setting, const Gpu &gpu) {
+  constexpr int64_t most_instructions = 1024, least_columns = 8;
+  Function tried = clone(setting.fn);
+  choose_dots(tried, gpu);
+  const Op &dot = *find_product_loop(tried).found->dot;
+  int64_t sums = std::max<int64_t>(dot.result()->type.elements() / (32 * tried.warps), 1);
+  int64_t columns = std::max(most_instructions / sums, least_columns);
+  bool is_long = !dot_instruction(dot).tensor_core && dot.operand(0)->type.shape[1] > columns;
+  return {.step = is_long && gpu.has_cp_async && setting.row_of_k ? columns : 0};
+}
+
+} // namespace tritonc

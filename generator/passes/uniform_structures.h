@@ -1,0 +1,22 @@
+// Structures in which all warps of a block do the same: they copy, and they multiply.
+
+#pragma once
+
+#include "passes/structure.h"
+#include "passes/structure_costs.h"
+#include "passes/structure_tiles.h"
+
+#include <optional>
+
+namespace tritonc {
+
+/// A bundle of programs to bundled_tile, with steps as long as three slots have room for. Nothing
+/// if the function can't be in it.
+std::optional<Structure> bundled_structure(const ProductSetting &setting, const Problem &problem,
+                                           const Gpu &gpu);
+
+/// The plain one of a product that has no other: one program a block, with shorter steps than the
+/// source's if those would make the loop's instructions too many. Without a cost.
+Structure plain_structure(const ProductSetting &setting, const Gpu &gpu);
+
+} // namespace tritonc
