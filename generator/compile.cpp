@@ -381,7 +381,7 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
     return failure;
   // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
-  if (job.structure.specialized && !cubin->resources.advice.empty()) {
+  if (!job.structure.name.empty() && !cubin->resources.advice.empty()) {
     job.warnings = {
         {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
     job.is_left_out = true;

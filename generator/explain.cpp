@@ -60,6 +60,15 @@ Message message_of(const Obstacle &obstacle) {
   return Message::explain_no_product;
 }
 
+Message message_of(const Structure &structure) {
+  if (structure.specialized)
+    return structure.copying_warps ? Message::explain_copied_by_threads
+                                   : Message::explain_specialized;
+  if (structure.together)
+    return Message::explain_together;
+  return structure.bundle.empty() ? Message::explain_alone : Message::explain_bundled;
+}
+
 // "1 x 2 x 1"
 std::string text_of(const std::vector<int64_t> &counts) {
   std::string text;
@@ -81,10 +90,7 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
       continue;
     if (structure.specialized)
       (structure.copying_warps ? by_threads : by_maps) = true;
-    say(!structure.specialized    ? Message::explain_bundled
-        : structure.copying_warps ? Message::explain_copied_by_threads
-                                  : Message::explain_specialized,
-        {structure.name, text_of(structure.bundle)});
+    say(message_of(structure), {structure.name, text_of(structure.bundle)});
   }
   if (!by_maps)
     if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {

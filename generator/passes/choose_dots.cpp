@@ -19,12 +19,12 @@
 // in that direction in shared memory, so that it is read in 16 bytes. It can if it does in memory,
 // or if cp.async can transpose it, element by element.
 //
-// In a specialised structure warpgroups multiply ("wgmma"), and as many more copy as it says.
+// In a specialised structure warpgroups multiply ("wgmma"), and as many more copy as it says. In
+// one where all do both together there are none besides.
 //
 // Needs:   form_views, to see how operands lie in memory.
 // Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
-// if
-//          its factors become another type; fn.warps is set.
+//          if its factors become another type; fn.warps is set.
 //
 // Tested by tests/passes/choose_dots_test.cpp.
 
@@ -135,7 +135,7 @@ std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &
 }
 
 // Two warpgroups multiply, one above the other, where there are rows for them; behind them comes
-// the one that copies.
+// the one that copies, if they don't.
 void multiply_by_warpgroups(Function &fn, const Structure &structure) {
   constexpr int warps_of_a_group = 4;
   for_each_op(*fn.body, [&](Op &op) {
@@ -146,7 +146,8 @@ void multiply_by_warpgroups(Function &fn, const Structure &structure) {
     op.set("warpgroups", std::vector<int64_t>{groups, 1});
     fn.warps = int(groups) * warps_of_a_group;
   });
-  fn.helper_warps = structure.copying_warps ? structure.copying_warps : warps_of_a_group;
+  if (structure.specialized)
+    fn.helper_warps = structure.copying_warps ? structure.copying_warps : warps_of_a_group;
 }
 
 int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
@@ -160,7 +161,7 @@ int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
 } // namespace
 
 void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
-  if (structure.specialized)
+  if (structure.specialized || structure.together)
     return multiply_by_warpgroups(fn, structure);
   fn.warps = warps_for(fn, gpu);
   for_each_op(*fn.body, [&](Op &op) {

@@ -51,7 +51,7 @@ std::array<Value *, 2> place_in_groups(Builder &builder, Value *number, Value *r
 }
 
 void group_programs(Function &fn, const Structure &structure) {
-  if (structure.specialized || !find_product_loop(fn).found)
+  if (structure.specialized || structure.together || !find_product_loop(fn).found)
     return;
   std::vector<Op *> indices; // along axes 0 and 1
   bool seen[2] = {};

@@ -16,6 +16,9 @@
 // kept apart, with the number of groups committed after it; a wait turns those it covers into
 // ordinary writes of this thread, which the next barrier settles like any other.
 //
+// Products that run while the warps go on (shared_product) read until a product_wait says that they
+// are done: till then no barrier settles that.
+//
 // Global memory is shared too. An access to it conflicts with an earlier one through the same
 // parameter if one of them stores, unless each element is accessed by the same thread both times:
 // in one trip of a loop, through the same view, in the same layout, in which no thread holds
@@ -26,8 +29,9 @@
 //     store %q, %a                            store %p, %b              the first thread
 //                                             store %q, %a
 //
-// What the copy engine, warps that copy and the tensor cores do with a ring is ordered by
-// mbarriers, which specialize_warps has put where they belong. Who copies does nothing else.
+// What the copy engine or warps that copy do with a ring, and the tensor cores behind them, is
+// ordered by mbarriers, which specialize_warps has put where they belong. Who copies does nothing
+// else.
 //
 // Method. Walk in program order with the set of accesses that no barrier has settled; before an
 // operation that conflicts with one of them, insert a barrier, which empties the set. Loops are
@@ -74,14 +78,16 @@ struct Access {
   Slot slot;
   bool writes = false;
   int groups_since = -1;      // an async_copy not yet waited for: commits after it. Else -1.
+  int products_since = -1;    // a product not yet waited for: products after it. Else -1.
   const Op *global = nullptr; // what accesses global memory
   bool is_old = false;        // global memory: in a trip of a loop before this one
 
   auto operator<=>(const Access &) const = default;
-  bool in_background() const { return groups_since >= 0; }
+  bool is_copied() const { return groups_since >= 0; }
+  bool in_background() const { return is_copied() || products_since >= 0; }
 };
 
-constexpr int many_groups = 16; // no wait distinguishes more
+constexpr int many = 16; // no wait distinguishes more
 
 int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
 
@@ -225,6 +231,12 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
   case Opcode::shared_store_:
     accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true}};
     break;
+  case Opcode::shared_product_:
+    for (size_t factor : {0, 2})
+      accesses.push_back({.buffer = op.operand(factor)->op,
+                          .slot = slot_of(op.operand(factor + 1)),
+                          .products_since = 0});
+    break;
   case Opcode::async_copy_:
     accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true, 0}};
     break;
@@ -261,8 +273,8 @@ struct State {
 
   static Pending commit(const Pending &pending) {
     return map(pending, [](Access &access) {
-      if (access.in_background())
-        access.groups_since = std::min(access.groups_since + 1, many_groups);
+      if (access.is_copied())
+        access.groups_since = std::min(access.groups_since + 1, many);
     });
   }
 
@@ -271,6 +283,21 @@ struct State {
     return map(pending, [&](Access &access) {
       if (access.groups_since > still_pending)
         access.groups_since = -1;
+    });
+  }
+
+  static Pending start_product(const Pending &pending) {
+    return map(pending, [](Access &access) {
+      if (access.products_since >= 0)
+        access.products_since = std::min(access.products_since + 1, many);
+    });
+  }
+
+  // Of the products started, all but the last `still_pending` are done.
+  static Pending wait_for_products(const Pending &pending, int64_t still_pending) {
+    return map(pending, [&](Access &access) {
+      if (access.products_since >= still_pending)
+        access.products_since = -1;
     });
   }
 
@@ -375,7 +402,11 @@ struct State {
         pending = commit(pending);
       } else if (op.is(Opcode::async_wait_)) {
         pending = wait(pending, op.integer("pending"));
+      } else if (op.is(Opcode::product_wait_)) {
+        pending = wait_for_products(pending, op.integer("pending"));
       } else {
+        if (op.is(Opcode::shared_product_))
+          pending = start_product(pending);
         access(op, pending, block, i);
       }
     }

@@ -32,6 +32,7 @@
 #include "passes/spread_copies.h"
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
+#include "passes/start_products.h"
 #include "passes/swap_factors.h"
 #include "passes/unrotate_loops.h"
 #include "passes/use_tensor_maps.h"
@@ -101,6 +102,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu, structure);
+  run("start_products", start_products);
   run("slice_dots", slice_dots);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);
@@ -125,14 +127,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",       "close_inductions",   "fuse_dots",
-          "form_views",       "remove_dead_code",  "narrow_steps",       "widen_steps",
-          "bundle_programs",  "group_programs",    "swap_factors",       "choose_dots",
-          "use_tensor_maps",  "hint_copies",       "persist_programs",   "split_sums",
-          "specialize_warps", "stage_results",     "stage_operands",     "pipeline_loops",
-          "slice_dots",       "spread_copies",     "preload_slices",     "detach_sums",
-          "assign_layouts",   "lower_conversions", "lower_cluster_sums", "allocate_shared",
-          "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
+          "form_views",       "remove_dead_code", "narrow_steps",      "widen_steps",
+          "bundle_programs",  "group_programs",   "swap_factors",      "choose_dots",
+          "use_tensor_maps",  "hint_copies",      "persist_programs",  "split_sums",
+          "specialize_warps", "stage_results",    "stage_operands",    "pipeline_loops",
+          "start_products",   "slice_dots",       "spread_copies",     "preload_slices",
+          "detach_sums",      "assign_layouts",   "lower_conversions", "lower_cluster_sums",
+          "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

@@ -1,30 +1,31 @@
 // pipeline_loops: copy what a loop needs from global memory several iterations ahead.
 //
-//     for_loop %n, %c {                             async_copy view(0), %s, slot 0, if 0 < n
-//       (%t, %acc)                                  async_commit
-//       %v = view %A, formula of %t                 for_loop %n, %c {
-//       %a = load %v                                  (%t, %acc)
-//       shared_store %a, %s, slot 0                   async_wait {pending = 0}
-//       %f = shared_load %s, slot 0             =>    async_copy view(t+1), %s, slot (t+1) mod 2,
-//       if t+1 < n %d = dot %f, ...                              async_commit yield %d %f =
-//       shared_load %s, slot t mod 2
-//     }                                               %d = dot %f, ...
-//                                                     yield %d
-//                                                   }
-//                                                   async_wait {pending = 0}
+//     for_loop %n, %c {                        async_copy view(0), %s, slot 0, if 0 < n
+//       (%t, %acc)                             async_commit
+//       %v = view %A, formula of %t            for_loop %n, %c {
+//       %a = load %v                             (%t, %acc)
+//       shared_store %a, %s, slot 0              async_wait {pending = 0}
+//       %f = shared_load %s, slot 0              async_copy view(t+1), %s, slot (t+1) mod 2, if t+1
+//       < n %d = dot %f, ...                  =>     async_commit yield %d %f = shared_load %s,
+//       slot t mod 2
+//     }                                          %d = dot %f, ...
+//                                                yield %d
+//                                              }
+//                                              async_wait {pending = 0}
 //
 // (two slots here). The copies go to shared memory without passing through registers, and the loop
 // waits only for those that it started slots - 1 iterations ago.
 //
 // Slots. As many as fit half of the GPU's shared memory, so that two programs can share a
 // multiprocessor, but at least 2 and at most 4; where even 2 don't fit, the loop stays as it is. A
-// bundle of programs has a multiprocessor for itself.
+// block that is alone has all of it, for at most 8: memory takes so long to answer that four are
+// not enough under way to keep it busy. wgmma still reads the slot of the iteration before when
+// the next copies start, so there is one more then.
 //
 // Needs:   stage_operands; loops whose addresses are formulas of the counter (close_inductions).
 // Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
 //          to it), and read only after the wait that covers its copy.
-// Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; the load
-// may
+// Limits:  the GPU must have cp.async; at least 4 bytes must be contiguous and aligned; loads may
 //          be masked, with zero where the mask is off; loads that feed anything but the dot stay,
 //          and so do those in loops that store to global memory, unless the pointer is a parameter
 //          that is read only and has no alias.
@@ -45,7 +46,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int max_slots = 4;
+constexpr int64_t most_slots = 4, most_slots_alone = 8;
 constexpr int least_copy_bytes = 4;
 constexpr int widest_copy_bytes = 16;
 
@@ -71,7 +72,7 @@ struct State {
   Function &fn;
   Op &loop;
   const Gpu &gpu;
-  int64_t share; // of the GPU's shared memory
+  bool alone; // on its multiprocessor
   Block &body() { return *loop.blocks[0]; }
   Value *counter() { return body().arguments[0]; }
 
@@ -169,6 +170,14 @@ struct State {
     erase(candidate.load);
   }
 
+  // Slots that are read while copies start: by the product that follows, and by one under way.
+  int64_t slots_in_use() {
+    auto runs_on = [](const Op *op) {
+      return op->is(Opcode::dot_) && op->text("instruction") == "wgmma";
+    };
+    return std::any_of(body().ops.begin(), body().ops.end(), runs_on) ? 2 : 1;
+  }
+
   void run() {
     std::vector<Candidate> candidates;
     int64_t bytes = 0;
@@ -177,20 +186,23 @@ struct State {
         candidates.push_back(*found);
         bytes += found->bytes();
       }
-    if (candidates.empty() || 2 * bytes > gpu.max_shared_bytes)
+    const int64_t in_use = slots_in_use(), least = in_use + 1;
+    if (candidates.empty() || least * bytes > gpu.max_shared_bytes)
       return;
-    int64_t slots = std::clamp<int64_t>(share / bytes, 2, max_slots);
+    int64_t most = (alone ? most_slots_alone : most_slots) + in_use - 1;
+    int64_t slots = std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, least, most);
+    const int64_t ahead = slots - in_use;
 
     for (const Candidate &candidate : candidates)
       widen(candidate, slots);
     Builder before = Builder::before(fn, &loop);
-    for (int64_t ahead = 0; ahead < slots - 1; ahead++)
-      start_copies(before, candidates, nullptr, ahead, slots);
+    for (int64_t trip = 0; trip < ahead; trip++)
+      start_copies(before, candidates, nullptr, trip, slots);
     Builder top(fn, &body(), 0);
     Location location = candidates[0].load->location;
     top.set_location(location);
-    wait(top, slots - 2);
-    start_copies(top, candidates, counter(), slots - 1, slots);
+    wait(top, ahead - 1);
+    start_copies(top, candidates, counter(), ahead, slots);
     Value *now = slot(top, counter(), 0, slots);
     for (const Candidate &candidate : candidates)
       read_from(candidate, now);
@@ -212,7 +224,7 @@ void pipeline_loops(Function &fn, const Gpu &gpu, const Structure &structure) {
       loops.push_back(&op);
   });
   for (Op *loop : loops)
-    State{fn, *loop, gpu, gpu.max_shared_bytes / (structure.bundle.empty() ? 2 : 1)}.run();
+    State{fn, *loop, gpu, structure.alone}.run();
 }
 
 } // namespace tritonc

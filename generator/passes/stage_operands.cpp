@@ -11,7 +11,8 @@
 // and from shared memory many times. A transposition on the way to the dot costs nothing here: the
 // buffer keeps the order of memory, {perm} reads it the other way round. But where threads multiply
 // vectors of neighbours ({vector} of the dot), those are side by side in the buffer, whatever the
-// order of memory. The buffer's layout is swizzled so that reading it makes no bank conflicts.
+// order of memory. The buffer's layout is swizzled so that reading it makes no bank conflicts; for
+// wgmma it is one that the tensor cores can read.
 //
 // Needs:   choose_dots.
 // Ensures: the factors of every dot are results of shared_load.
@@ -54,11 +55,13 @@ struct State {
   Function &fn;
   std::map<Value *, Value *> buffers; // of values stored where they are defined
 
-  Value *buffer_for(Builder &builder, Value *value, std::optional<int> wanted) {
+  Value *buffer_for(Builder &builder, Value *value, const Op &dot, std::optional<int> wanted) {
     Shape shape = value->type.shape;
-    int last = int(shape.size()) - 1;
+    int last = int(shape.size()) - 1, bytes = bytes_of(value->type.elem);
     int contiguous = wanted ? *wanted : contiguous_axis(value).value_or(last);
-    LinearLayout layout = swizzled_layout(shape, contiguous, bytes_of(value->type.elem));
+    LinearLayout layout = dot.text("instruction") == "wgmma"
+                              ? panel_layout(shape, contiguous, bytes)
+                              : swizzled_layout(shape, contiguous, bytes);
     shape.insert(shape.begin(), 1);
     Type type = Type::shared(value->type.elem, shape).with_layout(std::move(layout));
     return builder.create(Opcode::shared_alloc_, {}, {type})->result();
@@ -80,7 +83,7 @@ struct State {
     bool at_definition = value->op && value->op->blocks.empty();
     Builder builder = at_definition ? Builder::after(fn, value->op) : Builder::before(fn, dot);
     builder.set_location(dot->location);
-    Value *buffer = buffer_for(builder, value, contiguous);
+    Value *buffer = buffer_for(builder, value, *dot, contiguous);
     builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
     if (at_definition)
       buffers[value] = buffer;

@@ -6,7 +6,7 @@
 //     structure_demands        what the product must be like
 //     structure_costs          measured tiles, and what launches take
 //     specialized_structures   some warps copy, the others multiply
-//     uniform_structures       all warps do the same: bundled, plain
+//     uniform_structures       all warps do the same: together, bundled, alone, plain
 //     obstacles                why there is none of the best
 //
 // Tested by tests/passes/structure_test.cpp.
@@ -33,10 +33,14 @@ bool is_product(Function &fn) {
   return product && is_in_loops_only(*product);
 }
 
+bool has_costs(const std::vector<Structure> &structures) {
+  return !structures.empty() && structures[0].cost;
+}
+
 // All but those without a cost, where others have one: they would seem to be the best.
 void append_comparable(std::vector<Structure> &structures, std::vector<Structure> more) {
   for (Structure &structure : more)
-    if (structures.empty() || !structures[0].cost || structure.cost)
+    if (!has_costs(structures) || structure.cost)
       structures.push_back(std::move(structure));
 }
 
@@ -46,7 +50,7 @@ void append_comparable(std::vector<Structure> &structures, std::vector<Structure
 std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
                                          const ProductSetting &setting,
                                          const std::optional<Problem> &problem) {
-  if (others.empty() || !others[0].cost)
+  if (!has_costs(others))
     return std::nullopt;
   if (!others[0].specialized)
     return cost_of_unbundled(setting.sum(), *problem);
@@ -74,6 +78,11 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
     if (structures.empty() || may_lack_maps(canonical))
       append_comparable(structures,
                         specialized_structures(setting, problem, tiles_by_threads, gpu));
+    // All warps do the same, for small products, and for those of few rows.
+    if (has_costs(structures))
+      for (auto structure : {together_structure, alone_structure})
+        if (std::optional<Structure> found = structure(setting, *problem, gpu))
+          structures.push_back(std::move(*found));
   } else if (problem) {
     // All warps do the same, for several programs at once.
     if (std::optional<Structure> bundled = bundled_structure(setting, *problem, gpu))

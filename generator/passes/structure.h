@@ -20,6 +20,14 @@ struct Structure {
   /// So many warps copy the factors, each thread some elements; 0: one thread does, by tensor maps.
   int copying_warps = 0;
 
+  /// All warps of a block copy the factors, by cp.async, and multiply them by wgmma. It starts
+  /// sooner than a specialised one.
+  bool together = false;
+
+  /// Without specialised warps: a block has a multiprocessor for itself, with all of its shared
+  /// memory to copy ahead into. Else two share it.
+  bool alone = false;
+
   /// How many programs a block carries out at once, along each axis of the grid; empty: one.
   std::vector<int64_t> bundle = {};
 

@@ -54,6 +54,9 @@ inline constexpr MeasuredTile tiles_by_threads[] = {
 inline constexpr MeasuredTile bundled_tile = {{128, 256, 1}, 1060, 1500};
 inline constexpr int64_t step_of_programs = 1145; // for as many sums, in programs of 128 x 128
 
+/// The same with wgmma: no copy engine, no other warps to start.
+inline constexpr MeasuredTile together_tile = {{64, 32, 2}, 150, 0};
+
 /// What the host knows of a product: its rows and columns, K, and the bytes of an element.
 struct Problem {
   Expr rows, columns, k;
@@ -75,6 +78,9 @@ Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &larg
 
 /// Of the plain structure with 16-bit factors, beside specialised ones. `sum`: of a program.
 Expr cost_of_plain(const ir::Shape &sum, const Problem &problem);
+
+/// Of the structure whose blocks are alone, likewise.
+Expr cost_of_alone(const ir::Shape &sum, const Problem &problem);
 
 /// Of the plain structure beside the bundle of programs. `sum`: of a program.
 Expr cost_of_unbundled(const ir::Shape &sum, const Problem &problem);

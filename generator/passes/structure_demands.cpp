@@ -80,6 +80,14 @@ bool fits_copies_by_threads(const ProductLoop &product, int number) {
          (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
 }
 
+bool fits_panel(const ProductLoop &product, int number) {
+  const Op &load = *product.factors[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && panel_row_bytes(tile.shape, *along, 2) > 0;
+}
+
 bool is_stored_to(Function &fn, const Value *pointers) {
   bool found = false;
   for_each_op(*fn.body, [&](const Op &op) {

@@ -38,6 +38,10 @@ bool fits_copies(const ir::Function &fn, const ProductLoop &product, int number)
 /// cores read it.
 bool fits_copies_by_threads(const ProductLoop &product, int number);
 
+/// Whether the tensor cores can read factor `number` where cp.async has put it: 16-bit elements in
+/// rows of at least 32 bytes.
+bool fits_panel(const ProductLoop &product, int number);
+
 /// Whether something else may store to what is loaded through `pointers`: the copy engine loads
 /// when it likes.
 bool is_stored_to(ir::Function &fn, const ir::Value *pointers);

@@ -12,6 +12,7 @@
 #include "passes/pipeline_loops.h"
 #include "passes/remove_dead_code.h"
 #include "passes/stage_operands.h"
+#include "passes/structure_demands.h"
 #include "passes/widen_steps.h"
 
 #include <algorithm>
@@ -34,11 +35,21 @@ bool fits_ring(Function &fn, const Gpu &gpu, const Structure &structure) {
   for_each_op(*fn.body, [&](const Op &op) {
     fits &= !op.is(Opcode::load_) || op.operand(0)->type.is_scalar();
     if (op.is(Opcode::dot_))
-      fits &= dot_instruction(op).tensor_core;
+      fits &= structure.together || dot_instruction(op).tensor_core;
     if (op.is(Opcode::shared_alloc_))
       fits &= op.result()->type.shape[0] >= least_slots;
   });
   return fits;
+}
+
+// `setting`'s function with steps and bundles as `structure` says; nothing if it can't have them.
+std::optional<Function> with_tile(const ProductSetting &setting, const Structure &structure) {
+  Function tried = clone(setting.fn);
+  widen_steps(tried, structure);
+  if (!structure.bundle.empty() && !try_bundling(tried, structure.bundle))
+    return std::nullopt;
+  remove_dead_code(tried);
+  return tried;
 }
 
 bool is_one_program(const std::vector<int64_t> &bundle) {
@@ -54,18 +65,50 @@ std::optional<Structure> bundled_structure(const ProductSetting &setting, const 
     return std::nullopt;
   int64_t longest = setting.row_of_k.value_or(0);
   for (int64_t step : {longest, longest / 2}) {
-    Structure structure{.bundle = *bundle, .step = step};
+    Structure structure{.alone = true, .bundle = *bundle, .step = step};
     structure.cost = cost_of(structure, bundled_tile, problem);
-    Function tried = clone(setting.fn);
-    widen_steps(tried, structure);
-    if (!try_bundling(tried, *bundle))
+    std::optional<Function> tried = with_tile(setting, structure);
+    if (!tried)
       return std::nullopt;
-    remove_dead_code(tried);
-    structure.name = name_of_tile(bundled_tile.tile, tried);
-    if (fits_ring(tried, gpu, structure))
+    structure.name = name_of_tile(bundled_tile.tile, *tried);
+    if (fits_ring(*tried, gpu, structure))
       return structure;
   }
   return std::nullopt;
+}
+
+std::optional<Structure> together_structure(const ProductSetting &setting, const Problem &problem,
+                                            const Gpu &gpu) {
+  const Tile &tile = together_tile.tile;
+  std::optional<std::vector<int64_t>> bundle = bundle_of(setting, tile);
+  if (!bundle || !setting.row_of_k || problem.bytes != 2)
+    return std::nullopt;
+  Structure structure{.together = true, .bundle = *bundle, .step = *setting.row_of_k * tile.k_rows};
+  structure.cost = cost_of(structure, together_tile, problem);
+  std::optional<Function> tried = with_tile(setting, structure);
+  if (!tried)
+    return std::nullopt;
+  ProductLoop product = *find_product_loop(*tried).found;
+  structure.name = name_of_tile(tile, *tried) + " together";
+  if (!fits_wgmma(*product.dot) || !fits_panel(product, 0) || !fits_panel(product, 1) ||
+      !fits_ring(*tried, gpu, structure))
+    return std::nullopt;
+  return structure;
+}
+
+std::optional<Structure> alone_structure(const ProductSetting &setting, const Problem &problem,
+                                         const Gpu &gpu) {
+  constexpr int64_t rows_of_step = 2, rows_of_wgmma = 64;
+  const Shape &sum = setting.sum();
+  if (!setting.row_of_k || problem.bytes != 2 || sum[0] >= rows_of_wgmma)
+    return std::nullopt;
+  Structure structure{.alone = true, .step = *setting.row_of_k * rows_of_step};
+  structure.cost = cost_of_alone(sum, problem);
+  Function tried = *with_tile(setting, structure);
+  structure.name = name_of_tile({sum[0], sum[1], rows_of_step}, tried) + " alone";
+  if (!fits_ring(tried, gpu, structure))
+    return std::nullopt;
+  return structure;
 }
 
 // Products without tensor cores repeat a step in the text for each of its columns. With more than

@@ -15,6 +15,17 @@ namespace tritonc {
 std::optional<Structure> bundled_structure(const ProductSetting &setting, const Problem &problem,
                                            const Gpu &gpu);
 
+/// A bundle of programs to together_tile, for wgmma, of 16-bit factors. Nothing if the function
+/// can't be in it.
+std::optional<Structure> together_structure(const ProductSetting &setting, const Problem &problem,
+                                            const Gpu &gpu);
+
+/// One program a block, and one block a multiprocessor, where programs have too few rows for wgmma:
+/// what takes long is reading the other factor, so as much of it as possible is under way. Of
+/// 16-bit factors; nothing if the function can't be in it.
+std::optional<Structure> alone_structure(const ProductSetting &setting, const Problem &problem,
+                                         const Gpu &gpu);
+
 /// The plain one of a product that has no other: one program a block, with shorter steps than the
 /// source's if those would make the loop's instructions too many. Without a cost.
 Structure plain_structure(const ProductSetting &setting, const Gpu &gpu);

@@ -175,9 +175,10 @@ TEST_CASE("every variant, thread by thread, is what the interpreter says" * doct
   try_all(true);
 }
 
-TEST_CASE("products by specialised warps, thread by thread, are what the interpreter says") {
+TEST_CASE("products in other structures than the plain one, thread by thread, are what the "
+          "interpreter says") {
   size_t next_mode = 0; // goes on where the last kernel ended
-  std::set<std::string> files, divided, expected = files_to_specialize();
+  std::set<std::string> files, divided, together, alone, expected = files_to_specialize();
   for (const Subject &subject : subjects())
     for (const Variant &variant : variants_to_specialize(subject)) {
       Trial trial{subject, variant};
@@ -187,13 +188,17 @@ TEST_CASE("products by specialised warps, thread by thread, are what the interpr
       trial.interpret(trial.translated());
       for (const Structure &structure :
            test::complete_structures_for(trial.translated(), *find_gpu("90a"))) {
-        if (!structure.specialized)
-          continue;
+        if (structure.name.empty())
+          continue; // the plain one
         int before = trial.emulated;
         trial.emulate_for("90a", structure);
         if (trial.emulated == before)
           continue;
-        (structure.splits > 1 ? divided : files).insert(subject.file);
+        (structure.splits > 1 ? divided
+         : structure.together ? together
+         : structure.alone    ? alone
+                              : files)
+            .insert(subject.file);
       }
       next_mode = trial.next_mode;
     }
@@ -202,6 +207,9 @@ TEST_CASE("products by specialised warps, thread by thread, are what the interpr
   CHECK(files == expected);
   expected.erase("kernels/matmul_int8.tc"); // only sums in f32 are divided
   CHECK(divided == expected);
+  // Of tiles that are small enough, which not every kernel has its turn with.
+  CHECK(together.size() >= 4);
+  CHECK(alone.size() >= 2);
 }
 
 TEST_CASE("a kernel without one of its barriers is not") {

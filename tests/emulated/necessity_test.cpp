@@ -298,19 +298,22 @@ struct Trial {
   // Long runs, one program of each: the others do the same.
   void choose_runs() {
     std::mt19937 random(1);
+    // Of the source's steps, how many the structure does in one.
+    int wide = 1;
+    if (structure.step)
+      wide = std::max(int(structure.step) / variant.number("TK"), 1);
     if (fn.helper_warps == 0) {
       for (int count : steps) {
-        cases.push_back({subject.runs_of(variant, random, {count}).back()});
+        cases.push_back({subject.runs_of(variant, random, {count * wide}).back()});
         cases.back().run.launch.grid = {1, 1, 1};
       }
       return;
     }
     // Specialised: two programs for a block at least, and more steps than the longest ring has
-    // slots, of the length that the structure has, for each block of a cluster.
+    // slots, for each block of a cluster.
     constexpr int long_steps = 9;
-    int own = variant.number("TK"), step = std::max(int(structure.step), own);
     int blocks = int(structure.splits);
-    Run run = subject.runs_of(variant, random, {long_steps * blocks * (step / own)}).back();
+    Run run = subject.runs_of(variant, random, {long_steps * blocks * wide}).back();
     run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
     cases.push_back({run});
@@ -468,7 +471,8 @@ void try_variant(const Subject &subject, const Variant &variant, std::set<std::s
 }
 
 // The same for the specialised structure of its own tile, for the last one in which the copy engine
-// brings the factors, and for the last one in which threads do: larger ones synchronise alike.
+// brings the factors, and for the last one in which threads do: larger ones synchronise alike. And
+// for those whose warps all do the same.
 void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                      Totals &totals) {
   std::vector<Structure> structures =
@@ -477,9 +481,10 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
   for (const Structure &structure : structures) {
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
-    bool is_least = &structure == &structures.back() ||
-                    (!structure.copying_warps && (&structure)[1].copying_warps);
-    if (!is_own && !is_least)
+    const Structure *next = &structure == &structures.back() ? nullptr : &structure + 1;
+    bool is_least = !next || next->specialized != structure.specialized ||
+                    (!structure.copying_warps && next->copying_warps);
+    if (structure.specialized && !is_own && !is_least)
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
     if (done.insert(skeleton(fn)).second)

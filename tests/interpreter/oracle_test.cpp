@@ -181,7 +181,8 @@ struct Trial {
   }
 
   // Nothing but specialised structures: two, and one in which a cluster divides the sum, if there
-  // is one. Returns how many there are of those, and whether of this.
+  // is one. Returns how many there are of those, and whether of this. And those small ones whose
+  // warps all do the same.
   std::pair<size_t, bool> run_specialized(size_t number) {
     std::mt19937 random(1);
     interpret_source_for(subject.runs_of(variant, random, few_steps));
@@ -190,6 +191,8 @@ struct Trial {
     for (const Structure &structure : specialized("90a", 0, all))
       if (structure.splits > 1)
         split.push_back(structure);
+      else if (!structure.specialized)
+        run_passes("90a", structure, true);
     for (const Structure &structure : structures)
       run_passes("90a", structure, true);
     if (!split.empty())

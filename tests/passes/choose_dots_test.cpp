@@ -249,6 +249,16 @@ TEST_CASE("in a specialised structure warpgroups multiply, and one more copies")
   }
 }
 
+TEST_CASE(
+    "where all warps copy and multiply together, warpgroups multiply and there are no others") {
+  ir::Function fn = parsed(program({"f16", 64, 32, 16}));
+  choose_dots(fn, *find_gpu("90a"), {.together = true, .name = ""});
+  check_rules(fn);
+  CHECK(value_named(fn, "d")->op->text("instruction") == "wgmma");
+  CHECK(fn.warps == 4);
+  CHECK(fn.helper_warps == 0);
+}
+
 TEST_CASE("in the plain structure there are no helpers, whatever the GPU can do") {
   ir::Function fn = parsed(program({"f16", 128, 64, 16}));
   choose_dots(fn, *find_gpu("90a"));

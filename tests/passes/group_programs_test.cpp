@@ -110,6 +110,11 @@ TEST_CASE("nothing happens where blocks carry out programs in turn: that has its
         text(product_kernel()));
 }
 
+TEST_CASE("nothing happens to small products: their blocks all run at one time") {
+  CHECK(after(group_programs, product_kernel(), Structure{.together = true}) ==
+        text(product_kernel()));
+}
+
 TEST_CASE("nothing happens to a kernel that is no product, or has a grid of one axis") {
   std::string copies = R"(
     func @f(%A: ptr<f32>) {

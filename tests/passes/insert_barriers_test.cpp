@@ -260,6 +260,44 @@ TEST_CASE("a ring that is filled in the background takes one barrier a trip") {
                        load("%b", "%scratch"));
 }
 
+TEST_CASE("what a product under way reads is settled once it has been waited for, then a barrier") {
+  auto kernel = [](const std::string &operations) {
+    return R"(
+    layout #0 [64,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0) (32,0)
+    layout #1 [64,64] reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0) (32,0)
+    func @f(%A: ptr<f16>, %zero: i64, %one: i64, %n: i32, %c: i1, %acc: f32[64,64] #1, %out: ptr<f32>[64,64] #1) warps 4 shared 65536 {
+      %v = view %A, %zero, %one, %one : view<f16>[64,64] #1
+      %r = shared_alloc {address = 0} : shared<f16>[4,64,64] #0
+      )" + operations +
+           "\n return\n}";
+  };
+  auto trip = [](const std::string &sum, const std::string &ahead) {
+    return "async_wait {pending = 1}\n proxy_fence\n"
+           "%now = ring_slot %t {ahead = 0, slots = 4} : i32\n barrier\n"
+           "%p = shared_product %r, %now, %r, %now, %" +
+           sum +
+           " {perms = [0,1,0,1], warpgroups = [1,1]} : f32[64,64] #1\n"
+           "%into = ring_slot %t {ahead = " +
+           ahead +
+           ", slots = 4} : i32\n"
+           "async_copy %v, %r, %into, %c {vector = 8}\n async_commit\n"
+           "%q = product_wait %p {pending = 1, warpgroups = [1,1]} : f32[64,64] #1\n";
+  };
+  std::string ring =
+      kernel("%d = for_loop %n, %acc : f32[64,64] #1 {\n(%t: i32, %s: f32[64,64] #1)\n" +
+             trip("s", "2") + "yield %q\n}\n" +
+             "%e = product_wait %d {pending = 0, warpgroups = [1,1]} : f32[64,64] #1\n"
+             "async_wait {pending = 0}\n"
+             "%scratch = shared_alloc {address = 0} : shared<f16>[1,64,64] #0\n"
+             "%z = constant {value = 0} : i32\n %h = cast %e : f16[64,64] #1\n"
+             "barrier\n shared_store %h, %scratch, %z\n store %out, %e");
+  // One barrier a trip: it settles what the trip before has waited for.
+  std::string without = ring;
+  for (size_t at; (at = without.find("barrier\n")) != std::string::npos;)
+    without.erase(at, 8);
+  CHECK(after(insert_barriers, without) == text(ring));
+}
+
 TEST_CASE("barriers that became superfluous are taken out, those of the text stay") {
   unchanged("barrier\n barrier\n shared_store %x, %s, %z\n barrier\n barrier\n" + load("%a", "%s"));
 }

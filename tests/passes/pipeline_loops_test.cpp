@@ -138,10 +138,30 @@ TEST_CASE("the number of slots is what fits half of shared memory, from two to f
   }
 }
 
-TEST_CASE("a bundle of programs has all of shared memory") {
-  std::string result =
-      after(pipeline_loops, program({}), gpu_with(2), Structure{.bundle = {1, 2, 1}});
-  CHECK(contains(result, "shared<f16>[4,16,16]"));
+TEST_CASE("a block that is alone has all of shared memory, and up to eight slots") {
+  for (auto [room, slots] : {std::pair(2, 4), {3, 6}, {9, 8}}) {
+    std::string result =
+        after(pipeline_loops, program({}), gpu_with(room), Structure{.alone = true});
+    CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 2) + "}"));
+  }
+}
+
+TEST_CASE("wgmma reads a slot longer: the copies are one iteration less ahead, in as many slots") {
+  Loop loop;
+  loop.rest = "%d = dot %f, %f, %big {instruction = \"wgmma\"} : f32[16,16]\n";
+  loop.parameters += ", %big: f32[16,16]";
+  for (auto [room, slots] : {std::pair(1, 3), {3, 3}, {4, 4}, {9, 5}}) {
+    CAPTURE(room);
+    std::string result = pipelined(loop, gpu_with(room == 1 ? 2 : room));
+    CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
+    CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 3) + "}"));
+    CHECK(contains(result, "{ahead = " + std::to_string(slots - 2) +
+                               ", slots = " + std::to_string(slots) + "}"));
+  }
+  Gpu small = *find_gpu("80");
+  small.max_shared_bytes = 3 * 512 - 1;
+  unchanged(loop, small);
 }
 
 TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {

@@ -1,5 +1,6 @@
 // Tests passes/stage_operands.cpp.
 
+#include "passes/product_kernel.h"
 #include "passes/remove_dead_code.h"
 #include "passes/stage_operands.h"
 #include "support/tile_ir.h"
@@ -154,6 +155,22 @@ TEST_CASE("what is multiplied in vectors lies like that, whatever the order of m
     %d = dot %at, %b, %c {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[16,8]
     store %C, %d)"));
   CHECK(transposed.find(rows) != std::string::npos);
+}
+
+TEST_CASE("for wgmma a buffer lies in panels of 128 bytes, as the tensor cores read it") {
+  auto staged = [](const std::string &instruction) {
+    return after(stage, with(with(program(R"(
+    %va = view %A, %zero, %ld, %one : view<f16>[16,128]
+    %a = load %va : f16[16,128]
+    %d = dot %a, %b, %c {instruction = "NAME"} : f32[16,8]
+    store %C, %d)"),
+                                  "%b: f16[16,8]", "%b: f16[128,8]"),
+                             "NAME", instruction));
+  };
+  const std::string panels = "[16,128] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) "
+                             "(4,32) (8,0) (0,64)";
+  CHECK(contains(staged("wgmma"), panels));
+  CHECK_FALSE(contains(staged("m16n8k16"), panels));
 }
 
 TEST_CASE("nothing happens without a product") {

@@ -20,7 +20,8 @@ std::vector<Structure> structures(const std::string &text, const char *gpu = "90
   REQUIRE_FALSE(found.empty());
   for (const Structure &structure : found) {
     bool is_last = &structure == &found.back();
-    CHECK(structure.specialized == (find_gpu(gpu)->has_wgmma && !is_last)); // the plain one
+    bool is_uniform = structure.together || structure.alone || is_last; // the plain one
+    CHECK(structure.specialized == (find_gpu(gpu)->has_wgmma && !is_uniform));
     CHECK((structure.name == "") == is_last);
   }
   return found;
@@ -156,6 +157,38 @@ TEST_CASE("the tile is one that warpgroups can multiply, and hold the sums of") 
     CAPTURE(k);
     CHECK(specialises(alone(product_kernel(m, n, k))) == fits);
   }
+}
+
+TEST_CASE("all warps copy and multiply together in one small tile, of 16-bit factors") {
+  auto together = [](const std::string &text, const char *gpu = "90a") {
+    for (const Structure &structure : structures(text, gpu))
+      if (structure.together)
+        return structure.name;
+    return std::string();
+  };
+  for (const char *elem : {"f16", "bf16"}) {
+    CHECK(together(product_kernel(64, 32, 64, elem)) == "64x32x128 together");
+    CHECK(together(product_kernel(16, 16, 16, elem)) == "64x32x128 together");
+  }
+  CHECK(together(product_kernel(64, 64, 64)) == "");         // larger
+  CHECK(together(product_kernel(64, 32, 64, "e4m3")) == ""); // nobody has measured it
+  CHECK(together(product_kernel(64, 32, 64), "80") == "");   // no wgmma
+  CHECK(together(with(product_kernel(64, 32, 64), "lda: i64 multiple_of 8", "lda: i64")) ==
+        ""); // no cp.async
+}
+
+TEST_CASE("programs of few rows have a structure in which a block is alone") {
+  auto alone_name = [](const std::string &text, const char *gpu = "90a") {
+    for (const Structure &structure : structures(text, gpu))
+      if (structure.alone)
+        return structure.name;
+    return std::string();
+  };
+  CHECK(alone_name(product_kernel(16, 64, 64)) == "16x64x128 alone");
+  CHECK(alone_name(product_kernel(32, 64, 16)) == "32x64x128 alone");
+  CHECK(alone_name(product_kernel(64, 64, 64)) == ""); // enough for wgmma
+  CHECK(alone_name(product_kernel(16, 64, 64, "e4m3")) == "");
+  CHECK(alone_name(alone(product_kernel(16, 64, 64))) == ""); // without a cost
 }
 
 TEST_CASE("programs are bundled to the tiles that are worth it, the largest first") {
