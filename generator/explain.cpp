@@ -81,10 +81,14 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
       continue;
     if (structure.specialized)
       (structure.copying_warps ? by_threads : by_maps) = true;
-    say(!structure.specialized    ? Message::explain_bundled
-        : structure.copying_warps ? Message::explain_copied_by_threads
-                                  : Message::explain_specialized,
-        {structure.name, text_of(structure.bundle)});
+    if (structure.splits > 1)
+      say(Message::explain_divided,
+          {structure.name, std::to_string(structure.splits), text_of(structure.bundle)});
+    else
+      say(!structure.specialized    ? Message::explain_bundled
+          : structure.copying_warps ? Message::explain_copied_by_threads
+                                    : Message::explain_specialized,
+          {structure.name, text_of(structure.bundle)});
   }
   if (!by_maps)
     if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
