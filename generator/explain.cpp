@@ -61,6 +61,8 @@ Message message_of(const Obstacle &obstacle) {
 }
 
 Message message_of(const Structure &structure) {
+  if (structure.splits > 1)
+    return Message::explain_divided;
   if (structure.specialized)
     return structure.copying_warps ? Message::explain_copied_by_threads
                                    : Message::explain_specialized;
@@ -90,7 +92,8 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
       continue;
     if (structure.specialized)
       (structure.copying_warps ? by_threads : by_maps) = true;
-    say(message_of(structure), {structure.name, text_of(structure.bundle)});
+    say(message_of(structure),
+        {structure.name, text_of(structure.bundle), std::to_string(structure.splits)});
   }
   if (!by_maps)
     if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {

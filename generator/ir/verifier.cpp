@@ -204,7 +204,8 @@ struct Verifier {
           "a cluster has 2, 4, 8 or 16 {blocks}");
     const Op *around = op.parent->parent;
     check(!around || around->is(Opcode::specialize_), "blocks become one outside of loops only");
-    check(op.result()->type.elem == Elem::f32, "sums are f32");
+    Elem elem = op.result()->type.elem;
+    check(elem == Elem::f32 || elem == Elem::i32, "sums are f32 or i32");
   }
 
   void cluster_load(const Op &op) {

@@ -28,7 +28,10 @@ void Lowering::lower_cluster_load(const Op &op) {
   auto add = [&](int r, llvm::Value *word) {
     llvm::Value *value = builder_.CreateBitCast(word, type_of(type.elem));
     llvm::Value *&sum = sums[size_t(r)];
-    sum = sum ? builder_.CreateFAdd(sum, value) : value;
+    if (!sum)
+      sum = value;
+    else
+      sum = is_float(type.elem) ? builder_.CreateFAdd(sum, value) : builder_.CreateAdd(sum, value);
   };
 
   // Four words at a time, if four neighbours are in a thread's registers.

@@ -95,7 +95,8 @@ bool is_loaded_in_time(const Op &load, const Op &store) {
 bool can_split_sums(Function &fn) {
   ProductLoop product = *find_product_loop(fn).found;
   const Op *loop = product.loop;
-  if (product.dot->result()->type.elem != Elem::f32 || loop->parent != fn.body ||
+  Elem elem = product.dot->result()->type.elem;
+  if ((elem != Elem::f32 && elem != Elem::i32) || loop->parent != fn.body ||
       !is_zero(loop->operand(1 + product.carried)) || loop->results.size() != 1)
     return false;
   size_t behind = fn.body->position_of(loop) + 1, store = fn.body->ops.size() - 2;

@@ -60,7 +60,11 @@ TEST_CASE("the structures of a kernel are said, the best one first") {
   std::string text = explained("90a", "half", promised, loads);
   CHECK(text.rfind("`f` for sm_90a:\n  note: 128x256x64 specialized: ", 0) == 0);
   CHECK(contains(text, "a block does 2 x 4 x 1 programs at a time\n"));
-  CHECK(contains(text, "  note: plain, for small products and for arguments of which no tensor map"));
+  CHECK(contains(
+      text, "  note: 128x128x64 specialized, split 4: the same, but a cluster of 4 blocks does "
+            "2 x 2 x 1 programs, each a part of the steps along K;"));
+  CHECK(
+      contains(text, "  note: plain, for small products and for arguments of which no tensor map"));
   CHECK_FALSE(contains(text, "__multipleof"));
 }
 

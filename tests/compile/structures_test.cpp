@@ -78,13 +78,15 @@ TEST_CASE("a library has specialised images, bundles and a plain one, the better
     bool is_plain = image.form.name == "";
     bool is_specialized = !is_plain && image.gpu == "sm_90a";
     CHECK(image.form.cost.has_value());
+    bool is_divided = contains(image.form.name, "split");
+    CHECK((image.form.cluster > 1) == is_divided);
+    if (is_divided)
+      CHECK(contains(image.form.name, "split " + std::to_string(image.form.cluster)));
     CHECK(image.form.blocks.size() == (is_plain ? 0 : is_specialized ? 1 : 3));
     int maps = 0;
     for (const HiddenParameter &hidden : image.form.hidden)
       maps += hidden.map.has_value();
-    bool is_split = contains(image.form.name, "split");
-    CHECK(maps == (is_split ? 2 : is_specialized ? 3 : 0)); // A, B and C
-    CHECK((image.form.cluster > 1) == is_split);
+    CHECK(maps == (is_divided ? 2 : is_specialized ? 3 : 0)); // A, B and C
     CHECK((!image.form.hidden.empty()) == !is_plain);
   }
   CHECK(forms == std::vector<std::string>{
@@ -209,6 +211,7 @@ TEST_CASE("passes are printed of the structures that there are") {
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   CHECK(count(result.printed, "// after choose_dots for sm_90a") == 11);
   CHECK(count(result.printed, " specialized\n") == 6);
+  CHECK(count(result.printed, ", split ") == 3);
   options.gpus = {find_gpu("80")};
   CHECK(count(compile(options).printed, "// after choose_dots") == 2);
   options.gpus = {find_gpu("75")};

@@ -70,7 +70,9 @@ void masked_products(const char *type, double tolerance, int round) {
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, k] :
          {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
-          std::tuple(64, 128, 64), std::tuple(7, 200, 0), std::tuple(261, 517, 203)}) {
+          std::tuple(64, 128, 64), std::tuple(7, 200, 0), std::tuple(261, 517, 203),
+          std::tuple(16, 64, 4096), std::tuple(24, 1000, 4104), // divided sums
+          std::tuple(16, 72, 2088)}) {
       if (k % round || n % round) // would break the promise about leading dimensions
         continue;
       check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
@@ -95,7 +97,69 @@ template <forms::A a, forms::B b> void tf32_products() {
     if (tile.TM == 64 && tile.TN == 64 && tile.TK == 32)
       for (auto [rows, columns] : {std::pair(32, 24), std::pair(10, 12)}) // for larger blocks
         run(tile, rows, columns, 3);
+    if (tile.TM == 64 && tile.TN == 32)
+      run(tile, 1, 2, 4096 / tile.TK + 1); // a cluster divides the sum
   }
+}
+
+// What a product's result goes through on its way to memory. The first shapes are of few tiles and
+// long sums, which the blocks of a cluster divide: parts that are equal, that are not, with nothing
+// for some of the blocks.
+template <typename T> void fused_results(const char *type, double tolerance) {
+  using Kernel = forms::fused_result<T>;
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n, k] :
+         {std::tuple(16, 64, 8192), std::tuple(16, 1000, 4104), std::tuple(130, 200, 2112),
+          std::tuple(64, 72, 8200), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
+          std::tuple(1, 1, 1), std::tuple(7, 200, 0)}) {
+      Matrix a = random_matrix<T>(m, k), b = random_matrix<T>(k, n), c = random_matrix<T>(m, n),
+             d = random_matrix<T>(m, n), bias = random_matrix<float>(1, n),
+             scale = random_matrix<float>(1, m);
+      auto distance = [](int columns) { return (columns / 8 + 2) * 8; };
+      DeviceMatrix<T> device_a(m, k, distance(k), 0), device_b(k, n, distance(n), 0),
+          device_c(m, n, distance(n), 0), device_d(m, n, distance(n), 0);
+      DeviceMatrix<float> device_bias(1, n, n, 0), device_scale(1, m, m, 0);
+      device_a.write(a);
+      device_b.write(b);
+      device_c.write(c);
+      device_d.write(d);
+      device_bias.write(bias);
+      device_scale.write(scale);
+      tritonc::status launched = Kernel::launch({},
+                                                {.A = device_a.data(),
+                                                 .B = device_b.data(),
+                                                 .C = device_c.data(),
+                                                 .bias = device_bias.data(),
+                                                 .scale = device_scale.data(),
+                                                 .D = device_d.data(),
+                                                 .M = m,
+                                                 .N = n,
+                                                 .K = k,
+                                                 .lda = distance(k),
+                                                 .ldb = distance(n),
+                                                 .ldc = distance(n)},
+                                                tile);
+      require(tritonc::synchronize(), "product");
+      device_c.read();
+      auto rounded = [](double value) { return as_double(T(float(value))); };
+      std::vector<double> expected = product(a, b);
+      for (int row = 0; row < m; row++)
+        for (int column = 0; column < n; column++) {
+          size_t at = size_t(row) * size_t(n) + size_t(column);
+          double &value = expected[at];
+          value = std::max(value + bias.elements[size_t(column)], 0.0);
+          value = rounded(value * scale.elements[size_t(row)]);
+          value = rounded(value + d.elements[at]);
+          value = rounded(value + c.elements[at]);
+        }
+      std::string problem = launched.ok() ? compare(device_c, expected, m, n, tolerance)
+                                          : std::string(launched.message().c_str());
+      if (problem.empty() && !device_c.gaps_are_untouched())
+        problem = "wrote between the rows";
+      check(text("fused_result<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN, tile.TK,
+                 m, n, k),
+            problem);
+    }
 }
 
 template <typename T, forms::A a, forms::B b> void fused_prefetches(const char *type) {
@@ -318,6 +382,8 @@ int main() {
   tf32_products<forms::A::N, forms::B::T>();
   tf32_products<forms::A::T, forms::B::N>();
   tf32_products<forms::A::T, forms::B::T>();
+  fused_results<tritonc::half>("half", 2e-3);
+  fused_results<tritonc::bfloat16>("bfloat16", 2e-2);
   fused_prefetches<tritonc::half>("half");
   fused_prefetches<float>("float");
   transpositions<tritonc::half>("half");

@@ -52,6 +52,53 @@ TEST_CASE("blocks exchange words") {
   }
 }
 
+TEST_CASE("four words of another block at once") {
+  for (const Options &mode : all_modes()) {
+    CAPTURE(name_of(mode));
+    Bench k(2);
+    k.options = mode;
+    uint32_t *y = k.unwritten<uint32_t>("y", 2 * 256);
+    k.run([=](Gpu &gpu) {
+      uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
+      for (uint32_t word = 0; word < 4; word++)
+        gpu.store_shared<uint32_t>(4 * (64 * word + i), 1000 * rank + 64 * word + i);
+      meet(gpu);
+      auto words = gpu.load_cluster_x4(gpu.map_shared_rank(gpu.shared_base() + 16 * i, 1 - rank));
+      for (uint32_t word = 0; word < 4; word++)
+        gpu.store(y + 256 * rank + 4 * i + word, words[word]);
+      meet(gpu);
+    });
+    CHECK(k.findings() == "");
+    for (uint32_t rank = 0; rank < 2; rank++)
+      for (uint32_t i = 0; i < 256; i++)
+        CHECK(y[256 * rank + i] == 1000 * (1 - rank) + i);
+  }
+}
+
+TEST_CASE("four words of another block: each of them is read, in time and in its place") {
+  auto loads = [](uint32_t offset, bool meets, bool all_written = true) {
+    Bench k(2);
+    k.run([=](Gpu &gpu) {
+      uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank();
+      if (i < (all_written ? 4 : 3))
+        gpu.store_shared<uint32_t>(4 * i, i);
+      if (meets)
+        meet(gpu);
+      if (i == 5)
+        gpu.load_cluster_x4(gpu.map_shared_rank(gpu.shared_base() + offset, 1 - rank));
+      meet(gpu);
+    });
+    return k.result.ok() ? doctest::String() : said(k);
+  };
+  CHECK(loads(0, true) == "");
+  CHECK(loads(0, false) == Contains("race"));
+  CHECK(loads(0, true, false) == Contains("at offset 12 of shared memory of block 1 of the "
+                                          "cluster, where nobody has written"));
+  CHECK(loads(1008, true) == Contains("where nobody has written"));
+  CHECK(loads(8, true) == Contains("which is not a multiple of 16"));
+  CHECK(loads(1024, true) == Contains("of 16 bytes at offset 1024 of shared memory of block 1"));
+}
+
 TEST_CASE("words of another block, without a barrier between") {
   enum Missing { before, after, nothing, relaxed };
   for (Missing missing : {before, after, nothing, relaxed}) {

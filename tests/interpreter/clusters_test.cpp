@@ -53,6 +53,19 @@ TEST_CASE("what the blocks of a cluster have is added") {
         line(4, 60));
 }
 
+TEST_CASE("integers are added as such: exactly, and round the end") {
+  auto sum_of = [](const std::string &number) {
+    Launch launch;
+    launch.grid = {2, 1, 1};
+    return y_of(Ran("%own = constant {value = " + number + "} : i32\n" +
+                        "%owns = splat %own : i32[8]\n"
+                        "%sum = cluster_sum %owns {blocks = 2} : i32[8]\n store %q, %sum",
+                    "i32", "", launch));
+  };
+  CHECK(sum_of("16777217") == std::vector<double>(8, 33554434)); // f32 has neither
+  CHECK(sum_of("2147483647") == std::vector<double>(8, -2));
+}
+
 TEST_CASE("each cluster for itself") {
   // Cluster 0 stores the first half, cluster 1 the second.
   CHECK(y_of(blocks(4, R"(

@@ -69,6 +69,24 @@ TEST_CASE("words that are no four neighbours are loaded one at a time") {
   CHECK(count(text, "fadd float") == 8);
 }
 
+TEST_CASE("integers are added as such") {
+  std::string text = lowered(R"(
+    layout #0 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,4) (2,8) (4,16) (8,0) (16,0)
+    layout #1 [32,64]
+      reg (0,1) (0,2) (16,0) lane (0,4) (0,8) (0,16) (0,32) (1,0) warp (2,0) (4,0) (8,0)
+    func @f(%x: i32, %n: i32) warps 4 shared 8192 {
+      launch_blocks %n {cluster = 2}
+      %s = shared_alloc {address = 0} : shared<i32>[1,32,64] #0
+      %sum = cluster_load %s, %x {blocks = 2} : i32[32,64] #1
+      return
+    })",
+                             "90a");
+  CHECK(count(text, "@tritonc.load_cluster_x4(i32 %") == 2 * 2);
+  CHECK_FALSE(contains(text, "fadd"));
+  std::string behind = text.substr(at(text, "@tritonc.load_cluster_x4("));
+  CHECK(count(behind, " = add i32 %") >= 8);
+}
+
 TEST_CASE("behind it the warps of the cluster are numbered through, block by block") {
   std::string text = program(adds + stores);
   size_t rank = at(text, "call i32 @tritonc.cluster_ctarank()");

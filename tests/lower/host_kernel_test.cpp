@@ -77,6 +77,18 @@ TEST_CASE("helpers are threads too, and what the host hands over comes behind th
   CHECK(kernel.buffers[1].bytes == 16);
 }
 
+TEST_CASE("so many blocks make a cluster, one if nothing is said") {
+  auto cluster = [](const std::string &launch) {
+    return describe(parsed("func @f(%n: i32) warps 4 {\n " + launch + "\n return\n}"),
+                    *find_gpu("90a"))
+        .cluster_size;
+  };
+  CHECK(cluster("launch_blocks %n {cluster = 4}") == 4);
+  CHECK(cluster("launch_blocks %n {cluster = 1}") == 1);
+  CHECK(cluster("launch_blocks %n") == 1);
+  CHECK(cluster("") == 1);
+}
+
 TEST_CASE("a buffer is called after what is in it, copied or loaded") {
   for (const char *gpu : {"75", "80"}) {
     CAPTURE(gpu);

@@ -146,6 +146,18 @@ TEST_CASE("a product whose result is computed element by element can be split") 
       %more = select %is.less, %start, %scaled : f32[64,64])")));
 }
 
+TEST_CASE("sums of f32 and of i32 are split, others not") {
+  CHECK(can_be_split(product_kernel(64, 64, 64, "f16")));
+  auto sums_in = [](const std::string &elem, const std::string &zero) {
+    std::string text = with(product_kernel(64, 64, 64, "i8"), ": f32[", ": " + elem + "[");
+    return with(text, "{number = 0.0} : f32", zero + " : " + elem);
+  };
+  CHECK(can_be_split(sums_in("i32", "{value = 0}")));
+  CHECK_FALSE(can_be_split(sums_in("i32", "{value = 1}")));
+  CHECK_FALSE(can_be_split(sums_in("f16", "{number = 0.0}")));
+  CHECK_FALSE(can_be_split(sums_in("f64", "{number = 0.0}")));
+}
+
 TEST_CASE("what is loaded behind the loop is loaded by whoever needs it") {
   const std::string bias = R"(
       %vbias = view %bias, %column, %one : view<f32>[64]

@@ -527,6 +527,7 @@ TEST_CASE("8-bit integers are multiplied where neighbours are along K and sums a
   std::string i8 = b_transposed(product_kernel(64, 64, 64, "i8"));
   CHECK(specialises(sums_in_i32(i8)));
   CHECK(structures(sums_in_i32(i8))[0].name == "128x256x128 specialized");
+  CHECK(splits(sums_in_i32(i8)) == 3);
   CHECK(specialises(with(sums_in_i32(i8), "%b, %acc :", "%b, %acc {unsigned = 1} :")));
   CHECK_FALSE(specialises(sums_in_i32(product_kernel(64, 64, 64, "i8"))));
   CHECK_FALSE(specialises(with(i8, "multiple_of 8", "multiple_of 16"))); // sums in f32

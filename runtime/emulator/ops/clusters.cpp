@@ -57,11 +57,11 @@ Access access_to(Thread &thread, const Site &site, const char *what) {
   return access;
 }
 
-/// An access to a word at `address`, of whichever block.
-void touch(const Access &access, uint32_t address) {
+/// An access to `bytes` at `address`, a multiple of them, of whichever block.
+void touch(const Access &access, uint32_t address, uint32_t bytes = 4) {
   Cluster &cluster = *access.thread.cluster;
   cluster.scheduler.maybe_interrupt(access.thread);
-  cluster.shared.locate(access, address, 4, 4);
+  cluster.shared.locate(access, address, bytes, bytes);
   Block &block = cluster.blocks[cluster.shared.rank(address)];
   if (&block != access.thread.block)
     use_from_outside(access, block);
@@ -118,7 +118,7 @@ uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address) {
 
 Words<4> load_cluster_x4(Thread &thread, const Site &site, uint32_t address) {
   Access access = access_to(thread, site, "load_cluster_x4");
-  touch(access, address);
+  touch(access, address, 16);
   Words<4> words;
   std::memcpy(&words, thread.cluster->shared.read(access, address, 16, 16), 16);
   return words;
