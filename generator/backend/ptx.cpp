@@ -18,6 +18,7 @@
 
 #include "backend/ptx.h"
 
+#include "backend/bypass_divisions.h"
 #include "backend/lower_target_ops.h"
 #include "backend/prepare_for_ptx.h"
 #include "backend/target_ops.h"
@@ -188,6 +189,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
   llvm::StripDebugInfo(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
+  bypass_divisions(module);
   if (std::string problem = verify(module); !problem.empty())
     return Failure{Message::internal_error, {"lower_target_ops", problem}};
 

@@ -33,8 +33,9 @@ namespace {
 
 constexpr int64_t group = 16;
 
-Value *div(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::div_, a, b); }
-Value *rem(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::rem_, a, b); }
+// Of numbers that are not negative.
+Value *div(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::udiv_, a, b); }
+Value *rem(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::urem_, a, b); }
 
 bool is_index(const Op &op) { return op.is(Opcode::program_id_) || op.is(Opcode::block_id_); }
 

@@ -38,9 +38,9 @@ struct Grouped {
       return operand(0) - operand(1);
     case ir::Opcode::mul_:
       return operand(0) * operand(1);
-    case ir::Opcode::div_:
+    case ir::Opcode::udiv_:
       return operand(0) / operand(1);
-    case ir::Opcode::rem_:
+    case ir::Opcode::urem_:
       return operand(0) % operand(1);
     case ir::Opcode::min_:
       return std::min(operand(0), operand(1));

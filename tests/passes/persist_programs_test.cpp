@@ -67,8 +67,9 @@ struct Blocks {
     case ir::Opcode::mul_:
       return operand(0) * operand(1);
     case ir::Opcode::div_:
+    case ir::Opcode::udiv_:
       return operand(0) / operand(1);
-    case ir::Opcode::rem_:
+    case ir::Opcode::urem_:
       return operand(0) % operand(1);
     case ir::Opcode::min_:
       return std::min(operand(0), operand(1));
@@ -167,33 +168,34 @@ TEST_CASE("a block carries out programs one after another") {
       %16 = num_programs {axis = 0} : i32
       %programs = host_value %16 : i32
       %17 = block_id {axis = 0} : i32
-      %18 = sub %all, %17 : i32
-      %19 = constant {value = 1} : i32
-      %20 = add %18, %blocks : i32
-      %21 = sub %20, %19 : i32
-      %22 = div %21, %blocks : i32
-      for_loop %22 {
+      %18 = constant {value = 1} : i32
+      %19 = sub %all, %18 : i32
+      %20 = sub %19, %17 : i32
+      %21 = udiv %20, %blocks : i32
+      %22 = constant {value = 1} : i32
+      %23 = add %21, %22 : i32
+      for_loop %23 {
         (%round: i32)
-        %23 = mul %round, %blocks : i32
-        %24 = add %17, %23 : i32
-        %25 = mul %pieces, %pieces.1 : i32
-        %26 = div %24, %25 : i32
-        %27 = rem %24, %25 : i32
-        %28 = constant {value = 16} : i32
-        %29 = mul %pieces.1, %28 : i32
-        %30 = constant {value = 16} : i32
-        %31 = div %27, %29 : i32
-        %32 = mul %31, %30 : i32
-        %33 = sub %pieces, %32 : i32
-        %34 = constant {value = 16} : i32
-        %35 = min %33, %34 : i32
-        %36 = rem %27, %29 : i32
-        %37 = rem %36, %35 : i32
-        %38 = add %32, %37 : i32
-        %39 = div %36, %35 : i32
-        %at = addptr %p, %38 : ptr<i32>
-        store %at, %39
-        store %at, %26
+        %24 = mul %round, %blocks : i32
+        %25 = add %17, %24 : i32
+        %26 = mul %pieces, %pieces.1 : i32
+        %27 = udiv %25, %26 : i32
+        %28 = urem %25, %26 : i32
+        %29 = constant {value = 16} : i32
+        %30 = mul %pieces.1, %29 : i32
+        %31 = constant {value = 16} : i32
+        %32 = udiv %28, %30 : i32
+        %33 = mul %32, %31 : i32
+        %34 = sub %pieces, %33 : i32
+        %35 = constant {value = 16} : i32
+        %36 = min %34, %35 : i32
+        %37 = urem %28, %30 : i32
+        %38 = urem %37, %36 : i32
+        %39 = add %33, %38 : i32
+        %40 = udiv %37, %36 : i32
+        %at = addptr %p, %39 : ptr<i32>
+        store %at, %40
+        store %at, %27
         store %at, %programs
         yield
       }
@@ -216,20 +218,20 @@ TEST_CASE("where clusters will divide the sums, there is a block for each progra
       %programs = host_value %5 : i32
       %6 = block_id {axis = 0} : i32
       %7 = mul %pieces, %pieces.1 : i32
-      %8 = div %6, %7 : i32
-      %9 = rem %6, %7 : i32
+      %8 = udiv %6, %7 : i32
+      %9 = urem %6, %7 : i32
       %10 = constant {value = 16} : i32
       %11 = mul %pieces.1, %10 : i32
       %12 = constant {value = 16} : i32
-      %13 = div %9, %11 : i32
+      %13 = udiv %9, %11 : i32
       %14 = mul %13, %12 : i32
       %15 = sub %pieces, %14 : i32
       %16 = constant {value = 16} : i32
       %17 = min %15, %16 : i32
-      %18 = rem %9, %11 : i32
-      %19 = rem %18, %17 : i32
+      %18 = urem %9, %11 : i32
+      %19 = urem %18, %17 : i32
       %20 = add %14, %19 : i32
-      %21 = div %18, %17 : i32
+      %21 = udiv %18, %17 : i32
       %at = addptr %p, %20 : ptr<i32>
       store %at, %21
       store %at, %8
