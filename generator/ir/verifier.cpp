@@ -272,6 +272,12 @@ struct Verifier {
           "{swizzle} is 0, 32, 64 or 128");
   }
 
+  void map_prefetch(const Op &op) {
+    const Value *map = op.operand(0);
+    check(map->op && map->op->is(Opcode::tensor_map_),
+          "a map is that of an operation `tensor_map`");
+  }
+
   void map_copy(const Op &op) {
     if (!buffer(op, 1) || !mbarrier(op, 3))
       return;
@@ -554,6 +560,8 @@ struct Verifier {
       return;
     case Opcode::map_copy_:
       return map_copy(op);
+    case Opcode::map_prefetch_:
+      return map_prefetch(op);
     case Opcode::map_copy_out_: {
       if (!buffer(op, 1))
         return;

@@ -262,6 +262,10 @@ void Lowering::lower_op(const Op &op) {
     return lower_mbarrier_arrive(op);
   case Opcode::map_copy_:
     return lower_map_copy(op);
+  case Opcode::map_prefetch_:
+    return guarded(is_first_thread(), [&] {
+      call_target_op(builder_, TargetOp::prefetch_tensor_map, {scalar(op.operand(0))});
+    });
   case Opcode::map_copy_out_:
     return lower_map_copy_out(op);
   case Opcode::copy_out_wait_:

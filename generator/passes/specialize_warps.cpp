@@ -29,6 +29,8 @@
 // flight, so that is the one before. That the last one of a loop is done is said behind the loop,
 // if it is in another, so that there may be more.
 //
+// Before all that, what the copy engine has to know of the maps is fetched (map_prefetch).
+//
 // Where no tensor map can be made, structure.copying_warps warps copy, each thread some elements:
 //
 //                                              } {
@@ -479,6 +481,14 @@ struct State {
     return top;
   }
 
+  // The first copy by a map would wait for it, half a microsecond; by then there is a ring to make.
+  void prefetch_maps(Builder &builder) {
+    std::vector<Op *> ops = fn.body->ops;
+    for (const Op *op : ops)
+      if (op->is(Opcode::tensor_map_))
+        builder.create(Opcode::map_prefetch_, {op->results[0]});
+  }
+
   void run() {
     location = product.dot->location;
     warpgroups = product.dot->list("warpgroups");
@@ -498,6 +508,7 @@ struct State {
 
     Builder builder(fn, fn.body);
     builder.set_location(location);
+    prefetch_maps(builder);
     make_ring(builder);
     Op *parts = builder.create(Opcode::specialize_, {});
     Block *workers = fn.new_block(parts), *helper = fn.new_block(parts);

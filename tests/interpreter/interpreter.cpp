@@ -125,6 +125,8 @@ void Machine::execute(const Op &op) {
     return mbarrier_wait(op);
   case Opcode::mbarrier_arrive_:
     return mbarrier_arrive(op);
+  case Opcode::map_prefetch_:
+    return not_by_helper(op); // nothing that a program could see
   case Opcode::map_copy_:
     return map_copy(op);
   case Opcode::map_copy_out_:

@@ -76,6 +76,11 @@ TEST_CASE("an arrival is one of each warp, or of the helper") {
     CHECK(parts(arrive(), "", too_few).kinds() == std::vector{Kind::bad_mbarrier});
 }
 
+TEST_CASE("a map may be fetched before") {
+  CHECK(first_four(parts("map_prefetch %map\n" + wait("%zero") + load, announce + copy)) ==
+        std::vector<double>{0, 1, 2, 3});
+}
+
 TEST_CASE("a copy lands when it is waited for, and not before") {
   CHECK(first_four(parts(wait("%zero") + load, announce + copy)) ==
         std::vector<double>{0, 1, 2, 3});

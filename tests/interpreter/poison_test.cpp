@@ -30,6 +30,7 @@ const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "um
 const std::string copied =
     "%eight = constant {value = 8} : i64\n"
     "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
+    "map_prefetch %map\n"
     "%s = shared_alloc : shared<f32>[1,8]\n %bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n"
     "specialize {\n";
 const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"

@@ -121,6 +121,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   } {
     mbarrier_arrive %62, %53 {bytes = 256}
     map_copy %60, %52, %53, %62, %53, %57, %58
+    map_prefetch %60
     yield
   }
   %71 = inside %2, %35 : i1[8,8] #0

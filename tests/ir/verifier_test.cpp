@@ -337,7 +337,8 @@ TEST_CASE("what is right on Hopper is left alone") {
       "specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
       "mbarrier_arrive %bar, %n {bytes = 256}\n map_copy %map, %as, %n, %bar, %n, %n, %n\n"
       "map_copy %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
-      "proxy_fence\n map_copy_out %map, %as, %n, %n, %n\n map_copy_out %small, %as, %n, %n, %n\n"
+      "map_prefetch %map\n proxy_fence\n map_copy_out %map, %as, %n, %n, %n\n map_copy_out %small, "
+      "%as, %n, %n, %n\n"
       "copy_out_wait {pending = 1}",
       "%1 = extract %s {origin = [8,0]} : f32[8,4]\n %2 = extract %s {origin = [4,2]} : f32[4,2]",
       "%1 = ring_phase %n {ahead = 0, slots = 3} : i32",
@@ -407,6 +408,7 @@ TEST_CASE("tensor maps, and what goes through them") {
       {"map_copy %map, %as, %n, %bar, %n, %n, %l", "coordinates are i32"},
       {"map_copy_out %map, %a, %n, %n, %n", "shared memory is accessed through a buffer"},
       {"map_copy_out %map, %as, %l, %n, %n", "a slot is an i32"},
+      {"map_prefetch %given", "a map is that of an operation `tensor_map`"},
       {"map_copy_out %given, %as, %n, %n, %n", "a map is that of an operation `tensor_map`"},
       {"map_copy_out %map, %bs, %n, %n, %n", "a tile is whole boxes of the map"},
       {"map_copy_out %map, %fs, %n, %n, %n", "the map is one of such tiles"},

@@ -207,6 +207,12 @@ TEST_CASE("one thread of the program's warps copies out, and closes the group") 
   CHECK(text.rfind("@tritonc.tma_store_2d(") < text.find("@tritonc.bulk_commit()"));
 }
 
+TEST_CASE("one thread fetches a map") {
+  std::string text = workers_of("map_prefetch %rows");
+  CHECK(count(text, "call void @tritonc.prefetch_tensor_map(ptr %rows)") == 1);
+  CHECK(text.find("or i32 %lane, %") < text.find("@tritonc.prefetch_tensor_map("));
+}
+
 TEST_CASE("what was written is made known to the copy engine by every thread") {
   std::string text = workers_of("proxy_fence");
   size_t fence = text.find("call void @tritonc.fence_proxy_async()");

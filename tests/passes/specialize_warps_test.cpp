@@ -85,6 +85,8 @@ TEST_CASE("copying and multiplying are given to different warps") {
       %one = constant {value = 1} : i64
       %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
       %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+      map_prefetch %ma
+      map_prefetch %mb
       %ma.1 = shared_alloc : shared<f16>[8,64,32] #0
       %mb.1 = shared_alloc : shared<f16>[8,32,64] #1
       %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
@@ -359,6 +361,8 @@ TEST_CASE("a left factor that has no neighbours along K comes from registers, sl
       %one = constant {value = 1} : i64
       %ma = tensor_map %A, %zero, %ld, %ld, %one, %ld {swizzle = 128} : map<f32>[32,16]
       %mb = tensor_map %B, %zero, %ld, %ld, %one, %ld {swizzle = 64} : map<f32>[16,64]
+      map_prefetch %ma
+      map_prefetch %mb
       %ma.1 = shared_alloc : shared<f32>[8,64,16] #0
       %mb.1 = shared_alloc : shared<f32>[8,16,64] #1
       %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
@@ -508,7 +512,8 @@ TEST_CASE("warps that copy load a part while the one before is stored") {
   CHECK(parts.has("all_helpers"));
   CHECK(value_named(fn, "full")->op->integer("arrivals") == 4);
   CHECK(value_named(fn, "empty")->op->integer("arrivals") == 8);
-  CHECK_FALSE(contains(printed(fn), "tensor_map"));
+  for (const char *of_maps : {"tensor_map", "map_prefetch"})
+    CHECK_FALSE(contains(printed(fn), of_maps));
 
   std::string order;
   std::vector<std::vector<int64_t>> origins;
