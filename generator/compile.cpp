@@ -36,6 +36,7 @@
 #include <atomic>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -576,18 +577,34 @@ std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu
   return structures;
 }
 
-std::vector<KernelJob> make_jobs(const std::vector<TranslatedVariant> &variants,
-                                 const std::vector<const Gpu *> &gpus, Stage stage) {
+std::vector<KernelJob> jobs_of_variant(TranslatedVariant &variant, size_t index,
+                                       const std::vector<const Gpu *> &gpus, Stage stage) {
   std::vector<KernelJob> jobs;
-  for (size_t i = 0; i < variants.size(); i++)
-    for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
-      for (const Gpu *gpu : gpus)
-        for (Structure &structure : structures_wanted(variants[i].front_end.kernels[k], gpu, stage))
-          jobs.push_back({.variant = i,
-                          .function = &variants[i].front_end.kernels[k],
-                          .checked = &variants[i].front_end.checked[k],
-                          .gpu = gpu,
-                          .structure = std::move(structure)});
+  for (size_t k = 0; k < variant.front_end.kernels.size(); k++)
+    for (const Gpu *gpu : gpus) {
+      std::vector<Structure> structures = variant.times.measure(Step::structures, [&] {
+        return structures_wanted(variant.front_end.kernels[k], gpu, stage);
+      });
+      for (Structure &structure : structures)
+        jobs.push_back({.variant = index,
+                        .function = &variant.front_end.kernels[k],
+                        .checked = &variant.front_end.checked[k],
+                        .gpu = gpu,
+                        .structure = std::move(structure)});
+    }
+  return jobs;
+}
+
+std::vector<KernelJob> make_jobs(std::vector<TranslatedVariant> &variants,
+                                 const std::vector<const Gpu *> &gpus,
+                                 const CompileOptions &options) {
+  std::vector<std::vector<KernelJob>> of_variants(variants.size());
+  run_jobs(variants.size(), options.jobs, [&](size_t i) {
+    of_variants[i] = jobs_of_variant(variants[i], i, gpus, options.stage);
+  });
+  std::vector<KernelJob> jobs;
+  for (std::vector<KernelJob> &found : of_variants)
+    std::move(found.begin(), found.end(), std::back_inserter(jobs));
   return jobs;
 }
 
@@ -686,8 +703,8 @@ CompileResult compile(const CompileOptions &options) {
   // machine, or us.
 
   bool for_any_gpu = options.stage == Stage::tile_ir;
-  std::vector<KernelJob> jobs = make_jobs(
-      variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options.stage);
+  std::vector<KernelJob> jobs =
+      make_jobs(variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options);
   if (options.stage != Stage::library && jobs.size() != 1)
     return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
   if (for_any_gpu) {
