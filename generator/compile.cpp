@@ -27,6 +27,8 @@
 #include "translate/translate.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,6 +36,7 @@
 #include <atomic>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -195,6 +198,24 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
   return module;
 }
 
+// The same for code that is not looked at any more, so without places in the source: before it is
+// optimised, since it takes time to keep them right.
+std::unique_ptr<llvm::Module> placeless_module(const ir::Function &function, const Gpu &gpu,
+                                               llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> module = lower(function, gpu, context);
+  llvm::StripDebugInfo(*module);
+  return module;
+}
+
+// The same for equal modules only. Written and compared in half the time of the text.
+std::string bitcode_of(const llvm::Module &module) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::BitcodeWriter writer(bytes);
+  writer.writeModule(module);
+  writer.writeStrtab();
+  return std::string(bytes.begin(), bytes.end());
+}
+
 // Machine code, and the image that holds it. Variants that differ in the source's tile alone may be
 // the same kernel, since passes choose the tile: such code is made once.
 struct MachineCode {
@@ -204,10 +225,10 @@ struct MachineCode {
 
 class SharedCode {
 public:
-  /// What `make` makes of `llvm_ir` for `gpu`, the first time; the same for all that ask again.
+  /// What `make` makes of `bitcode` for `gpu`, the first time; the same for all that ask again.
   template <typename Make>
-  const MachineCode &get(const Gpu &gpu, const std::string &llvm_ir, Make make) {
-    std::string key = std::string(gpu.name) + "\n" + llvm_ir;
+  const MachineCode &get(const Gpu &gpu, const std::string &bitcode, Make make) {
+    std::string key = std::string(gpu.name) + "\n" + bitcode;
     std::shared_ptr<Entry> entry;
     {
       std::lock_guard lock(mutex_);
@@ -232,31 +253,36 @@ private:
 // From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
 // a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
 // program less is tried, until nothing spills or there is only one.
-Result<Cubin> assemble_function(ir::Function &function, const Gpu &gpu, const Toolchain &tools,
-                                StepTimes &times) {
-  for (;; function.residency--) {
-    llvm::LLVMContext context;
-    auto module = optimized_module(function, gpu, context, times);
-    if (!module)
-      return module.failure();
-    Result<std::string> ptx = times.measure(Step::ptx, [&] { return generate_ptx(**module, gpu); });
+// `module` is the function's.
+Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
+                                const Gpu &gpu, const Toolchain &tools, StepTimes &times) {
+  llvm::LLVMContext &context = module->getContext();
+  for (;;) {
+    auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
+    if (!optimized)
+      return optimized.failure();
+    Result<std::string> ptx = times.measure(Step::ptx, [&] { return generate_ptx(*module, gpu); });
     if (!ptx)
       return ptx.failure();
     Result<Cubin> cubin =
         times.measure(Step::ptxas, [&] { return assemble(tools, *ptx, function.name, gpu); });
     if (!cubin || !cubin->resources.spill_stores || function.residency <= 1)
       return cubin;
+    function.residency--;
+    module = times.measure(Step::lower, [&] { return placeless_module(function, gpu, context); });
   }
 }
 
 const MachineCode &machine_code(ir::Function &function, const Gpu &gpu, const Toolchain &tools,
                                 SharedCode &shared, StepTimes &times) {
-  std::string llvm_ir = times.measure(Step::lower, [&] {
-    llvm::LLVMContext context;
-    return text_of(*lower(function, gpu, context));
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::string bitcode = times.measure(Step::lower, [&] {
+    module = placeless_module(function, gpu, context);
+    return bitcode_of(*module);
   });
-  return shared.get(gpu, llvm_ir, [&] {
-    Result<Cubin> cubin = assemble_function(function, gpu, tools, times);
+  return shared.get(gpu, bitcode, [&] {
+    Result<Cubin> cubin = assemble_function(function, std::move(module), gpu, tools, times);
     Result<std::string> image = std::string();
     if (cubin)
       image = times.measure(Step::fatbinary, [&] { return compress(tools, cubin->bytes, gpu); });
@@ -551,18 +577,34 @@ std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu
   return structures;
 }
 
-std::vector<KernelJob> make_jobs(const std::vector<TranslatedVariant> &variants,
-                                 const std::vector<const Gpu *> &gpus, Stage stage) {
+std::vector<KernelJob> jobs_of_variant(TranslatedVariant &variant, size_t index,
+                                       const std::vector<const Gpu *> &gpus, Stage stage) {
   std::vector<KernelJob> jobs;
-  for (size_t i = 0; i < variants.size(); i++)
-    for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
-      for (const Gpu *gpu : gpus)
-        for (Structure &structure : structures_wanted(variants[i].front_end.kernels[k], gpu, stage))
-          jobs.push_back({.variant = i,
-                          .function = &variants[i].front_end.kernels[k],
-                          .checked = &variants[i].front_end.checked[k],
-                          .gpu = gpu,
-                          .structure = std::move(structure)});
+  for (size_t k = 0; k < variant.front_end.kernels.size(); k++)
+    for (const Gpu *gpu : gpus) {
+      std::vector<Structure> structures = variant.times.measure(Step::structures, [&] {
+        return structures_wanted(variant.front_end.kernels[k], gpu, stage);
+      });
+      for (Structure &structure : structures)
+        jobs.push_back({.variant = index,
+                        .function = &variant.front_end.kernels[k],
+                        .checked = &variant.front_end.checked[k],
+                        .gpu = gpu,
+                        .structure = std::move(structure)});
+    }
+  return jobs;
+}
+
+std::vector<KernelJob> make_jobs(std::vector<TranslatedVariant> &variants,
+                                 const std::vector<const Gpu *> &gpus,
+                                 const CompileOptions &options) {
+  std::vector<std::vector<KernelJob>> of_variants(variants.size());
+  run_jobs(variants.size(), options.jobs, [&](size_t i) {
+    of_variants[i] = jobs_of_variant(variants[i], i, gpus, options.stage);
+  });
+  std::vector<KernelJob> jobs;
+  for (std::vector<KernelJob> &found : of_variants)
+    std::move(found.begin(), found.end(), std::back_inserter(jobs));
   return jobs;
 }
 
@@ -661,8 +703,8 @@ CompileResult compile(const CompileOptions &options) {
   // machine, or us.
 
   bool for_any_gpu = options.stage == Stage::tile_ir;
-  std::vector<KernelJob> jobs = make_jobs(
-      variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options.stage);
+  std::vector<KernelJob> jobs =
+      make_jobs(variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options);
   if (options.stage != Stage::library && jobs.size() != 1)
     return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
   if (for_any_gpu) {

@@ -308,6 +308,14 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
   return files;
 }
 
+std::optional<Failure> write_output(const CommandLine &line, CompileResult &result) {
+  Result<std::vector<OutputFile>> files = output_files(line, result);
+  if (!files)
+    return files.failure();
+  std::lock_guard lock(writing);
+  return write_files(*files);
+}
+
 ExitCode run_compile(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
@@ -317,16 +325,14 @@ ExitCode run_compile(CommandLine &line) {
 
   CompileResult result = compile(line.compile);
   std::cerr << result.printed << result.diagnostics;
+  std::optional<Failure> failure;
+  if (result.code == ExitCode::ok)
+    failure = result.times.measure(Step::files, [&] { return write_output(line, result); });
   if (line.time_report)
     std::cerr << result.times.report();
   if (result.code != ExitCode::ok)
     return result.code;
-
-  Result<std::vector<OutputFile>> files = output_files(line, result);
-  if (!files)
-    return fail(files.failure());
-  std::lock_guard lock(writing);
-  if (std::optional<Failure> failure = write_files(*files))
+  if (failure)
     return fail(*failure);
   return std::cout.good() ? ExitCode::ok
                           : fail({Message::cannot_write, {"standard output", "it is closed"}});

@@ -10,9 +10,16 @@
 namespace tritonc {
 namespace {
 
-constexpr const char *names[step_count] = {"front end",        "passes",    "lowering to LLVM IR",
-                                           "LLVM, optimising", "LLVM, PTX", "ptxas",
-                                           "fatbinary",        "host code"};
+constexpr const char *names[step_count] = {"front end",
+                                           "choosing structures",
+                                           "passes",
+                                           "lowering to LLVM IR",
+                                           "LLVM, optimising",
+                                           "LLVM, PTX",
+                                           "ptxas",
+                                           "fatbinary",
+                                           "host code",
+                                           "files"};
 
 template <typename... Values> std::string text(const char *format, Values... values) {
   char line[100];
@@ -23,18 +30,20 @@ template <typename... Values> std::string text(const char *format, Values... val
 } // namespace
 
 void StepTimes::add(const StepTimes &other) {
-  for (size_t i = 0; i < seconds_.size(); i++)
+  for (size_t i = 0; i < step_count; i++) {
     seconds_[i] += other.seconds_[i];
+    counts_[i] += other.counts_[i];
+  }
 }
 
 std::string StepTimes::report() const {
   double all = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
   double ptxas = seconds_[size_t(Step::ptxas)];
-  std::string table = "  seconds      %  step\n";
-  for (size_t i = 0; i < seconds_.size(); i++)
-    table +=
-        text("%9.3f  %5.1f  %s\n", seconds_[i], all > 0 ? 100 * seconds_[i] / all : 0, names[i]);
-  table += text("%9.3f  100.0  all, of all jobs", all);
+  std::string table = "  seconds      %  times  step\n";
+  for (size_t i = 0; i < step_count; i++)
+    table += text("%9.3f  %5.1f  %5d  %s\n", seconds_[i], all > 0 ? 100 * seconds_[i] / all : 0,
+                  counts_[i], names[i]);
+  table += text("%9.3f  100.0         all, of all jobs", all);
   return table + (ptxas > 0 ? text("; %.2f times ptxas alone\n", all / ptxas) : "\n");
 }
 

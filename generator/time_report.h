@@ -9,14 +9,27 @@
 namespace tritonc {
 
 /// Steps of a compilation, in the order in which they come.
-enum class Step { front_end, passes, lower, optimize, ptx, ptxas, fatbinary, host_code };
-inline constexpr size_t step_count = size_t(Step::host_code) + 1;
+enum class Step {
+  front_end,
+  structures,
+  passes,
+  lower,
+  optimize,
+  ptx,
+  ptxas,
+  fatbinary,
+  host_code,
+  files
+};
+inline constexpr size_t step_count = size_t(Step::files) + 1;
 
-/// Seconds that each step took, as a clock on the wall sees it: of ptxas, until it has answered.
+/// How often each step was taken, and its seconds, as a clock on the wall sees them: of ptxas,
+/// until it has answered.
 class StepTimes {
 public:
-  /// Calls `work` and counts how long that took.
+  /// Calls `work` and adds how long that took.
   template <typename Work> auto measure(Step step, const Work &work) {
+    counts_[size_t(step)]++;
     struct Watch {
       double &seconds;
       std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
@@ -29,12 +42,15 @@ public:
 
   void add(const StepTimes &other);
 
+  int count(Step step) const { return counts_[size_t(step)]; }
+
   /// A table, a line for each step, and how much longer all took than ptxas alone. Jobs that ran
   /// side by side are summed.
   std::string report() const;
 
 private:
   std::array<double, step_count> seconds_ = {};
+  std::array<int, step_count> counts_ = {};
 };
 
 } // namespace tritonc

@@ -3,8 +3,8 @@
 // Decisions:
 // - x86-64-v3, the CPUs since 2013 with AVX2 and conversions of half: without the latter LLVM calls
 //   functions for them that not every C library has. aarch64 as it first was.
-// - No passes between lower_to_host and code generation: the IR went through O2 as GPU code, and
-//   what was added since is calls.
+// - No passes between lower_to_host and code generation: the IR was optimised as GPU code, and what
+//   was added since is calls.
 // - Multiplications and additions are fused where the GPU's are (ptx.cpp).
 //
 // Tested by tests/backend/host_object_test.cpp.

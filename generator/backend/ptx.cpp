@@ -1,8 +1,11 @@
 // LLVM IR to PTX, with LLVM's NVPTX back end.
 //
 // Decisions:
-// - O2 without vectorisers, and loops are unrolled only where metadata asks for it: how wide an
-//   access is and how far a loop is unrolled was decided by our own passes, which know more.
+// - Of O2's passes only those that make a difference to ptxas's code. There is one function, there
+//   is nothing to inline and no variable in memory; how wide an access is and how far a loop is
+//   unrolled was decided by our own passes, which know more. The others took more than half of the
+//   time. On 213 kernels of kernels/, for sm_75 to sm_120, the sums of registers, of instructions
+//   and of instructions in loops are within half a percent of O2's.
 // - Pointers to shared memory are 32 bits wide (`nvptx-short-ptr`), so that an address takes one
 //   register and `inttoptr` of what a target op takes is free.
 // - Multiplications and additions are fused where an instruction's `contract` flag allows it, not
@@ -38,6 +41,17 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/CorrelatedValuePropagation.h"
+#include "llvm/Transforms/Scalar/DivRemPairs.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/Reassociate.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Vectorize/VectorCombine.h"
 
 #include <cassert>
 #include <memory>
@@ -138,24 +152,42 @@ std::string verify(const llvm::Module &module) {
   return problem.substr(0, problem.find('\n'));
 }
 
-void run_o2(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  tuning.LoopUnrolling = false; // but where metadata asks for it
+// In O2's order. Code generation begins with GVN, so that it is not needed here.
+llvm::FunctionPassManager optimisations() {
+  llvm::LoopPassManager rotation, inductions;
+  rotation.addPass(llvm::LoopRotatePass());
+  rotation.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  inductions.addPass(llvm::IndVarSimplifyPass());
 
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::VectorCombinePass()); // without, doubles spill half as much again
+  passes.addPass(llvm::CorrelatedValuePropagationPass());
+  passes.addPass(llvm::ReassociatePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotation), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(inductions)));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::DivRemPairsPass());
+  return passes;
+}
+
+void run_optimisations(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(optimisations()));
+  passes.run(module, modules);
 }
 
 } // namespace
@@ -175,7 +207,7 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
   std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, gpu);
   assert(module.getDataLayout() == machine->createDataLayout() && "made by prepare_module");
   ErrorCollector collector(module.getContext());
-  run_o2(module, *machine);
+  run_optimisations(module, *machine);
   if (!collector.errors().empty())
     return llvm_failed(gpu, collector.errors());
   return std::monostate();

@@ -22,6 +22,7 @@
 #include "passes/remove_dead_code.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tritonc {
 
@@ -31,8 +32,8 @@ namespace {
 
 struct State {
   Function &fn;
-  std::set<const Value *> live;
-  std::set<const Op *> live_ops;
+  std::unordered_set<const Value *> live;
+  std::unordered_set<const Op *> live_ops;
   bool changed = false;
 
   void mark(const Value *value) { changed |= live.insert(value).second; }

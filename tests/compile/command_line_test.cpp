@@ -248,6 +248,21 @@ TEST_CASE("ptxas missing or failing: one line, the right code, nothing written")
   CHECK(contains(run.output, "/nowhere/ptxas"));
 }
 
+TEST_CASE("where the time went is said when asked for, writing the files included") {
+  Project project;
+  CHECK(project.compile().output == "");
+  Run run = project.compile({"--time-report"});
+  CHECK(run.code == 0);
+  CAPTURE(run.output);
+  CHECK(lines_of(run.output) == 12); // a heading, ten steps, all of them
+  CHECK(contains(run.output, "      1  files\n"));
+  CHECK(contains(run.output, " times ptxas alone\n"));
+  // Of one that has failed too: up to where it failed.
+  run = project.compile({"--time-report", "-D", "half=nothing"});
+  CHECK(run.code == 1);
+  CHECK(contains(run.output, "      0  files\n"));
+}
+
 TEST_CASE("what all variants have in common is said once") {
   Project project;
   FakeTool ptxas("ptxas",

@@ -127,6 +127,35 @@ TEST_CASE("two launches share the work where there are small pieces: the second 
     CHECK(image.form.share == LaunchForm::Share::all);
 }
 
+TEST_CASE("structures that become the same code in several variants are optimised and assembled "
+          "once") {
+  auto compiled = [](const std::string &variants, const char *gpu) {
+    CompileResult result =
+        compile({.sources = {kernel}, .variants = variants, .gpus = {find_gpu(gpu)}});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    return result;
+  };
+  auto images_of = [](const CompileResult &result) {
+    std::vector<std::string> images;
+    for (const Variant &variant : result.library.kernels[0].variants)
+      for (const Image &image : variant.images)
+        images.push_back(image.bytes);
+    return images;
+  };
+  CompileResult shared = compiled("TYPE=half;A=N;B=N;TM=64;TN=64,128;TK=16", "90a");
+  std::vector<std::string> images = images_of(shared);
+  std::set<std::string> codes(images.begin(), images.end());
+  CHECK(images.size() == 18);
+  CHECK(codes.size() < images.size() - 4);
+  CHECK(shared.times.count(Step::passes) == int(images.size()));
+  for (Step step : {Step::optimize, Step::ptx, Step::ptxas, Step::fatbinary})
+    CHECK(shared.times.count(step) == int(codes.size()));
+
+  CompileResult unshared = compiled("TYPE=half,float;A=N;B=N;TM=64;TN=64;TK=16", "75");
+  CHECK(images_of(unshared).size() == 2);
+  CHECK(unshared.times.count(Step::ptxas) == 2);
+}
+
 TEST_CASE("what cannot be specialised has one image") {
   CompileResult result = compile(
       {.sources = {kernel}, .variants = variant(64, 64, 64, "float"), .gpus = {find_gpu("90a")}});

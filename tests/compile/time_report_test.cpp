@@ -29,12 +29,16 @@ TEST_CASE("steps are measured, added and compared with ptxas") {
   StepTimes one, other;
   CHECK(one.measure(Step::ptxas, sleep(40)) == 40); // what the work gives comes out
   other.measure(Step::passes, sleep(20));
+  other.measure(Step::passes, sleep(0));
   CHECK_FALSE(contains(other.report(), "times ptxas"));
   one.add(other);
+  CHECK(one.count(Step::ptxas) == 1);
+  CHECK(one.count(Step::passes) == 2);
+  CHECK(one.count(Step::front_end) == 0);
   std::string report = one.report();
   CAPTURE(report);
   CHECK(contains(report, "passes"));
-  CHECK(contains(report, "100.0  all"));
+  CHECK(contains(report, "100.0         all, of all jobs"));
   double ratio = 0;
   REQUIRE(std::sscanf(report.c_str() + report.find("; ") + 2, "%lf times ptxas", &ratio) == 1);
   CHECK(ratio > 1.1);
@@ -49,7 +53,10 @@ TEST_CASE("a compilation says how long its steps took") {
   std::string report = result.times.report();
   CAPTURE(report);
   CHECK(contains(report, "times ptxas alone"));
-  for (const char *step : {"front end", "passes", "LLVM, optimising", "LLVM, PTX", "ptxas"})
-    CHECK_FALSE(contains(report, std::string("    0.000    0.0  ") + step));
-  CHECK(contains(report, "    0.000    0.0  host code"));
+  for (const char *step : {"front end", "choosing structures", "passes", "lowering to LLVM IR",
+                           "LLVM, optimising", "LLVM, PTX", "ptxas", "fatbinary"})
+    CHECK(contains(report, std::string("      4  ") + step + "\n")); // once for each variant
+  for (const char *step : {"front end", "LLVM, optimising", "LLVM, PTX", "ptxas"})
+    CHECK_FALSE(contains(report, std::string("    0.000    0.0      4  ") + step));
+  CHECK(contains(report, "    0.000    0.0      0  host code"));
 }
