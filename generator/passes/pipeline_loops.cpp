@@ -22,6 +22,9 @@
 // not enough under way to keep it busy. wgmma still reads the slot of the iteration before when
 // the next copies start, so there is one more then.
 //
+// A copy asks whether there is its iteration, unless its mask says so: each question is an
+// instruction or two, before the first product can start.
+//
 // Needs:   stage_operands; loops whose addresses are formulas of the counter (close_inductions).
 // Ensures: every slot is written at least one barrier after it was last read (insert_barriers sees
 //          to it), and read only after the wait that covers its copy.
@@ -36,6 +39,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "analysis/tensor_access.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -123,6 +127,24 @@ struct State {
     return {counter, builder.cmp("lt", counter, loop.operand(0))};
   }
 
+  // Whether a mask is off in all iterations that there are not. widen_steps makes such: of n steps
+  // of the source, `times` are one iteration, and only as many columns are on as n steps have.
+  bool ends_with_loop(const Value *mask) {
+    const Value *trips = loop.operand(0);
+    std::optional<std::vector<Bound>> bounds = bounds_of(mask, mask->type.rank());
+    if (!bounds || !trips->op || !trips->op->is(Opcode::div_) ||
+        !constant_of(trips->op->operand(1)))
+      return false;
+    int64_t times = *constant_of(trips->op->operand(1));
+    Poly steps = poly_of(trips->op->operand(0)) - Poly::constant(times - 1);
+    return std::any_of(bounds->begin(), bounds->end(), [&](const Bound &bound) {
+      int64_t columns = mask->type.shape[size_t(bound.axis)];
+      return columns % times == 0 &&
+             bound.before == Poly::symbol(counter()) * Poly::constant(columns) -
+                                 steps * Poly::constant(columns / times);
+    });
+  }
+
   Value *slot(Builder &builder, Value *counter, int64_t ahead, int64_t slots) {
     Op *op = builder.create(Opcode::ring_slot_, {counter}, {Type::scalar(Elem::i32)});
     op->set("ahead", ahead);
@@ -140,8 +162,11 @@ struct State {
       Copies copies = {{counter(), then.counter}};
       Value *view = clone_computation(builder, candidate.load->operand(0), &body(), copies);
       std::vector<Value *> operands = {view, candidate.buffer, into, then.exists};
-      if (Value *mask = candidate.load->operand_or_null(1))
+      if (Value *mask = candidate.load->operand_or_null(1)) {
+        if (ends_with_loop(mask))
+          operands.back() = builder.filled(Type::scalar(Elem::i1), 1);
         operands.push_back(clone_computation(builder, mask, &body(), copies));
+      }
       Op *copy = builder.create(Opcode::async_copy_, operands);
       copy->set("vector", int64_t(candidate.vector));
     }

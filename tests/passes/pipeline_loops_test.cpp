@@ -171,6 +171,36 @@ TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
   unchanged({}, *find_gpu("75"));
 }
 
+TEST_CASE("a mask that is off where there is no iteration is all that a copy asks") {
+  // Two steps of 8 columns are one of 16; of %n steps there may be an odd one.
+  Loop loop;
+  loop.load = R"(
+    %c8 = constant {value = 8} : i32
+    %wide = constant {value = 16} : i32
+    %columns = mul %n, %c8 : i32
+    %past = mul %t, %wide : i32
+    %left = sub %columns, %past : i32
+    %lefts = splat %left : i32[16]
+    %i = range {start = 0} : i32[16]
+    %in = cmp %i, %lefts {pred = "lt"} : i1[16]
+    %along = expand %in {axis = 0} : i1[1,16]
+    %m = broadcast %along : i1[16,16]
+    %v = view %A, %o, %ld, %one : view<f16>[16,16]
+    %a = load %v, %m : f16[16,16]
+  )";
+  auto copies = [&](int added) {
+    std::string text = with(program(loop), "%r = for_loop %n,",
+                            "%more = constant {value = " + std::to_string(added) +
+                                "} : i32\n %sum.n = add %n, %more : i32\n"
+                                "%two = constant {value = 2} : i32\n"
+                                "%half = div %sum.n, %two : i32\n %r = for_loop %half,");
+    return after(pipeline_loops, text, *find_gpu("80"), Structure{});
+  };
+  CHECK(contains(copies(1), "constant {value = 1} : i1"));
+  // An odd step would be left out: of it the mask knows nothing.
+  CHECK_FALSE(contains(copies(0), "constant {value = 1} : i1"));
+}
+
 TEST_CASE("a mask goes with the copy, a masked load that gives zero too") {
   Loop loop;
   const std::string limit =
