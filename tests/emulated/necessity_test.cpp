@@ -271,6 +271,7 @@ struct Count {
 
 struct Totals {
   std::map<std::string, Count> counts; // by operation and change
+  Count shipped;                       // of the kernels in kernels/; the others are forms for tests
   int kernels = 0;
 
   Count sum() const {
@@ -359,6 +360,8 @@ struct Trial {
     count.only_later += mode > 0;
     count.explained += mode < 0 && exception;
     count.of_some += mode < 0 && exception && exception->of_some;
+    if (subject.file.starts_with("kernels/"))
+      totals.shipped.add({.calls = 1, .objected = mode >= 0});
     if (mode < 0)
       CHECK_MESSAGE(exception, "nothing is wrong with ", subject.file, " [", variant.text,
                     "] for sm_", gpu, ": ", change.text());
@@ -513,7 +516,8 @@ Totals try_all(bool all) {
     MESSAGE(name, ": ", count.calls, ", objected to ", count.objected, " (", count.only_later,
             " not in the first mode), explained ", count.explained);
   MESSAGE(totals.kernels, " kernels, ", sum.calls, " changes, objected to ", sum.objected,
-          ", explained ", sum.explained);
+          ", explained ", sum.explained, "; in kernels/ ", totals.shipped.calls, ", objected to ",
+          totals.shipped.objected);
   return totals;
 }
 
@@ -521,6 +525,7 @@ void check(const Totals &totals) {
   Count sum = totals.sum();
   CHECK(sum.objected * 100 >= (sum.calls - sum.of_some) * 99);
   CHECK(sum.objected + sum.explained == sum.calls);
+  CHECK(totals.shipped.objected == totals.shipped.calls);
 }
 
 } // namespace
