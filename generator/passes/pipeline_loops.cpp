@@ -1,17 +1,17 @@
 // pipeline_loops: copy what a loop needs from global memory several iterations ahead.
 //
-//     for_loop %n, %c {                        async_copy view(0), %s, slot 0, if 0 < n
-//       (%t, %acc)                             async_commit
-//       %v = view %A, formula of %t            for_loop %n, %c {
-//       %a = load %v                             (%t, %acc)
-//       shared_store %a, %s, slot 0              async_wait {pending = 0}
-//       %f = shared_load %s, slot 0              async_copy view(t+1), %s, slot (t+1) mod 2, if t+1
-//       < n %d = dot %f, ...                  =>     async_commit yield %d %f = shared_load %s,
-//       slot t mod 2
-//     }                                          %d = dot %f, ...
-//                                                yield %d
-//                                              }
-//                                              async_wait {pending = 0}
+//     for_loop %n, %c {                   async_copy view(0), %s, slot 0, if 0 < n
+//       (%t, %acc)                        async_commit
+//       %v = view %A, formula of %t       for_loop %n, %c {
+//       %a = load %v                        (%t, %acc)
+//       shared_store %a, %s, slot 0         async_wait {pending = 0}
+//       %f = shared_load %s, slot 0         async_copy view(t+1), %s, other slot, if t+1 < n
+//       %d = dot %f, ...             =>     async_commit
+//       yield %d                            %f = shared_load %s, slot t mod 2
+//     }                                     %d = dot %f, ...
+//                                           yield %d
+//                                         }
+//                                         async_wait {pending = 0}
 //
 // (two slots here). The copies go to shared memory without passing through registers, and the loop
 // waits only for those that it started slots - 1 iterations ago.

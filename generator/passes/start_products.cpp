@@ -15,6 +15,8 @@
 // why the ring has a slot more (pipeline_loops), and one barrier in each trip is enough: it stands
 // between the fence, by which the tensor cores see what threads have copied, and the product.
 //
+// The loop makes one trip at least: what has not been copied is zero.
+//
 // Needs:   pipeline_loops; a structure whose warps copy and multiply together, for which
 //          structures_for has looked whether all factors are copied ahead.
 // Ensures: no dot is left whose instruction is wgmma.
@@ -99,9 +101,9 @@ struct State {
         waited = op;
     }
     assert(waited && "structures_for has looked");
-    // ptxas sees to it that a sum is complete wherever something else than wgmma makes it one, and
-    // serialises what it can't tell apart (C7515). So there always is a trip: copies that are none
-    // are zeros, and so is their product.
+    // A way round the loop would make the sum something else than wgmma's, for which ptxas lets all
+    // of them wait for each other (C7515). So there always is a trip: copies that are none are
+    // zeros, and so is their product.
     Builder before = Builder::before(fn, loop);
     before.set_location(loop->location);
     loop->operands[0] = before.binary(Opcode::max_, loop->operand(0), before.i32(1));
