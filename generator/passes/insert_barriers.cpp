@@ -56,6 +56,7 @@
 #include "ir/builder.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tritonc {
 
@@ -87,7 +88,7 @@ struct Access {
   bool in_background() const { return is_copied() || products_since >= 0; }
 };
 
-constexpr int many = 16; // no wait distinguishes more
+constexpr int many = 16; // rings are shorter, so no wait leaves as many under way
 
 int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
 
@@ -280,6 +281,7 @@ struct State {
 
   // Of the groups committed, all but the last `still_pending` have landed.
   static Pending wait(const Pending &pending, int64_t still_pending) {
+    assert(still_pending < many && "else no copy would ever be known to have landed");
     return map(pending, [&](Access &access) {
       if (access.groups_since > still_pending)
         access.groups_since = -1;
@@ -295,6 +297,7 @@ struct State {
 
   // Of the products started, all but the last `still_pending` are done.
   static Pending wait_for_products(const Pending &pending, int64_t still_pending) {
+    assert(still_pending < many && "else no product would ever be known to be done");
     return map(pending, [&](Access &access) {
       if (access.products_since >= still_pending)
         access.products_since = -1;
