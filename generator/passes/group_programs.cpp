@@ -17,7 +17,8 @@
 // Needs:   no program depends on the block that it runs in.
 // Ensures: every program of the grid is still carried out by one block.
 // Limits:  products only: of nothing else is it known what neighbours share. persist_programs does
-//          the same for blocks that carry out several programs.
+//          the same for blocks that carry out several programs. In the structure for small products
+//          blocks all run at one time, so there nothing happens.
 //
 // Tested by tests/passes/group_programs_test.cpp.
 

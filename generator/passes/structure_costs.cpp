@@ -113,12 +113,14 @@ Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &larg
 }
 
 Expr cost_of_plain(const Shape &sum, const Problem &problem) {
-  return cost_of_programs(sum, problem, 3000);
+  constexpr int64_t bytes_per_ns = 3000;
+  return cost_of_programs(sum, problem, bytes_per_ns);
 }
 
-// The last nanoseconds are those that a deeper ring takes to be filled.
+// A deeper ring keeps more loads under way, and takes a while longer to be filled.
 Expr cost_of_alone(const Shape &sum, const Problem &problem) {
-  return cost_of_programs(sum, problem, 3900) + number(300);
+  constexpr int64_t bytes_per_ns = 3900, longer_start = 300;
+  return cost_of_programs(sum, problem, bytes_per_ns) + number(longer_start);
 }
 
 Expr cost_of_unbundled(const Shape &sum, const Problem &problem) {

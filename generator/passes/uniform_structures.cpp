@@ -52,6 +52,17 @@ std::optional<Function> with_tile(const ProductSetting &setting, const Structure
   return tried;
 }
 
+// Whether all copies are as wide as those that together_tile and cost_of_alone were measured with.
+bool copies_whole_chunks(Function &fn) {
+  constexpr int64_t chunk_bytes = 16;
+  bool found = true;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::async_copy_))
+      found &= op.integer("vector") * bytes_of(op.operand(1)->type.elem) == chunk_bytes;
+  });
+  return found;
+}
+
 bool is_one_program(const std::vector<int64_t> &bundle) {
   return std::all_of(bundle.begin(), bundle.end(), [](int64_t times) { return times == 1; });
 }
@@ -91,7 +102,7 @@ std::optional<Structure> together_structure(const ProductSetting &setting, const
   ProductLoop product = *find_product_loop(*tried).found;
   structure.name = name_of_tile(tile, *tried) + " together";
   if (!fits_wgmma(*product.dot) || !fits_panel(product, 0) || !fits_panel(product, 1) ||
-      !fits_ring(*tried, gpu, structure))
+      !fits_ring(*tried, gpu, structure) || !copies_whole_chunks(*tried))
     return std::nullopt;
   return structure;
 }
@@ -106,7 +117,7 @@ std::optional<Structure> alone_structure(const ProductSetting &setting, const Pr
   structure.cost = cost_of_alone(sum, problem);
   Function tried = *with_tile(setting, structure);
   structure.name = name_of_tile({sum[0], sum[1], rows_of_step}, tried) + " alone";
-  if (!fits_ring(tried, gpu, structure))
+  if (!fits_ring(tried, gpu, structure) || !copies_whole_chunks(tried))
     return std::nullopt;
   return structure;
 }

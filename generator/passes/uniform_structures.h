@@ -15,14 +15,14 @@ namespace tritonc {
 std::optional<Structure> bundled_structure(const ProductSetting &setting, const Problem &problem,
                                            const Gpu &gpu);
 
-/// A bundle of programs to together_tile, for wgmma, of 16-bit factors. Nothing if the function
-/// can't be in it.
+/// A bundle of programs to together_tile, for wgmma, of 16-bit factors that are copied 16 bytes at
+/// a time. Nothing if the function can't be in it.
 std::optional<Structure> together_structure(const ProductSetting &setting, const Problem &problem,
                                             const Gpu &gpu);
 
 /// One program a block, and one block a multiprocessor, where programs have too few rows for wgmma:
-/// what takes long is reading the other factor, so as much of it as possible is under way. Of
-/// 16-bit factors; nothing if the function can't be in it.
+/// what takes long is reading the other factor, so as much of it as possible is under way. Of the
+/// same factors; nothing if the function can't be in it.
 std::optional<Structure> alone_structure(const ProductSetting &setting, const Problem &problem,
                                          const Gpu &gpu);
 

@@ -172,7 +172,9 @@ TEST_CASE("all warps copy and multiply together in one small tile, of 16-bit fac
   }
   CHECK(together(product_kernel(64, 64, 64)) == "");         // larger
   CHECK(together(product_kernel(64, 32, 64, "e4m3")) == ""); // nobody has measured it
-  CHECK(together(product_kernel(64, 32, 64), "80") == "");   // no wgmma
+  CHECK(together(with(product_kernel(64, 32, 64), "lda: i64 multiple_of 8",
+                      "lda: i64 multiple_of 2")) == "");   // 4 bytes at a time
+  CHECK(together(product_kernel(64, 32, 64), "80") == ""); // no wgmma
   CHECK(together(with(product_kernel(64, 32, 64), "lda: i64 multiple_of 8", "lda: i64")) ==
         ""); // no cp.async
 }
@@ -186,7 +188,9 @@ TEST_CASE("programs of few rows have a structure in which a block is alone") {
   };
   CHECK(alone_name(product_kernel(16, 64, 64)) == "16x64x128 alone");
   CHECK(alone_name(product_kernel(32, 64, 16)) == "32x64x128 alone");
-  CHECK(alone_name(product_kernel(64, 64, 64)) == ""); // enough for wgmma
+  CHECK(alone_name(with(product_kernel(16, 64, 64), "lda: i64 multiple_of 8",
+                        "lda: i64 multiple_of 2")) == ""); // 4 bytes at a time
+  CHECK(alone_name(product_kernel(64, 64, 64)) == "");     // enough for wgmma
   CHECK(alone_name(product_kernel(16, 64, 64, "e4m3")) == "");
   CHECK(alone_name(alone(product_kernel(16, 64, 64))) == ""); // without a cost
 }
