@@ -178,8 +178,9 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int axis = int(shape.size()); axis-- > 0;)
     if (axis != contiguous)
       AxisBits(shape, axis).low(rows, 32);
-  // Of doubles, sixteen lanes read four from each of four rows, and no ldmatrix reads eight rows.
-  layout.offset = swizzled(columns, rows, element_bytes, element_bytes == 8);
+  // Of elements that no ldmatrix transposes, a warp reads 32 bytes from each of four rows: eight of
+  // four bytes, or, sixteen lanes at a time, four of eight.
+  layout.offset = swizzled(columns, rows, element_bytes, element_bytes >= 4);
   return layout;
 }
 

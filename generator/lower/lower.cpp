@@ -319,30 +319,46 @@ void keep_rolled(llvm::BranchInst *back_edge) {
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
-// Elements of 16 bits, two to a value: that is how the instructions that load and multiply them
-// hold them, and a loop that carries each by itself would take them apart and put them together.
-Registers paired(llvm::IRBuilder<> &builder, const Registers &elements) {
-  llvm::Type *type = elements[0]->getType();
-  if (!type->is16bitFPTy() || elements.size() % 2 != 0)
+// Elements of 8 bits, and floats of 16, as many to a word as it has room for: that is how the
+// instructions that load and multiply them hold them, and a loop that carries each by itself would
+// take them apart and put them together, or need a register for each.
+Registers packed_in_words(llvm::IRBuilder<> &builder, const Registers &elements) {
+  llvm::Type *type = elements[0]->getType(), *word = builder.getInt32Ty();
+  size_t bits = type->getScalarSizeInBits();
+  if ((bits != 8 && !type->is16bitFPTy()) || elements.size() * bits % 32 != 0)
     return elements;
-  Registers pairs;
-  for (size_t i = 0; i < elements.size(); i += 2) {
-    llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, 2));
-    for (size_t half : {0, 1})
-      pair = builder.CreateInsertElement(pair, elements[i + half], uint64_t(half));
-    pairs.push_back(pair);
+  size_t many = 32 / bits;
+  Registers words;
+  for (size_t first = 0; first < elements.size(); first += many) {
+    llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, unsigned(many)));
+    for (size_t i = 0; i < many; i++)
+      vector = builder.CreateInsertElement(vector, elements[first + i], uint64_t(i));
+    words.push_back(builder.CreateBitCast(vector, word));
   }
-  return pairs;
+  return words;
 }
 
-Registers taken_apart(llvm::IRBuilder<> &builder, const Registers &pairs) {
-  if (!pairs[0]->getType()->isVectorTy())
-    return pairs;
+// The elements of `type`, of what packed_in_words has made of them.
+Registers taken_apart(llvm::IRBuilder<> &builder, const Registers &words, llvm::Type *type) {
+  if (words[0]->getType() == type)
+    return words;
+  unsigned many = 32 / type->getScalarSizeInBits();
   Registers elements;
-  for (llvm::Value *pair : pairs)
-    for (size_t half : {0, 1})
-      elements.push_back(builder.CreateExtractElement(pair, uint64_t(half)));
+  for (llvm::Value *word : words) {
+    llvm::Value *vector = builder.CreateBitCast(word, llvm::FixedVectorType::get(type, many));
+    for (unsigned i = 0; i < many; i++)
+      elements.push_back(builder.CreateExtractElement(vector, uint64_t(i)));
+  }
   return elements;
+}
+
+// What is loaded for the next trip, as a value that is no load itself: of a load before the loop
+// and one at its end LLVM would make a single one at its head, later than a pass has wanted it.
+Registers loaded_here(llvm::IRBuilder<> &builder, Registers values) {
+  for (llvm::Value *&value : values)
+    if (llvm::isa<llvm::LoadInst>(value))
+      value = builder.CreateFreeze(value);
+  return values;
 }
 
 } // namespace
@@ -351,7 +367,7 @@ void Lowering::lower_for(const Op &op) {
   const Block &body = *op.blocks[0];
   std::vector<Registers> carried = {{builder_.getInt32(0)}};
   for (size_t i = 0; i < op.results.size(); i++)
-    carried.push_back(paired(builder_, registers(op.operand(i + 1))));
+    carried.push_back(packed_in_words(builder_, registers(op.operand(i + 1))));
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
   auto *inside = llvm::BasicBlock::Create(context_, "for.body", function_);
@@ -361,8 +377,11 @@ void Lowering::lower_for(const Op &op) {
   builder_.SetInsertPoint(head);
   for (Registers &start : carried)
     start = make_phis(builder_, start, before);
-  for (size_t i = 0; i < carried.size(); i++)
-    define(body.arguments[i], taken_apart(builder_, carried[i]));
+  define(body.arguments[0], carried[0]);
+  for (size_t i = 1; i < carried.size(); i++) {
+    llvm::Type *type = registers(op.operand(i))[0]->getType();
+    define(body.arguments[i], taken_apart(builder_, carried[i], type));
+  }
   llvm::Value *counter = scalar(body.arguments[0]);
   builder_.CreateCondBr(builder_.CreateICmpSLT(counter, scalar(op.operand(0))), inside, after);
 
@@ -370,7 +389,7 @@ void Lowering::lower_for(const Op &op) {
   lower_block(body);
   std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
   for (const Value *yielded : body.terminator()->operands)
-    next.push_back(paired(builder_, registers(yielded)));
+    next.push_back(loaded_here(builder_, packed_in_words(builder_, registers(yielded))));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
   keep_rolled(builder_.CreateBr(head));
   for (size_t i = 0; i < carried.size(); i++)

@@ -256,8 +256,13 @@ void Lowering::lower_shared_load(const Op &op) {
   for_each_vector(layout.registers(), bits, [&](uint32_t first) {
     llvm::Value *address =
         builder_.CreateIntToPtr(addresses.at(addresses.constant(first)), builder_.getPtrTy(3));
-    llvm::Value *loaded = builder_.CreateAlignedLoad(llvm::FixedVectorType::get(element, width),
-                                                     address, llvm::Align(width * bytes));
+    llvm::Align alignment(width * bytes);
+    if (width == 1) {
+      result[first] = builder_.CreateAlignedLoad(element, address, alignment);
+      return;
+    }
+    llvm::Value *loaded =
+        builder_.CreateAlignedLoad(llvm::FixedVectorType::get(element, width), address, alignment);
     for (uint32_t i = 0; i < width; i++)
       result[first | spread(bits, i)] = builder_.CreateExtractElement(loaded, uint64_t(i));
   });

@@ -254,6 +254,29 @@ TEST_CASE("fragments of doubles are read without bank conflicts, along either ax
       }
 }
 
+TEST_CASE("fragments of floats are read without bank conflicts, along either axis") {
+  // A warp reads four floats along K of each of eight rows of A, or of columns of B.
+  for (int contiguous : {0, 1})
+    for (int64_t length : {8, 16, 32, 128})
+      for (bool is_k_contiguous : {true, false}) {
+        CAPTURE(contiguous);
+        CAPTURE(length);
+        CAPTURE(is_k_contiguous);
+        Buffer floats = buffer(16, length, contiguous, 4);
+        int64_t rows = is_k_contiguous ? 8 : 4, columns = 12 - rows;
+        for (int64_t first_row = 0; first_row < 16; first_row += rows)
+          for (int64_t first = 0; first < length; first += columns) {
+            std::vector<uint32_t> starts;
+            for (int64_t lane = 0; lane < 32; lane++) {
+              int64_t k = lane & 3, own = lane >> 2;
+              starts.push_back(floats.address(first_row + (is_k_contiguous ? own : k),
+                                              first + (is_k_contiguous ? k : own)));
+            }
+            CHECK(bank_conflicts(starts, 4) == 0);
+          }
+      }
+}
+
 TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled wrongly") {
   for (Shape shape : {Shape{8}, {1}, {16, 4}, {4, 8, 16}, {2, 2, 2, 2}, {64, 1}})
     for (int contiguous = 0; contiguous < int(shape.size()); contiguous++)

@@ -68,6 +68,49 @@ TEST_CASE("a for loop counts from 0 and carries its values") {
   CHECK(contains(text, "llvm.loop.unroll.disable"));
 }
 
+TEST_CASE("small elements are carried in words, as instructions hold them") {
+  auto carried = [](const std::string &elem, int rows) {
+    std::string type = elem + "[" + std::to_string(rows) + "] #0";
+    std::string bits = rows == 128 ? "(1) (2)" : "(1)";
+    return lowered("layout #0 [" + std::to_string(rows) + "] reg " + bits + " lane (" +
+                   (rows == 128 ? "4) (8) (16) (32) (64)" : "2) (4) (8) (16) (32)") + " warp\n" +
+                   "func @f(%p: ptr<" + elem + ">, %n: i32) warps 1 {\n" +
+                   "%z = constant {value = 0} : i64\n%one = constant {value = 1} : i64\n" +
+                   "%v = view %p, %z, %one : view<" + elem + ">[" + std::to_string(rows) + "]\n" +
+                   "%a = load %v {vector = 1} : " + type + "\n%r = for_loop %n, %a : " + type +
+                   " {\n(%t: i32, %c: " + type + ")\n%d = add %c, %c : " + type +
+                   "\nyield %d\n}\nstore %v, %r {vector = 1}\nreturn\n}");
+  };
+  CHECK(count(carried("i8", 128), "phi i32") == 2); // the counter is the other
+  CHECK(count(carried("f16", 64), "phi i32") == 2);
+  CHECK(count(carried("i8", 64), "phi i8") == 2); // half a word
+  CHECK(count(carried("i16", 64), "phi i16") == 2);
+  CHECK(count(carried("f32", 64), "phi float") == 2);
+}
+
+TEST_CASE("what a trip loads for the next is loaded there; nothing else is held on to") {
+  auto loop = [](const std::string &yielded) {
+    return lowered(R"(
+      layout #0 [32] reg lane (16) (8) (4) (2) (1) warp
+      layout #1 [32] offset (1) (2) (4) (8) (16)
+      func @f(%p: ptr<f32>, %n: i32) warps 1 shared 128 {
+        %z = constant {value = 0} : i64
+        %one = constant {value = 1} : i64
+        %i = constant {value = 0} : i32
+        %s = shared_alloc {address = 0} : shared<f32>[1,32] #1
+        %a = shared_load %s, %i {origin = [0], perm = [0]} : f32[32] #0
+        %v = view %p, %z, %one : view<f32>[32]
+        %r = for_loop %n, %a : f32[32] #0 {
+          (%t: i32, %c: f32[32] #0)
+          %b = shared_load %s, %i {origin = [0], perm = [0]} : f32[32] #0
+          %d = add %b, %c : f32[32] #0
+          yield )" +
+                   yielded + "\n}\nstore %v, %r {vector = 1}\nreturn\n}");
+  };
+  CHECK(count(loop("%b"), "freeze float") == 1);
+  CHECK(count(loop("%d"), "freeze") == 0);
+}
+
 TEST_CASE("a while loop tests first") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 1 {
