@@ -9,8 +9,9 @@
 //
 // Warps. A program gets enough warps that a thread holds at most 128 registers of accumulators
 // (more only where even 16 warps are too few): with the operands' fragments this stays clear of the
-// 255 registers of a thread, and two programs of 128 x 128 fit one multiprocessor. Where the GPU
-// has no cp.async, operands pass through registers on their way to shared memory, and it is 64. The
+// 255 registers of a thread, and two programs of 128 x 128 fit one multiprocessor. It is 64 for fma
+// where the GPU has no cp.async: there operands pass through registers, and rows of them at a time
+// are in others, where tensor cores take one instruction's. The
 // warps divide the tile so that each one's part is as square as possible, because a warp reads m +
 // n columns of the operands for m * n results: shared memory is what limits products, so fewer
 // warps with larger parts are better than more.
@@ -89,7 +90,8 @@ std::string instruction_for(const Op &dot, const Gpu &gpu) {
 int warps_for_dot(const Op &dot, const Gpu &gpu) {
   int64_t results = dot.result()->type.elements();
   int64_t registers = results * std::max(bits_of(dot.result()->type.elem), 32) / 32;
-  int64_t most = gpu.has_cp_async ? 128 : 64; // of a thread
+  bool is_roomy = gpu.has_cp_async || instruction_for(dot, gpu) != "fma";
+  int64_t most = is_roomy ? 128 : 64; // of a thread
   if (results <= 1024)
     return 2;
   int warps = 4;

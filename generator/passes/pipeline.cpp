@@ -19,6 +19,7 @@
 #include "passes/group_programs.h"
 #include "passes/hint_copies.h"
 #include "passes/insert_barriers.h"
+#include "passes/load_ahead.h"
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
 #include "passes/narrow_steps.h"
@@ -104,6 +105,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("pipeline_loops", pipeline_loops, gpu, structure);
   run("start_products", start_products);
   run("slice_dots", slice_dots);
+  run("load_ahead", load_ahead, gpu);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);
   run("detach_sums", detach_sums);
@@ -127,14 +129,14 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
-          "form_views",       "remove_dead_code", "narrow_steps",      "widen_steps",
-          "bundle_programs",  "group_programs",   "swap_factors",      "choose_dots",
-          "use_tensor_maps",  "hint_copies",      "persist_programs",  "split_sums",
-          "specialize_warps", "stage_results",    "stage_operands",    "pipeline_loops",
-          "start_products",   "slice_dots",       "spread_copies",     "preload_slices",
-          "detach_sums",      "assign_layouts",   "lower_conversions", "lower_cluster_sums",
-          "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",     "count_loops",      "close_inductions", "fuse_dots",
+          "form_views",         "remove_dead_code", "narrow_steps",     "widen_steps",
+          "bundle_programs",    "group_programs",   "swap_factors",     "choose_dots",
+          "use_tensor_maps",    "hint_copies",      "persist_programs", "split_sums",
+          "specialize_warps",   "stage_results",    "stage_operands",   "pipeline_loops",
+          "start_products",     "slice_dots",       "load_ahead",       "spread_copies",
+          "preload_slices",     "detach_sums",      "assign_layouts",   "lower_conversions",
+          "lower_cluster_sums", "allocate_shared",  "insert_barriers",  "choose_residency"};
 }
 
 } // namespace tritonc

@@ -39,6 +39,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "analysis/staged_load.h"
 #include "analysis/tensor_access.h"
 #include "ir/builder.h"
 
@@ -54,23 +55,10 @@ constexpr int64_t most_slots = 4, most_slots_alone = 8;
 constexpr int least_copy_bytes = 4;
 constexpr int widest_copy_bytes = 16;
 
-// A load whose tile goes to shared memory and nowhere else.
-struct Candidate {
-  Op *load, *store;
-  Value *buffer;
+// A load that becomes a copy, of so many elements at a time.
+struct Candidate : StagedLoad {
   int vector;
-
-  int64_t bytes() const {
-    const Type &type = buffer->type;
-    return type.elements() / type.shape[0] * bytes_of(type.elem);
-  }
 };
-
-bool stores_to_memory(Block &block) {
-  bool found = false;
-  for_each_op(block, [&](Op &op) { found |= info(op.code).effect == Effect::write; });
-  return found;
-}
 
 struct State {
   Function &fn;
@@ -80,40 +68,19 @@ struct State {
   Block &body() { return *loop.blocks[0]; }
   Value *counter() { return body().arguments[0]; }
 
-  // Whether no store of the kernel can change what is read through `pointer`.
-  bool never_changes(const Value *pointer) {
-    while (pointer->op && pointer->op->is(Opcode::addptr_))
-      pointer = pointer->op->operand(0);
-    return std::any_of(fn.parameters.begin(), fn.parameters.end(), [&](const Parameter &parameter) {
-      return parameter.value == pointer && parameter.read_only && parameter.no_alias;
-    });
-  }
-
-  std::optional<Candidate> candidate(Op *store) {
-    if (!store->is(Opcode::shared_store_))
-      return std::nullopt;
-    Op *load = store->operand(0)->op;
-    // A ring that lives outside of the loop is somebody else's: see specialize_warps.
-    if (!load || !load->is(Opcode::load_) || load->parent != &body() ||
-        store->operand(1)->op->parent != &body() || count_uses(*fn.body, load->result()) != 1)
-      return std::nullopt;
-    Value *mask = load->operand_or_null(1), *other = load->operand_or_null(2);
-    std::set<const Value *> given = {counter()};
-    bool movable = load->operand(0)->type.is_view() &&
-                   can_clone(load->operand(0), &body(), given) &&
-                   (!mask || can_clone(mask, &body(), given)) && (!other || is_zero(other));
-    if (!movable || (stores_to_memory(body()) && !never_changes(load->operand(0)->op->operand(0))))
-      return std::nullopt;
+  std::optional<Candidate> candidate(const StagedLoad &staged) {
+    const Op *load = staged.load;
+    Value *mask = load->operand_or_null(1);
     int bytes = bytes_of(load->result()->type.elem);
     int vector = std::min(vector_elements(load->operand(0), mask, fn), widest_copy_bytes / bytes);
     // Elements that are side by side in global memory must be so in the buffer, in whole chunks,
     // or are copied one by one.
     std::optional<int> axis = contiguous_axis(load->operand(0));
-    if (axis && !has_neighbours(store->operand(1)->type, *axis))
+    if (axis && !has_neighbours(staged.buffer->type, *axis))
       vector = 1;
     if (vector * bytes < least_copy_bytes)
       return std::nullopt;
-    return Candidate{load, store, store->operand(1), vector};
+    return Candidate{staged, vector};
   }
 
   // The counter of the iteration `ahead` of the present one, and whether there is one.
@@ -206,8 +173,8 @@ struct State {
   void run() {
     std::vector<Candidate> candidates;
     int64_t bytes = 0;
-    for (Op *op : body().ops)
-      if (std::optional<Candidate> found = candidate(op)) {
+    for (const StagedLoad &staged : staged_loads(fn, loop))
+      if (std::optional<Candidate> found = candidate(staged)) {
         candidates.push_back(*found);
         bytes += found->bytes();
       }

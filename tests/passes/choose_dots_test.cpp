@@ -162,13 +162,19 @@ TEST_CASE("warps divide the tile into parts that are nearly square") {
   }
 }
 
-TEST_CASE(
-    "no thread gets more than 128 sums, as long as 16 warps are enough; without cp.async 64") {
-  for (auto [gpu, most] : {std::pair("90", 128), {"80", 128}, {"75", 64}})
+TEST_CASE("no thread gets more than 128 sums, as long as 16 warps are enough; of fma, without "
+          "cp.async, 64") {
+  struct {
+    const char *gpu, *elem;
+    int most;
+  } cases[] = {{"90", "f16", 128}, {"80", "f16", 128}, {"75", "f16", 128},
+               {"90", "f32", 128}, {"80", "f32", 128}, {"75", "f32", 64}};
+  for (auto [gpu, elem, most] : cases)
     for (int m = 16; m <= 256; m *= 2)
       for (int n = 16; n <= 256; n *= 2) {
-        Choice chosen = choice(program({"f16", m, n, 16}), gpu);
+        Choice chosen = choice(program({elem, m, n, 16}), gpu);
         CAPTURE(gpu);
+        CAPTURE(elem);
         CAPTURE(m);
         CAPTURE(n);
         CHECK(chosen.all_warps <= 16);

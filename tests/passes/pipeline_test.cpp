@@ -153,7 +153,7 @@ TEST_CASE("what comes out is what lower/ expects") {
   for (const char *gpu : {"75", "80"}) {
     ir::Function fn = parsed(product("f16", 128, 128, 32));
     run_pipeline(fn, *find_gpu(gpu));
-    CHECK(fn.warps == (find_gpu(gpu)->has_cp_async ? 4 : 8));
+    CHECK(fn.warps == 4);
     CHECK(fn.shared_bytes > 0);
     int copies = 0;
     ir::for_each_op(*fn.body, [&](ir::Op &op) {

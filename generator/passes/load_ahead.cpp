@@ -1,0 +1,173 @@
+// load_ahead: load what a loop needs from global memory two trips ahead, through registers.
+//
+//                                              %a0 = load view(0), if 0 < n
+//                                              shared_store %a0, %s, 0
+//                                              %a1 = load view(1), if 0 < n
+//     for_loop %n, %c {                        for_loop %n, %c, %a1 {
+//       (%t, %acc)                               (%t, %acc, %a)
+//       %a = load view(t)                        %f0 = shared_load %s, t mod 2
+//       shared_store %a, %s, 0                   %d0 = dot %f0, ..., %acc
+//       %f0 = shared_load %s, 0                  %f1 = shared_load %s, t mod 2
+//       %d0 = dot %f0, ..., %acc        =>       shared_store %a, %s, (t+1) mod 2
+//       %f1 = shared_load %s, 0                  %a2 = load view(t+2)
+//       %d1 = dot %f1, ..., %d0                  %d1 = dot %f1, ..., %d0
+//       yield %d1                                yield %d1, %a2
+//     }                                        }
+//
+// A load has a whole trip to arrive in, and the threads wait for each other once in a trip, not
+// twice. The last two trips have nothing to load; they load the last step again, which asks for no
+// branch.
+//
+// Needs:   slice_dots: stores and loads are before the last dot of the trip, behind the arithmetic.
+// Ensures: a slot is written one trip after it was last read (insert_barriers puts the barrier).
+// Limits:  GPUs without cp.async, which does better where there is one (pipeline_loops); what
+//          staged_load.h calls movable; two slots must fit the GPU's shared memory; dots directly
+//          in the loop.
+//
+// Tested by tests/passes/load_ahead_test.cpp.
+
+#include "passes/load_ahead.h"
+
+#include "analysis/staged_load.h"
+#include "ir/builder.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t slots = 2;
+
+struct State {
+  Function &fn;
+  Op &loop;
+  const Gpu &gpu;
+
+  Block &body() { return *loop.blocks[0]; }
+  Value *counter() { return body().arguments[0]; }
+
+  Op *last_dot() {
+    Op *last = nullptr;
+    for (Op *op : body().ops)
+      if (op->is(Opcode::dot_))
+        last = op;
+    return last;
+  }
+
+  // Trip `ahead` of the present one (null: of the first), or the last one if there is none.
+  Value *trip(Builder &builder, Value *now, int64_t ahead) {
+    Value *wanted = builder.i32(ahead);
+    if (now)
+      wanted = builder.add(now, wanted);
+    Value *last = builder.sub(loop.operand(0), builder.i32(1));
+    return builder.binary(Opcode::min_, wanted, last);
+  }
+
+  // What `staged` loads in a trip. Before the loop it is asked whether there are any.
+  Value *load_again(Builder &builder, const StagedLoad &staged, Value *trip, Value *exists) {
+    builder.set_location(staged.load->location);
+    Copies copies = {{counter(), trip}};
+    Value *view = clone_computation(builder, staged.load->operand(0), &body(), copies);
+    Value *mask = staged.load->operand_or_null(1);
+    const Type &type = staged.load->result()->type;
+    if (mask)
+      mask = clone_computation(builder, mask, &body(), copies);
+    if (exists) {
+      Value *all = builder.splat(exists, type.shape);
+      mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
+    }
+    return mask ? builder.load(view, mask, builder.filled(type, 0)) : builder.load(view);
+  }
+
+  // The buffer gets two slots and lives outside of the loop.
+  void widen(const StagedLoad &staged) {
+    Op *alloc = staged.buffer->op;
+    alloc->result()->type.shape[0] = slots;
+    erase(alloc);
+    alloc->parent = loop.parent;
+    loop.parent->ops.insert(loop.parent->ops.begin() + loop.parent->position_of(&loop), alloc);
+  }
+
+  Value *slot(Builder &builder, int64_t ahead) {
+    Op *op = builder.create(Opcode::ring_slot_, {counter()}, {Type::scalar(Elem::i32)});
+    op->set("ahead", ahead);
+    op->set("slots", slots);
+    return op->result();
+  }
+
+  // What the loop carries from `first` on, as an argument.
+  Value *carried(Value *first) {
+    Value *argument = fn.new_value(first->type), *result = fn.new_value(first->type);
+    argument->block = &body();
+    argument->index = int(body().arguments.size());
+    body().arguments.push_back(argument);
+    result->op = &loop;
+    result->index = int(loop.results.size());
+    loop.results.push_back(result);
+    loop.operands.push_back(first);
+    return argument;
+  }
+
+  void run() {
+    std::vector<StagedLoad> loads = staged_loads(fn, loop);
+    Op *dot = last_dot();
+    int64_t bytes = 0;
+    for (const StagedLoad &staged : loads)
+      bytes += slots * staged.bytes();
+    if (loads.empty() || !dot || bytes > gpu.max_shared_bytes)
+      return;
+
+    Builder top(fn, &body(), size_t(0));
+    top.set_location(loads[0].load->location);
+    Value *now = slot(top, 0);
+    for (const StagedLoad &staged : loads) {
+      widen(staged);
+      for (Op *user : users_of(body(), staged.buffer))
+        if (user->is(Opcode::shared_load_))
+          user->operands[1] = now;
+    }
+    Builder before = Builder::before(fn, &loop);
+    before.set_location(loads[0].load->location);
+    Value *exists = before.cmp("lt", before.i32(0), loop.operand(0));
+    Value *first = before.i32(0), *second = trip(before, nullptr, 1);
+    for (const StagedLoad &staged : loads)
+      before.create(Opcode::shared_store_,
+                    {load_again(before, staged, first, exists), staged.buffer, first});
+    std::vector<Value *> arguments;
+    for (const StagedLoad &staged : loads)
+      arguments.push_back(carried(load_again(before, staged, second, exists)));
+
+    Builder last = Builder::before(fn, dot);
+    last.set_location(loads[0].load->location);
+    Value *next = slot(last, 1);
+    for (size_t i = 0; i < loads.size(); i++)
+      last.create(Opcode::shared_store_, {arguments[i], loads[i].buffer, next});
+    Value *later = trip(last, counter(), 2);
+    for (const StagedLoad &staged : loads) {
+      Value *loaded = load_again(last, staged, later, nullptr);
+      loaded->name = staged.load->result()->name;
+      body().terminator()->operands.push_back(loaded);
+    }
+    for (const StagedLoad &staged : loads) {
+      erase(staged.store);
+      erase(staged.load);
+    }
+  }
+};
+
+} // namespace
+
+void load_ahead(Function &fn, const Gpu &gpu) {
+  if (gpu.has_cp_async)
+    return;
+  std::vector<Op *> loops;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::for_loop_))
+      loops.push_back(&op);
+  });
+  for (Op *loop : loops)
+    State{fn, *loop, gpu}.run();
+}
+
+} // namespace tritonc
