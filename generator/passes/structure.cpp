@@ -44,16 +44,14 @@ void append_comparable(std::vector<Structure> &structures, std::vector<Structure
       structures.push_back(std::move(structure));
 }
 
-// What the plain structure takes beside `others`; nothing if they have no costs, or it is not
-// known: beside specialised ones it was measured with 16-bit factors that lie as the copy engine
-// wants, so not if others are there for when they don't.
+// What the plain structure takes beside `others`, for wgmma; nothing if they have no costs, or it
+// is not known: it was measured with 16-bit factors that lie as the copy engine wants, so not if
+// others are there for when they don't.
 std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
                                          const ProductSetting &setting,
                                          const std::optional<Problem> &problem) {
   if (!has_costs(others))
     return std::nullopt;
-  if (!others[0].specialized)
-    return cost_of_unbundled(setting.sum(), *problem);
   bool by_threads = std::any_of(others.begin(), others.end(), [](const Structure &structure) {
     return structure.copying_warps > 0;
   });
@@ -89,9 +87,10 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
       structures.push_back(std::move(*bundled));
   }
   // The same for one program.
-  Structure plain = structures.empty() ? plain_structure(setting, gpu) : Structure{};
-  plain.cost = cost_of_plain_beside(structures, setting, problem);
-  structures.push_back(std::move(plain));
+  if (!gpu.has_wgmma || structures.empty())
+    structures.push_back(plain_structure(setting, problem, gpu));
+  else
+    structures.push_back({.cost = cost_of_plain_beside(structures, setting, problem)});
   return structures;
 }
 

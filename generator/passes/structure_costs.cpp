@@ -123,10 +123,15 @@ Expr cost_of_alone(const Shape &sum, const Problem &problem) {
   return cost_of_programs(sum, problem, bytes_per_ns) + number(longer_start);
 }
 
-Expr cost_of_unbundled(const Shape &sum, const Problem &problem) {
-  Expr sums = pieces_of_a_multiprocessor({1, 1, 1}) * number(sum[0] * sum[1] * step_of_programs);
-  Expr by_steps = steps_of(problem) * div_up(sums, number(bundled_tile.tile.elements())) +
-                  number(bundled_tile.rest);
+Expr cost_of_unbundled(const Op &dot, const Problem &problem) {
+  constexpr int64_t picoseconds = 1000; // of a nanosecond
+  const Shape &sum = dot.result()->type.shape;
+  std::vector<int64_t> warps = dot.list("warps");
+  int64_t copied = sum[0] + sum[1], read = sum[0] * warps[1] + sum[1] * warps[0];
+  int64_t step = sum[0] * sum[1] * picoseconds_of_sum + read * picoseconds_of_read +
+                 copied * picoseconds_of_copy;
+  Expr steps = steps_of(problem) * pieces_of_a_multiprocessor({1, 1, 1}) * number(step);
+  Expr by_steps = div_up(std::move(steps), number(picoseconds)) + number(bundled_tile.rest);
   return cost_of_launch(by_steps, problem);
 }
 

@@ -10,8 +10,8 @@
 
 namespace tritonc {
 
-/// A bundle of programs to bundled_tile, with steps as long as three slots have room for. Nothing
-/// if the function can't be in it.
+/// A bundle of programs to bundled_tile, of 16-bit factors, with steps as long as three slots have
+/// room for. Nothing if the function can't be in it.
 std::optional<Structure> bundled_structure(const ProductSetting &setting, const Problem &problem,
                                            const Gpu &gpu);
 
@@ -26,8 +26,10 @@ std::optional<Structure> together_structure(const ProductSetting &setting, const
 std::optional<Structure> alone_structure(const ProductSetting &setting, const Problem &problem,
                                          const Gpu &gpu);
 
-/// The plain one of a product that has no other: one program a block, with shorter steps than the
-/// source's if those would make the loop's instructions too many. Without a cost.
-Structure plain_structure(const ProductSetting &setting, const Gpu &gpu);
+/// The plain one where there is no wgmma: one program a block, with shorter steps than the source's
+/// if those would make the loop's instructions too many, or leave no room for a second block. It
+/// has a cost if tensor cores multiply and the host knows `problem`.
+Structure plain_structure(const ProductSetting &setting, const std::optional<Problem> &problem,
+                          const Gpu &gpu);
 
 } // namespace tritonc

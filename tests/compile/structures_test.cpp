@@ -231,6 +231,42 @@ TEST_CASE("a stage is shown of the best structure") {
   }
 }
 
+TEST_CASE("without wgmma nothing spills, and each structure that suits the type is there") {
+  struct {
+    const char *source, *axes, *gpu;
+    std::vector<std::string> forms;
+  } cases[] = {
+      {"matmul.tc", "TYPE=half", "75", {""}},
+      {"matmul.tc", "TYPE=half", "80", {"128x256x64", ""}},
+      {"matmul.tc", "TYPE=half", "86", {"128x256x32", ""}},
+      {"matmul.tc", "TYPE=bfloat16", "89", {"128x256x32", ""}},
+      {"matmul_int8.tc", "TYPE=int8", "75", {""}},
+      {"matmul_int8.tc", "TYPE=int8", "80", {""}},
+      {"matmul_int8.tc", "TYPE=int8", "86", {""}},
+      {"matmul_float8.tc", "TYPE=e4m3", "89", {""}},
+  };
+  for (const auto &[source, axes, gpu, forms] : cases)
+    for (const char *layouts : {";A=N;B=N", ";A=N;B=T"}) {
+      if (axes[5] != 'h' && axes[5] != 'b' && layouts[7] == 'N')
+        continue; // bytes that are no neighbours along K are packed one by one
+      CAPTURE(source);
+      CAPTURE(gpu);
+      CAPTURE(layouts);
+      CompileResult result =
+          compile({.sources = {TRITONC_KERNELS_DIR "/" + std::string(source)},
+                   .variants = axes + std::string(layouts) + ";TM=128;TN=128;TK=64",
+                   .gpus = {find_gpu(gpu)}});
+      REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+      CHECK(result.diagnostics == "");
+      std::vector<std::string> found;
+      for (const Image &image : result.library.kernels[0].variants[0].images) {
+        found.push_back(image.form.name);
+        CHECK(image.spill_stores == 0);
+      }
+      CHECK(found == forms);
+    }
+}
+
 TEST_CASE("passes are printed of the structures that there are") {
   CompileOptions options = {.sources = {kernel},
                             .variants = variant(64, 64, 64),

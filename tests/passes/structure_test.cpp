@@ -99,7 +99,8 @@ TEST_CASE(
       CHECK(bundled(product_kernel(128, 128, 64, elem), gpu) == "128x256x64");
       CHECK(bundled(product_kernel(32, 64, 16, elem), gpu) == "128x256x64");
     }
-  CHECK(bundled(product_kernel(64, 64, 32), "89") == "128x256x32");
+  for (int step : {16, 32, 64})
+    CHECK(bundled(product_kernel(64, 64, step), "89") == "128x256x32");
   std::vector<Structure> found = structures(product_kernel(64, 128, 16), "80");
   REQUIRE(found.size() == 2);
   CHECK(found[0].bundle == std::vector<int64_t>{2, 2, 1});
@@ -112,8 +113,12 @@ TEST_CASE(
   auto is_plain = [](const std::string &text, const char *gpu) {
     return structures(text, gpu).size() == 1;
   };
-  CHECK(is_plain(product_kernel(), "75"));                  // has no cp.async
-  CHECK(is_plain(product_kernel(64, 64, 64), "89"));        // no place for three slots
+  CHECK(is_plain(product_kernel(), "75"));            // has no cp.async
+  CHECK(is_plain(product_kernel(64, 64, 128), "89")); // no place for three slots
+  std::string bytes = with(product_kernel(64, 64, 64, "i8"), "f32", "i32");
+  bytes = with(bytes, "number = 0.0", "value = 0");
+  CHECK(is_plain(bytes, "80")); // programs by themselves are faster
+  CHECK(structures(bytes, "80")[0].cost);
   CHECK(is_plain(product_kernel(64, 64, 32, "f32"), "80")); // exact
   CHECK(is_plain(product_kernel(128, 256, 64), "80"));      // large enough as it is
   CHECK(is_plain(alone(product_kernel()), "80"));
@@ -132,6 +137,29 @@ TEST_CASE("long steps of products without tensor cores are cut to a thousand ins
   CHECK(step(product_kernel(64, 64, 32, "f32"), "80") == 0);
   CHECK(step(product_kernel(128, 128, 64, "f32"), "75") == 0);
   CHECK(step(product_kernel(128, 128, 64), "80") == 0);
+}
+
+TEST_CASE("without wgmma, steps leave room for a second program, and nothing is cut that does") {
+  auto step = [](const std::string &text, const char *gpu) {
+    return structures(text, gpu).back().step;
+  };
+  CHECK(step(product_kernel(128, 128, 64), "89") == 32); // 64 KiB of 99
+  CHECK(step(product_kernel(128, 64, 64), "89") == 0);
+  CHECK(step(product_kernel(128, 128, 32), "89") == 0);
+  CHECK(step(product_kernel(128, 128, 64), "75") == 32); // 64 KiB of 64
+  CHECK(step(product_kernel(128, 128, 64), "80") == 0);
+  CHECK(step(product_kernel(256, 256, 64), "75") == 0); // there is none with room for two
+}
+
+TEST_CASE("without wgmma a program has a cost if tensor cores multiply") {
+  auto cost = [](int m, int n, const char *gpu, const char *elem) {
+    return structures(product_kernel(m, n, 64, elem), gpu).back().cost;
+  };
+  for (const char *gpu : {"75", "80", "90"}) {
+    CHECK(cost(128, 128, gpu, "f16"));
+    CHECK_FALSE(cost(128, 128, gpu, "f32"));
+  }
+  CHECK(cost(64, 64, "80", "bf16"));
 }
 
 TEST_CASE("nothing else than a product is specialised") {
