@@ -361,6 +361,18 @@ Registers loaded_here(llvm::IRBuilder<> &builder, Registers values) {
   return values;
 }
 
+// The numbers of slots of the rings that go round with `loop`, of those by which it takes a
+// multiplication to divide.
+std::set<int64_t> rings_of(const Op &loop) {
+  std::set<int64_t> rings;
+  for_each_op(*loop.blocks[0], [&](const Op &op) {
+    bool goes_round = op.is(Opcode::ring_slot_) && op.operand(0) == loop.blocks[0]->arguments[0];
+    if (goes_round && (op.integer("slots") & (op.integer("slots") - 1)) != 0)
+      rings.insert(op.integer("slots"));
+  });
+  return rings;
+}
+
 } // namespace
 
 void Lowering::lower_for(const Op &op) {
@@ -377,6 +389,12 @@ void Lowering::lower_for(const Op &op) {
   builder_.SetInsertPoint(head);
   for (Registers &start : carried)
     start = make_phis(builder_, start, before);
+  std::vector<std::pair<llvm::PHINode *, int64_t>> turns;
+  for (int64_t slots : rings_of(op)) {
+    turns.emplace_back(builder_.CreatePHI(builder_.getInt32Ty(), 2), slots);
+    turns.back().first->addIncoming(builder_.getInt32(0), before);
+    turns_[{body.arguments[0], slots}] = turns.back().first;
+  }
   define(body.arguments[0], carried[0]);
   for (size_t i = 1; i < carried.size(); i++) {
     llvm::Type *type = registers(op.operand(i))[0]->getType();
@@ -391,6 +409,11 @@ void Lowering::lower_for(const Op &op) {
   for (const Value *yielded : body.terminator()->operands)
     next.push_back(loaded_here(builder_, packed_in_words(builder_, registers(yielded))));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
+  for (auto [turn, slots] : turns) {
+    llvm::Value *later = builder_.CreateNUWAdd(turn, builder_.getInt32(1));
+    llvm::Value *is_over = builder_.CreateICmpUGE(later, builder_.getInt32(uint32_t(slots)));
+    turn->addIncoming(builder_.CreateSelect(is_over, builder_.getInt32(0), later), end);
+  }
   keep_rolled(builder_.CreateBr(head));
   for (size_t i = 0; i < carried.size(); i++)
     add_incoming(carried[i], next[i], end);

@@ -144,6 +144,8 @@ private:
   llvm::IRBuilder<> builder_;
   llvm::Function *function_ = nullptr;
   llvm::Value *lane_ = nullptr, *warp_ = nullptr;
+  /// Counters of loops modulo a number of slots, for rings that have so many.
+  std::map<std::pair<const ir::Value *, int64_t>, llvm::Value *> turns_;
   std::map<const ir::Value *, Registers> values_;
   std::set<const ir::Op *> host_side_; // operations that only the host does
   std::vector<const ir::Op *> hidden_; // operations whose results the host hands over

@@ -131,8 +131,16 @@ llvm::Value *Lowering::ring_position(const Op &op) {
 }
 
 void Lowering::lower_ring_slot(const Op &op) {
-  llvm::Value *slots = builder_.getInt32(uint32_t(op.integer("slots")));
-  define(op.result(), {builder_.CreateURem(ring_position(op), slots)});
+  int64_t count = op.integer("slots"), ahead = (op.integer("ahead") % count + count) % count;
+  llvm::Value *slots = builder_.getInt32(uint32_t(count));
+  auto turn = turns_.find({op.operand(0), count});
+  if (turn == turns_.end())
+    return define(op.result(), {builder_.CreateURem(ring_position(op), slots)});
+  if (ahead == 0)
+    return define(op.result(), {turn->second});
+  llvm::Value *slot = builder_.CreateNUWAdd(turn->second, builder_.getInt32(uint32_t(ahead)));
+  llvm::Value *is_over = builder_.CreateICmpUGE(slot, slots);
+  define(op.result(), {builder_.CreateSelect(is_over, builder_.CreateSub(slot, slots), slot)});
 }
 
 void Lowering::lower_ring_phase(const Op &op) {

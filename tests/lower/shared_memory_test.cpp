@@ -225,6 +225,34 @@ TEST_CASE("a slot of a ring is counted modulo its slots") {
   CHECK(contains(text, "urem i32"));
 }
 
+TEST_CASE("a loop counts along in a ring whose slots are no power of two, and divides nowhere") {
+  auto loop = [](const std::string &slots) {
+    return lowered(R"(
+      func @f(%p: ptr<i32>, %n: i32) warps 1 {
+        %zero = constant {value = 0} : i32
+        %r = for_loop %n, %zero : i32 {
+          (%t: i32, %acc: i32)
+          %now = ring_slot %t {ahead = 0, slots = )" +
+                   slots + R"(} : i32
+          %before = ring_slot %t {ahead = -1, slots = )" +
+                   slots + R"(} : i32
+          %x = add %now, %before : i32
+          yield %x
+        }
+        store %p, %r
+        return
+      })");
+  };
+  std::string three = loop("3");
+  CHECK_FALSE(contains(three, "urem"));
+  CHECK(count(three, "phi i32") == 3); // the counter, the sum, the slot
+  CHECK(count(three, "select") == 2);  // the slot before, and the next trip's
+  CHECK(count(three, "icmp uge i32") == 2);
+  std::string four = loop("4");
+  CHECK(count(four, "urem") == 2);
+  CHECK(count(four, "phi i32") == 2);
+}
+
 TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are not wanted") {
   auto program = [](const std::string &elem, int vector, const std::string &mask) {
     std::string reg, lane = "lane";
