@@ -273,6 +273,16 @@ Poly poly_of(const Value *scalar) { return Forms().poly(scalar); }
 
 std::optional<Affine> affine_of(const Value *value) { return Forms().affine(value); }
 
+Units units_of(const Value *value) {
+  const Value *counted = value;
+  if (counted->op && counted->op->is(Opcode::cast_))
+    counted = counted->op->operand(0);
+  if (!counted->op || !counted->op->is(Opcode::udiv_))
+    return {value, 1};
+  std::optional<int64_t> unit = constant_of(counted->op->operand(1));
+  return unit && *unit > 0 ? Units{counted->op->operand(0), *unit} : Units{value, 1};
+}
+
 int64_t divisor_of(const Poly &poly, const Function &fn) {
   int64_t divisor = 0;
   for (const auto &[monomial, coefficient] : poly.terms) {

@@ -60,6 +60,14 @@ Poly poly_of(const ir::Value *scalar);
 /// The affine form of an integer or pointer, scalar or tile, if it has one.
 std::optional<Affine> affine_of(const ir::Value *value);
 
+/// What counts in units of an index tile: `index` divided by `unit`, rounded down; 1 if nothing is
+/// divided. Less than n are those whose index is less than n units.
+struct Units {
+  const ir::Value *index;
+  int64_t unit;
+};
+Units units_of(const ir::Value *value);
+
 /// A number that divides the polynomial's value whatever the symbols are (0 for the polynomial 0).
 int64_t divisor_of(const Poly &poly, const ir::Function &fn);
 

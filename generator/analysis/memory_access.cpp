@@ -47,9 +47,17 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   case Opcode::cmp_: {
     // a < b with a = x + i: groups of v agree if v divides both x and b. `x + i <= b` and `>` put
     // the step just behind a multiple, so they don't.
-    std::optional<Affine> a = affine_of(op->operand(0)), b = affine_of(op->operand(1));
+    auto [left, unit] = units_of(op->operand(0));
+    std::optional<Affine> a = affine_of(left), b = affine_of(op->operand(1));
     if (!a || !b || a->base || b->base)
       return 1;
+    if (unit > 1) { // those of one unit agree, and units start at multiples
+      bool counts = a->offset.is_zero() && b->uniform();
+      for (int d = 0; d < int(a->strides.size()); d++)
+        counts &= d == axis ? a->strides[size_t(d)].is_constant(1)
+                            : a->strides[size_t(d)].is_zero() || mask->type.shape[size_t(d)] == 1;
+      return counts ? power_of_two_in(unit) : 1;
+    }
     Poly stride = a->strides[axis] - b->strides[axis];
     if (stride.is_zero())
       return no_limit;

@@ -76,14 +76,17 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
     return false;
   }
 
-  std::optional<Affine> a = affine_of(op->operand(0)), b = affine_of(op->operand(1));
   std::string_view pred = op->text("pred");
+  auto [left, unit] = pred == "lt" ? units_of(op->operand(0)) : Units{op->operand(0), 1};
+  std::optional<Affine> a = affine_of(left), b = affine_of(op->operand(1));
   bool swapped = pred == "gt" || pred == "ge";
   if (!a || !b || a->base || b->base || !(swapped || pred == "lt" || pred == "le"))
     return false;
   if (swapped)
     std::swap(a, b);
-  Bound bound{-1, a->offset - b->offset};
+  if (unit > 1 && (!b->uniform() || !a->offset.is_zero()))
+    return false;
+  Bound bound{-1, a->offset - b->offset * Poly::constant(unit)};
   if (pred == "le" || pred == "ge")
     bound.before = bound.before - Poly::constant(1);
   for (size_t d = 0; d < axes.size(); d++) {
@@ -124,6 +127,18 @@ TensorExtent touched(const Poly &coordinate, int64_t extent) {
   return result;
 }
 
+// `end` in the largest units, powers of two, that it is a number of whatever its symbols are; no
+// more than `extent`. What compares indices in units does it for many of them at once.
+std::pair<Poly, int64_t> in_units(Poly end, int64_t extent) {
+  int64_t common = extent;
+  for (const auto &[monomial, coefficient] : end.terms)
+    common = std::gcd(common, coefficient);
+  int64_t unit = common & -common;
+  for (auto &[monomial, coefficient] : end.terms)
+    coefficient /= unit;
+  return {std::move(end), unit};
+}
+
 } // namespace
 
 std::optional<std::vector<Bound>> bounds_of(const Value *mask, int rank) {
@@ -139,9 +154,12 @@ Value *emit_mask(Builder &builder, const Shape &shape, const std::vector<Bound> 
   Value *mask = nullptr;
   for (const Bound &bound : bounds) {
     int64_t extent = shape[size_t(bound.axis)];
-    Value *index = builder.cast(builder.range(0, extent), Elem::i64);
-    Value *end = builder.splat(emit(builder, Poly() - bound.before), {extent});
-    Value *inside = builder.cmp("lt", index, end);
+    auto [end, unit] = in_units(Poly() - bound.before, extent);
+    Value *index = builder.range(0, extent);
+    if (unit > 1)
+      index = builder.binary(Opcode::udiv_, index, builder.splat(builder.i32(unit), {extent}));
+    index = builder.cast(index, Elem::i64);
+    Value *inside = builder.cmp("lt", index, builder.splat(emit(builder, end), {extent}));
     for (int axis = 0; axis < int(shape.size()); axis++)
       if (axis != bound.axis)
         inside = builder.expand(inside, axis);

@@ -51,13 +51,14 @@ inline constexpr MeasuredTile tiles_by_threads[] = {
 /// of one tile of 128 x 256, or of two programs of 128 x 128. As measured on an H200 with code for
 /// sm_80 (driver 580.159.04, f16, 2026-11-22); of other GPUs it is not known, but it is the ratio
 /// that counts.
-inline constexpr MeasuredTile bundled_tile = {{128, 256, 1}, 1100, 1500};
+inline constexpr MeasuredTile bundled_tile = {{128, 256, 1}, 1080, 1500};
 
 /// Likewise of programs by themselves, in picoseconds for 128 bytes along K: for each sum; for each
 /// row of A or column of B that a warp reads from shared memory; and for each that is copied there.
-/// Within 8 % of what was measured of 32 x 64 to 128 x 128 sums, and too little for smaller ones.
-inline constexpr int64_t picoseconds_of_sum = 17, picoseconds_of_read = 312,
-                         picoseconds_of_copy = 570;
+/// Within 5 % of what was measured of 64 x 64 to 128 x 128 sums; of smaller ones it is less well
+/// known.
+inline constexpr int64_t picoseconds_of_sum = 20, picoseconds_of_read = 240,
+                         picoseconds_of_copy = 500;
 
 /// The same with wgmma: no copy engine, no other warps to start.
 inline constexpr MeasuredTile together_tile = {{64, 32, 2}, 150, 0};

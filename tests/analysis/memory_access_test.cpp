@@ -139,6 +139,15 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       // Twice as fast: the step is not at a multiple.
       {"%s = add %columns, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
        1},
+      // In units of four.
+      {"%u = udiv %columns, %C4 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 4},
+      {"%u = udiv %columns, %N8 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 1},
+      {"%s = add %rows, %columns : i32[16,64]\n %u = udiv %s, %C4 : i32[16,64]\n"
+       " %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]",
+       1},
+      {"%s = add %N, %columns : i32[16,64]\n %u = udiv %s, %C4 : i32[16,64]\n"
+       " %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]",
+       1},
       // Both at once, and either.
       {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
        " %b = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]\n %m = and %a, %b : i1[16,64]",

@@ -231,6 +231,39 @@ TEST_CASE("a mask says where the tensor ends, in all its forms") {
   }
 }
 
+TEST_CASE("a mask may count in units; one that is emitted counts in the largest that there are") {
+  const std::string units = "%four = constant {value = 4} : i32\n"
+                            "%fours = splat %four : i32[16,32]\n"
+                            "%trips = constant {value = 8} : i32\n %past = mul %t, %trips : i32\n"
+                            "%left = sub %n, %past : i32\n %limit = splat %left : i32[16,32]\n";
+  CHECK(masked(units + "%u = udiv %columns, %fours : i32[16,32]\n"
+                       "%m = cmp %u, %limit {pred = \"lt\"} : i1[16,32]") ==
+        by + "16 + 32 each pm, 4*n");
+  // Of an index that does not start at 0 units are others, and `at most` is another number of them.
+  CHECK(masked(units + "%later = add %columns, %fours : i32[16,32]\n"
+                       "%u = udiv %later, %fours : i32[16,32]\n"
+                       "%m = cmp %u, %limit {pred = \"lt\"} : i1[16,32]") == "strange mask");
+  CHECK(masked(units + "%u = udiv %columns, %fours : i32[16,32]\n"
+                       "%m = cmp %u, %limit {pred = \"le\"} : i1[16,32]") == "strange mask");
+
+  Function fn = function("");
+  Op *loop = fn.body->ops[fn.body->ops.size() - 2];
+  Builder builder = Builder::before(fn, loop);
+  Poly first = Poly::symbol(value_named(fn, "first")), K = Poly::symbol(value_named(fn, "K"));
+  for (int64_t unit : {1, 3, 8, 96}) {
+    Poly before = first * Poly::constant(2 * unit) - K * Poly::constant(unit);
+    Value *mask = emit_mask(builder, {16, 32}, {{1, before}});
+    std::optional<std::vector<Bound>> bounds = bounds_of(mask, 2);
+    REQUIRE(bounds);
+    REQUIRE(bounds->size() == 1);
+    CHECK((*bounds)[0].axis == 1);
+    CHECK((*bounds)[0].before == before);
+    int divisions = 0;
+    for_each_op(*fn.body, [&](const Op &op) { divisions += op.is(Opcode::udiv_); });
+    CHECK(divisions == (unit < 8 ? 0 : unit == 8 ? 1 : 2)); // in all, none for odd numbers
+  }
+}
+
 TEST_CASE("masks of several axes") {
   const std::string both = R"(
         %start.r = mul %pm, %size : i32

@@ -73,37 +73,39 @@ TEST_CASE("neighbouring programs become one, and what does not exist is masked")
       %19 = mul %17, %18 : i64
       %v = view %A, %19, %one : view<f32>[128]
       %20 = range {start = 0} : i32[128]
-      %21 = cast %20 : i64[128]
-      %22 = constant {value = 64} : i64
-      %23 = cast %1 : i64
-      %24 = mul %22, %23 : i64
-      %25 = constant {value = -128} : i64
-      %26 = cast %6 : i64
-      %27 = mul %25, %26 : i64
-      %28 = add %24, %27 : i64
-      %29 = splat %28 : i64[128]
-      %30 = cmp %21, %29 {pred = "lt"} : i1[128]
-      %31 = broadcast %30 : i1[128]
-      %32 = constant {number = 0.0} : f32
-      %33 = splat %32 : f32[128]
-      %x = load %v, %31, %33 : f32[128]
-      %34 = constant {value = 128} : i64
-      %35 = cast %6 : i64
-      %36 = mul %34, %35 : i64
-      %w = view %C, %36, %one : view<f32>[128]
-      %37 = range {start = 0} : i32[128]
-      %38 = cast %37 : i64[128]
-      %39 = constant {value = 64} : i64
-      %40 = cast %1 : i64
-      %41 = mul %39, %40 : i64
-      %42 = constant {value = -128} : i64
-      %43 = cast %6 : i64
-      %44 = mul %42, %43 : i64
-      %45 = add %41, %44 : i64
-      %46 = splat %45 : i64[128]
-      %47 = cmp %38, %46 {pred = "lt"} : i1[128]
-      %48 = broadcast %47 : i1[128]
-      store %w, %x, %48
+      %21 = constant {value = 64} : i32
+      %22 = splat %21 : i32[128]
+      %23 = udiv %20, %22 : i32[128]
+      %24 = cast %23 : i64[128]
+      %25 = cast %1 : i64
+      %26 = constant {value = -2} : i64
+      %27 = cast %6 : i64
+      %28 = mul %26, %27 : i64
+      %29 = add %25, %28 : i64
+      %30 = splat %29 : i64[128]
+      %31 = cmp %24, %30 {pred = "lt"} : i1[128]
+      %32 = broadcast %31 : i1[128]
+      %33 = constant {number = 0.0} : f32
+      %34 = splat %33 : f32[128]
+      %x = load %v, %32, %34 : f32[128]
+      %35 = constant {value = 128} : i64
+      %36 = cast %6 : i64
+      %37 = mul %35, %36 : i64
+      %w = view %C, %37, %one : view<f32>[128]
+      %38 = range {start = 0} : i32[128]
+      %39 = constant {value = 64} : i32
+      %40 = splat %39 : i32[128]
+      %41 = udiv %38, %40 : i32[128]
+      %42 = cast %41 : i64[128]
+      %43 = cast %1 : i64
+      %44 = constant {value = -2} : i64
+      %45 = cast %6 : i64
+      %46 = mul %44, %45 : i64
+      %47 = add %43, %46 : i64
+      %48 = splat %47 : i64[128]
+      %49 = cmp %42, %48 {pred = "lt"} : i1[128]
+      %50 = broadcast %49 : i1[128]
+      store %w, %x, %50
       return
     })"));
 }

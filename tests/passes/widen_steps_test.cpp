@@ -71,43 +71,45 @@ TEST_CASE("a step takes several of the source's, and masks what is behind the la
         %7 = constant {value = 1} : i64
         %8 = view %A, %6, %ld, %7 : view<f16>[64,32]
         %9 = range {start = 0} : i32[32]
-        %10 = cast %9 : i64[32]
-        %11 = constant {value = 16} : i64
-        %12 = cast %n : i64
-        %13 = mul %11, %12 : i64
-        %14 = constant {value = -32} : i64
-        %15 = cast %t : i64
-        %16 = mul %14, %15 : i64
-        %17 = add %13, %16 : i64
-        %18 = splat %17 : i64[32]
-        %19 = cmp %10, %18 {pred = "lt"} : i1[32]
-        %20 = expand %19 {axis = 0} : i1[1,32]
-        %21 = broadcast %20 : i1[64,32]
-        %22 = constant {number = 0.0} : f16
-        %23 = splat %22 : f16[64,32]
-        %a = load %8, %21, %23 : f16[64,32]
-        %24 = constant {value = 32} : i64
-        %25 = mul %24, %ld : i64
-        %26 = cast %t : i64
-        %27 = mul %25, %26 : i64
-        %28 = constant {value = 1} : i64
-        %29 = view %B, %27, %ld, %28 : view<f16>[32,64]
-        %30 = range {start = 0} : i32[32]
-        %31 = cast %30 : i64[32]
-        %32 = constant {value = 16} : i64
-        %33 = cast %n : i64
-        %34 = mul %32, %33 : i64
-        %35 = constant {value = -32} : i64
-        %36 = cast %t : i64
-        %37 = mul %35, %36 : i64
-        %38 = add %34, %37 : i64
-        %39 = splat %38 : i64[32]
-        %40 = cmp %31, %39 {pred = "lt"} : i1[32]
-        %41 = expand %40 {axis = 1} : i1[32,1]
-        %42 = broadcast %41 : i1[32,64]
-        %43 = constant {number = 0.0} : f16
-        %44 = splat %43 : f16[32,64]
-        %b = load %29, %42, %44 : f16[32,64]
+        %10 = constant {value = 16} : i32
+        %11 = splat %10 : i32[32]
+        %12 = udiv %9, %11 : i32[32]
+        %13 = cast %12 : i64[32]
+        %14 = cast %n : i64
+        %15 = constant {value = -2} : i64
+        %16 = cast %t : i64
+        %17 = mul %15, %16 : i64
+        %18 = add %14, %17 : i64
+        %19 = splat %18 : i64[32]
+        %20 = cmp %13, %19 {pred = "lt"} : i1[32]
+        %21 = expand %20 {axis = 0} : i1[1,32]
+        %22 = broadcast %21 : i1[64,32]
+        %23 = constant {number = 0.0} : f16
+        %24 = splat %23 : f16[64,32]
+        %a = load %8, %22, %24 : f16[64,32]
+        %25 = constant {value = 32} : i64
+        %26 = mul %25, %ld : i64
+        %27 = cast %t : i64
+        %28 = mul %26, %27 : i64
+        %29 = constant {value = 1} : i64
+        %30 = view %B, %28, %ld, %29 : view<f16>[32,64]
+        %31 = range {start = 0} : i32[32]
+        %32 = constant {value = 16} : i32
+        %33 = splat %32 : i32[32]
+        %34 = udiv %31, %33 : i32[32]
+        %35 = cast %34 : i64[32]
+        %36 = cast %n : i64
+        %37 = constant {value = -2} : i64
+        %38 = cast %t : i64
+        %39 = mul %37, %38 : i64
+        %40 = add %36, %39 : i64
+        %41 = splat %40 : i64[32]
+        %42 = cmp %35, %41 {pred = "lt"} : i1[32]
+        %43 = expand %42 {axis = 1} : i1[32,1]
+        %44 = broadcast %43 : i1[32,64]
+        %45 = constant {number = 0.0} : f16
+        %46 = splat %45 : f16[32,64]
+        %b = load %30, %44, %46 : f16[32,64]
         %d = dot %a, %b, %acc : f32[64,64]
         yield %d
       }
