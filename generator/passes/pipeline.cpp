@@ -96,10 +96,10 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("stage_results", stage_results);
   run("remove_dead_code", remove_dead_code);
 
-  // Bring all other operands through shared memory, copied ahead of their use where the GPU can.
-  // pipeline_loops moves loads that have no other use, so the transpositions that stage_operands
-  // has folded away must go before it. Then the loop is in slices, between which there is room for
-  // what the next iterations need.
+  // Bring all other operands through shared memory, copied ahead of their use where the GPU can,
+  // loaded ahead where it can't. pipeline_loops moves loads that have no other use, so the
+  // transpositions that stage_operands has folded away must go before it. Then the loop is in
+  // slices, between which there is room for what the next iterations need.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu, structure);
