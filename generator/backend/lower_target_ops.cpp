@@ -11,11 +11,23 @@
 //     %r = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned 1;",
 //     "=f,=f,=f,=f,0,1,2,3,~{memory}"(... the elements of %c) %d = ... the four as a vector
 //
+//     %d = call <4 x float> @tritonc.wgmma_f16.v4f32(i32 4, i64 %a, ..., <4 x float> %c)
+//     %s = add i64 %a, 2
+//     %e = call <4 x float> @tritonc.wgmma_f16.v4f32(i32 4, i64 %s, ..., <4 x float> %d)
+//     call void @tritonc.wgmma_commit()
+//  =>
+//     %s = add i64 %a, 2
+//     %r = call { float, float, float, float } asm sideeffect
+//     "wgmma.mma_async. ...; wgmma.mma_async. ...; wgmma.commit_group.sync.aligned;", ...
+//
 // Method. Operands are taken apart into scalars and each scalar is made what the intrinsic's
 // parameter is, or a register operand of the PTX; the result is put together again. A result that
 // takes an operand's registers is tied to it element by element, so that the accumulators of wgmma
-// stay where they are. Nothing here knows a single operation: what differs between them is in
-// target_ops.def.
+// stay where they are. A chain of such operations, each on what the one before has left in its
+// registers, becomes one piece of inline PTX: some hundred registers go in and come out once
+// instead of once for each operation, and code generation of the largest products takes half as
+// long. For the same reason elements that are known are taken as they are, without a vector around
+// them. Nothing here knows a single operation: what differs between them is in target_ops.def.
 //
 // Tested by tests/backend/lower_target_ops_test.cpp.
 
@@ -25,6 +37,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/InlineAsm.h"
@@ -40,10 +53,62 @@ namespace {
 
 using Values = llvm::SmallVector<llvm::Value *>;
 
+using Chain = llvm::SmallVector<llvm::CallInst *>;
+
+const TargetOpInfo *info_of(const llvm::Instruction &instruction) {
+  const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
+  std::optional<TargetOp> op = callee ? target_op_named(callee->getName()) : std::nullopt;
+  return op ? &target_op_info(*op) : nullptr;
+}
+
+// The operand whose registers the result of this operation takes; null if there is none.
+llvm::Value *tied_operand(const llvm::CallInst &call, const TargetOpInfo &info) {
+  for (auto [type, operand] : llvm::zip(info.operands, call.args()))
+    if (type.elements == TargetType::overloaded)
+      return operand;
+  return nullptr;
+}
+
+// Whether the operation can come behind those of a chain, which have left `value` in its registers.
+bool continues(const llvm::CallInst &call, const TargetOpInfo &info, const llvm::Value &value) {
+  if (info.effect != TargetEffect::Warpgroup || info.nvptx.kind != NvptxForm::Asm)
+    return false;
+  return tied_operand(call, info) == &value ? value.hasOneUse() : call.arg_empty();
+}
+
+// Between operations of a chain are only instructions that compute, which may as well come before
+// all of them: they don't use what is in the registers, since only the next operation does.
+llvm::SmallVector<Chain> find_chains(llvm::BasicBlock &block) {
+  llvm::SmallVector<Chain> chains;
+  llvm::Value *value = nullptr; // what the last chain has left, while it may go on
+  for (llvm::Instruction &instruction : block) {
+    const TargetOpInfo *info = info_of(instruction);
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (info && value && continues(*call, *info, *value))
+      chains.back().push_back(call);
+    else if (info && info->nvptx.kind == NvptxForm::Asm && tied_operand(*call, *info))
+      chains.push_back({call});
+    else {
+      if (instruction.mayReadOrWriteMemory() || instruction.mayHaveSideEffects())
+        value = nullptr;
+      continue;
+    }
+    if (!call->getType()->isVoidTy())
+      value = call;
+  }
+  return chains;
+}
+
 class Lowering {
 public:
-  explicit Lowering(llvm::CallInst *call, const TargetOpInfo &info)
-      : call_(call), info_(info), builder_(call) {}
+  /// `calls`: a chain, or a single one.
+  explicit Lowering(llvm::ArrayRef<llvm::CallInst *> calls)
+      : calls_(calls), call_(calls.front()), info_(*info_of(*call_)), builder_(calls.back()) {
+    for (llvm::CallInst *call : calls)
+      if (!call->getType()->isVoidTy())
+        call_ = call;
+  }
 
   void run() {
     switch (info_.nvptx.kind) {
@@ -59,9 +124,34 @@ public:
 
 private:
   void replace(llvm::CallInst *result) {
-    if (!call_->getType()->isVoidTy())
-      call_->replaceAllUsesWith(pack(result, call_->getType()));
-    call_->eraseFromParent();
+    if (!call_->getType()->isVoidTy()) {
+      if (call_->getType()->isVectorTy() && result->getType()->isStructTy())
+        replace_elements(result);
+      if (!call_->use_empty())
+        call_->replaceAllUsesWith(pack(result, call_->getType()));
+    }
+    llvm::SmallVector<llvm::WeakTrackingVH> vectors;
+    for (llvm::CallInst *call : llvm::reverse(calls_)) {
+      for (llvm::Value *operand : call->args())
+        if (llvm::isa<llvm::InsertElementInst>(operand))
+          vectors.push_back(operand);
+      call->eraseFromParent();
+    }
+    llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(vectors);
+  }
+
+  // Who takes one element of the vector takes the scalar itself.
+  void replace_elements(llvm::CallInst *result) {
+    for (llvm::User *user : llvm::make_early_inc_range(call_->users())) {
+      auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(user);
+      auto *index =
+          extract ? llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand()) : nullptr;
+      if (!index)
+        continue;
+      llvm::Value *field = builder_.CreateExtractValue(result, unsigned(index->getZExtValue()));
+      extract->replaceAllUsesWith(coerce(field, extract->getType()));
+      extract->eraseFromParent();
+    }
   }
 
   // What was worked out for the call alone goes too.
@@ -120,28 +210,35 @@ private:
   // Inline PTX numbers its registers: those of the result, then those of the operands.
   llvm::CallInst *call_asm() {
     Values arguments;
-    llvm::SmallVector<std::string> constraints;
+    llvm::SmallVector<std::string> constraints, texts;
     llvm::SmallVector<llvm::Type *> result_types = element_types(call_->getType());
     for (llvm::Type *type : result_types)
       constraints.push_back(std::string("=") + constraint(type));
     std::string result = registers(call_->getType(), 0);
 
-    llvm::SmallVector<std::string> operands;
-    for (auto [type, operand] : llvm::zip(info_.operands, call_->args())) {
-      if (type.kind == TargetType::imm) {
-        operands.push_back(std::to_string(immediate(operand)));
-        continue;
+    for (llvm::CallInst *call : calls_) {
+      llvm::SmallVector<std::string> operands;
+      for (auto [type, operand] : llvm::zip(info_of(*call)->operands, call->args())) {
+        if (type.kind == TargetType::imm) {
+          operands.push_back(std::to_string(immediate(operand)));
+          continue;
+        }
+        bool tied = type.elements == TargetType::overloaded;
+        assert((!tied ||
+                element_types(operand->getType()).size() == immediate(call->getArgOperand(0))) &&
+               "an acc is as long as the first operand says");
+        if (tied && call != calls_.front()) { // it is in the registers of the result
+          operands.push_back(result);
+          continue;
+        }
+        operands.push_back(registers(operand->getType(), constraints.size()));
+        for (auto [i, element] : llvm::enumerate(elements(operand))) {
+          constraints.push_back(tied ? std::to_string(i)
+                                     : std::string(1, constraint(element->getType())));
+          arguments.push_back(element);
+        }
       }
-      bool tied = type.elements == TargetType::overloaded;
-      assert((!tied ||
-              element_types(operand->getType()).size() == immediate(call_->getArgOperand(0))) &&
-             "an acc is as long as the first operand says");
-      operands.push_back(registers(operand->getType(), constraints.size()));
-      for (auto [i, element] : llvm::enumerate(elements(operand))) {
-        constraints.push_back(tied ? std::to_string(i)
-                                   : std::string(1, constraint(element->getType())));
-        arguments.push_back(element);
-      }
+      texts.push_back(asm_text(*call, result, operands));
     }
     bool acts = info_.effect != TargetEffect::Pure && info_.effect != TargetEffect::Warp;
     if (acts)
@@ -152,7 +249,7 @@ private:
       types.push_back(argument->getType());
     auto *type = llvm::FunctionType::get(asm_result(result_types), types, /*isVarArg=*/false);
     llvm::CallInst *call = builder_.CreateCall(
-        llvm::InlineAsm::get(type, asm_text(result, operands), llvm::join(constraints, ","), acts),
+        llvm::InlineAsm::get(type, llvm::join(texts, "\n\t"), llvm::join(constraints, ","), acts),
         arguments);
     if (call_->isConvergent())
       call->setConvergent();
@@ -160,9 +257,10 @@ private:
   }
 
   // The table's text with registers for `$n` and `$r`.
-  std::string asm_text(const std::string &result, llvm::ArrayRef<std::string> operands) {
+  static std::string asm_text(const llvm::CallInst &call, const std::string &result,
+                              llvm::ArrayRef<std::string> operands) {
     std::string text;
-    for (llvm::StringRef rest = info_.nvptx.text; !rest.empty();) {
+    for (llvm::StringRef rest = info_of(call)->nvptx.text; !rest.empty();) {
       auto [plain, after] = rest.split('$');
       text += plain;
       rest = after;
@@ -172,7 +270,7 @@ private:
       if (rest.consume_front("r"))
         text += result;
       else if (rest.consume_front("N"))
-        text += std::to_string(2 * immediate(call_->getArgOperand(0)));
+        text += std::to_string(2 * immediate(call.getArgOperand(0)));
       else if (rest.starts_with("{"))
         text += '$';
       else if (!rest.consumeInteger(10, number))
@@ -225,8 +323,10 @@ private:
     if (!vector)
       return {value};
     Values result;
-    for (unsigned i = 0; i < vector->getNumElements(); i++)
-      result.push_back(builder_.CreateExtractElement(value, i));
+    for (unsigned i = 0; i < vector->getNumElements(); i++) {
+      llvm::Value *scalar = llvm::findScalarElement(value, i);
+      result.push_back(scalar ? scalar : builder_.CreateExtractElement(value, i));
+    }
     return result;
   }
 
@@ -265,20 +365,28 @@ private:
       result->addRetAttr(range);
   }
 
-  llvm::CallInst *call_;
-  const TargetOpInfo &info_;
-  llvm::IRBuilder<> builder_;
+  llvm::ArrayRef<llvm::CallInst *> calls_;
+  llvm::CallInst *call_;      // whose result is needed
+  const TargetOpInfo &info_;  // of the first; all of a chain have the same effect
+  llvm::IRBuilder<> builder_; // at the last, where all operands are there
 };
 
 } // namespace
 
 void lower_target_ops(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (const Chain &chain : find_chains(block))
+        Lowering(chain).run();
   for (llvm::Function &function : llvm::make_early_inc_range(module)) {
     std::optional<TargetOp> op = target_op_named(function.getName());
     if (!op)
       continue;
-    for (llvm::User *user : llvm::make_early_inc_range(function.users()))
-      Lowering(llvm::cast<llvm::CallInst>(user), target_op_info(*op)).run();
+    // Together with one call another may go: one that nothing needs any more.
+    llvm::SmallVector<llvm::WeakTrackingVH> calls(function.users());
+    for (llvm::WeakTrackingVH &call : calls)
+      if (call)
+        Lowering(llvm::cast<llvm::CallInst>(call)).run();
     function.eraseFromParent();
   }
 }

@@ -159,7 +159,8 @@ TEST_CASE("PTX: accumulators are tied, element by element") {
     define <4 x float> @f(i64 %a, i64 %b, i32 %add, <4 x float> %c) {
       %d = call <4 x float> @tritonc.wgmma_f16.v4f32(i32 4, i64 %a, i64 %b, i32 %add, i32 0, i32 1,
                                                      <4 x float> %c)
-      %e = call <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32 4, i32 2, <4 x float> %d)
+      %moved = fneg <4 x float> %d
+      %e = call <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32 4, i32 2, <4 x float> %moved)
       ret <4 x float> %e
     })");
   CHECK(contains(text, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
@@ -167,6 +168,91 @@ TEST_CASE("PTX: accumulators are tied, element by element") {
   CHECK(contains(text, "setp.ne.b32 accumulate, $6, 0;"));
   CHECK(contains(text, R"("=f,=f,=f,=f,l,l,r,0,1,2,3,~{memory}"(i64 %a, i64 %b, i32 %add, float)"));
   CHECK(contains(text, R"("wgmma.wait_group.sync.aligned 2;", "=f,=f,=f,=f,0,1,2,3,~{memory}")"));
+}
+
+namespace {
+
+size_t count(const std::string &text, const std::string &part) {
+  size_t times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    times++;
+  return times;
+}
+
+// Two steps of a product, with something between them, lowered.
+std::string two_steps(const std::string &between, const std::string &second = "%d") {
+  return lowered(R"(
+    declare void @tritonc.wgmma_commit()
+    declare void @tritonc.wgmma_fence()
+    declare <2 x i32> @tritonc.wgmma_u8.v2i32(i32, i64, i64, i32, <2 x i32>)
+    declare <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32, i32, <2 x i32>)
+    define <2 x i32> @f(i64 %a, i64 %b, <2 x i32> %c, ptr addrspace(1) %p) {
+      %d = call <2 x i32> @tritonc.wgmma_u8.v2i32(i32 2, i64 %a, i64 %b, i32 0, <2 x i32> %c)
+      )" + between +
+                 R"(
+      %a1 = add i64 %a, 2
+      %e = call <2 x i32> @tritonc.wgmma_u8.v2i32(i32 2, i64 %a1, i64 %b, i32 1, <2 x i32> )" +
+                 second + R"()
+      call void @tritonc.wgmma_commit()
+      %w = call <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32 2, i32 0, <2 x i32> %e)
+      ret <2 x i32> %w
+    })");
+}
+
+} // namespace
+
+TEST_CASE("PTX: a chain of operations in the same registers is one piece") {
+  std::string text = two_steps("");
+  CHECK(count(text, " asm ") == 1);
+  CHECK(contains(text, R"("=r,=r,l,l,r,0,1,l,l,r,~{memory}"(i64 %a, i64 %b, i32 0, i32 )"));
+  CHECK(contains(text, "i64 %a1, i64 %b, i32 1)"));
+  // Each names its own operands, in the order of the calls.
+  size_t first = text.find("{$0, $1}, $2, $3, accumulate;");
+  size_t second = text.find("{$0, $1}, $7, $8, accumulate;");
+  size_t commit = text.find("wgmma.commit_group.sync.aligned;");
+  size_t wait = text.find("wgmma.wait_group.sync.aligned 0;");
+  CHECK(first < second);
+  CHECK(second < commit);
+  CHECK(commit < wait);
+  CHECK(wait != std::string::npos);
+  CHECK(text.find("%a1 = add") < text.find(" asm "));
+}
+
+TEST_CASE("elements that are known go in and come out without a vector") {
+  std::string text = lowered(R"(
+    declare <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32, i32, <2 x i32>)
+    define i32 @f(i32 %x, i32 %y) {
+      %v0 = insertelement <2 x i32> poison, i32 %x, i64 0
+      %v = insertelement <2 x i32> %v0, i32 %y, i64 1
+      %w = call <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32 2, i32 0, <2 x i32> %v)
+      %r = extractelement <2 x i32> %w, i64 1
+      ret i32 %r
+    })");
+  CHECK(contains(text, "(i32 %x, i32 %y)"));
+  CHECK(contains(text, "extractvalue { i32, i32 }"));
+  CHECK_FALSE(contains(text, "<2 x i32>"));
+}
+
+TEST_CASE("elements that are not known, or asked for by a number that is not, need the vector") {
+  std::string text = lowered(R"(
+    declare <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32, i32, <2 x i32>)
+    define i32 @f(<2 x i32> %v, i32 %i) {
+      %w = call <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32 2, i32 0, <2 x i32> %v)
+      %r = extractelement <2 x i32> %w, i32 %i
+      ret i32 %r
+    })");
+  CHECK(contains(text, "extractelement <2 x i32> %v, i64 1"));
+  CHECK(contains(text, "insertelement <2 x i32>"));
+}
+
+TEST_CASE("PTX: a chain ends where memory is touched or somebody looks at the registers") {
+  CHECK(count(two_steps("call void @tritonc.wgmma_fence()"), " asm ") == 2);
+  CHECK(count(two_steps("store i32 1, ptr addrspace(1) %p"), " asm ") == 2);
+  CHECK(count(two_steps("%x = load volatile i32, ptr addrspace(1) %p"), " asm ") == 2);
+  CHECK(count(two_steps("%n = add <2 x i32> %d, %c", "%n"), " asm ") == 2);
+  CHECK(count(two_steps("%n = add <2 x i32> %d, %c\n store <2 x i32> %n, ptr addrspace(1) %p"),
+              " asm ") == 2);
+  CHECK(count(two_steps("", "%c"), " asm ") == 2); // not what the first has left
 }
 
 TEST_CASE("PTX: a fragment is a list of registers, integers have integer registers") {
