@@ -5,6 +5,9 @@
 // u32 compressed size; ...; at 56 the u64 size once unpacked). An image's header has 64 bytes, and
 // 112 from sm_100 on.
 //
+// Compressed is in the mode `balance`: `size` takes three times as long, a tenth of what ptxas
+// takes, for objects that are 3 percent smaller.
+//
 // Tested by tests/backend/fatbinary_test.cpp.
 
 #include "backend/fatbinary.h"
@@ -55,7 +58,7 @@ Result<std::string> compress(const Toolchain &tools, const std::string &cubin, c
 
   std::string sm(gpu.name.substr(3));
   Result<std::string> report =
-      run_tool({tools.fatbinary, "-64", "--compress-all", "--compress-mode=size",
+      run_tool({tools.fatbinary, "-64", "--compress-all", "--compress-mode=balance",
                 "--create=" + output, "--image3=kind=elf,sm=" + sm + ",file=" + input},
                directory->path(), tools.time_limit, subject);
   if (!report)
