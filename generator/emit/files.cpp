@@ -84,11 +84,14 @@ public:
   }
 
   std::optional<Failure> fill() {
-    int error = write_all(temporary_.FD, file_.content);
-    if (!error && fsync(temporary_.FD) != 0)
-      error = errno;
-    if (error)
+    if (int error = write_all(temporary_.FD, file_.content))
       return cannot_write(file_.path, error);
+    return std::nullopt;
+  }
+
+  std::optional<Failure> force_to_disk() {
+    if (fsync(temporary_.FD) != 0)
+      return cannot_write(file_.path, errno);
     return std::nullopt;
   }
 
@@ -156,6 +159,10 @@ std::optional<Failure> write_files(const std::vector<OutputFile> &files) {
     if (std::optional<Failure> failure = pending.back().fill())
       return failure;
   }
+  // When all are written: most file systems then force the others with the first.
+  for (PendingFile &file : pending)
+    if (std::optional<Failure> failure = file.force_to_disk())
+      return failure;
   for (const OutputFile *file : special)
     if (std::optional<Failure> failure = write_special(*file))
       return failure;
