@@ -123,6 +123,31 @@ TEST_CASE("loops stay loops: our own passes have unrolled what is worth it") {
   CHECK(contains(ptx_of(loop(", !1}\n!1 = !{!\"llvm.loop.unroll.full\"}\n"), "80"), "bra"));
 }
 
+TEST_CASE("an address in a loop is computed there: what to keep in registers is for ptxas to say") {
+  std::string ptx = ptx_of(R"(
+    define ptx_kernel void @sum(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %row, i32 %trips) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+      %wide = zext i32 %i to i64
+      %offset = mul i64 %wide, %row
+      %at = getelementptr i8, ptr addrspace(1) %p, i64 %offset
+      %value = load volatile float, ptr addrspace(1) %at
+      %to = getelementptr i8, ptr addrspace(1) %q, i64 %offset
+      store volatile float %value, ptr addrspace(1) %to
+      %next = add nuw nsw i32 %i, 1
+      %more = icmp ult i32 %next, %trips
+      br i1 %more, label %loop, label %done
+    done:
+      ret void
+    })",
+                           "80");
+  // Strength reduction would add `row` to two addresses each time.
+  CHECK(ptx.find("mul.lo.s64") > ptx.find("$L__BB0_1:"));
+  CHECK(contains(ptx, "mul.lo.s64"));
+}
+
 TEST_CASE("the same module gives the same text") {
   CHECK(ptx_of(copy_kernel, "90a") == ptx_of(copy_kernel, "90a"));
 }
