@@ -56,8 +56,11 @@
 #include "llvm/Transforms/Vectorize/VectorCombine.h"
 
 #include <cassert>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 namespace tritonc {
 namespace {
@@ -92,11 +95,16 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(llvm::StringRef cpu,
                                   llvm::CodeGenOptLevel::Aggressive));
 }
 
-// For a module before lower_target_ops.
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module &module,
-                                                         const Gpu &gpu) {
-  return make_target_machine(llvm::StringRef(gpu.name),
-                             "+ptx" + std::to_string(ptx_version_for(module, gpu)));
+// For a module before lower_target_ops. Making one takes as long as some of the passes; each thread
+// keeps those it has made.
+llvm::TargetMachine &target_machine(const llvm::Module &module, const Gpu &gpu) {
+  thread_local std::map<std::pair<std::string_view, int>, std::unique_ptr<llvm::TargetMachine>>
+      machines;
+  int version = ptx_version_for(module, gpu);
+  std::unique_ptr<llvm::TargetMachine> &machine = machines[{gpu.name, version}];
+  if (!machine)
+    machine = make_target_machine(llvm::StringRef(gpu.name), "+ptx" + std::to_string(version));
+  return *machine;
 }
 
 // Passes over LLVM IR that NVPTX begins with and that don't pay. What strength reduction takes out
@@ -228,10 +236,10 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
     if (!problem.empty())
       return Failure{Message::internal_error, {"lower", problem}};
 
-  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, gpu);
-  assert(module.getDataLayout() == machine->createDataLayout() && "made by prepare_module");
+  llvm::TargetMachine &machine = target_machine(module, gpu);
+  assert(module.getDataLayout() == machine.createDataLayout() && "made by prepare_module");
   ErrorCollector collector(module.getContext());
-  run_optimisations(module, *machine);
+  run_optimisations(module, machine);
   if (!collector.errors().empty())
     return llvm_failed(gpu, collector.errors());
   return std::monostate();
@@ -241,19 +249,21 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
   if (const TargetOpInfo *missing = find_missing_target_op(module, gpu))
     return Failure{Message::internal_error,
                    {"lower", "`" + missing->name.str() + "` for " + std::string(gpu.name)}};
-  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, gpu);
+  llvm::TargetMachine &machine = target_machine(module, gpu);
   llvm::StripDebugInfo(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
   bypass_divisions(module);
+#ifndef NDEBUG // verified by `optimize`; what was done since has its own tests
   if (std::string problem = verify(module); !problem.empty())
     return Failure{Message::internal_error, {"lower_target_ops", problem}};
+#endif
 
   ErrorCollector collector(module.getContext());
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream out(ptx);
   CodeGeneration passes;
-  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
+  if (machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return llvm_failed(gpu, "it cannot write PTX");
   passes.run(module);
   if (!collector.errors().empty())
