@@ -30,7 +30,7 @@ Message message_of(NoTensor why) {
   return Message::explain_not_affine;
 }
 
-Message message_of(const Obstacle &obstacle) {
+Message message_of(const Obstacle &obstacle, const Gpu &gpu) {
   switch (obstacle.kind) {
   case ObstacleKind::gpu:
     return Message::explain_gpu;
@@ -49,7 +49,7 @@ Message message_of(const Obstacle &obstacle) {
   case ObstacleKind::access:
     return message_of(obstacle.access);
   case ObstacleKind::not_along_k:
-    return Message::explain_not_along_k;
+    return gpu.has_wgmma ? Message::explain_not_along_k : Message::explain_along_k_mma;
   case ObstacleKind::stored_to:
     return Message::explain_stored_to;
   case ObstacleKind::computed:
@@ -60,9 +60,11 @@ Message message_of(const Obstacle &obstacle) {
   return Message::explain_no_product;
 }
 
-Message message_of(const Structure &structure) {
+Message message_of(const Structure &structure, const Gpu &gpu) {
   if (structure.splits > 1)
     return Message::explain_divided;
+  if (structure.specialized && !gpu.has_wgmma)
+    return Message::explain_specialized_mma;
   if (structure.specialized)
     return structure.copying_warps ? Message::explain_copied_by_threads
                                    : Message::explain_specialized;
@@ -92,21 +94,27 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
       continue;
     if (structure.specialized)
       (structure.copying_warps ? by_threads : by_maps) = true;
-    say(message_of(structure),
+    say(message_of(structure, gpu),
         {structure.name, text_of(structure.bundle), std::to_string(structure.splits)});
   }
   if (!by_maps)
     if (std::optional<Obstacle> obstacle = find_obstacle(fn, gpu)) {
-      say(message_of(*obstacle), {obstacle->factor, std::string(gpu.name)});
-      if (obstacle->kind == ObstacleKind::access && !by_threads)
+      say(message_of(*obstacle, gpu), {obstacle->factor, std::string(gpu.name)});
+      if (obstacle->kind == ObstacleKind::access && gpu.has_wgmma && !by_threads)
         say(Message::explain_nor_by_threads, {});
     }
+  // Who copies where no tensor map can be made.
+  Message unpromised = !gpu.has_wgmma ? Message::explain_unpromised_async
+                       : by_threads   ? Message::explain_unpromised_threads
+                                      : Message::explain_unpromised;
+  Message no_map = !gpu.has_wgmma ? Message::explain_no_map_async
+                   : by_threads   ? Message::explain_no_map
+                                  : Message::explain_plain;
   if (by_maps)
     for (const auto &[parameter, multiple] : unpromised_multiples(fn))
-      say(by_threads ? Message::explain_unpromised_threads : Message::explain_unpromised,
-          {parameter, std::to_string(multiple)});
+      say(unpromised, {parameter, std::to_string(multiple)});
   if (by_maps)
-    say(by_threads ? Message::explain_no_map : Message::explain_plain, {});
+    say(no_map, {});
   return text;
 }
 

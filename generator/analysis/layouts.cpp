@@ -359,9 +359,17 @@ WarpBits warp_bits(const Op &dot) {
 // An instruction has 8 rows, or a thread has those that are 8 apart.
 int row_bits_in_registers(const Op &dot) { return dot_instruction(dot).m == 16 ? 1 : 0; }
 
-LinearLayout mma_accumulator(const Op &dot) {
+// Which columns a warp has, those of an instruction aside.
+void divide_columns(const Op &dot, AxisBits &n, std::vector<FlatIndex> &warp, int warps) {
+  if (dot.has("dealt"))
+    n.low(warp, warps);
+  else
+    n.high(warp, warps);
+}
+
+LinearLayout mma_accumulator(const Shape &shape, const Op &dot) {
   LinearLayout layout;
-  layout.shape = dot.result()->type.shape;
+  layout.shape = shape;
   AxisBits m(layout.shape, 0), n(layout.shape, 1);
   auto [warps_m, warps_n] = warp_bits(dot);
   n.low(layout.reg, 1);
@@ -369,7 +377,7 @@ LinearLayout mma_accumulator(const Op &dot) {
   m.low(layout.lane, 3);
   m.low(layout.reg, row_bits_in_registers(dot));
   m.high(layout.warp, warps_m);
-  n.high(layout.warp, warps_n);
+  divide_columns(dot, n, layout.warp, warps_n);
   n.low(layout.reg, n.left());
   m.low(layout.reg, m.left());
   return layout;
@@ -394,7 +402,7 @@ LinearLayout mma_operand(const Op &dot, int operand) {
     layout.warp.resize(warps_m + warps_n, 0);
   } else {
     layout.warp.resize(warps_m, 0);
-    own.high(layout.warp, warps_n);
+    divide_columns(dot, own, layout.warp, warps_n);
   }
   own.low(layout.reg, own.left());
   return layout;
@@ -443,11 +451,27 @@ LinearLayout fma_operand(const Op &dot, int operand) {
 } // namespace
 
 LinearLayout accumulator_layout(const Op &dot) {
-  return dot_instruction(dot).tensor_core ? mma_accumulator(dot) : fma_accumulator(dot);
+  return dot_instruction(dot).tensor_core ? mma_accumulator(dot.result()->type.shape, dot)
+                                          : fma_accumulator(dot);
 }
 
 LinearLayout operand_layout(const Op &dot, int operand) {
   return dot_instruction(dot).tensor_core ? mma_operand(dot, operand) : fma_operand(dot, operand);
+}
+
+LinearLayout sum_layout(const Shape &shape, const Op &op) {
+  return op.has("warpgroups") ? product_layout(shape, product_division(op))
+                              : mma_accumulator(shape, op);
+}
+
+void share_like(Op &op, const Op &product) {
+  for (const char *list : {"warpgroups", "rows", "warps"})
+    if (product.has(list))
+      op.set(list, product.list(list));
+  if (product.has("warps"))
+    op.set("instruction", std::string(product.text("instruction")));
+  if (product.has("dealt"))
+    op.set("dealt", int64_t(1));
 }
 
 } // namespace tritonc

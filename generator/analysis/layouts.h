@@ -89,8 +89,16 @@ DotInstruction dot_instruction(const ir::Op &dot);
 ir::Elem factor_elem(const ir::Op &dot);
 
 /// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
-/// {instruction}, {warps} and {vector} are chosen.
+/// {instruction}, {warps} and {vector} are chosen. Warps that are side by side have a block of
+/// columns each; if {dealt}, the columns of an instruction each, in turn.
 ir::LinearLayout accumulator_layout(const ir::Op &dot);
 ir::LinearLayout operand_layout(const ir::Op &dot, int operand);
+
+/// The sum of a product of this shape, by the attributes of `op` that say how warps share it: those
+/// of a dot on tensor cores, or of a product by warpgroups.
+ir::LinearLayout sum_layout(const ir::Shape &shape, const ir::Op &op);
+
+/// Gives `op` these attributes of `product`.
+void share_like(ir::Op &op, const ir::Op &product);
 
 } // namespace tritonc

@@ -2,6 +2,7 @@
 
 #include "lower/addresses.h"
 
+#include <cassert>
 #include <numeric>
 
 namespace tritonc {
@@ -108,15 +109,21 @@ uint32_t Lowering::SharedAddresses::constant(uint32_t r) const {
 }
 
 llvm::Value *Lowering::SharedAddresses::at(uint32_t constant) {
+  [[maybe_unused]] constexpr uint32_t swizzled_bytes = 1024;
   llvm::IRBuilder<> &b = lowering_.builder_;
   if (!thread_) {
     thread_ = lowering_.move_bits(lowering_.lane(), lanes_);
     thread_ = b.CreateXor(thread_, lowering_.move_bits(lowering_.warp(), warps_));
+    if (from_one_)
+      thread_ = b.CreateAdd(base_, thread_);
   }
   uint32_t mixed = constant & thread_bits_, added = constant & ~thread_bits_;
   llvm::Value *&start = starts_[mixed];
-  if (!start)
-    start = b.CreateAdd(base_, b.CreateXor(thread_, b.getInt32(mixed)));
+  assert((!from_one_ || mixed < swizzled_bytes) && "what starts at its multiple has no such bits");
+  if (!start) {
+    start = b.CreateXor(thread_, b.getInt32(mixed));
+    start = from_one_ ? start : b.CreateAdd(base_, start);
+  }
   return added ? b.CreateAdd(start, b.getInt32(added)) : start;
 }
 

@@ -26,7 +26,8 @@ private:
 // The address of an element in a swizzled buffer is the xor of what each bit of its index
 // contributes, so of a thread's part and a constant per register. Constant bits that no thread sets
 // can be added instead, which instructions do for free; the others take one xor each, shared by all
-// registers that need the same.
+// registers that need the same. The thread's part by itself is the same for all slots, and will be
+// kept in a register for each such xor; from one address, the xors are computed for each slot anew.
 class Lowering::SharedAddresses {
 public:
   /// `perm` and `origin` as on shared_load; both empty: the tile is the whole slot.
@@ -38,6 +39,10 @@ public:
   const std::vector<uint32_t> &register_images() const { return registers_; }
   const std::vector<uint32_t> &lane_images() const { return lanes_; }
   const std::vector<uint32_t> &warp_images() const { return warps_; }
+
+  /// Computes all addresses from that of the thread's part. Buffers are aligned to 1024 bytes and
+  /// swizzled within, so that the xors don't care where a slot starts.
+  void compute_from_one() { from_one_ = true; }
 
   /// Lets lanes address something else than their own elements, as ldmatrix wants.
   void set_lane_images(std::vector<uint32_t> images);
@@ -59,6 +64,7 @@ private:
   int element_bytes_;
   std::vector<uint32_t> registers_, lanes_, warps_;
   uint32_t origin_ = 0, thread_bits_ = 0;
+  bool from_one_ = false;
   llvm::Value *base_ = nullptr, *thread_ = nullptr;
   std::map<uint32_t, llvm::Value *> starts_; // by the constant bits that must be xored
 };

@@ -224,6 +224,8 @@ void Lowering::lower_shared_load(const Op &op) {
   uint32_t bytes = uint32_t(bytes_of(type.elem));
   SharedAddresses addresses(*this, op.operand(0), op.operand(1), layout, op.list("perm"),
                             op.list("origin"));
+  if (op.has("one_address"))
+    addresses.compute_from_one();
   Registers result(size_t(layout.registers()));
 
   std::optional<MatrixAccess> matrices;

@@ -215,9 +215,9 @@ struct State {
   Layout layout_to_extract_from(const Op &op) {
     Shape shape = op.operand(0)->type.shape;
     if (!op.has("perm"))
-      return shared(product_layout(shape, product_division(op)));
+      return shared(sum_layout(shape, op));
     std::reverse(shape.begin(), shape.end());
-    return shared(product_layout(shape, product_division(op)).permute({1, 0}));
+    return shared(sum_layout(shape, op).permute({1, 0}));
   }
 
   // Whether the warps beside the program's do it.

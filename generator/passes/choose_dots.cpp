@@ -21,7 +21,9 @@
 // or if cp.async can transpose it, element by element.
 //
 // In a specialised structure warpgroups multiply ("wgmma"), and as many more copy as it says. In
-// one where all do both together there are none besides.
+// one where all do both together there are none besides. Where the GPU has no wgmma, warps multiply
+// as ever beside one that copies; and their columns are dealt out to them, those of an instruction
+// at a time, so that each has some of every piece that is stored ({dealt}).
 //
 // Needs:   form_views, to see how operands lie in memory.
 // Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
@@ -163,9 +165,11 @@ int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
 } // namespace
 
 void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
-  if (structure.specialized || structure.together)
+  if (structure.together || (structure.specialized && gpu.has_wgmma))
     return multiply_by_warpgroups(fn, structure);
   fn.warps = warps_for(fn, gpu);
+  if (structure.specialized)
+    fn.helper_warps = 1;
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))
       return;
@@ -176,6 +180,8 @@ void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
     if (is_small && instruction.tensor_core && instruction.k < 32)
       op.set("as", std::string(name_of(Elem::f16)));
     op.set("warps", divide(op.result()->type.shape, fn.warps, instruction));
+    if (structure.specialized)
+      op.set("dealt", int64_t(1));
     if (!instruction.tensor_core)
       op.set("vector", std::vector<int64_t>{neighbours(op, 0, gpu), neighbours(op, 1, gpu)});
   });

@@ -52,7 +52,7 @@ std::optional<Obstacle> obstacle_of(Function &fn, const ProductLoop &product, in
 }
 
 // The right factor, if the left one has no neighbours along K either and would need to.
-std::optional<Obstacle> not_along_k(const ProductLoop &product) {
+std::optional<Obstacle> not_along_k(const ProductLoop &product, const Gpu &gpu) {
   int along_k = 0;
   const Value *root = nullptr; // of the last one that is not
   for (int number : {0, 1}) {
@@ -65,7 +65,7 @@ std::optional<Obstacle> not_along_k(const ProductLoop &product) {
       root = root_of(load.operand(0));
   }
   Elem elem = product.dot->operand(0)->type.elem;
-  if (along_k == 2 || (along_k == 1 && fits_registers(elem)))
+  if (along_k == 2 || (along_k == 1 && gpu.has_wgmma && fits_registers(elem)))
     return std::nullopt;
   return Obstacle{ObstacleKind::not_along_k, root ? root->name : ""};
 }
@@ -75,7 +75,7 @@ bool is_specialized(const Structure &structure) { return structure.specialized; 
 } // namespace
 
 std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
-  if (!gpu.has_wgmma)
+  if (!gpu.has_tensor_maps)
     return Obstacle{ObstacleKind::gpu};
   Function fn = canonical_form(source);
   ProductLoopResult product = find_product_loop(fn);
@@ -89,14 +89,14 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
   for (int number : {0, 1})
     if (std::optional<Obstacle> found = obstacle_of(fn, *product.found, number))
       return found;
-  if (std::optional<Obstacle> found = not_along_k(*product.found))
+  if (std::optional<Obstacle> found = not_along_k(*product.found, gpu))
     return found;
   std::vector<Structure> structures = structures_for(fn, gpu);
   if (std::any_of(structures.begin(), structures.end(), is_specialized))
     return std::nullopt;
   if (!can_be_followed(fn, *product.found))
     return Obstacle{ObstacleKind::computed};
-  if (ring_slots(fn, *product.found, gpu, 1) < least_ring_slots)
+  if (ring_slots(fn, *product.found, gpu, {}) < least_ring_slots)
     return Obstacle{ObstacleKind::shared_memory};
   return Obstacle{ObstacleKind::tile};
 }

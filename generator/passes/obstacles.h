@@ -15,7 +15,7 @@ namespace tritonc {
 
 /// What stands in the way of a specialised structure in which the copy engine brings the factors.
 enum class ObstacleKind {
-  gpu,        // has no wgmma
+  gpu,        // has no tensor maps
   no_product, // no dot, or not in a loop whose sum is carried
   several_products,
   not_loaded,    // a factor is computed from what is loaded
@@ -23,7 +23,7 @@ enum class ObstacleKind {
   type,          // of the factors or the sum
   tile,          // the source's, that no block's tile is a multiple of
   access,        // a factor is no box of a tensor: `access` says why
-  not_along_k,   // only one factor may have neighbours along M or N, but for 16-bit ones
+  not_along_k,   // one factor may have neighbours along M or N, by mma none, but for 16-bit ones
   stored_to,     // a factor
   computed,      // where a factor is depends on more than parameters and counters
   shared_memory, // has no place for two steps

@@ -93,7 +93,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("split_sums", split_sums, structure);
   run("remove_dead_code", remove_dead_code);
   run("specialize_warps", specialize_warps, gpu, structure);
-  run("stage_results", stage_results);
+  run("stage_results", stage_results, structure);
   run("remove_dead_code", remove_dead_code);
 
   // Bring all other operands through shared memory, copied ahead of their use where the GPU can,
@@ -104,7 +104,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu, structure);
   run("start_products", start_products);
-  run("slice_dots", slice_dots);
+  run("slice_dots", slice_dots, structure);
   run("load_ahead", load_ahead, gpu);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);

@@ -15,6 +15,11 @@
 // of the next slice are loaded before the arithmetic of the present one, so that it hides their
 // latency.
 //
+// Beside a warp that copies, threads have 168 registers: three of nine warps share a quarter of a
+// multiprocessor's. There is no room for two slices, so each is loaded just before its dot, and the
+// other warps hide its latency. If the left factor is transposed on its way, the right one comes
+// first: in this order ptxas (13.0.88) finds registers for all.
+//
 // Needs:   stage_operands.
 // Ensures: the K extent of every dot is at most that of a slice.
 //
@@ -55,24 +60,32 @@ Value *slice(Builder &builder, const Op &whole, int axis, int64_t k, int64_t ext
   return load->result();
 }
 
-void slice_dot(Function &fn, Op *dot) {
+// Whether the left factor that `load` loads has neighbours along K side by side in its buffer.
+bool lies_along_k(const Op &load) {
+  return has_neighbours(load.operand(0)->type, int(load.list("perm")[1]));
+}
+
+void slice_dot(Function &fn, Op *dot, bool ahead) {
   int64_t extent = slice_extent(*dot), whole = dot->operand(0)->type.shape[1];
   if (extent == whole)
     return;
   const Op &a = *dot->operand(0)->op, &b = *dot->operand(1)->op;
   Builder builder = Builder::before(fn, dot);
   builder.set_location(dot->location);
+  const bool left_first = ahead || lies_along_k(a);
   std::vector<std::pair<Value *, Value *>> factors;
   auto fetch = [&](int64_t k) {
     if (k >= whole)
       return;
-    Value *left = slice(builder, a, 1, k, extent);
-    factors.emplace_back(left, slice(builder, b, 0, k, extent));
+    Value *left = left_first ? slice(builder, a, 1, k, extent) : nullptr;
+    Value *right = slice(builder, b, 0, k, extent);
+    factors.emplace_back(left ? left : slice(builder, a, 1, k, extent), right);
   };
-  fetch(0);
+  if (ahead)
+    fetch(0);
   Value *sum = dot->operand(2);
   for (int64_t k = 0; k < whole; k += extent) {
-    fetch(k + extent);
+    fetch(ahead ? k + extent : k);
     auto [left, right] = factors[k / extent];
     Op *part = builder.create(Opcode::dot_, {left, right, sum}, {dot->result()->type});
     part->attributes = dot->attributes;
@@ -85,14 +98,14 @@ void slice_dot(Function &fn, Op *dot) {
 
 } // namespace
 
-void slice_dots(Function &fn) {
+void slice_dots(Function &fn, const Structure &structure) {
   std::vector<Op *> dots;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       dots.push_back(&op);
   });
   for (Op *dot : dots)
-    slice_dot(fn, dot);
+    slice_dot(fn, dot, !structure.specialized);
 }
 
 } // namespace tritonc

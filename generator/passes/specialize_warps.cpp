@@ -77,9 +77,24 @@
 // is chosen such that the fetching threads meet in no bank ({rows}). These reads are those of all
 // threads of a warp, not of the tensor cores, so a warp says only {together} that a slot is empty.
 //
+// Where the GPU has no wgmma, warps fetch fragments of both factors and multiply them by mma. What
+// they have fetched is in their registers, so each gives up the slot of this step:
+//
+//     mbarrier_wait %full, slot of %s, phase of %s
+//     %a = shared_load %as, slot {one_address}
+//     %b = shared_load %bs, slot {one_address}
+//     %d = dot %a, %b, %acc                              (slice_dots makes it slices)
+//     mbarrier_arrive %empty, slot {together}
+//     yield %d, %s + 1
+//
+// Registers are scarce then: most such GPUs can't move them between warps, and beside one more warp
+// the threads of eight have 168 each. So a thread keeps one address of each factor, not one for
+// each swizzled chunk. Where registers can be moved, 232 for each are little better: with four
+// warps beside them, 0.99 to 1.03 times as fast on an H200 (half, 4096 cubed, 2026-11-22).
+//
 // Needs:   use_tensor_maps or structure.copying_warps; choose_dots.
-// Ensures: the product is a shared_product, or fragment_products. Nothing uses its map_loads, or
-//          loads, any more.
+// Ensures: the product is a shared_product, or fragment_products, or a dot of shared_loads. Nothing
+//          uses its map_loads, or loads, any more.
 //
 // Tested by tests/passes/specialize_warps_test.cpp.
 
@@ -137,6 +152,9 @@ struct State {
   Location location = {};
 
   bool copies_by_threads() const { return structure.copying_warps > 0; }
+
+  // Not by wgmma.
+  bool is_by_warps() const { return !product.dot->has("warpgroups"); }
 
   // --- The ring ---
 
@@ -228,7 +246,7 @@ struct State {
     Value *step = carry_step(loop, start);
     Value *next = loop == product.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
     loop->blocks[0]->terminator()->operands.push_back(next);
-    if (loop == product.loop)
+    if (loop == product.loop && !is_by_warps())
       finish(loop);
     return loop->results.back();
   }
@@ -302,12 +320,37 @@ struct State {
            is_zero(product.loop->operand(1 + product.carried));
   }
 
+  // By the instructions of warps, as soon as slices of the slot have come to their registers.
+  void multiply_by_warps(Builder &builder, Value *slot) {
+    Op *dot = product.dot;
+    // Of a remainder LLVM makes products of counters, and keeps one for each address.
+    if ((slots & (slots - 1)) != 0)
+      slot = builder.pinned(slot);
+    for (size_t i : {0, 1}) {
+      const LoadedFactor &factor = product.factors[i];
+      builder.set_location(factor.load->location);
+      Op *load = builder.create(Opcode::shared_load_, {buffers[i], slot}, {dot->operand(i)->type});
+      load->set("perm", factor.perm);
+      load->set("origin", std::vector<int64_t>{0, 0});
+      load->set("one_address", int64_t(1));
+      dot->operands[i] = load->result();
+    }
+    Builder behind = Builder::after(fn, dot);
+    behind.set_location(location);
+    behind.create(Opcode::mbarrier_arrive_, {empty, slot})->set("together", int64_t(1));
+    builder.set_location(location);
+  }
+
   Value *multiply(Value *step) {
     Op *dot = product.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
     Value *slot = slot_of(builder, step);
     builder.create(Opcode::mbarrier_wait_, {full, slot, phase_of(builder, step)});
+    if (is_by_warps()) {
+      multiply_by_warps(builder, slot);
+      return builder.add(step, builder.i32(1));
+    }
     Value *trip = product.loop->blocks[0]->arguments[0];
     Value *is_later = builder.cmp("gt", trip, builder.i32(0));
     Value *sum = is_left_from_registers() ? multiply_fragments(builder, slot, is_later, step)
@@ -493,7 +536,7 @@ struct State {
     location = product.dot->location;
     warpgroups = product.dot->list("warpgroups");
     slot_bytes = bytes_of_slot(product);
-    slots = ring_slots(fn, product, gpu, structure.residency);
+    slots = ring_slots(fn, product, gpu, structure);
     Op *outermost = product.loop;
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
@@ -516,7 +559,7 @@ struct State {
     if (copies_by_threads())
       parts->set("all_helpers", int64_t(1));
     for (const Registers &division : divisions)
-      if (division.multiplying_warps == fn.warps &&
+      if (!is_by_warps() && division.multiplying_warps == fn.warps &&
           division.copying_warps == structure.copying_warps)
         parts->set("registers", std::vector<int64_t>{division.to_multiply, division.to_copy});
     fn.body->ops.push_back(end);
@@ -543,9 +586,10 @@ struct State {
 
 } // namespace
 
-// Each result has a place of two pieces (stage_results); then there are the mbarriers, and a KiB
+// Each result has a place of some pieces (stage_results); then there are the mbarriers, and a KiB
 // that belongs to the system.
-int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu, int residency) {
+int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu,
+                   const Structure &structure) {
   constexpr int64_t row_bytes = 128, small_things = 2 << 10;
   const Shape &sum = product.dot->result()->type.shape;
   int64_t results = 0;
@@ -553,8 +597,9 @@ int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu, int
     bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
     results += stores && axis_of_columns(op.operand(1), sum).has_value();
   });
-  int64_t others = 2 * row_bytes * sum[0] * results + small_things;
-  return std::min((gpu.max_shared_bytes / residency - others) / bytes_of_slot(product), most_slots);
+  int64_t others = structure.staged_pieces * row_bytes * sum[0] * results + small_things;
+  int64_t share = gpu.max_shared_bytes / structure.residency;
+  return std::min((share - others) / bytes_of_slot(product), most_slots);
 }
 
 void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) {

@@ -8,6 +8,7 @@
 #include "passes/specialized_structures.h"
 
 #include "passes/bundle_programs.h"
+#include "passes/narrow_steps.h"
 #include "passes/remove_dead_code.h"
 #include "passes/split_sums.h"
 #include "passes/structure_demands.h"
@@ -29,13 +30,46 @@ std::string name_of(const Structure &structure, const Tile &tile, Function &fn) 
   return name;
 }
 
+// `structure` with a name, if the function can be in it.
+std::optional<Structure> tried_structure(const ProductSetting &setting, Structure structure,
+                                         const Tile &wanted, const Gpu &gpu) {
+  Function tried = clone(setting.fn);
+  narrow_steps(tried, structure);
+  widen_steps(tried, structure);
+  if (!try_bundling(tried, structure.bundle))
+    return std::nullopt;
+  remove_dead_code(tried);
+  swap_factors(tried, structure);
+  if (!can_specialize(tried, gpu, structure) || (structure.splits > 1 && !can_split_sums(tried)))
+    return std::nullopt;
+  structure.name = name_of(structure, wanted, tried);
+  return structure;
+}
+
+// The same, or with steps of half a row, or a place for one piece of the results only: where shared
+// memory is scarce, these leave enough of it for the ring that mma needs. wgmma's fits all GPUs
+// that have it.
+std::optional<Structure> fitting_structure(const ProductSetting &setting, Structure structure,
+                                           const Tile &wanted, const Gpu &gpu) {
+  std::optional<Structure> found = tried_structure(setting, structure, wanted, gpu);
+  if (found || gpu.has_wgmma)
+    return found;
+  structure.step /= 2;
+  for (int64_t pieces : {2, 1}) {
+    structure.staged_pieces = pieces;
+    if ((found = tried_structure(setting, structure, wanted, gpu)))
+      return found;
+  }
+  return std::nullopt;
+}
+
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const ProductSetting &setting, const Tile &tile,
                                                int copying_warps, std::optional<int64_t> row_of_k,
                                                const Gpu &gpu) {
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
-  bool swapped = !copying_warps && is_better_swapped(setting.product);
+  bool swapped = gpu.has_wgmma && !copying_warps && is_better_swapped(setting.product);
   Tile wanted = tile;
   if (swapped)
     std::swap(wanted.rows, wanted.columns);
@@ -48,16 +82,7 @@ std::optional<Structure> specialized_structure(const ProductSetting &setting, co
                       .step = row_of_k.value_or(0) * tile.k_rows,
                       .swapped = swapped,
                       .splits = tile.splits};
-  Function tried = clone(setting.fn);
-  widen_steps(tried, structure);
-  if (!try_bundling(tried, *bundle))
-    return std::nullopt;
-  remove_dead_code(tried);
-  swap_factors(tried, structure);
-  if (!can_specialize(tried, gpu, copying_warps) || (tile.splits > 1 && !can_split_sums(tried)))
-    return std::nullopt;
-  structure.name = name_of(structure, wanted, tried);
-  return structure;
+  return fitting_structure(setting, structure, wanted, gpu);
 }
 
 // The structure for the source's own tile, of any size; nobody has measured what it takes. If it
@@ -65,7 +90,7 @@ std::optional<Structure> specialized_structure(const ProductSetting &setting, co
 std::optional<Structure> own_structure(const ProductSetting &setting, int copying_warps,
                                        const Gpu &gpu) {
   Tile own = {setting.sum()[0], setting.sum()[1], 1};
-  if (!copying_warps && is_better_swapped(setting.product))
+  if (gpu.has_wgmma && !copying_warps && is_better_swapped(setting.product))
     std::swap(own.rows, own.columns);
   for (std::optional<int64_t> row : {setting.row_of_k, std::optional<int64_t>()})
     if (auto structure = specialized_structure(setting, own, copying_warps, row, gpu))

@@ -1,4 +1,4 @@
-// Structures in which some warps copy and the others multiply, by wgmma.
+// Structures in which some warps copy and the others multiply, by wgmma or by mma.
 
 #pragma once
 

@@ -12,7 +12,8 @@
 // buffer keeps the order of memory, {perm} reads it the other way round. But where threads multiply
 // vectors of neighbours ({vector} of the dot), those are side by side in the buffer, whatever the
 // order of memory. The buffer's layout is swizzled so that reading it makes no bank conflicts; for
-// wgmma it is one that the tensor cores can read.
+// wgmma it is one that the tensor cores can read. What comes from a ring already, see
+// specialize_warps, stays.
 //
 // Needs:   choose_dots.
 // Ensures: the factors of every dot are results of shared_load.
@@ -92,6 +93,8 @@ struct State {
 
   void stage(Op *dot, int operand) {
     Source source = source_of(dot->operand(operand));
+    if (source.value->op && source.value->op->is(Opcode::shared_load_))
+      return;
     Value *buffer = stored(source.value, dot, vector_axis(*dot, operand, source));
     Builder builder = Builder::before(fn, dot);
     builder.set_location(dot->location);

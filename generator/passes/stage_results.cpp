@@ -12,10 +12,10 @@
 //
 // A piece is a panel of the staging buffer: rows of at most 128 bytes, the length that the copy
 // engine's swizzle has, so that no two threads that write at a time meet in a bank. While one piece
-// is on its way the next is written to the other slot, and after the last the warps go on: nobody
-// waits for a store to land. Only at the end of the block the last ones must have been read. What
-// the barriers are for: the first, that the thread which stores has seen a slot read before others
-// write it; the second, that all have written.
+// is on its way the next is written to the other slot (if structure.staged_pieces gives it two),
+// and after the last the warps go on: nobody waits for a store to land. Only at the end of the
+// block the last ones must have been read. What the barriers are for: the first, that the thread
+// which stores has seen a slot read before others write it; the second, that all have written.
 //
 // A warp holds whole columns of the product, as far as its pieces go, but only some of its rows. So
 // where the product's transpose is stored (swap_factors), pieces are some rows of the result, and
@@ -71,9 +71,21 @@ std::vector<std::vector<int64_t>> origins(const Shape &tile, const Shape &piece,
 
 // The product that results are made of.
 struct Product {
-  ProductDivision division;
-  Shape shape;
+  const Op *op;     // shared_product, fragment_product or dot
+  const Value *sum; // of a dot; else it is what a product_wait gives
+
+  const Shape &shape() const { return op->result()->type.shape; }
+  std::optional<int> axis_of_columns(const Value *result) const {
+    return tritonc::axis_of_columns(result, shape(), sum);
+  }
 };
+
+// What the loop around `dot` gives of it.
+const Value *sum_behind_loop(const Op &dot) {
+  const std::vector<Value *> &next = dot.parent->terminator()->operands;
+  auto carried = std::find(next.begin(), next.end(), dot.result());
+  return dot.parent->parent->results[size_t(carried - next.begin())];
+}
 
 // What is only converted before it is stored is converted piece by piece.
 Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<int64_t> origin,
@@ -84,24 +96,22 @@ Value *extract(Builder &builder, Value *tile, const Shape &piece, std::vector<in
   }
   Op *part = builder.create(Opcode::extract_, {tile}, {tile->type.with_shape(piece)});
   part->set("origin", std::move(origin));
-  part->set("warpgroups", product.division.warpgroups);
-  if (!product.division.rows.empty())
-    part->set("rows", product.division.rows);
-  if (axis_of_columns(tile, product.shape) == 0)
+  share_like(*part, *product.op);
+  if (product.axis_of_columns(tile) == 0)
     part->set("perm", std::vector<int64_t>{1, 0});
   return part->result();
 }
 
-void stage(Function &fn, Op *store, const Product &product) {
+void stage(Function &fn, Op *store, const Product &product, int64_t most_slots) {
   Value *map = store->operand(0), *tile = store->operand(1);
   int contiguous = copy_order(*map->op)[0], bytes = bytes_of(tile->type.elem);
-  int axis = *axis_of_columns(tile, product.shape);
+  int axis = *product.axis_of_columns(tile);
   Shape piece = tile->type.shape;
   piece[size_t(axis)] = map->type.shape[size_t(axis)];
 
   // A tile of one piece comes back to the same slot: the next time, it must have been read.
   int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
-  int64_t slots = std::min<int64_t>(pieces, 2);
+  int64_t slots = std::min(pieces, most_slots);
   Builder builder = Builder::before(fn, store);
   builder.set_location(store->location);
   Shape ring = piece;
@@ -136,7 +146,7 @@ void stage(Function &fn, Op *store, const Product &product) {
 void cut(Function &fn, Op *store, const Product &product) {
   constexpr int64_t piece_bytes = 128;
   Value *view = store->operand(0), *tile = store->operand(1), *mask = store->operand_or_null(2);
-  std::optional<int> columns = axis_of_columns(tile, product.shape);
+  std::optional<int> columns = product.axis_of_columns(tile);
   if (!view->type.is_view() || !columns)
     return;
   int axis = *columns;
@@ -173,13 +183,15 @@ void cut(Function &fn, Op *store, const Product &product) {
 
 } // namespace
 
-void stage_results(Function &fn) {
+void stage_results(Function &fn, const Structure &structure) {
   std::optional<Product> product;
   bool is_in_parts = false;
   std::vector<Op *> staged, stored;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::shared_product_) || op.is(Opcode::fragment_product_))
-      product = {product_division(op), op.result()->type.shape};
+      product = {&op, nullptr};
+    if (op.is(Opcode::dot_) && op.has("dealt"))
+      product = {&op, sum_behind_loop(op)};
     is_in_parts |= op.is(Opcode::cluster_sum_);
     if (op.is(Opcode::map_store_))
       staged.push_back(&op);
@@ -189,7 +201,7 @@ void stage_results(Function &fn) {
   if (!product || is_in_parts)
     return;
   for (Op *store : staged)
-    stage(fn, store, *product);
+    stage(fn, store, *product, structure.staged_pieces);
   for (Op *store : stored)
     cut(fn, store, *product);
   if (staged.empty())

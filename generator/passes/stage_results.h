@@ -3,9 +3,10 @@
 #pragma once
 
 #include "ir/ir.h"
+#include "passes/structure.h"
 
 namespace tritonc {
 
-void stage_results(ir::Function &fn);
+void stage_results(ir::Function &fn, const Structure &structure = {});
 
 } // namespace tritonc

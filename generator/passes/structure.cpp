@@ -82,7 +82,12 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
         if (std::optional<Structure> found = structure(setting, *problem, gpu))
           structures.push_back(std::move(*found));
   } else if (problem) {
-    // All warps do the same, for several programs at once.
+    // A warp copies by the copy engine, the others multiply by mma. Or all warps do the same, for
+    // several programs at once.
+    if (gpu.has_tensor_maps)
+      for (Structure &structure : specialized_structures(setting, problem, tiles_by_mma, gpu))
+        if (structure.cost) // else nobody knows whether it is faster than all warps alike
+          structures.push_back(std::move(structure));
     if (std::optional<Structure> bundled = bundled_structure(setting, *problem, gpu))
       structures.push_back(std::move(*bundled));
   }

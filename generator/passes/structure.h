@@ -13,8 +13,8 @@
 namespace tritonc {
 
 struct Structure {
-  /// Some warps only copy, and the others multiply what has come, by wgmma. Else all warps of a
-  /// program do the same.
+  /// Some warps only copy, and the others multiply what has come, by wgmma, or by mma where the GPU
+  /// has none. Else all warps of a program do the same.
   bool specialized = false;
 
   /// So many warps copy the factors, each thread some elements; 0: one thread does, by tensor maps.
@@ -55,6 +55,10 @@ struct Structure {
   /// How many blocks a multiprocessor runs at once: more than one, and they hide each other's
   /// latencies, but each has less shared memory to run ahead in.
   int residency = 1;
+
+  /// How many pieces of a result have a place in shared memory on their way out of a specialised
+  /// block: with one, it has to have been read before the next is written.
+  int64_t staged_pieces = 2;
 
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};

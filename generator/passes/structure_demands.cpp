@@ -6,6 +6,7 @@
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
+#include "passes/choose_dots.h"
 #include "passes/specialize_warps.h"
 
 #include <algorithm>
@@ -39,6 +40,20 @@ bool fits_wgmma(const Op &dot) {
          bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
 
+bool fits_mma(const Function &fn, const Gpu &gpu) {
+  constexpr int64_t most_sums_of_a_thread = 128;
+  Function tried = clone(fn);
+  choose_dots(tried, gpu, {.specialized = true});
+  const Op &dot = *find_product_loop(tried).found->dot;
+  DotInstruction instruction = dot_instruction(dot);
+  if (!is_type_of_wgmma(dot) || !instruction.tensor_core || dot.has("as"))
+    return false;
+  const Shape &sum = dot.result()->type.shape;
+  std::vector<int64_t> warps = dot.list("warps");
+  return sum[0] >= warps[0] * instruction.m && sum[1] >= warps[1] * instruction.n &&
+         sum[0] * sum[1] / (32 * tried.warps) <= most_sums_of_a_thread;
+}
+
 bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int number) {
   return access.contiguous == factor.perm[number == 0 ? 1 : 0];
 }
@@ -57,7 +72,7 @@ bool is_better_swapped(const ProductLoop &product) {
   return fits_registers(product.dot->operand(0)->type.elem) && along_k[0] && !along_k[1];
 }
 
-bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
+bool fits_copies(const Function &fn, const ProductLoop &product, int number, const Gpu &gpu) {
   const LoadedFactor &factor = product.factors[number];
   const Op &load = *factor.load;
   const Value *other = load.operand_or_null(2);
@@ -66,7 +81,7 @@ bool fits_copies(const Function &fn, const ProductLoop &product, int number) {
   const Type &tile = load.result()->type;
   return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
          (bytes_of(tile.elem) == 2 || lies_along_k(factor, *access, number) ||
-          (number == 0 && fits_registers(tile.elem))) &&
+          (number == 0 && gpu.has_wgmma && fits_registers(tile.elem))) &&
          panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
 }
 
@@ -112,14 +127,16 @@ bool can_be_followed(Function &fn, const ProductLoop &product) {
                      });
 }
 
-bool can_specialize(Function &fn, const Gpu &gpu, int copying_warps) {
+bool can_specialize(Function &fn, const Gpu &gpu, const Structure &structure) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
-  if (!product || !is_in_loops_only(*product) || !fits_wgmma(*product->dot) ||
-      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, 1) < least_ring_slots)
+  const int64_t least_slots = gpu.has_wgmma ? least_ring_slots : least_ring_slots_of_mma;
+  if (!product || !is_in_loops_only(*product) ||
+      !(gpu.has_wgmma ? fits_wgmma(*product->dot) : fits_mma(fn, gpu)) ||
+      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, structure) < least_slots)
     return false;
   for (int number : {0, 1})
-    if (!(copying_warps ? fits_copies_by_threads(*product, number)
-                        : fits_copies(fn, *product, number)) ||
+    if (!(structure.copying_warps ? fits_copies_by_threads(*product, number)
+                                  : fits_copies(fn, *product, number, gpu)) ||
         is_stored_to(fn, product->factors[number].load->operand(0)))
       return false;
   return true;

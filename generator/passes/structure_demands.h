@@ -6,6 +6,7 @@
 #include "analysis/product_loop.h"
 #include "analysis/tensor_access.h"
 #include "ir/ir.h"
+#include "passes/structure.h"
 #include "target/gpu.h"
 
 namespace tritonc {
@@ -19,6 +20,10 @@ bool is_type_of_wgmma(const ir::Op &dot);
 /// Whether wgmma can multiply these tiles.
 bool fits_wgmma(const ir::Op &dot);
 
+/// Whether mma can multiply the tiles of the product of `fn`: the GPU has an instruction for the
+/// factors as they are, and no element of the sum is in more than one thread.
+bool fits_mma(const ir::Function &fn, const Gpu &gpu);
+
 /// Whether the neighbours of factor `number` (0: left, 1: right) are neighbours along K.
 bool lies_along_k(const LoadedFactor &factor, const TensorAccess &access, int number);
 
@@ -30,9 +35,9 @@ bool fits_registers(ir::Elem elem);
 bool is_better_swapped(const ProductLoop &product);
 
 /// Whether the copy engine can load factor `number`, and the tensor cores read it. What they read
-/// from shared memory has neighbours along K, or 16-bit elements; the left factor can also come
-/// from registers.
-bool fits_copies(const ir::Function &fn, const ProductLoop &product, int number);
+/// from shared memory has neighbours along K, or 16-bit elements; the left factor of wgmma can also
+/// come from registers.
+bool fits_copies(const ir::Function &fn, const ProductLoop &product, int number, const Gpu &gpu);
 
 /// Whether warps that copy can load factor `number` element by element, and store it as the tensor
 /// cores read it.
@@ -50,9 +55,9 @@ bool is_stored_to(ir::Function &fn, const ir::Value *pointers);
 /// counters of the loops around.
 bool can_be_followed(ir::Function &fn, const ProductLoop &product);
 
-/// Whether some warps can copy and the others multiply, with a ring of two slots at least.
-/// `copying_warps` as in Structure.
-bool can_specialize(ir::Function &fn, const Gpu &gpu, int copying_warps);
+/// Whether some warps can copy and the others multiply, with a ring of enough slots. Who copies,
+/// and how many pieces of results are staged, `structure` says.
+bool can_specialize(ir::Function &fn, const Gpu &gpu, const Structure &structure);
 
 /// Whether a launch may find that the copy engine does not take a view that is loaded or stored.
 bool may_lack_maps(ir::Function &fn);

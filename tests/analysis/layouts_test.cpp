@@ -481,3 +481,52 @@ TEST_CASE("a part of a product is held by the same threads") {
     CHECK(wrong == 0);
   }
 }
+
+TEST_CASE("where columns are dealt out, every warp has some of each piece, by the same lanes") {
+  ir::Function fn = parsed(
+      "func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
+      "%d = dot %a, %b, %c {dealt = 1, instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
+      "%e = dot %a, %b, %c {instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
+      " return\n}");
+  const Op &dealt = *value_named(fn, "d")->op, &blocks = *value_named(fn, "e")->op;
+  LinearLayout sum = accumulator_layout(dealt), right = operand_layout(dealt, 1);
+  CHECK(sum == sum_layout({128, 256}, dealt));
+  CHECK(sum.registers() == 128);
+  int wrong = 0;
+  for (uint32_t warp = 0; warp < 8; warp++)
+    for (uint32_t lane = 0; lane < 32; lane++)
+      for (uint32_t r = 0; r < 128; r++) {
+        std::vector<int64_t> at = unflatten(sum.shape, sum.index(r, lane, warp));
+        wrong += at[0] / 64 != warp % 2 || at[1] / 8 % 4 != warp / 2;
+      }
+  CHECK(wrong == 0);
+  // A warp holds those columns of the right factor that its sums are in, and the left one as ever.
+  for (uint32_t warp = 0; warp < 8; warp++)
+    for (uint32_t r = 0; r < uint32_t(right.registers()); r++)
+      wrong += unflatten(right.shape, right.index(r, 0, warp))[1] / 8 % 4 != warp / 2;
+  CHECK(wrong == 0);
+  CHECK(operand_layout(dealt, 0) == operand_layout(blocks, 0));
+  // Parts of 32 columns and more are told apart by registers; in blocks of columns they are not.
+  for (int64_t columns : {32, 64, 128})
+    CHECK(part_layout(sum, {128, columns}).warp.size() == 3);
+  CHECK_FALSE(accumulator_layout(blocks) == sum);
+  CHECK(unflatten({128, 256}, accumulator_layout(blocks).index(0, 0, 2))[1] == 64);
+}
+
+TEST_CASE("what shares a product like another says so in the same words") {
+  ir::Function fn = parsed(
+      "func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
+      "%d = dot %a, %b, %c {dealt = 1, instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
+      "%w = product_wait %c {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [2,1]} : "
+      "f32[128,256]\n"
+      "%e = extract %d {origin = [0,0]} : f32[128,64]\n"
+      "%g = extract %w {origin = [0,0]} : f32[128,64]\n return\n}");
+  Op &part = *value_named(fn, "e")->op, &other = *value_named(fn, "g")->op;
+  share_like(part, *value_named(fn, "d")->op);
+  share_like(other, *value_named(fn, "w")->op);
+  CHECK(sum_layout({128, 256}, part) == accumulator_layout(*value_named(fn, "d")->op));
+  CHECK(sum_layout({128, 256}, other) ==
+        product_layout({128, 256}, {{2, 1}, {2, 16, 4, 1, 8, 32}}));
+  CHECK_FALSE(part.has("warpgroups"));
+  CHECK_FALSE(other.has("warps"));
+}

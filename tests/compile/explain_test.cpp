@@ -72,8 +72,41 @@ TEST_CASE("so is a bundle of programs where there is no wgmma") {
   std::string text = explained("80", "half", promised, loads);
   CHECK(text.rfind("`f` for sm_80:\n"
                    "  note: 128x256x64: a block does 2 x 4 x 1 programs at a time\n"
-                   "  note: plain: sm_80 has no wgmma",
+                   "  note: plain: sm_80 has no tensor maps",
                    0) == 0);
+}
+
+TEST_CASE("without wgmma warps multiply by mma what tensor maps bring, else all copy by cp.async") {
+  for (const char *gpu : {"90", "100", "120a"}) {
+    std::string text = explained(
+        gpu, "half", "int K, int lda, int ldb __multipleof(8), int ldc __multipleof(8)", loads);
+    CAPTURE(text);
+    CHECK(contains(text, "specialized: a warp copies by tensor maps, the others multiply by mma; a "
+                         "block does 2 x 4 x 1 programs at a time\n"));
+    CHECK(contains(text,
+                   "note: `lda` is not known to be a multiple of 8; where it is not, all warps "
+                   "copy, by cp.async."));
+    CHECK(contains(text,
+                   "note: all warps copy, by cp.async, for small products and where no tensor "
+                   "map can be made"));
+    CHECK_FALSE(contains(text, "wgmma"));
+    CHECK_FALSE(contains(text, "plain"));
+  }
+}
+
+TEST_CASE("and what stands in the way of that") {
+  const std::string gathered =
+      R"(half a[64, 64] = *(A + (rm * rm)[:, newaxis] + (k + rk)[newaxis, :]);
+    half b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  std::string text = explained("90", "half", promised, gathered);
+  CHECK(contains(text, "not TMA: the addresses in `A` are no sum of products"));
+  CHECK_FALSE(contains(text, "nor do threads"));
+  const std::string along_n =
+      R"(float a[64, 64] = *(A + rm[:, newaxis] * lda + (k + rk)[newaxis, :]);
+    float b[64, 64] = *(B + (k + rk)[:, newaxis] * ldb + rn[newaxis, :]);)";
+  text = explained("90", "float", promised, along_n, "#pragma tritonc precision(tf32)\n");
+  CHECK(contains(text, "not TMA: mma takes operands of other than 16 bits as they come by tensor "
+                       "maps only if neighbours in memory are neighbours along K; those of `B`"));
 }
 
 TEST_CASE("what a launch has to look at can be promised") {
@@ -123,8 +156,9 @@ TEST_CASE("what stands in the way is said, and nothing else") {
   struct {
     std::string gpu, type, loads, text;
   } cases[] = {
-      {"75", "half", loads, "plain: sm_75 has no wgmma"},
-      {"90a", "float", float_loads, "plain: wgmma multiplies half, bfloat16 and numbers of 8 bits"},
+      {"75", "half", loads, "plain: sm_75 has no tensor maps"},
+      {"90a", "float", float_loads,
+       "plain: warps copy for others only half, bfloat16 and numbers of 8 bits"},
       {"90a", "half", added, "plain: an operand of the product is computed from what is loaded"},
       {"90a", "half", strided, "not TMA: neighbours in the tile of `A` are not neighbours"},
       {"90a", "half", gathered, "not TMA: the addresses in `A` are no sum of products"},

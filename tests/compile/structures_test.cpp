@@ -102,6 +102,50 @@ TEST_CASE("a library has specialised images, bundles and a plain one, the better
     CHECK(codes.insert(image.bytes).second);
 }
 
+TEST_CASE("without wgmma a specialised image comes before the bundle, and neither spills") {
+  struct {
+    const char *gpu, *name;
+    int shared_bytes;
+  } cases[] = {{"90", "128x256x64 specialized", 230400}, {"120", "128x256x32 specialized", 91136}};
+  for (const auto &[gpu, name, shared_bytes] : cases)
+    for (const char *a : {"N", "T"})
+      for (const char *b : {"N", "T"}) {
+        CAPTURE(gpu);
+        CAPTURE(a);
+        CAPTURE(b);
+        CompileResult result = compile({.sources = {kernel},
+                                        .variants = variant(64, 64, 32, "half", a, b),
+                                        .gpus = {find_gpu(gpu)}});
+        REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+        CHECK(result.diagnostics == "");
+        const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+        REQUIRE(images.size() == 3);
+        CHECK(images[0].form.name == name);
+        CHECK(images[0].threads == 288);
+        CHECK(images[0].shared_bytes == shared_bytes);
+        CHECK(images[0].form.blocks.size() == 1); // as many as there are multiprocessors
+        int maps = 0;
+        for (const HiddenParameter &hidden : images[0].form.hidden)
+          maps += hidden.map.has_value();
+        CHECK(maps == 3);
+        CHECK_FALSE(contains(images[1].form.name, "specialized"));
+        for (const Image &image : images) {
+          CHECK(image.spill_stores == 0);
+          CHECK(image.form.cost.has_value());
+        }
+      }
+}
+
+TEST_CASE("no registers are moved where the architecture may not") {
+  for (const char *gpu : {"90", "100", "120", "120a"}) {
+    std::string ptx = compiled(variant(64, 64, 64), gpu, Stage::ptx);
+    CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
+    CHECK(contains(ptx, "mma.sync.aligned.m16n8k16"));
+    CHECK_FALSE(contains(ptx, "setmaxnreg"));
+    CHECK_FALSE(contains(ptx, "wgmma"));
+  }
+}
+
 TEST_CASE("two launches share the work where there are small pieces: the second is as large a "
           "one's code") {
   CompileResult result =

@@ -211,6 +211,35 @@ TEST_CASE("products in other structures than the plain one, thread by thread, ar
   CHECK(alone.size() >= 2);
 }
 
+TEST_CASE("products by mma beside a warp that copies, thread by thread, are what the interpreter "
+          "says") {
+  size_t next_mode = 0;
+  std::map<std::string, std::set<std::string>> files;
+  for (const Subject &subject : subjects())
+    for (const Variant &variant : variants_to_specialize(subject))
+      // With a deep ring, and with one of three slots beside a place for one piece of results.
+      for (const char *gpu : {"90", "120"}) {
+        Trial trial{subject, variant};
+        Structure structure = structures_for(trial.translated(), *find_gpu(gpu))[0];
+        if (!structure.specialized)
+          continue;
+        trial.next_mode = next_mode++;
+        std::mt19937 random(1);
+        trial.runs.push_back(subject.runs_of(variant, random, few_steps).back());
+        trial.interpret(trial.translated());
+        trial.emulate_for(gpu, structure);
+        if (trial.emulated > 0)
+          files[gpu].insert(subject.file);
+      }
+  std::set<std::string> expected = files_to_specialize();
+  // With its checks, it uses what it loads in other ways too.
+  expected.erase("tests/interpreter/forms/checked_product.tc");
+  // What it loads behind the product finds no place beside the ring.
+  expected.erase("tests/device/forms/fused_result.tc");
+  CHECK(files["90"] == expected);
+  CHECK(files["120"] == expected);
+}
+
 TEST_CASE("a kernel without one of its barriers is not") {
   const Subject &subject = subjects()[0];
   Variant variant = variants_of(subject, false)[0];

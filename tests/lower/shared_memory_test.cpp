@@ -338,3 +338,35 @@ TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU 
   CHECK_FALSE(contains(copies, "stmatrix"));
   CHECK(contains(copies, "store <2 x half>"));
 }
+
+TEST_CASE("addresses are the slot's and each thread's parts, or are computed from one of both") {
+  auto text = [](const std::string &more) {
+    return lowered(R"(
+    layout #0 [16,64] reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
+    layout #1 [16,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0)
+    func @f(%p: ptr<f16>, %slot: i32, %ld: i64) warps 1 shared 65536 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %s = shared_alloc {address = 1024} : shared<f16>[3,16,64] #1
+      %f = shared_load %s, %slot {)" +
+                   more + R"(origin = [0,0], perm = [0,1]} : f16[16,64] #0
+      %v = view %p, %zero, %ld, %one : view<f16>[16,64]
+      store %v, %f {vector = 1}
+      return
+    })");
+  };
+  // Four instructions, whose chunks differ in bits that are swizzled: so many ways to flip them.
+  // What is flipped is the thread's part, or the sum of all.
+  auto flips = [](const std::string &lowered, const std::string &of) {
+    return count(lowered, "xor i32 " + of);
+  };
+  std::string kept = text(""), computed = text("one_address = 1, ");
+  for (const std::string &lowered : {kept, computed}) {
+    CHECK(count(lowered, "call <4 x i32> @tritonc.ldmatrix_x4(") == 4);
+    CHECK(flips(lowered, "") >= 3);
+  }
+  CHECK(kept != computed);
+  // One sum of slot and thread, instead of one for each.
+  auto sums = [](const std::string &lowered) { return count(lowered, "add i32"); };
+  CHECK(sums(kept) - sums(computed) == 3);
+}

@@ -256,6 +256,32 @@ TEST_CASE("in a specialised structure warpgroups multiply, and one more copies")
 }
 
 TEST_CASE(
+    "where the GPU has no wgmma warps multiply beside one that copies, and are dealt columns") {
+  struct {
+    int m, n;
+    std::vector<int64_t> warps;
+  } cases[] = {{64, 64, {2, 2}}, {128, 128, {2, 2}}, {128, 256, {2, 4}}};
+  for (const auto &[m, n, warps] : cases)
+    for (const char *gpu : {"90", "100a", "120"}) {
+      CAPTURE(m);
+      CAPTURE(n);
+      ir::Function fn = parsed(program({"f16", m, n, 16}));
+      choose_dots(fn, *find_gpu(gpu), {.specialized = true, .name = ""});
+      check_rules(fn);
+      const ir::Op &dot = *value_named(fn, "d")->op;
+      CHECK(dot.text("instruction") == "m16n8k16");
+      CHECK(dot.list("warps") == warps);
+      CHECK(dot.has("dealt"));
+      CHECK_FALSE(dot.has("warpgroups"));
+      CHECK(fn.warps == warps[0] * warps[1]);
+      CHECK(fn.helper_warps == 1);
+    }
+  ir::Function plain = parsed(program({"f16", 128, 256, 16}));
+  choose_dots(plain, *find_gpu("90"));
+  CHECK_FALSE(value_named(plain, "d")->op->has("dealt"));
+}
+
+TEST_CASE(
     "where all warps copy and multiply together, warpgroups multiply and there are no others") {
   ir::Function fn = parsed(program({"f16", 64, 32, 16}));
   choose_dots(fn, *find_gpu("90a"), {.together = true, .name = ""});

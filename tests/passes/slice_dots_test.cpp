@@ -34,11 +34,16 @@ void slice(ir::Function &fn) {
   remove_dead_code(fn);
 }
 
+void slice_specialized(ir::Function &fn) {
+  slice_dots(fn, {.specialized = true, .name = ""});
+  remove_dead_code(fn);
+}
+
 void unchanged(const std::string &k, const std::string &instruction) {
   std::string before = program(k, loads(k) + "%d = dot %a, %b, %c {instruction = \"" + instruction +
                                       "\", vector = [1,1]} : f32[16,8]");
   CAPTURE(before);
-  CHECK(after(slice_dots, before) == text(before));
+  CHECK(after(slice_dots, before, Structure{}) == text(before));
 }
 
 } // namespace
@@ -53,6 +58,38 @@ TEST_CASE("a product becomes one instruction after another, each slice loaded on
     %3 = shared_load %sb, %z {origin = [16,0], perm = [0,1]} : f16[16,8]
     %4 = dot %0, %1, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8]
     %d = dot %2, %3, %4 {instruction = "m16n8k16", warps = [1,1]} : f32[16,8])")));
+}
+
+TEST_CASE("beside a warp that copies, each slice is loaded just before its instruction") {
+  CHECK(after(slice_specialized, program("32", loads("32") + R"(
+    %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8])")) ==
+        text(program("32", R"(
+    %0 = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,16]
+    %1 = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[16,8]
+    %2 = dot %0, %1, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8]
+    %3 = shared_load %sa, %z {origin = [0,16], perm = [0,1]} : f16[16,16]
+    %4 = shared_load %sb, %z {origin = [16,0], perm = [0,1]} : f16[16,8]
+    %d = dot %3, %4, %2 {instruction = "m16n8k16", warps = [1,1]} : f32[16,8])")));
+}
+
+TEST_CASE("and that of the right factor first, if the left one is transposed on its way") {
+  const std::string buffers = R"(
+    layout #0 [16,32] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (0,4) (0,8) (0,16)
+    func @f(%sa: shared<f16>[1,16,32] #0, %sb: shared<f16>[1,32,8], %c: f32[16,8],
+            %C: ptr<f32>[16,8], %z: i32) {
+      %a = shared_load %sa, %z {origin = [0,0], perm = [0,1], one_address = 1} : f16[16,32]
+      %b = shared_load %sb, %z {origin = [0,0], perm = [0,1], one_address = 1} : f16[32,8]
+      %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [1,1]} : f32[16,8]
+      store %C, %d
+      return
+    })";
+  std::string result = after(slice_specialized, buffers);
+  size_t left = result.find("shared_load %sa"), right = result.find("shared_load %sb");
+  CHECK(right < left);
+  CHECK(result.find("shared_load %sb, %z {one_address = 1, origin = [16,0]") > left);
+  // Otherwise the order is that of the factors.
+  result = after(slice, buffers);
+  CHECK(result.find("shared_load %sa") < result.find("shared_load %sb"));
 }
 
 TEST_CASE("a transposed factor is sliced along its own K") {

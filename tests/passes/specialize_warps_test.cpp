@@ -204,7 +204,8 @@ TEST_CASE("how many slots there would be, down to none") {
     CAPTURE(k);
     CAPTURE(residency);
     ir::Function fn = parsed(product_kernel(m, n, k));
-    CHECK(ring_slots(fn, *find_product_loop(fn).found, *find_gpu("90a"), residency) == slots);
+    CHECK(ring_slots(fn, *find_product_loop(fn).found, *find_gpu("90a"),
+                     {.residency = residency, .name = ""}) == slots);
   }
 }
 
@@ -607,4 +608,114 @@ TEST_CASE("where threads copy a loop may make no trips, so its sum starts from z
   ir::Function fn = by_warps(product_kernel());
   CHECK(first(fn, ir::Opcode::shared_product_).operands.size() == 5);
   CHECK_FALSE(contains(printed(fn), "undefined"));
+}
+
+namespace {
+
+// The same loop, for warps that multiply by mma beside one that copies.
+std::string maps_loaded_for_mma() {
+  std::string text = with(maps_loaded, "warps 4 helpers 4", "warps 4 helpers 1");
+  return with(text, "{warpgroups = [1,1]}",
+              "{dealt = 1, instruction = \"m16n8k16\", warps = [2,2]}");
+}
+
+void pass_for_mma(ir::Function &fn, const Structure &structure) {
+  specialize_warps(fn, *find_gpu("90"), structure);
+  remove_dead_code(fn);
+}
+
+} // namespace
+
+TEST_CASE("without wgmma warps fetch both factors, and give up the slot of this step") {
+  CHECK(after(pass_for_mma, maps_loaded_for_mma(), specialized) == text(R"(
+    layout #0 [64,32]
+      offset (0,1) (0,2) (0,4) (0,8) (0,16) (1,0) (2,8) (4,16) (8,0) (16,0) (32,0)
+    layout #1 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0)
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 64} : map<f16>[64,32]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[32,64]
+      map_prefetch %ma
+      map_prefetch %mb
+      %ma.1 = shared_alloc : shared<f16>[8,64,32] #0
+      %mb.1 = shared_alloc : shared<f16>[8,32,64] #1
+      %full = mbarriers {arrivals = 1} : shared<i64>[8,1]
+      %empty = mbarriers {arrivals = 4} : shared<i64>[8,1]
+      specialize {
+        %0 = constant {value = 0} : i32
+        %nothing = constant {number = 0.0} : f32
+        %start = splat %nothing : f32[64,64]
+        %sum, %step = for_loop %n, %start, %0 : f32[64,64], i32 {
+          (%t: i32, %acc: f32[64,64], %step.1: i32)
+          %1 = ring_slot %step.1 {ahead = 0, slots = 8} : i32
+          %2 = ring_phase %step.1 {ahead = 0, slots = 8} : i32
+          mbarrier_wait %full, %1, %2
+          %3 = shared_load %ma.1, %1 {one_address = 1, origin = [0,0], perm = [0,1]} : f16[64,32]
+          %4 = shared_load %mb.1, %1 {one_address = 1, origin = [0,0], perm = [0,1]} : f16[32,64]
+          %5 = constant {value = 1} : i32
+          %6 = add %step.1, %5 : i32
+          %d = dot %3, %4, %acc {dealt = 1, instruction = "m16n8k16", warps = [2,2]} : f32[64,64]
+          mbarrier_arrive %empty, %1 {together = 1}
+          yield %d, %6
+        }
+        %v = view %C, %zero, %ld, %one : view<f32>[64,64]
+        store %v, %sum
+        yield
+      } {
+        %7 = constant {value = 0} : i32
+        %8 = for_loop %n, %7 : i32 {
+          (%t.1: i32, %step.2: i32)
+          %9 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
+          %10 = constant {value = 1} : i32
+          %11 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %12 = xor %11, %10 : i32
+          mbarrier_wait %empty, %9, %12
+          mbarrier_arrive %full, %9 {bytes = 8192}
+          %x = program_id {axis = 0} : i32
+          %wide = constant {value = 64} : i32
+          %row = mul %x, %wide : i32
+          %deep = constant {value = 32} : i32
+          %k = mul %t.1, %deep : i32
+          map_copy %ma, %ma.1, %9, %full, %9, %row, %k
+          map_copy %mb, %mb.1, %9, %full, %9, %k, %wide
+          %13 = constant {value = 1} : i32
+          %14 = add %step.2, %13 : i32
+          yield %14
+        }
+        yield
+      }
+      return
+    })"));
+}
+
+TEST_CASE("of a ring whose slots are no power of two, warps that fetch get the slot's number from "
+          "one lane") {
+  auto pinned = [](const Structure &structure, const char *gpu) {
+    ir::Function fn = parsed(product_kernel(128, 256, 32));
+    choose_dots(fn, *find_gpu(gpu), structure);
+    use_tensor_maps(fn, structure);
+    specialize_warps(fn, *find_gpu(gpu), structure);
+    check_rules(fn);
+    std::vector<const ir::Op *> loads = all(fn, ir::Opcode::shared_load_);
+    REQUIRE(loads.size() == 2);
+    for (const ir::Op *load : loads)
+      CHECK(load->operand(1)->op->is(ir::Opcode::pinned_) ==
+            loads[0]->operand(1)->op->is(ir::Opcode::pinned_));
+    int64_t slots = first(fn, ir::Opcode::shared_alloc_).result()->type.shape[0];
+    CHECK((slots == 3 || slots == 8));
+    return loads[0]->operand(1)->op->is(ir::Opcode::pinned_);
+  };
+  CHECK_FALSE(pinned(specialized, "90"));
+  CHECK(pinned({.specialized = true, .step = 32, .staged_pieces = 1, .name = ""}, "120"));
+}
+
+TEST_CASE("registers are left where they are where warps multiply by mma") {
+  ir::Function fn = parsed(product_kernel(128, 256, 64));
+  choose_dots(fn, *find_gpu("90"), specialized);
+  use_tensor_maps(fn, specialized);
+  specialize_warps(fn, *find_gpu("90"), specialized);
+  check_rules(fn);
+  CHECK(fn.warps == 8);
+  CHECK_FALSE(first(fn, ir::Opcode::specialize_).has("registers"));
 }

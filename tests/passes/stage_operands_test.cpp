@@ -178,3 +178,16 @@ TEST_CASE("nothing happens without a product") {
                                "%a = load %va : f16[16,16]\n store %va, %a");
   CHECK(after(stage_operands, before) == text(before));
 }
+
+TEST_CASE("what comes from a buffer already is left there") {
+  std::string loaded = R"(
+    func @f(%s: shared<f16>[3,16,16], %b: f16[16,8], %C: ptr<f32>[16,8], %c: f32[16,8], %n: i32) {
+      %a = shared_load %s, %n {origin = [0,0], perm = [0,1]} : f16[16,16]
+      %d = dot %a, %b, %c : f32[16,8]
+      store %C, %d
+      return
+    })";
+  std::string result = after(stage, loaded);
+  CHECK(count(result, "shared_store") == 1); // of %b
+  CHECK(count(result, "= dot %a, ") == 1);
+}

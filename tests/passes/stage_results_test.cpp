@@ -59,7 +59,7 @@ int count_ops(ir::Function &fn, ir::Opcode code) {
 } // namespace
 
 TEST_CASE("a result goes through shared memory piece by piece, in two slots by turns") {
-  CHECK(after(stage_results, kernel("f16", {128, 128}, {128, 64})) == test::text(R"(
+  CHECK(after(stage_results, kernel("f16", {128, 128}, {128, 64}), Structure{}) == test::text(R"(
     layout #0 [128,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (16,0) (32,0) (64,0)
     func @f(%C: ptr<f16>, %ld: i64, %x: f16[128,128], %s: f32[128,128],
             %i: i32, %j: i32) warps 8 helpers 4 {
@@ -106,10 +106,10 @@ TEST_CASE("a result goes through shared memory piece by piece, in two slots by t
 
 TEST_CASE("nothing happens where no result is stored, or only what is no product's") {
   std::string none = with(kernel("f16", {128, 64}, {128, 64}), "map_store %m, %x, %i, %j", "");
-  CHECK(after(stage_results, none) == text(none));
+  CHECK(after(stage_results, none, Structure{}) == text(none));
   std::string plain = "func @f(%p: ptr<f16>[128,128], %x: f16[128,128]) {\n"
                       " store %p, %x\n return\n}";
-  CHECK(after(stage_results, plain) == text(plain));
+  CHECK(after(stage_results, plain, Structure{}) == text(plain));
 }
 
 TEST_CASE("a piece is a panel: as many as there are, and never more than two slots") {
@@ -193,7 +193,7 @@ TEST_CASE("nothing happens to what is stored by threads and is no longer than a 
              "%on = splat %c : i1[128,128]\n store %v, %x, %on"),
   };
   for (const std::string &text : texts)
-    CHECK(after(stage_results, text) == test::text(text));
+    CHECK(after(stage_results, text, Structure{}) == test::text(text));
 }
 
 namespace {
@@ -279,14 +279,15 @@ TEST_CASE("a mask compares with what is left of each piece, distances of rows ar
         %limit = splat %i : i32[128,128]
         %on = cmp %columns, %limit {pred = "lt"} : i1[128,128]
         store %v, %x, %on)";
-  std::string text = after(stage_results, stored("f16", {128, 128}, store));
+  std::string text = after(stage_results, stored("f16", {128, 128}, store), Structure{});
   CHECK(count(text, " = pinned %ld : i64") == 2);
   CHECK(count(text, " = inside ") == 2);
   // Columns are compared with %i and with %i - 64, rows with nothing.
   CHECK(contains(text, "constant {value = -64} : i64"));
   CHECK(count(text, "constant {value = 128} : i64") == 2);
   // Without a mask there is nothing to compare.
-  std::string unmasked = after(stage_results, stored("f16", {128, 128}, "store %v, %x"));
+  std::string unmasked =
+      after(stage_results, stored("f16", {128, 128}, "store %v, %x"), Structure{});
   CHECK_FALSE(contains(unmasked, "inside"));
   CHECK(count(unmasked, " = pinned %ld : i64") == 2);
 }
@@ -296,9 +297,70 @@ TEST_CASE("what is converted is converted piece by piece, whoever stores it") {
        {kernel("f16", {128, 128}, {128, 64}), stored("f16", {128, 128}, "store %v, %x")}) {
     std::string converting = with(stores, "%x: f16[128,128], ", "");
     converting = with(converting, "specialize {", "specialize {\n %x = cast %s : f16[128,128]");
-    std::string text = after(stage_results, converting);
+    std::string text = after(stage_results, converting, Structure{});
     CHECK(count(text, "= extract %s {") == 2);
     CHECK(count(text, " : f32[128,64]") == 2);
     CHECK(count(text, "= cast %") == 1 + 2); // and the whole one, which nobody uses
   }
+}
+
+namespace {
+
+// A product of 128 x 256 by warps that are dealt its columns, after it was cast.
+const std::string by_mma = R"(
+    func @f(%C: ptr<f16>, %ld: i64, %n: i32, %a: f16[128,16], %b: f16[16,256], %i: i32, %j: i32)
+        warps 8 helpers 1 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[128,64]
+      specialize {
+        %nothing = constant {number = 0.0} : f32
+        %start = splat %nothing : f32[128,256]
+        %sum = for_loop %n, %start : f32[128,256] {
+          (%t: i32, %acc: f32[128,256])
+          %d = dot %a, %b, %acc {dealt = 1, instruction = "m16n8k16", warps = [2,4]} : f32[128,256]
+          yield %d
+        }
+        %x = cast %sum : f16[128,256]
+        map_store %m, %x, %i, %j
+        yield
+      } {
+        yield
+      }
+      return
+    })";
+
+} // namespace
+
+TEST_CASE("pieces of what warps multiply by mma are parts of the loop's sum, divided alike") {
+  ir::Function fn = parsed(by_mma);
+  stage_results(fn);
+  check_rules(fn);
+  int64_t column = 0;
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    if (!op.is(ir::Opcode::extract_))
+      return;
+    CHECK(op.operand(0) == value_named(fn, "sum"));
+    CHECK(op.list("origin") == std::vector<int64_t>{0, column});
+    CHECK(op.list("warps") == std::vector<int64_t>{2, 4});
+    CHECK(op.text("instruction") == "m16n8k16");
+    CHECK(op.has("dealt"));
+    CHECK_FALSE(op.has("warpgroups"));
+    column += 64;
+  });
+  CHECK(column == 256);
+  // Other products have no such pieces.
+  std::string plain = with(by_mma, "dealt = 1, ", "");
+  CHECK(after(stage_results, plain, Structure{}) == test::text(plain));
+}
+
+TEST_CASE("with a place for one piece, it must have been read before the next is written") {
+  ir::Function fn = parsed(by_mma);
+  stage_results(fn, {.specialized = true, .staged_pieces = 1, .name = ""});
+  check_rules(fn);
+  CHECK(value_named(fn, "m")->type.shape == ir::Shape{1, 128, 64});
+  ir::for_each_op(*fn.body, [&](const ir::Op &op) {
+    if (op.is(ir::Opcode::copy_out_wait_))
+      CHECK(op.integer("pending") == 0);
+  });
 }
