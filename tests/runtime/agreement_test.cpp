@@ -3,7 +3,7 @@
 //
 // Without arguments it takes the stand-in; with `--real` the machine's driver, where the kernels
 // are PTX. There it says so and exits with 77 if there is none. Cases that ruin the process
-// (faults, forks) are marked `skip` and run by a process of their own.
+// (faults, forks, resets) are marked `skip` and run by a process of their own.
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
@@ -747,6 +747,157 @@ TEST_CASE("memory in the order of a stream") {
 
 namespace {
 
+cu::PoolProperties pool_properties() {
+  cu::PoolProperties properties = {};
+  properties.allocation = cu::pinned_allocation;
+  properties.location = {cu::location_is_device, 0};
+  return properties;
+}
+
+cu::Pool *make_pool() {
+  cu::PoolProperties properties = pool_properties();
+  cu::Pool *pool = nullptr;
+  std::uint64_t everything = ~std::uint64_t(0);
+  REQUIRE(driver.cuMemPoolCreate(&pool, &properties) == 0);
+  REQUIRE(driver.cuMemPoolSetAttribute(pool, 4, &everything) == 0);
+  return pool;
+}
+
+cu::Pointer allocated_in_order(cu::Stream *stream) {
+  cu::Pointer memory = 0;
+  REQUIRE(driver.cuMemAllocAsync(&memory, 256, stream) == 0);
+  REQUIRE(driver.cuStreamSynchronize(stream) == 0);
+  return memory;
+}
+
+} // namespace
+
+TEST_CASE("a pool of one's own") {
+  Own own;
+  cu::Stream *stream = own.stream();
+  cu::Pool *pool = make_pool();
+  Operands operands = {0, own.memory(256), 7};
+  cu::Kernel *kernel = get_kernel();
+  int value = 0;
+  for (int round = 0; round < 3; round++) {
+    CHECK(driver.cuMemAllocFromPoolAsync(&operands.source, 256, pool, stream) == 0);
+    CHECK(operands.source % 256 == 0);
+    CHECK(driver.cuMemsetD32Async(operands.source, 3, 64, stream) == 0);
+    CHECK(launch(kernel, operands, stream) == 0);
+    CHECK(driver.cuMemFreeAsync(operands.source, stream) == 0);
+    CHECK(driver.cuMemcpyDtoHAsync_v2(&value, operands.target, 4, stream) == 0);
+    CHECK(driver.cuStreamSynchronize(stream) == 0);
+    CHECK(value == 10);
+  }
+  // Two at a time are apart.
+  cu::Pointer one = 0, other = 0;
+  CHECK(driver.cuMemAllocFromPoolAsync(&one, 4096, pool, stream) == 0);
+  CHECK(driver.cuMemAllocFromPoolAsync(&other, 4096, pool, own.stream()) == 0);
+  CHECK((one + 4096 <= other || other + 4096 <= one));
+  CHECK(driver.cuMemFreeAsync(one, stream) == 0);
+  CHECK(driver.cuMemFreeAsync(other, stream) == 0);
+  CHECK(driver.cuMemAllocFromPoolAsync(&one, 16, pool, nullptr) == 0); // the legacy stream
+  CHECK(driver.cuMemFreeAsync(one, nullptr) == 0);
+  CHECK(driver.cuCtxSynchronize() == 0);
+  CHECK(driver.cuMemPoolTrimTo(pool, 0) == 0);
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+}
+
+TEST_CASE("what was allocated from a pool outlives it") {
+  Own own;
+  cu::Stream *stream = own.stream();
+  cu::Pool *pool = make_pool();
+  cu::Pointer memory = 0;
+  int value = 0;
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 256, pool, stream) == 0);
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+  CHECK(driver.cuMemsetD32Async(memory, 3, 4, stream) == 0);
+  CHECK(driver.cuMemcpyDtoHAsync_v2(&value, memory, 4, stream) == 0);
+  CHECK(driver.cuMemFreeAsync(memory, stream) == 0);
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
+  CHECK(value == 3);
+}
+
+TEST_CASE("memory on a stream needs no current context, on a default stream it does") {
+  Own own;
+  cu::Stream *stream = own.stream();
+  cu::Pool *pool = make_pool();
+  std::thread([&] {
+    cu::Pointer memory = 0;
+    CHECK(driver.cuMemAllocFromPoolAsync(&memory, 256, pool, stream) == 0);
+    CHECK(driver.cuMemFreeAsync(memory, stream) == 0);
+    CHECK(driver.cuMemAllocFromPoolAsync(&memory, 256, pool, nullptr) == 201);
+    CHECK(driver.cuMemFreeAsync(memory, nullptr) == 201);
+  }).join();
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+}
+
+TEST_CASE("what pools refuse") {
+  Own own;
+  cu::Stream *stream = own.stream();
+  cu::Pool *pool = nullptr, *default_pool = nullptr;
+  cu::Pointer memory = 0;
+  auto made_with = [&](auto change) {
+    cu::PoolProperties properties = pool_properties();
+    change(properties);
+    return driver.cuMemPoolCreate(&pool, &properties);
+  };
+  using Properties = cu::PoolProperties;
+  CHECK(made_with([](Properties &p) { p.allocation = 0; }) == 1);
+  CHECK(made_with([](Properties &p) { p.reserved[53] = 1; }) == 1);
+  CHECK(made_with([](Properties &p) { p.location.id = 1000; }) != 0);
+  CHECK(made_with([](Properties &p) { p.location.kind = 0; }) != 0);
+  CHECK(driver.cuDeviceGetDefaultMemPool(&default_pool, 0) == 0);
+  CHECK(driver.cuMemPoolDestroy(default_pool) == 1);
+  pool = make_pool();
+  CHECK(driver.cuMemAllocFromPoolAsync(nullptr, 16, pool, stream) == 1);
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, std::size_t(1) << 50, pool, stream) == 2);
+  CHECK(driver.cuMemFreeAsync(64, stream) == 1);
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 16, pool, stream) == 0); // harmed by none of it
+  CHECK(driver.cuMemFreeAsync(memory, stream) == 0);
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+}
+
+TEST_CASE("a pool outlives its device's contexts" * doctest::skip()) {
+  cu::Pool *pool = nullptr;
+  cu::Context *primary = nullptr, *popped = nullptr;
+  auto use = [&] {
+    cu::Pointer memory = 0;
+    int value = 0;
+    CHECK(driver.cuMemAllocFromPoolAsync(&memory, 4096, pool, nullptr) == 0);
+    CHECK(driver.cuMemsetD32Async(memory, 3, 4, nullptr) == 0);
+    CHECK(driver.cuMemcpyDtoHAsync_v2(&value, memory, 4, nullptr) == 0);
+    CHECK(driver.cuMemFreeAsync(memory, nullptr) == 0);
+    CHECK(driver.cuStreamSynchronize(nullptr) == 0);
+    CHECK(value == 3);
+  };
+  {
+    Own own;
+    pool = make_pool();
+    use();
+  }
+  {
+    Own own;
+    use();
+  }
+  for (int round = 0; round < 2; round++) {
+    REQUIRE(driver.cuDevicePrimaryCtxRetain(&primary, 0) == 0);
+    REQUIRE(driver.cuCtxPushCurrent_v2(primary) == 0);
+    use();
+    REQUIRE(driver.cuCtxPopCurrent_v2(&popped) == 0);
+    REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == 0);
+  }
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+}
+
+TEST_CASE("a process of its own for a pool that outlives contexts") {
+  CHECK(holds_alone("a pool outlives its device's contexts"));
+}
+
+namespace {
+
 constexpr int global = 0, thread_local_mode = 1, relaxed = 2;
 
 struct Capture {
@@ -794,6 +945,132 @@ TEST_CASE("a graph does what was captured, as often as it is launched") {
   CHECK(driver.cuMemcpyDtoH_v2(&value, up.target, 4) == 0);
   CHECK(value == 77);
   CHECK(driver.cuGraphExecDestroy(exec) == 0);
+}
+
+TEST_CASE("memory in a graph has one address, and is there from node to node") {
+  Own own;
+  cu::Kernel *kernel = get_kernel();
+  cu::Pool *pool = make_pool();
+  Operands operands = {0, own.memory(256), 7};
+  int value = 0;
+  for (bool from_pool : {false, true}) {
+    CAPTURE(from_pool);
+    CHECK(driver.cuMemsetD8_v2(operands.target, 0, 256) == 0);
+    Capture capture(own);
+    CHECK((from_pool ? driver.cuMemAllocFromPoolAsync(&operands.source, 256, pool, capture.stream)
+                     : driver.cuMemAllocAsync(&operands.source, 256, capture.stream)) == 0);
+    CHECK(operands.source % 256 == 0);
+    CHECK(driver.cuMemsetD32Async(operands.source, 3, 64, capture.stream) == 0);
+    CHECK(launch(kernel, operands, capture.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(operands.source, capture.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(operands.source, capture.stream) == 1); // once in a graph
+    CHECK(capture.end() == 0);
+    REQUIRE(capture.graph);
+    std::size_t nodes = 0;
+    CHECK(driver.cuGraphGetNodes(capture.graph, nullptr, &nodes) == 0);
+    CHECK(nodes == 4);
+    cu::GraphExec *exec = nullptr, *second = nullptr;
+    CHECK(driver.cuGraphInstantiateWithFlags(&exec, capture.graph, 0) == 0);
+    CHECK(driver.cuGraphInstantiateWithFlags(&second, capture.graph, 0) != 0); // one at a time
+    for (int i = 0; i < 2; i++) {
+      CHECK(driver.cuMemsetD8_v2(operands.target, 0, 256) == 0);
+      CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+      CHECK(driver.cuStreamSynchronize(capture.stream) == 0);
+      CHECK(driver.cuMemcpyDtoH_v2(&value, operands.target, 4) == 0);
+      CHECK(value == 10);
+    }
+    CHECK(driver.cuGraphDestroy(capture.graph) == 0);
+    CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+    CHECK(driver.cuStreamSynchronize(capture.stream) == 0);
+    CHECK(driver.cuGraphExecDestroy(exec) == 0);
+  }
+  CHECK(driver.cuMemPoolDestroy(pool) == 0);
+}
+
+TEST_CASE("memory that a graph does not free is there until somebody else does") {
+  Own own;
+  cu::Pointer memory = 0;
+  Capture capture(own);
+  CHECK(driver.cuMemAllocAsync(&memory, 256, capture.stream) == 0);
+  CHECK(driver.cuMemsetD32Async(memory, 3, 64, capture.stream) == 0);
+  CHECK(capture.end() == 0);
+  cu::GraphExec *exec = nullptr;
+  int value = 0;
+  CHECK(driver.cuGraphInstantiateWithFlags(&exec, capture.graph, 0) == 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+    CHECK(driver.cuMemcpyDtoHAsync_v2(&value, memory, 4, capture.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(memory, capture.stream) == 0);
+    CHECK(driver.cuStreamSynchronize(capture.stream) == 0);
+    CHECK(value == 3);
+  }
+  CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+  CHECK(driver.cuGraphLaunch(exec, capture.stream) != 0); // it is there already
+  CHECK(driver.cuMemFreeAsync(memory, capture.stream) == 0);
+  CHECK(driver.cuGraphExecDestroy(exec) == 0);
+  CHECK(driver.cuGraphInstantiateWithFlags(&exec, capture.graph, cu::free_on_launch) == 0);
+  CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+  CHECK(driver.cuGraphLaunch(exec, capture.stream) == 0);
+  CHECK(driver.cuMemFreeAsync(memory, capture.stream) == 0);
+  CHECK(driver.cuStreamSynchronize(capture.stream) == 0);
+}
+
+TEST_CASE("a capture frees what a graph allocates, and that is no part of another graph") {
+  Own own;
+  cu::Pointer outside = 0, inside = 0;
+  cu::Stream *stream = own.stream();
+  SUBCASE("not what was allocated before") {
+    CHECK(driver.cuMemAllocAsync(&outside, 256, stream) == 0);
+    CHECK(driver.cuStreamSynchronize(stream) == 0);
+    Capture capture(own);
+    CHECK(driver.cuMemFreeAsync(outside, capture.stream) == 1);
+    capture.end();
+  }
+  SUBCASE("nor is it launched into a capture") {
+    Capture capture(own);
+    CHECK(driver.cuMemAllocAsync(&inside, 256, capture.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(inside, capture.stream) == 0);
+    CHECK(capture.end() == 0);
+    cu::GraphExec *exec = nullptr;
+    CHECK(driver.cuGraphInstantiateWithFlags(&exec, capture.graph, 0) == 0);
+    Capture other(own);
+    CHECK(driver.cuGraphLaunch(exec, other.stream) != 0);
+    other.end();
+  }
+}
+
+TEST_CASE("a launch that may start before the one in front of it is done") {
+  Own own;
+  cu::Kernel *kernel = get_kernel();
+  cu::Stream *stream = own.stream();
+  Operands up = {own.memory(256), own.memory(256)}, back = {up.target, up.source};
+  // These kernels do not wait for each other themselves; but then they do not let the next one
+  // start, either, before they are done.
+  auto launch_early = [&](const Operands &operands) {
+    Operands values = operands;
+    void *parameters[] = {&values.source, &values.target, &values.n};
+    cu::LaunchAttribute attribute = {};
+    attribute.id = cu::LaunchAttribute::programmatic_serialization;
+    attribute.value.may_start_early = 1;
+    cu::LaunchConfig config = {1, 1, 1, 64, 1, 1, 0, stream, &attribute, 1};
+    return driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr);
+  };
+  CHECK(launch_early(up) == 0);
+  CHECK(launch_early(back) == 0);
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
+  int version = 0;
+  REQUIRE(driver.cuDriverGetVersion(&version) == 0);
+  if (version < 12030)
+    return; // cannot be captured
+  cu::Graph *graph = nullptr;
+  cu::GraphExec *exec = nullptr;
+  REQUIRE(driver.cuStreamBeginCapture_v2(stream, global) == 0);
+  CHECK(launch_early(up) == 0);
+  CHECK(launch_early(back) == 0);
+  CHECK(driver.cuStreamEndCapture(stream, &graph) == 0);
+  CHECK(driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+  CHECK(driver.cuGraphLaunch(exec, stream) == 0);
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
 }
 
 TEST_CASE("what a capture does not allow") {
@@ -913,6 +1190,8 @@ TEST_CASE("which calls a capture in the strictest mode survives") {
     cu::Module *module = nullptr;
     cu::Kernel *function = nullptr;
     cu::Graph *graph = nullptr;
+    cu::Pool *pool = nullptr;
+    cu::Pointer in_order = allocated_in_order(other);
   };
   const struct {
     const char *name;
@@ -959,6 +1238,17 @@ TEST_CASE("which calls a capture in the strictest mode survives") {
       {"cuPointerGetAttribute", 0,
        [](Scene &s) { return driver.cuPointerGetAttribute(&s.value, 9, s.memory); }},
       {"cuCtxSetLimit", 900, [](Scene &) { return driver.cuCtxSetLimit(0, 2048); }},
+      {"cuMemPoolCreate", 900,
+       [](Scene &s) {
+         cu::PoolProperties properties = pool_properties();
+         return driver.cuMemPoolCreate(&s.pool, &properties);
+       }},
+      {"cuMemAllocAsync elsewhere", 900,
+       [](Scene &s) { return driver.cuMemAllocAsync(&s.memory, 64, s.other); }},
+      {"cuMemFreeAsync elsewhere", 900,
+       [](Scene &s) { return driver.cuMemFreeAsync(s.in_order, s.other); }},
+      {"cuMemAllocAsync on the legacy stream", 906,
+       [](Scene &s) { return driver.cuMemAllocAsync(&s.memory, 64, nullptr); }},
       {"cuMemsetD8Async elsewhere", 0,
        [](Scene &s) { return driver.cuMemsetD8Async(s.memory, 0, 1, s.other); }},
   };
@@ -970,6 +1260,22 @@ TEST_CASE("which calls a capture in the strictest mode survives") {
     CHECK(row.call(scene) == row.result);
     CHECK(capture.end() == (row.result ? 901 : 0));
   }
+}
+
+TEST_CASE(
+    "a thread that says it knows may allocate in the order of another stream than the captured") {
+  Own own;
+  cu::Stream *other = own.stream();
+  cu::Pool *pool = make_pool();
+  Capture capture(own);
+  int mode = relaxed;
+  CHECK(driver.cuThreadExchangeStreamCaptureMode(&mode) == 0);
+  cu::Pointer memory = 0;
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 64, pool, other) == 0);
+  CHECK(driver.cuMemFreeAsync(memory, other) == 0);
+  CHECK(driver.cuThreadExchangeStreamCaptureMode(&mode) == 0);
+  CHECK(capture.end() == 0);
+  CHECK(driver.cuStreamSynchronize(other) == 0);
 }
 
 TEST_CASE("waiting for a captured event") {

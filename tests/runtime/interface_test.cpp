@@ -47,6 +47,14 @@ static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 static_assert(LaunchAttribute::cluster_dimension == int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
 static_assert(LaunchAttribute::cooperative == int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+static_assert(LaunchAttribute::programmatic_serialization ==
+              int(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
+static_assert(sizeof(PoolProperties) == sizeof(CUmemPoolProps));
+static_assert(offsetof(PoolProperties, location) == offsetof(CUmemPoolProps, location));
+static_assert(offsetof(PoolProperties, reserved) == offsetof(CUmemPoolProps, reserved));
+static_assert(pinned_allocation == int(CU_MEM_ALLOCATION_TYPE_PINNED));
+static_assert(location_is_device == int(CU_MEM_LOCATION_TYPE_DEVICE));
+static_assert(free_on_launch == int(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
 static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D));
 static_assert(offsetof(Copy2D, target_x) == offsetof(CUDA_MEMCPY2D, dstXInBytes));
 static_assert(offsetof(Copy2D, height) == offsetof(CUDA_MEMCPY2D, Height));

@@ -35,6 +35,7 @@ TEST_CASE("nothing said") {
   CHECK_FALSE(settings.fixes_gpu);
   CHECK(settings.devices == 1);
   CHECK(settings.memory == std::size_t(16) << 30);
+  CHECK(settings.pools);
   CHECK(settings.version == 12040);
   CHECK(settings.report.empty());
 }
@@ -54,6 +55,7 @@ TEST_CASE("each setting") {
   CHECK(applied("memory=4096").memory == 4096);
   CHECK(applied("memory=3K").memory == 3072);
   CHECK(applied("memory=2G").memory == std::size_t(2) << 30);
+  CHECK_FALSE(applied("pools=off").pools);
   CHECK(applied("version=13000").version == 13000);
   CHECK(applied("report=some file").report == "some file");
   CHECK(applied("missing=cuMemAlloc,missing=cuInit").missing.size() == 2);

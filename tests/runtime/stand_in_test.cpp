@@ -263,6 +263,231 @@ TEST_CASE("a fault in a graph ends it") {
   CHECK(scene.driver.cuStreamSynchronize(scene.stream) == 700);
 }
 
+namespace {
+
+/// What two nodes of a graph allocate and free, if it frees it, and a fill in between.
+struct MemoryGraph {
+  MemoryGraph(Scene &of, bool frees, std::size_t bytes = 256) : driver(of.driver), s(of) {
+    REQUIRE(driver.cuStreamBeginCapture_v2(s.stream, 0) == 0);
+    CHECK(driver.cuMemAllocAsync(&memory, bytes, s.stream) == 0);
+    CHECK(driver.cuMemsetD8Async(memory, 1, 16, s.stream) == 0);
+    if (frees)
+      CHECK(driver.cuMemFreeAsync(memory, s.stream) == 0);
+    REQUIRE(driver.cuStreamEndCapture(s.stream, &graph) == 0);
+  }
+  int instantiate(unsigned long long flags = 0) {
+    return driver.cuGraphInstantiateWithFlags(&exec, graph, flags);
+  }
+  int launch() { return driver.cuGraphLaunch(exec, s.stream); }
+
+  StandIn &driver;
+  Scene &s;
+  cu::Pointer memory = 0;
+  cu::Graph *graph = nullptr;
+  cu::GraphExec *exec = nullptr;
+};
+
+} // namespace
+
+TEST_CASE("a graph's memory goes with the last of the graph and what is made of it") {
+  Scene scene;
+  StandIn &driver = scene.driver;
+  MemoryGraph of(scene, true);
+  CHECK(driver.counters().bytes == 256);
+  SUBCASE("the graph") {
+    CHECK(driver.cuGraphDestroy(of.graph) == 0);
+    CHECK(driver.counters().allocations == 0);
+  }
+  SUBCASE("the executable graph") {
+    CHECK(of.instantiate() == 0);
+    CHECK(driver.cuGraphDestroy(of.graph) == 0);
+    CHECK(of.launch() == 0);
+    CHECK(driver.counters().allocations == 1);
+    CHECK(driver.cuGraphExecDestroy(of.exec) == 0);
+    CHECK(driver.counters().allocations == 0);
+  }
+  SUBCASE("the graph, after what was made of it") {
+    CHECK(of.instantiate() == 0);
+    CHECK(driver.cuGraphExecDestroy(of.exec) == 0);
+    CHECK(of.instantiate() == 0); // one after the other there may be many
+    CHECK(of.launch() == 0);
+    CHECK(driver.cuGraphExecDestroy(of.exec) == 0);
+    CHECK(driver.counters().allocations == 1);
+    CHECK(driver.cuGraphDestroy(of.graph) == 0);
+    CHECK(driver.counters().allocations == 0);
+  }
+  SUBCASE("the context, before any of them") {
+    CHECK(of.instantiate() == 0);
+    CHECK(driver.cuCtxDestroy_v2(scene.context) == 0);
+    CHECK(driver.counters().allocations == 0);
+    driver.new_context();
+    cu::Pointer other = 0;
+    CHECK(driver.cuMemAlloc_v2(&other, 256) == 0);
+    CHECK(driver.cuGraphDestroy(of.graph) == 0);
+    CHECK(driver.counters().allocations == 1);
+  }
+  SUBCASE("everything") {
+    driver.reset();
+    CHECK(driver.counters().allocations == 0);
+    CHECK(driver.counters().graphs == 0);
+  }
+}
+
+TEST_CASE("a capture that ends without a graph gives its memory back") {
+  Scene scene;
+  StandIn &driver = scene.driver;
+  cu::Pointer memory = 0;
+  cu::Graph *graph = nullptr;
+  REQUIRE(driver.cuStreamBeginCapture_v2(scene.stream, 0) == 0);
+  CHECK(driver.cuMemAllocAsync(&memory, 256, scene.stream) == 0);
+  CHECK(driver.counters().bytes == 256);
+  SUBCASE("spoilt") {
+    CHECK(driver.cuStreamSynchronize(scene.stream) == 900);
+    CHECK(driver.cuMemAllocAsync(&memory, 256, scene.stream) == 901);
+    CHECK(driver.cuMemFreeAsync(memory, scene.stream) == 901);
+    CHECK(driver.cuStreamEndCapture(scene.stream, &graph) == 901);
+  }
+  SUBCASE("with its context") { CHECK(driver.cuCtxDestroy_v2(scene.context) == 0); }
+  CHECK(driver.counters().bytes == 0);
+}
+
+TEST_CASE("what a graph allocates and does not free is there until somebody else frees it") {
+  Scene scene;
+  StandIn &driver = scene.driver;
+  MemoryGraph of(scene, false);
+  CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 1); // it is not there yet
+  CHECK(driver.cuMemFree_v2(of.memory) == 1);
+  SUBCASE("before it is launched once more") {
+    CHECK(of.instantiate() == 0);
+    CHECK(of.launch() == 0);
+    CHECK(of.launch() == 1);
+    CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 1);
+    CHECK(of.launch() == 0);
+    CHECK(driver.cuMemFree_v2(of.memory) == 0);
+    CHECK(of.launch() == 0);
+    CHECK(driver.counters().allocations == 1);
+  }
+  SUBCASE("or the next launch frees it") {
+    CHECK(of.instantiate(1) == 0);
+    CHECK(of.launch() == 0);
+    CHECK(of.launch() == 0);
+  }
+  SUBCASE("or another graph") {
+    cu::Graph *freeing = nullptr;
+    cu::GraphExec *exec = nullptr;
+    REQUIRE(driver.cuStreamBeginCapture_v2(scene.stream, 0) == 0);
+    CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 0);
+    CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 1); // once
+    REQUIRE(driver.cuStreamEndCapture(scene.stream, &freeing) == 0);
+    REQUIRE(driver.cuGraphInstantiateWithFlags(&exec, freeing, 0) == 0);
+    CHECK(of.instantiate() == 0);
+    for (int round = 0; round < 2; round++) {
+      CHECK(of.launch() == 0);
+      CHECK(driver.cuGraphLaunch(exec, scene.stream) == 0);
+    }
+    CHECK(driver.cuGraphLaunch(exec, scene.stream) == 1);
+  }
+  SUBCASE("and outlives the graph") {
+    CHECK(of.instantiate() == 0);
+    CHECK(of.launch() == 0);
+    CHECK(driver.cuGraphExecDestroy(of.exec) == 0);
+    CHECK(driver.cuGraphDestroy(of.graph) == 0);
+    CHECK(driver.counters().bytes == 256);
+    char value = 0;
+    CHECK(driver.cuMemcpyDtoH_v2(&value, of.memory, 1) == 0);
+    CHECK(value == 1);
+    CHECK(driver.cuMemFreeAsync(of.memory, scene.stream) == 0);
+    CHECK(driver.counters().bytes == 0);
+  }
+}
+
+TEST_CASE("a graph's memory has nothing in it when it is there again") {
+  Scene scene;
+  StandIn &driver = scene.driver;
+  SampleKernel sample(SampleBody::copy);
+  cu::Kernel *kernel = scene.load(sample);
+  cu::Pointer target = scene.allocate(1024), memory = 0;
+  for (bool is_filled : {true, false}) {
+    CAPTURE(is_filled);
+    cu::Graph *graph = nullptr;
+    cu::GraphExec *exec = nullptr;
+    REQUIRE(driver.cuStreamBeginCapture_v2(scene.stream, 0) == 0);
+    CHECK(driver.cuMemAllocAsync(&memory, 1024, scene.stream) == 0);
+    if (is_filled)
+      CHECK(driver.cuMemsetD8Async(memory, 1, 1024, scene.stream) == 0);
+    int n = 64;
+    void *parameters[] = {&memory, &target, &n};
+    CHECK(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 1024, scene.stream, parameters,
+                                nullptr) == 0);
+    CHECK(driver.cuMemFreeAsync(memory, scene.stream) == 0);
+    REQUIRE(driver.cuStreamEndCapture(scene.stream, &graph) == 0);
+    REQUIRE(driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    if (!is_filled) // not by the graph, but in between
+      CHECK(driver.cuMemsetD8_v2(memory, 1, 1024) == 0);
+    CHECK(driver.cuGraphLaunch(exec, scene.stream) == 0);
+    CHECK(driver.cuStreamSynchronize(scene.stream) == (is_filled ? 0 : 719));
+  }
+}
+
+TEST_CASE("pools of one's own are counted, and go with everything else") {
+  Scene scene("devices=2");
+  StandIn &driver = scene.driver;
+  cu::PoolProperties properties = {};
+  properties.allocation = cu::pinned_allocation;
+  properties.location = {cu::location_is_device, 1};
+  cu::Pool *pool = nullptr, *own = nullptr;
+  CHECK(driver.cuMemPoolCreate(&pool, &properties) == 0);
+  CHECK(driver.counters().pools == 1);
+  cu::Pointer memory = 0;
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 64, pool, scene.stream) == 801); // another device's
+  CHECK(driver.cuDeviceGetDefaultMemPool(&own, 1) == 0);
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 64, own, scene.stream) == 801);
+  CHECK(driver.cuMemPoolDestroy(own) == 1);
+  driver.reset();
+  CHECK(driver.counters().pools == 0);
+  CHECK(driver.cuInit(0) == 0);
+  CHECK(driver.cuMemPoolDestroy(pool) == 1);
+}
+
+TEST_CASE("devices without pools") {
+  Scene scene("pools=off");
+  StandIn &driver = scene.driver;
+  cu::PoolProperties properties = {};
+  properties.allocation = cu::pinned_allocation;
+  properties.location = {cu::location_is_device, 0};
+  cu::Pool *pool = nullptr;
+  cu::Pointer memory = 0;
+  int value = -1;
+  CHECK(driver.cuDeviceGetAttribute(&value, 115, 0) == 0);
+  CHECK(value == 0);
+  CHECK(driver.cuMemPoolCreate(&pool, &properties) == 801);
+  CHECK(driver.cuMemAllocAsync(&memory, 64, scene.stream) == 801);
+  CHECK(driver.cuMemAlloc_v2(&memory, 64) == 0);
+}
+
+TEST_CASE("whether a launch may start early is remembered, and nothing comes of it") {
+  Scene scene;
+  SampleKernel sample;
+  cu::Kernel *kernel = scene.load(sample);
+  cu::Pointer source = scene.allocate(1024), target = scene.allocate(1024);
+  REQUIRE(scene.driver.cuMemsetD8_v2(source, 1, 1024) == 0);
+  int n = 64;
+  void *parameters[] = {&source, &target, &n};
+  for (int value : {1, 0}) {
+    cu::LaunchAttribute attribute = {};
+    attribute.id = cu::LaunchAttribute::programmatic_serialization;
+    attribute.value.may_start_early = value;
+    cu::LaunchConfig config = {1, 1, 1, 32, 1, 1, 1024, scene.stream, &attribute, 1};
+    CHECK(scene.driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr) == 0);
+    CHECK(scene.driver.last_launch().starts_early == (value != 0));
+    config.attribute_count = 0;
+    CHECK(scene.driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr) == 0);
+    CHECK_FALSE(scene.driver.last_launch().starts_early);
+  }
+  CHECK(scene.driver.cuStreamSynchronize(scene.stream) == 0);
+}
+
 TEST_CASE("handles that are none are errors") {
   Scene scene;
   StandIn &driver = scene.driver;
@@ -274,6 +499,12 @@ TEST_CASE("handles that are none are errors") {
   CHECK(scene.launch(static_cast<cu::Kernel *>(nonsense), 0, 0) == 400);
   CHECK(driver.cuCtxSetCurrent(static_cast<cu::Context *>(nonsense)) == 201);
   CHECK(driver.cuGraphDestroy(static_cast<cu::Graph *>(nonsense)) == 1);
+  cu::Pointer memory = 0;
+  auto *pool = static_cast<cu::Pool *>(nonsense);
+  int value = 0;
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 16, pool, scene.stream) == 1);
+  CHECK(driver.cuMemPoolSetAttribute(pool, 1, &value) == 1);
+  CHECK(driver.cuMemPoolDestroy(pool) == 1);
   SampleKernel sample;
   cu::Kernel *kernel = scene.load(sample);
   cu::Library *library = nullptr;

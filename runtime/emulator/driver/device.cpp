@@ -27,6 +27,8 @@ Result about(std::string_view function, const void *result, Device device, Ask a
 /// the stand-in does not have: 0.
 int attribute_of(const Gpu &gpu, Device device, int attribute) {
   switch (attribute) {
+  case 115: // memory pools
+    return driver().settings.pools;
   case 1: // threads per block
   case 2: // along x
   case 3: // along y
@@ -87,18 +89,17 @@ int attribute_of(const Gpu &gpu, Device device, int attribute) {
     return gpu.has_clusters();
   case 127:
     return gpu.has_tensor_maps();
-  case 19:  // host memory can be mapped
-  case 31:  // concurrent kernels
-  case 40:  // copy engines
-  case 41:  // unified addresses
-  case 78:  // priorities of streams
-  case 79:  // L1 caches global accesses
-  case 80:  // and local ones
-  case 83:  // managed memory
-  case 89:  // which the host may access at any time
-  case 91:  // host pointers of pinned memory
-  case 95:  // cooperative launches
-  case 115: // memory pools
+  case 19: // host memory can be mapped
+  case 31: // concurrent kernels
+  case 40: // copy engines
+  case 41: // unified addresses
+  case 78: // priorities of streams
+  case 79: // L1 caches global accesses
+  case 80: // and local ones
+  case 83: // managed memory
+  case 89: // which the host may access at any time
+  case 91: // host pointers of pinned memory
+  case 95: // cooperative launches
     return 1;
   default:
     return 0;

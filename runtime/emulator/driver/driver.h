@@ -25,11 +25,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #define TRITONC_EXPORT __attribute__((visibility("default")))
@@ -77,9 +79,18 @@ struct Event {
   Progress progress;         // there
 };
 
-/// What a stream does, so that a graph can do it again.
+/// What a stream does, so that a graph can do it again. A graph and what was made of it have the
+/// same nodes.
 struct Node {
+  enum class Kind { other, allocation, freeing };
+  Kind kind = Kind::other;
   std::function<Result()> run;
+  Pointer memory = 0;           // that it allocates or frees
+  std::uint64_t allocation = 0; // its id
+
+  Node() = default;
+  ~Node();
+  Node(const Node &) = delete;
 };
 
 struct Graph {
@@ -88,6 +99,7 @@ struct Graph {
 struct GraphExec {
   std::vector<std::shared_ptr<Node>> nodes;
   Context *context;
+  bool frees_on_launch = false; // what its last launch allocated and nobody freed
 };
 
 struct Capture {
@@ -139,6 +151,13 @@ struct DeviceState {
 
 enum class AllocationKind { device, host, managed };
 
+/// What is said of memory that a graph allocates. It has its address from the capture on.
+struct GraphMemory {
+  bool has_graph = true;      // the node that allocates it still exists
+  bool has_free_node = false; // in that graph or in another one
+  bool is_there = false;      // allocated and not freed again
+};
+
 struct Allocation {
   std::uintptr_t begin;
   std::size_t bytes;
@@ -146,6 +165,7 @@ struct Allocation {
   unsigned flags;
   Context *context;
   std::uint64_t id;
+  std::optional<GraphMemory> graph;
 };
 
 /// Handles that are alive. A stale one is an error, never a crash.
@@ -191,6 +211,7 @@ struct Driver {
   Handles<Module> modules; // those that own their library
   Handles<Graph> graphs;
   Handles<GraphExec> executables;
+  Handles<Pool> pools; // but for those that devices come with
   std::vector<std::unique_ptr<Capture>> captures;
   std::unordered_set<const Kernel *> kernels; // and functions
   std::unique_ptr<GlobalMemory> global_memory;
@@ -206,6 +227,9 @@ struct Driver {
   GlobalMemory &memory();
   /// The allocation that holds the address; null: it is the host's own.
   const Allocation *find(Pointer address) const;
+  Allocation *find(Pointer address) {
+    return const_cast<Allocation *>(std::as_const(*this).find(address));
+  }
   void release(const Allocation &allocation);
 
   /// A new context, alive.
@@ -286,10 +310,22 @@ template <typename Body> Result call(std::string_view function, Needs needs, Bod
 Result find_stream(Stream *handle, Context &current, Stream *&stream);
 bool is_default(const Stream *handle);
 
+// ---- memory: memory.cpp ----
+
+/// Neither looks for captures.
+Result allocate(Context &context, std::size_t bytes, AllocationKind kind, unsigned flags,
+                std::uintptr_t &begin);
+Result free(Allocation &allocation);
+
 // ---- enqueueing: graph.cpp ----
 
 /// Runs what a stream is given, at once; or adds it to the graph that is being captured there.
 Result enqueue(Stream &stream, std::function<Result()> run);
+
+/// The same for memory, where the stream is captured: a node allocates it, or frees it, each time
+/// that the graph is launched.
+Result capture_allocation(Stream &stream, std::size_t bytes, Pointer &memory);
+Result capture_freeing(Stream &stream, Pointer memory);
 
 /// What must not happen while some graph is captured (allocating, loading, waiting): refuses it
 /// where the rules of capture modes do, and spoils the capture.

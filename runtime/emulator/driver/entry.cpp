@@ -164,6 +164,7 @@ TRITONC_EXPORT void tritoncEmulatorCounters(Counters *counters) {
   for (auto &device : state.devices)
     counters->bytes += device->used_bytes;
   counters->graphs = state.graphs.size() + state.executables.size();
+  counters->pools = state.pools.size();
   counters->captures = state.captures.size();
   counters->depth = depth_of_contexts();
 }
@@ -183,6 +184,7 @@ TRITONC_EXPORT void tritoncEmulatorReset() {
   state.libraries.clear();
   state.kernels.clear();
   state.graphs.clear();
+  state.pools.clear();
   state.devices.clear();
   state.global_memory.reset();
   state.last_launch = {};

@@ -87,14 +87,69 @@ template <typename Ask> Result ask_status(Stream *handle, std::string_view funct
   });
 }
 
-Result instantiate(std::string_view function, GraphExec **exec, Graph *graph) {
+bool is_about_memory(const std::shared_ptr<Node> &node) { return node->kind != Node::Kind::other; }
+
+bool has_memory(const std::vector<std::shared_ptr<Node>> &nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), is_about_memory);
+}
+
+/// Its memory has one address, so it cannot be there twice.
+bool is_instantiated(const Graph &graph) {
+  bool result = false;
+  driver().executables.for_each([&](const GraphExec &exec) {
+    auto is_same = [&](const std::shared_ptr<Node> &node) {
+      return is_about_memory(node) &&
+             std::find(graph.nodes.begin(), graph.nodes.end(), node) != graph.nodes.end();
+    };
+    result = result || std::any_of(exec.nodes.begin(), exec.nodes.end(), is_same);
+  });
+  return result;
+}
+
+Result instantiate(std::string_view function, GraphExec **exec, Graph *graph,
+                   unsigned long long flags = 0) {
   return call(function, Needs::device, [&](Context &context) -> Result {
     if (!exec || !driver().graphs.has(graph))
       return invalid_value;
-    *exec =
-        driver().executables.add(std::make_unique<GraphExec>(GraphExec{graph->nodes, &context}));
+    if (has_memory(graph->nodes) && is_instantiated(*graph))
+      return invalid_value;
+    *exec = driver().executables.add(std::make_unique<GraphExec>(
+        GraphExec{graph->nodes, &context, (flags & free_on_launch) != 0}));
     return success;
   });
+}
+
+/// The memory of a node, unless its context is gone.
+Allocation *find_memory(Pointer memory, std::uint64_t id) {
+  Allocation *allocation = driver().find(memory);
+  return allocation && allocation->id == id ? allocation : nullptr;
+}
+
+/// What the last launch of the graph allocated, and nobody freed, is in the way of the next one.
+Result free_leftovers(const GraphExec &exec) {
+  for (const std::shared_ptr<Node> &node : exec.nodes) {
+    if (node->kind != Node::Kind::allocation)
+      continue;
+    Allocation *memory = find_memory(node->memory, node->allocation);
+    if (!memory || !memory->graph->is_there)
+      continue;
+    if (!exec.frees_on_launch)
+      return invalid_value;
+    free(*memory);
+  }
+  return success;
+}
+
+/// A node about the memory, in the graph that the stream takes part in.
+void add_node(Stream &stream, Node::Kind kind, const Allocation &allocation,
+              std::function<Result()> run) {
+  auto node = std::make_shared<Node>();
+  node->kind = kind;
+  node->memory = allocation.begin;
+  node->allocation = allocation.id;
+  node->run = std::move(run);
+  stream.capture->graph->nodes.push_back(std::move(node));
+  stream.capture->streams[&stream][&stream]++;
 }
 
 Result run_nodes(const std::vector<std::shared_ptr<Node>> &nodes, const Context &context) {
@@ -108,6 +163,21 @@ Result run_nodes(const std::vector<std::shared_ptr<Node>> &nodes, const Context 
 }
 
 } // namespace
+
+Node::~Node() {
+  if (kind == Kind::other)
+    return;
+  Allocation *of = find_memory(memory, allocation);
+  if (!of)
+    return;
+  if (kind == Kind::freeing) {
+    of->graph->has_free_node = false;
+    return;
+  }
+  of->graph->has_graph = false;
+  if (!of->graph->is_there) // else it stays until somebody frees it
+    driver().release(*of);
+}
 
 Result enqueue(Stream &stream, std::function<Result()> run) {
   Capture *capture = stream.capture;
@@ -124,6 +194,41 @@ Result enqueue(Stream &stream, std::function<Result()> run) {
   node->run = std::move(run);
   capture->graph->nodes.push_back(std::move(node));
   capture->streams[&stream][&stream]++;
+  return success;
+}
+
+Result capture_allocation(Stream &stream, std::size_t bytes, Pointer &memory) {
+  if (stream.capture->is_invalid)
+    return capture_invalidated;
+  std::uintptr_t begin = 0;
+  if (Result refused = allocate(*stream.context, bytes, AllocationKind::device, 0, begin))
+    return refused;
+  Allocation &made = *driver().find(begin);
+  made.graph.emplace();
+  add_node(stream, Node::Kind::allocation, made, [begin, id = made.id]() -> Result {
+    Allocation *allocation = find_memory(begin, id);
+    if (!allocation || allocation->graph->is_there)
+      return invalid_value;
+    allocation->graph->is_there = true;
+    driver().memory().mark_uninitialized(reinterpret_cast<void *>(begin), allocation->bytes);
+    return success;
+  });
+  memory = begin;
+  return success;
+}
+
+Result capture_freeing(Stream &stream, Pointer memory) {
+  if (stream.capture->is_invalid)
+    return capture_invalidated;
+  Allocation *allocation = driver().find(memory);
+  if (!allocation || allocation->begin != memory || !allocation->graph ||
+      allocation->graph->has_free_node)
+    return invalid_value;
+  allocation->graph->has_free_node = true;
+  add_node(stream, Node::Kind::freeing, *allocation, [memory, id = allocation->id]() -> Result {
+    Allocation *freed = find_memory(memory, id);
+    return freed ? free(*freed) : invalid_value;
+  });
   return success;
 }
 
@@ -331,8 +436,8 @@ Result cuGraphInstantiate(GraphExec **exec, Graph *graph, Node **, char *, std::
 Result cuGraphInstantiate_v2(GraphExec **exec, Graph *graph, Node **, char *, std::size_t) {
   return instantiate("cuGraphInstantiate", exec, graph);
 }
-Result cuGraphInstantiateWithFlags(GraphExec **exec, Graph *graph, unsigned long long) {
-  return instantiate("cuGraphInstantiateWithFlags", exec, graph);
+Result cuGraphInstantiateWithFlags(GraphExec **exec, Graph *graph, unsigned long long flags) {
+  return instantiate("cuGraphInstantiateWithFlags", exec, graph, flags);
 }
 
 Result cuGraphExecDestroy(GraphExec *exec) {
@@ -359,6 +464,10 @@ Result cuGraphLaunch(GraphExec *exec, Stream *handle) {
     if (!driver().executables.has(exec))
       return invalid_value;
     if (Result refused = find_stream(handle, context, stream))
+      return refused;
+    if (stream->capture && has_memory(exec->nodes))
+      return not_supported; // a part of another graph it cannot be
+    if (Result refused = free_leftovers(*exec))
       return refused;
     return enqueue(*stream,
                    [nodes = exec->nodes, in = stream->context] { return run_nodes(nodes, *in); });

@@ -76,13 +76,14 @@ struct Uuid {
 
 /// One of the attributes of a launch.
 struct LaunchAttribute {
-  enum : int { cooperative = 2, cluster_dimension = 4 };
+  enum : int { cooperative = 2, cluster_dimension = 4, programmatic_serialization = 6 };
   int id;
   char padding[4];
   union {
     char bytes[64];
     int cooperative_launch;
     unsigned cluster[3];
+    int may_start_early; // before the launch in front of it is done
   } value;
 };
 
@@ -93,6 +94,20 @@ struct LaunchConfig {
   Stream *stream;
   LaunchAttribute *attributes;
   unsigned attribute_count;
+};
+
+/// CUmemPoolProps.
+struct PoolProperties {
+  int allocation; // AllocationType
+  int handles;    // how other processes could get at it; 0: not at all
+  struct {
+    int kind; // LocationKind
+    int id;
+  } location;
+  void *security; // Windows alone
+  std::size_t most_bytes;
+  unsigned short usage;
+  unsigned char reserved[54];
 };
 
 struct Copy2D {
@@ -112,6 +127,9 @@ struct Copy2D {
 };
 
 enum MemoryKind { host_memory = 1, device_memory = 2, array_memory = 3, unified_memory = 4 };
+enum AllocationType { pinned_allocation = 1 };
+enum LocationKind { location_is_device = 1 };
+enum InstantiateFlag { free_on_launch = 1 };
 enum CaptureMode { capture_global = 0, capture_thread_local = 1, capture_relaxed = 2 };
 enum CaptureStatus { capture_none = 0, capture_active = 1, capture_was_invalidated = 2 };
 enum StreamFlag { stream_non_blocking = 1 };

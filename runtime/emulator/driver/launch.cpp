@@ -139,6 +139,16 @@ bool is_cooperative(const Request &request) {
   return result;
 }
 
+/// Whether it is allowed to start before the launch in front of it is done. It never does, but has
+/// to wait all the same.
+bool starts_early(const Request &request) {
+  bool result = false;
+  for (unsigned i = 0; i < request.attribute_count; i++)
+    if (request.attributes[i].id == LaunchAttribute::programmatic_serialization)
+      result = request.attributes[i].value.may_start_early != 0;
+  return result;
+}
+
 /// Sizes that no device takes, or not this one.
 Result check_sizes(const Request &request, const Gpu &gpu, Device device) {
   const abi::host_code &code = *request.kernel->code;
@@ -223,6 +233,7 @@ void remember(const Request &request, const Dim3 &cluster, Context *context) {
   last.cluster[1] = cluster.y;
   last.cluster[2] = cluster.z;
   last.shared_bytes = request.shared_bytes;
+  last.starts_early = starts_early(request);
   last.stream = request.stream;
   last.context = context;
   last.count++;
@@ -272,6 +283,7 @@ Result launch(std::string_view function, Request request) {
     work.cluster = cluster;
     work.threads = request.block[0];
     work.shared_bytes = request.shared_bytes;
+    work.starts_early = starts_early(request);
     return enqueue(*stream, [code = request.kernel->code, &context, work, arguments]() mutable {
       work.arguments = arguments->pointers.data();
       return run(*code, context, work);

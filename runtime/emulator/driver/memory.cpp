@@ -11,27 +11,6 @@ namespace tritonc::emulator::driver {
 namespace {
 
 Result allocate(Context &context, std::size_t bytes, AllocationKind kind, unsigned flags,
-                std::uintptr_t &begin) {
-  if (bytes == 0)
-    return invalid_value;
-  DeviceState &device = driver().device_of(context);
-  bool is_on_device = kind != AllocationKind::host;
-  std::size_t limit = driver().settings.memory;
-  if (is_on_device && (device.used_bytes > limit || bytes > limit - device.used_bytes))
-    return out_of_memory;
-  void *allocated = driver().memory().allocate(bytes);
-  if (!allocated)
-    return out_of_memory;
-  if (kind != AllocationKind::device)
-    driver().memory().mark_initialized(allocated, bytes); // the host may write it at any time
-  begin = reinterpret_cast<std::uintptr_t>(allocated);
-  driver().allocations[begin] = {begin, bytes, kind, flags, &context, ++driver().last_id};
-  if (is_on_device)
-    device.used_bytes += bytes;
-  return success;
-}
-
-Result allocate(Context &context, std::size_t bytes, AllocationKind kind, unsigned flags,
                 Pointer *memory) {
   if (!memory)
     return invalid_value;
@@ -55,13 +34,12 @@ Result allocate_host(Context &context, std::size_t bytes, unsigned flags, void *
 }
 
 Result free_beginning_at(Pointer memory, bool of_host) {
-  const Allocation *allocation = driver().find(memory);
+  Allocation *allocation = driver().find(memory);
   if (!allocation || allocation->begin != memory)
     return invalid_value;
   if ((allocation->kind == AllocationKind::host) != of_host)
     return invalid_value;
-  driver().release(*allocation);
-  return success;
+  return free(*allocation);
 }
 
 /// As CUpointer_attribute numbers them.
@@ -123,6 +101,43 @@ Result read_attribute(void *value, int attribute, Pointer memory) {
 
 } // namespace
 
+Result allocate(Context &context, std::size_t bytes, AllocationKind kind, unsigned flags,
+                std::uintptr_t &begin) {
+  if (bytes == 0)
+    return invalid_value;
+  DeviceState &device = driver().device_of(context);
+  bool is_on_device = kind != AllocationKind::host;
+  std::size_t limit = driver().settings.memory;
+  if (is_on_device && (device.used_bytes > limit || bytes > limit - device.used_bytes))
+    return out_of_memory;
+  void *allocated = driver().memory().allocate(bytes);
+  if (!allocated)
+    return out_of_memory;
+  if (kind != AllocationKind::device)
+    driver().memory().mark_initialized(allocated, bytes); // the host may write it at any time
+  begin = reinterpret_cast<std::uintptr_t>(allocated);
+  driver().allocations[begin] = {begin, bytes, kind, flags, &context, ++driver().last_id, {}};
+  if (is_on_device)
+    device.used_bytes += bytes;
+  return success;
+}
+
+Result free(Allocation &allocation) {
+  if (!allocation.graph) {
+    driver().release(allocation);
+    return success;
+  }
+  if (!allocation.graph->is_there)
+    return invalid_value;
+  allocation.graph->is_there = false;
+  if (!allocation.graph->has_graph)
+    driver().release(allocation);
+  else // whoever reads it now, or when it is there once more, reads what nobody wrote
+    driver().memory().mark_uninitialized(reinterpret_cast<void *>(allocation.begin),
+                                         allocation.bytes);
+  return success;
+}
+
 extern "C" {
 
 Result cuMemAlloc_v2(Pointer *memory, std::size_t bytes) {
@@ -156,66 +171,6 @@ Result cuMemFree_v2(Pointer memory) {
       return refused;
     return free_beginning_at(memory, false);
   });
-}
-
-Result cuMemAllocAsync(Pointer *memory, std::size_t bytes, Stream *handle) {
-  return call("cuMemAllocAsync", Needs::device, [&](Context &context) -> Result {
-    Stream *stream = nullptr;
-    if (Result refused = find_stream(handle, context, stream))
-      return refused;
-    if (stream->capture)
-      return not_supported; // a graph that allocates
-    return allocate(*stream->context, bytes, AllocationKind::device, 0, memory);
-  });
-}
-
-Result cuMemAllocFromPoolAsync(Pointer *memory, std::size_t bytes, Pool *pool, Stream *handle) {
-  return call("cuMemAllocFromPoolAsync", Needs::device, [&](Context &context) -> Result {
-    Stream *stream = nullptr;
-    if (Result refused = find_stream(handle, context, stream))
-      return refused;
-    if (!pool || pool != &driver().device_of(*stream->context).pool)
-      return invalid_value;
-    if (stream->capture)
-      return not_supported;
-    return allocate(*stream->context, bytes, AllocationKind::device, 0, memory);
-  });
-}
-
-Result cuMemFreeAsync(Pointer memory, Stream *handle) {
-  return call("cuMemFreeAsync", Needs::device, [&](Context &context) -> Result {
-    Stream *stream = nullptr;
-    if (Result refused = find_stream(handle, context, stream))
-      return refused;
-    if (stream->capture)
-      return not_supported;
-    return free_beginning_at(memory, false);
-  });
-}
-
-// Pools keep nothing back, so what they are told is of no consequence.
-
-Result cuMemPoolSetAttribute(Pool *pool, int, void *value) {
-  return call("cuMemPoolSetAttribute", Needs::driver,
-              [&]() -> Result { return pool && value ? success : invalid_value; });
-}
-
-Result cuMemPoolGetAttribute(Pool *pool, int attribute, void *value) {
-  return call("cuMemPoolGetAttribute", Needs::driver, [&]() -> Result {
-    constexpr int last_switch = 3; // below them are ints, above 64-bit numbers
-    if (!pool || !value)
-      return invalid_value;
-    if (attribute <= last_switch)
-      *static_cast<int *>(value) = 1;
-    else
-      *static_cast<std::uint64_t *>(value) = 0;
-    return success;
-  });
-}
-
-Result cuMemPoolTrimTo(Pool *pool, std::size_t) {
-  return call("cuMemPoolTrimTo", Needs::driver,
-              [&]() -> Result { return pool ? success : invalid_value; });
 }
 
 Result cuMemAllocHost_v2(void **memory, std::size_t bytes) {

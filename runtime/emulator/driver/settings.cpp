@@ -158,6 +158,8 @@ std::string set(std::string_view name, std::string_view value, Settings &setting
     return number(1, 1024, settings.multiprocessors);
   if (name == "memory")
     return read_bytes(value, settings.memory) ? "" : "a number of bytes, such as 1048576 or 512M";
+  if (name == "pools")
+    return choose(value, switches, settings.pools);
   if (name == "version")
     return number(1000, 99999, settings.version);
   if (name == "fail")
@@ -194,7 +196,7 @@ std::string apply(std::string_view text, Settings &settings) {
     if (!is_known)
       return "unknown setting `" + std::string(name) +
              "`; there are order, async, seed, races, uninitialized, max_steps, workers, gpu, "
-             "devices, multiprocessors, memory, version, fail, missing, report";
+             "devices, multiprocessors, memory, pools, version, fail, missing, report";
     if (!expected.empty())
       return "`" + std::string(setting) + "`: the value must be " + expected;
   }

@@ -14,6 +14,7 @@
 //                                  any: 90a, and code for any other is taken too
 //   devices=N
 //   multiprocessors=N              of each device
+//   pools=on|off                   whether devices have pools of memory
 //   memory=BYTES                   of each device; K, M, G may follow the number
 //   version=12040                  of CUDA, that the driver claims to have
 //   fail=FUNCTION:N:CODE           its N-th call (*: each) does nothing and returns this CUresult
@@ -49,6 +50,7 @@ struct Settings {
   int devices = 1;
   int multiprocessors = 0; // 0: as the GPU has
   std::size_t memory = std::size_t(16) << 30;
+  bool pools = true;
   int version = 12040;
   std::vector<Failure> failures;
   std::vector<std::string> missing;

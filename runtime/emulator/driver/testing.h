@@ -19,6 +19,7 @@ struct Counters {
   std::uint64_t allocations; // of devices and of the host
   std::uint64_t bytes;       // on devices
   std::uint64_t graphs;      // executable ones too
+  std::uint64_t pools;       // but for those that devices come with
   std::uint64_t captures;
   std::uint64_t depth; // of the calling thread's stack of contexts
 };
@@ -31,6 +32,7 @@ struct LastLaunch {
   unsigned block[3];
   unsigned cluster[3];
   unsigned shared_bytes;
+  bool starts_early; // it may, by its attribute; it never does
   Stream *stream;
   Context *context;
   std::uint64_t count; // launches so far
