@@ -147,18 +147,12 @@ LaunchForm form_of(const ir::Function &function, const Structure &structure) {
   LaunchForm form = launch_form(function);
   form.name = structure.name;
   form.cost = structure.cost;
-  switch (structure.share) {
-  case Structure::Share::all:
-    if (structure.specialized && !form.cost)
-      form.cost = Expr::constant(0);
-    break;
-  case Structure::Share::full_rounds:
+  if (structure.is_first())
     form.share = LaunchForm::Share::first;
-    break;
-  case Structure::Share::rest:
+  else if (structure.is_second())
     form.share = LaunchForm::Share::rest;
-    break;
-  }
+  else if (structure.specialized && !form.cost)
+    form.cost = Expr::constant(0);
   return form;
 }
 
@@ -494,17 +488,9 @@ Library describe_library(const CompileOptions &options,
 
 // Whether two launches that share the work are both there: neither is of use alone.
 bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
-  if (jobs[i].is_left_out)
-    return false;
-  switch (jobs[i].structure.share) {
-  case Structure::Share::all:
-    return true;
-  case Structure::Share::full_rounds:
-    return !jobs[i + 1].is_left_out;
-  case Structure::Share::rest:
-    return !jobs[i - 1].is_left_out;
-  }
-  llvm_unreachable("a share of the work");
+  const Structure &structure = jobs[i].structure;
+  return !jobs[i].is_left_out && (!structure.is_first() || !jobs[i + 1].is_left_out) &&
+         (!structure.is_second() || !jobs[i - 1].is_left_out);
 }
 
 // Jobs run through variants and their kernels in the order of describe_library.

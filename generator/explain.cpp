@@ -61,6 +61,10 @@ Message message_of(const Obstacle &obstacle, const Gpu &gpu) {
 }
 
 Message message_of(const Structure &structure, const Gpu &gpu) {
+  if (structure.share == Structure::Share::parts)
+    return Message::explain_parts;
+  if (structure.share == Structure::Share::sum_of_parts)
+    return Message::explain_sum_of_parts;
   if (structure.splits > 1)
     return Message::explain_divided;
   if (structure.specialized && !gpu.has_wgmma)

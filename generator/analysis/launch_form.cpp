@@ -85,10 +85,14 @@ std::optional<Expr> host_expression(const Value *scalar) {
   return expr;
 }
 
+bool is_hidden(const Op &op) {
+  return op.is(Opcode::tensor_map_) || op.is(Opcode::host_value_) || op.is(Opcode::scratch_);
+}
+
 std::vector<const Op *> hidden_parameters(const Function &fn) {
   std::vector<const Op *> ops;
   for (const Op *op : fn.body->ops)
-    if (op->is(Opcode::tensor_map_) || op->is(Opcode::host_value_))
+    if (is_hidden(*op))
       ops.push_back(op);
   return ops;
 }
@@ -133,6 +137,9 @@ LaunchForm launch_form(const Function &fn) {
     HiddenParameter hidden;
     if (op->is(Opcode::tensor_map_)) {
       hidden.map = tensor_map(*op);
+    } else if (op->is(Opcode::scratch_)) {
+      hidden.is_scratch = true;
+      form.scratch = expression(op->operand(0));
     } else {
       hidden.elem = op->result()->type.elem;
       hidden.value = expression(op->operand(0));
@@ -145,6 +152,8 @@ LaunchForm launch_form(const Function &fn) {
       for (const Value *count : op->operands)
         form.blocks.push_back(expression(count));
     }
+  for_each_op(*fn.body,
+              [&](const Op &op) { form.starts_early |= op.is(Opcode::dependency_wait_); });
   return form;
 }
 

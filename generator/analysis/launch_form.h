@@ -1,5 +1,5 @@
 // What the host has to know of a function that went through the passes: the launch form that its
-// operations `tensor_map`, `host_value` and `launch_blocks` describe.
+// operations `tensor_map`, `host_value`, `scratch` and `launch_blocks` describe.
 
 #pragma once
 
@@ -12,6 +12,9 @@ namespace tritonc {
 /// The host's form of an integer scalar: a formula of parameters, the grid of programs and the
 /// number of multiprocessors. Nothing if it is none.
 std::optional<Expr> host_expression(const ir::Value *scalar);
+
+/// Whether the host hands over what `op` gives.
+bool is_hidden(const ir::Op &op);
 
 /// The operations whose results the host hands over, in the order of the hidden parameters.
 std::vector<const ir::Op *> hidden_parameters(const ir::Function &fn);

@@ -83,6 +83,9 @@ int base_alignment(const Value *base, const Function &fn) {
   for (const Parameter &parameter : fn.parameters)
     if (parameter.value == base)
       return parameter.aligned_bytes;
+  constexpr int allocated_at = 256; // of cuMemAlloc and its kin, CUDA C++ Programming Guide 5.3.2
+  if (base->op && base->op->is(Opcode::scratch_))
+    return allocated_at;
   return bytes_of(base->type.elem);
 }
 
@@ -116,9 +119,10 @@ std::optional<int> contiguous_axis(const Value *value) {
 
 const Value *root_of(const Value *pointers) {
   while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
-         !pointers->op->is(Opcode::select_))
+         !pointers->op->is(Opcode::select_) && !pointers->op->is(Opcode::scratch_))
     pointers = pointers->op->operand(0);
-  return pointers->op || pointers->block ? nullptr : pointers;
+  bool is_scratch = pointers->op && pointers->op->is(Opcode::scratch_);
+  return (pointers->op && !is_scratch) || pointers->block ? nullptr : pointers;
 }
 
 int vector_elements(const Value *view, const Value *mask, const Function &fn) {

@@ -101,8 +101,9 @@ private:
 
   static std::string hidden_initialiser(const HiddenRow &row) {
     bool is_map = row.kind == abi::hidden_kind::tensor_map;
-    return "{" + optional_name(!is_map, numbered("code_", row.value)) + ", " +
-           optional_name(!is_map, string_literal(row.text)) + ", " +
+    bool is_number = row.is_number();
+    return "{" + optional_name(is_number, numbered("code_", row.value)) + ", " +
+           optional_name(is_number, string_literal(row.text)) + ", " +
            optional_name(is_map, "&" + numbered("map_", row.map)) + ", tritonc::abi::hidden_kind(" +
            std::to_string(int(row.kind)) + "), 0}";
   }
@@ -139,9 +140,11 @@ private:
            optional_name(guards != 0, numbered("requirements_", row.guards)) + ", " +
            optional_name(hidden != 0, numbered("hidden_", row.hidden)) + ", " +
            (row.cost ? numbered("code_", *row.cost) : "nullptr") + ", " +
-           list_of_code(row.blocks, 3) + ", " + std::to_string(guards) + ", " +
-           std::to_string(hidden) + ", " + std::to_string(row.cluster) +
-           ", tritonc::abi::form_share::" + name_of(row.share) + "};");
+           list_of_code(row.blocks, 3) + ", " +
+           (row.scratch ? numbered("code_", *row.scratch) : "nullptr") + ", " +
+           std::to_string(guards) + ", " + std::to_string(hidden) + ", " +
+           std::to_string(row.cluster) + ", tritonc::abi::form_share::" + name_of(row.share) +
+           (row.starts_early ? ", 1, 0};" : ", 0, 0};"));
     }
   }
 

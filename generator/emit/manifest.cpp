@@ -57,6 +57,8 @@ Object form_object(const LaunchForm &form, const std::vector<Parameter> &paramet
   for (const HiddenParameter &parameter : form.hidden) {
     if (parameter.map)
       hidden.push_back(Object{{"tensor_map", map_object(*parameter.map, parameters)}});
+    else if (parameter.is_scratch)
+      hidden.push_back(Object{{"scratch", true}});
     else
       hidden.push_back(Object{{"element", ir::name_of(parameter.elem)},
                               {"value", text(text_of(parameter.value, parameters))}});
@@ -65,10 +67,14 @@ Object form_object(const LaunchForm &form, const std::vector<Parameter> &paramet
       {"name", text(form.name)}, {"guards", std::move(guards)}, {"blocks", std::move(blocks)},
       {"cluster", form.cluster}, {"hidden", std::move(hidden)},
   };
+  if (form.scratch)
+    out["scratch_bytes"] = text(text_of(*form.scratch, parameters));
   if (form.cost)
     out["cost"] = text(text_of(*form.cost, parameters));
   if (form.share != LaunchForm::Share::all)
     out["share"] = form.share == LaunchForm::Share::first ? "first" : "rest";
+  if (form.starts_early)
+    out["starts_early"] = true;
   return out;
 }
 

@@ -196,7 +196,7 @@ private:
         strings_[row.text] = nullptr;
     for (const auto &rows : tables_.hidden)
       for (const HiddenRow &row : rows)
-        if (row.kind != abi::hidden_kind::tensor_map)
+        if (row.is_number())
           strings_[row.text] = nullptr;
     for (const KernelTable &kernel : tables_.kernels) {
       strings_[kernel.combination->display] = nullptr;
@@ -289,9 +289,9 @@ private:
 
   void hidden_parameter(const HiddenRow &row) {
     using S = abi::hidden_parameter;
-    bool is_map = row.kind == abi::hidden_kind::tensor_map;
-    record_.pointer(offsetof(S, value), is_map ? nullptr : code_[row.value]);
-    record_.pointer(offsetof(S, text), is_map ? nullptr : strings_[row.text]);
+    bool is_map = row.kind == abi::hidden_kind::tensor_map, is_number = row.is_number();
+    record_.pointer(offsetof(S, value), is_number ? code_[row.value] : nullptr);
+    record_.pointer(offsetof(S, text), is_number ? strings_[row.text] : nullptr);
     record_.pointer(offsetof(S, map), is_map ? maps_[row.map] : nullptr);
     record_.number(offsetof(S, kind), int64_t(row.kind), sizeof(S::kind));
     record_.end(sizeof(S));
@@ -304,10 +304,12 @@ private:
     record_.pointer(offsetof(S, cost), row.cost ? code_[*row.cost] : nullptr);
     for (size_t axis = 0; axis < row.blocks.size(); axis++)
       record_.pointer(offsetof(S, blocks) + axis * 8, code_[row.blocks[axis]]);
+    record_.pointer(offsetof(S, scratch), row.scratch ? code_[*row.scratch] : nullptr);
     record_.number(offsetof(S, guard_count), int64_t(tables_.requirements[row.guards].size()), 4);
     record_.number(offsetof(S, hidden_count), int64_t(tables_.hidden[row.hidden].size()), 4);
     record_.number(offsetof(S, cluster), row.cluster, sizeof(S::cluster));
     record_.number(offsetof(S, share), int64_t(row.share), sizeof(S::share));
+    record_.number(offsetof(S, starts_early), row.starts_early, sizeof(S::starts_early));
     record_.end(sizeof(S));
   }
 

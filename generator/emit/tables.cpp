@@ -150,8 +150,11 @@ private:
       row.cost = code_of(kernel, variant, *form.cost);
     for (const Expr &axis : form.blocks)
       row.blocks.push_back(code_of(kernel, variant, axis));
+    if (form.scratch)
+      row.scratch = code_of(kernel, variant, *form.scratch);
     row.cluster = form.cluster;
     row.share = share_of(form.share);
+    row.starts_early = form.starts_early;
     return forms_.add(row);
   }
 
@@ -173,6 +176,10 @@ private:
     if (parameter.map) {
       row.kind = abi::hidden_kind::tensor_map;
       row.map = maps_.add(map_row(kernel, variant, *parameter.map));
+      return row;
+    }
+    if (parameter.is_scratch) {
+      row.kind = abi::hidden_kind::scratch;
       return row;
     }
     assert((parameter.elem == ir::Elem::i32 || parameter.elem == ir::Elem::i64) &&
@@ -276,7 +283,7 @@ private:
 
 bool is_plain(const LaunchForm &form) {
   return form.guards.empty() && !form.cost && form.blocks.empty() && form.cluster == 1 &&
-         form.hidden.empty();
+         form.hidden.empty() && !form.starts_early;
 }
 
 Result<Tables> make_tables(const Interface &interface) { return Builder(interface).build(); }

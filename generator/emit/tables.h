@@ -45,6 +45,8 @@ struct HiddenRow {
   size_t value = 0; // of a number: index into Tables::code
   std::string text; // of a number
   size_t map = 0;   // of a map: index into Tables::maps
+
+  bool is_number() const { return kind == abi::hidden_kind::i32 || kind == abi::hidden_kind::i64; }
   auto operator<=>(const HiddenRow &) const = default;
 };
 
@@ -53,8 +55,10 @@ struct FormRow {
   size_t hidden = 0; // index into Tables::hidden
   std::optional<size_t> cost;
   std::vector<size_t> blocks;
+  std::optional<size_t> scratch;
   int cluster = 1;
   abi::form_share share = abi::form_share::all;
+  bool starts_early = false;
   auto operator<=>(const FormRow &) const = default;
 };
 

@@ -82,11 +82,13 @@ struct TensorMap {
   int swizzle_bytes = 0;     // 0, 32, 64 or 128
 };
 
-/// What a kernel is given behind its own parameters: a tensor map or a number.
+/// What a kernel is given behind its own parameters: a tensor map, a number, or where the form's
+/// scratch memory is.
 struct HiddenParameter {
   ir::Elem elem = ir::Elem::i32; // of a number: i32 or i64
   Expr value;                    // of a number
   std::optional<TensorMap> map;
+  bool is_scratch = false;
 };
 
 /// How the blocks of a GPU carry out the programs of the grid.
@@ -98,10 +100,18 @@ struct LaunchForm {
   int cluster = 1;                 // blocks per cluster, along the first axis
   std::vector<HiddenParameter> hidden;
 
+  /// Bytes of memory that nobody else has until the launch is done: of two launches that share the
+  /// work, the second is done with it. Both say it.
+  std::optional<Expr> scratch;
+
   /// Which part of the work a launch in it does: all; what two launches share, the first of which
   /// is in this form and the second in the one behind it; or that second, which nobody takes alone.
   enum class Share : uint8_t { all, first, rest };
   Share share = Share::all;
+
+  /// Its blocks may start before the launch in front of it in the stream is done, for which they
+  /// wait themselves.
+  bool starts_early = false;
 };
 
 } // namespace tritonc

@@ -424,6 +424,11 @@ struct Verifier {
                    "the host computes i32 and i64");
     case Opcode::tensor_map_:
       return tensor_map(op);
+    case Opcode::scratch_:
+      on_host(op);
+      scalars(op, 0, Elem::i64, "a number of bytes is an i64");
+      return check(op.result()->type.is_scalar() && op.result()->type.is_pointer(),
+                   "a pointer to it");
     case Opcode::launch_blocks_:
       return launch_blocks(op);
     case Opcode::range_:

@@ -1,6 +1,7 @@
 // Lowering: what the host computes and hands over. Tensor maps come by value in the constant bank,
 // from where the copy engine reads them ("grid constant" in PTX).
 
+#include "analysis/launch_form.h"
 #include "lower/lowering.h"
 
 namespace tritonc {
@@ -21,8 +22,7 @@ void Lowering::find_host_side() {
   auto add_operands = [&](const Op &op) { needed.insert(op.operands.begin(), op.operands.end()); };
   for (size_t i = fn_.body->ops.size(); i-- > 0;) {
     const Op &op = *fn_.body->ops[i];
-    bool is_hosts = op.is(Opcode::tensor_map_) || op.is(Opcode::host_value_) ||
-                    info(op.code).effect == Effect::host;
+    bool is_hosts = is_hidden(op) || info(op.code).effect == Effect::host;
     bool is_for_others = info(op.code).effect == Effect::pure && !needed.count(op.results[0]);
     if (is_hosts || is_for_others) {
       host_side_.insert(&op);
@@ -37,7 +37,7 @@ void Lowering::find_host_side() {
 void Lowering::add_hidden_parameters(std::vector<llvm::Type *> &types) {
   for (const Op *op : hidden_)
     types.push_back(op->is(Opcode::tensor_map_) ? builder_.getPtrTy()
-                                                : type_of(op->result()->type.elem));
+                                                : element_type(op->result()->type));
 }
 
 void Lowering::define_hidden_parameters() {
@@ -51,6 +51,8 @@ void Lowering::define_hidden_parameters() {
       argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(map_alignment)));
       argument->addAttr(llvm::Attribute::get(context_, "nvvm.grid_constant"));
     }
+    if (op.is(Opcode::scratch_))
+      argument->addAttr(llvm::Attribute::NoAlias);
     if (!op.result()->name.empty())
       argument->setName(op.result()->name);
     values_[op.result()] = {argument};

@@ -187,6 +187,7 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::num_multiprocessors_:
   case Opcode::host_value_:
   case Opcode::tensor_map_:
+  case Opcode::scratch_:
   case Opcode::launch_blocks_:
     llvm_unreachable("the host's");
   case Opcode::undefined_:
@@ -266,6 +267,12 @@ void Lowering::lower_op(const Op &op) {
     return guarded(is_first_thread(), [&] {
       call_target_op(builder_, TargetOp::prefetch_tensor_map, {scalar(op.operand(0))});
     });
+  case Opcode::launch_dependents_:
+    call_target_op(builder_, TargetOp::launch_dependents);
+    return;
+  case Opcode::dependency_wait_:
+    call_target_op(builder_, TargetOp::dependency_wait);
+    return;
   case Opcode::map_copy_out_:
     return lower_map_copy_out(op);
   case Opcode::copy_out_wait_:

@@ -103,8 +103,10 @@ int warps_for_dot(const Op &dot, const Gpu &gpu) {
 }
 
 int warps_for_tile(int64_t elements) {
+  constexpr int most_of_thread = 32; // elements, as several tiles of this size may be there at once
   int warps = 1;
-  while (warps < 4 && elements / (32 * warps) > 4)
+  while ((warps < 4 && elements / (32 * warps) > 4) ||
+         (warps < max_warps && elements / (32 * warps) > most_of_thread))
     warps *= 2;
   return warps;
 }

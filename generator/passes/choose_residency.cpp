@@ -14,7 +14,8 @@
 // tool says so.
 //
 // Needs:   slice_dots and assign_layouts, which settle what is held at one time; allocate_shared.
-// Ensures: fn.residency is set if there is a dot. Other kernels are left to ptxas.
+// Ensures: fn.residency is set if there is a dot, or parts are added. Other kernels are left to
+//          ptxas.
 // Limits:  the estimate counts accumulators of all dots as if they lived together.
 //
 // Tested by tests/passes/choose_residency_test.cpp.
@@ -63,6 +64,10 @@ Need need_of(Function &fn) {
 void choose_residency(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (structure.specialized) {
     fn.residency = structure.residency; // for which its ring was made
+    return;
+  }
+  if (structure.share == Structure::Share::sum_of_parts) {
+    fn.residency = 1; // else ptxas saves registers, and lets loads wait for each other
     return;
   }
   Need need = need_of(fn);

@@ -140,8 +140,7 @@ struct State {
     for (Op *op : fn.body->ops) {
       if (op->is(Opcode::launch_blocks_))
         bundles = op;
-      if (info(op->code).effect == Effect::host || op->is(Opcode::tensor_map_) ||
-          op->is(Opcode::host_value_))
+      if (info(op->code).effect == Effect::host || is_hidden(*op))
         add_with_operands(op, top);
     }
     std::vector<Op *> rest, ops = std::move(fn.body->ops);

@@ -6,6 +6,7 @@
 
 #include "passes/pipeline.h"
 
+#include "passes/add_parts.h"
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
 #include "passes/bundle_programs.h"
@@ -23,6 +24,7 @@
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
 #include "passes/narrow_steps.h"
+#include "passes/overlap_launches.h"
 #include "passes/persist_programs.h"
 #include "passes/pipeline_loops.h"
 #include "passes/preload_slices.h"
@@ -34,6 +36,7 @@
 #include "passes/stage_operands.h"
 #include "passes/stage_results.h"
 #include "passes/start_products.h"
+#include "passes/store_parts.h"
 #include "passes/swap_factors.h"
 #include "passes/unrotate_loops.h"
 #include "passes/use_tensor_maps.h"
@@ -74,6 +77,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // that share operands.
   run("narrow_steps", narrow_steps, structure);
   run("widen_steps", widen_steps, structure);
+  run("add_parts", add_parts, structure);
   run("bundle_programs", bundle_programs, structure);
   run("remove_dead_code", remove_dead_code);
   run("group_programs", group_programs, structure);
@@ -89,6 +93,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // once. After this the product is none that the next passes know.
   run("use_tensor_maps", use_tensor_maps, structure);
   run("hint_copies", hint_copies);
+  run("store_parts", store_parts, structure);
   run("persist_programs", persist_programs, structure);
   run("split_sums", split_sums, structure);
   run("remove_dead_code", remove_dead_code);
@@ -124,19 +129,23 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("allocate_shared", allocate_shared);
   run("insert_barriers", insert_barriers);
 
+  // Let launches overlap, now that it is settled where memory is first and last read.
+  run("overlap_launches", overlap_launches, gpu);
+
   // Divide the registers of a multiprocessor, now that it is known what else limits its programs.
   run("choose_residency", choose_residency, gpu, structure);
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",     "count_loops",      "close_inductions", "fuse_dots",
-          "form_views",         "remove_dead_code", "narrow_steps",     "widen_steps",
-          "bundle_programs",    "group_programs",   "swap_factors",     "choose_dots",
-          "use_tensor_maps",    "hint_copies",      "persist_programs", "split_sums",
-          "specialize_warps",   "stage_results",    "stage_operands",   "pipeline_loops",
-          "start_products",     "slice_dots",       "load_ahead",       "spread_copies",
-          "preload_slices",     "detach_sums",      "assign_layouts",   "lower_conversions",
-          "lower_cluster_sums", "allocate_shared",  "insert_barriers",  "choose_residency"};
+  return {"unrotate_loops",   "count_loops",       "close_inductions",   "fuse_dots",
+          "form_views",       "remove_dead_code",  "narrow_steps",       "widen_steps",
+          "add_parts",        "bundle_programs",   "group_programs",     "swap_factors",
+          "choose_dots",      "use_tensor_maps",   "hint_copies",        "store_parts",
+          "persist_programs", "split_sums",        "specialize_warps",   "stage_results",
+          "stage_operands",   "pipeline_loops",    "start_products",     "slice_dots",
+          "load_ahead",       "spread_copies",     "preload_slices",     "detach_sums",
+          "assign_layouts",   "lower_conversions", "lower_cluster_sums", "allocate_shared",
+          "insert_barriers",  "overlap_launches",  "choose_residency"};
 }
 
 } // namespace tritonc

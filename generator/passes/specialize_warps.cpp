@@ -518,8 +518,7 @@ struct State {
   std::set<const Op *> host_side() {
     std::set<const Op *> top;
     for (const Op *op : fn.body->ops)
-      if (op->is(Opcode::tensor_map_) || op->is(Opcode::host_value_) ||
-          op->is(Opcode::launch_blocks_))
+      if (is_hidden(*op) || op->is(Opcode::launch_blocks_))
         add_with_operands(op, top);
     return top;
   }

@@ -11,6 +11,7 @@
 #include "passes/narrow_steps.h"
 #include "passes/remove_dead_code.h"
 #include "passes/split_sums.h"
+#include "passes/store_parts.h"
 #include "passes/structure_demands.h"
 #include "passes/swap_factors.h"
 #include "passes/widen_steps.h"
@@ -135,6 +136,42 @@ std::vector<Structure> shared_work(const std::vector<Candidate> &candidates,
   return shared_work(candidates.front(), candidates.back(), *problem);
 }
 
+// --- Divided sums --------------------------------------------------------------------------------
+
+// Two launches, of which the first stores the parts of sums in the tile of `of`, and the second
+// adds them, program by program. Nothing if the function can't be divided so.
+std::vector<Structure> divided_sums(const Candidate &of, const ProductSetting &setting,
+                                    const Problem &problem) {
+  bool is_tiled = setting.axes[0] && setting.axes[1] && setting.axes[0] != setting.axes[1];
+  if (!is_tiled || !can_divide_sums(setting.fn))
+    return {};
+  Structure first = of.structure;
+  first.share = Structure::Share::parts;
+  first.divided = {.bundle = first.bundle,
+                   .rows = first.bundle[*setting.axes[0]] * setting.sum()[0],
+                   .columns = first.bundle[*setting.axes[1]] * setting.sum()[1],
+                   .rows_axis = *setting.axes[0],
+                   .columns_axis = *setting.axes[1]};
+  first.cost = cost_of_parts(first, of.tile, setting.sum(), problem);
+  Structure second{.step = first.step,
+                   .share = Structure::Share::sum_of_parts,
+                   .divided = first.divided,
+                   .name = "sum of the parts of " + first.name};
+  first.name += ", in parts";
+  return {first, second};
+}
+
+// Those of the tile that is best at it.
+std::vector<Structure> divided_sums(const std::vector<Candidate> &candidates,
+                                    const ProductSetting &setting,
+                                    const std::optional<Problem> &problem) {
+  for (const Tile &tile : tiles_of_parts)
+    for (const Candidate &candidate : candidates)
+      if (candidate.tile.tile == tile)
+        return divided_sums(candidate, setting, *problem);
+  return {};
+}
+
 } // namespace
 
 std::vector<Structure> specialized_structures(const ProductSetting &setting,
@@ -155,6 +192,8 @@ std::vector<Structure> specialized_structures(const ProductSetting &setting,
     structures.push_back(std::move(*structure));
   }
   for (Structure &share : shared_work(candidates, problem))
+    structures.push_back(std::move(share));
+  for (Structure &share : divided_sums(candidates, setting, problem))
     structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())

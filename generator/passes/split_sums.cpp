@@ -145,6 +145,17 @@ Value *make_clusters(Function &fn, int64_t splits) {
 
 } // namespace
 
+void take_part_of_steps(Function &fn, Op *loop, Value *first, Value *count) {
+  loop->operands[0] = count;
+  Block &body = *loop->blocks[0];
+  Value *trip = body.arguments[0];
+  Builder inside(fn, &body, 0);
+  inside.set_location(loop->location);
+  Value *step = inside.add(trip, first);
+  replace_uses(body, trip, step);
+  step->op->operands[0] = trip;
+}
+
 void split_sums(Function &fn, const Structure &structure) {
   if (structure.splits == 1)
     return;
@@ -168,15 +179,7 @@ void split_sums(Function &fn, const Structure &structure) {
   part->name = "part";
   Value *first = builder.mul(rank, part);
 
-  loop->operands[0] = part;
-  Block &body = *loop->blocks[0];
-  Value *trip = body.arguments[0];
-  Builder inside(fn, &body, 0);
-  inside.set_location(loop->location);
-  Value *step = inside.add(trip, first);
-  replace_uses(body, trip, step);
-  step->op->operands[0] = trip;
-
+  take_part_of_steps(fn, loop, first, part);
   Value *own = loop->results[product->carried];
   Op *sum = Builder::after(fn, loop).create(Opcode::cluster_sum_, {own}, {own->type});
   sum->location = loop->location;

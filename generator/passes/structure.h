@@ -12,6 +12,22 @@
 
 namespace tritonc {
 
+/// How many blocks divide a sum, of a launch that stores its parts in memory; another adds them.
+struct DividedSum {
+  /// How many programs a block of the first launch carries out at once, as Structure::bundle; and
+  /// the rows and columns of their sums together.
+  std::vector<int64_t> bundle;
+  int64_t rows, columns;
+
+  /// The axis of the grid along which sums lie one below the other, and that along which they lie
+  /// side by side.
+  size_t rows_axis, columns_axis;
+  size_t third_axis() const { return 3 - rows_axis - columns_axis; }
+
+  /// Of a part, along K.
+  static constexpr int64_t least_steps = 4;
+};
+
 struct Structure {
   /// Some warps only copy, and the others multiply what has come, by wgmma, or by mma where the GPU
   /// has none. Else all warps of a program do the same.
@@ -47,10 +63,15 @@ struct Structure {
   /// These come one after another, in the order of the larger ones.
   std::vector<int64_t> cuts = {};
 
-  /// Which of the pieces of work a launch does: two launches may share them. The first does as many
-  /// as keep all multiprocessors busy a number of times, the second, in smaller ones, those left.
-  enum class Share : uint8_t { all, full_rounds, rest };
+  /// Which of the work a launch does: two launches may share it. The first does as many pieces as
+  /// keep all multiprocessors busy a number of times, the second, in smaller ones, those left. Or
+  /// the first stores the parts of `divided` sums, and the second adds them.
+  enum class Share : uint8_t { all, full_rounds, rest, parts, sum_of_parts };
   Share share = Share::all;
+  std::optional<DividedSum> divided = {};
+
+  bool is_second() const { return share == Share::rest || share == Share::sum_of_parts; }
+  bool is_first() const { return share == Share::full_rounds || share == Share::parts; }
 
   /// How many blocks a multiprocessor runs at once: more than one, and they hide each other's
   /// latencies, but each has less shared memory to run ahead in.
@@ -69,7 +90,7 @@ struct Structure {
 };
 
 /// The structures worth compiling for a function as translated, the best one first. The last is the
-/// plain one, which makes no demands. Behind one that does full rounds is the one for the rest.
+/// plain one, which makes no demands. Behind the first of two that share the work is the second.
 std::vector<Structure> structures_for(const ir::Function &fn, const Gpu &gpu);
 
 } // namespace tritonc

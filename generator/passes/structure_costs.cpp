@@ -112,6 +112,31 @@ Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &larg
   return cost_of_launch(by_steps, problem);
 }
 
+// As emit_sum_parts divides it. The second launch takes a while to start, and reads what the first
+// has stored; how many bytes it has under way depends on how many blocks it has.
+Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const Shape &sum,
+                   const Problem &problem) {
+  constexpr int64_t second_launch = 2000, bytes_per_ns = 3000, bytes_of_block_per_ns = 30;
+  const int64_t part_bytes = tile.tile.elements() * 4, program_bytes = sum[0] * sum[1] * 4;
+  Expr pieces = pieces_of(structure.bundle), at_once = pieces_at_once();
+  Expr steps = steps_of(problem);
+  auto of = [](Expr::Kind kind, Expr a, Expr b) {
+    return Expr::binary(kind, std::move(a), std::move(b));
+  };
+  Expr most =
+      of(Expr::Kind::max, of(Expr::Kind::div, steps, number(DividedSum::least_steps)), number(1));
+  Expr wanted = of(Expr::Kind::max, of(Expr::Kind::div, at_once, pieces), number(1));
+  wanted = of(Expr::Kind::min, wanted, most);
+  Expr first = div_up(pieces * wanted, at_once) *
+               (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
+  Expr by_bytes = of(Expr::Kind::div, pieces * wanted * number(part_bytes), number(bytes_per_ns));
+  Expr rounds = div_up(programs(0) * programs(1) * programs(2), at_once);
+  Expr by_block =
+      of(Expr::Kind::div, rounds * wanted * number(program_bytes), number(bytes_of_block_per_ns));
+  return cost_of_launch(first + of(Expr::Kind::max, by_bytes, by_block) + number(second_launch),
+                        problem);
+}
+
 Expr cost_of_plain(const Shape &sum, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 3000;
   return cost_of_programs(sum, problem, bytes_per_ns);

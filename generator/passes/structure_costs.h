@@ -36,6 +36,11 @@ inline constexpr MeasuredTile tiles_by_engine[] = {
     {{64, 64, 2, 4}, 153, 2200},
 };
 
+/// The tiles of sums that are divided among any number of blocks, the best one first. The more
+/// tiles there are, the fewer parts each has, all of which have to be stored; smaller ones than
+/// these load too much for each sum.
+inline constexpr Tile tiles_of_parts[] = {{64, 128, 1}, {128, 128, 1}};
+
 /// The same where threads copy, element by element at worst, as which it was measured. What limits
 /// is how many loads are under way, so there are as many of these threads as there are registers
 /// for.
@@ -87,6 +92,11 @@ Expr cost_of(const Structure &structure, const MeasuredTile &tile, const Problem
 Expr cost_of_shares(const std::vector<int64_t> &bundle, const MeasuredTile &large,
                     const std::vector<int64_t> &cuts, const MeasuredTile &small,
                     const Problem &problem);
+
+/// Of two launches: the first, `structure`, stores the parts of sums in this tile, the second adds
+/// them. `sum`: of a program.
+Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const ir::Shape &sum,
+                   const Problem &problem);
 
 /// Of the plain structure with 16-bit factors, beside specialised ones. `sum`: of a program.
 Expr cost_of_plain(const ir::Shape &sum, const Problem &problem);

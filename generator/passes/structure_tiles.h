@@ -18,6 +18,7 @@ struct Tile {
   int64_t rows, columns, k_rows, splits = 1;
 
   int64_t elements() const { return rows * columns; }
+  bool operator==(const Tile &) const = default;
 };
 
 /// What is known of a product before a tile is chosen.

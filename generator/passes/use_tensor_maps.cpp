@@ -149,8 +149,8 @@ void use_tensor_maps(Function &fn, const Structure &structure) {
   State state{fn};
   for (const LoadedFactor &factor : product->factors)
     state.rewrite_load(factor.load);
-  if (structure.splits > 1) // each block has its part of a result, and in no shared memory
-    return;
+  if (structure.splits > 1 || structure.divided)
+    return; // each block has its part of a result, and in no shared memory
   std::vector<Op *> stores;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::store_))

@@ -27,6 +27,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_mma_f64_m16 = generation >= Hopper,
           .has_cp_async = generation >= Ampere,
           .has_tensor_maps = generation >= Hopper,
+          .has_dependent_launches = generation >= Hopper,
           .has_wgmma = sm == 90 && suffix == 'a',
           .has_bf16_arithmetic = generation >= Hopper};
 }

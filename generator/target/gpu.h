@@ -19,21 +19,22 @@ struct Gpu {
   int max_threads_per_block = 1024;
   int ptx_version; // 80 stands for `.version 8.0`
 
-  bool has_ldmatrix;        // ldmatrix, plain and transposing
-  bool has_stmatrix;        // the same for stores
-  bool has_mma_f16_k8;      // mma.m16n8k8, f16 in, f32 out
-  bool has_mma_f16_k16;     // mma.m16n8k16, the same
-  bool has_mma_bf16;        // mma.m16n8k8 and k16 on bfloat16
-  bool has_mma_tf32;        // mma.m16n8k4 and k8 on tf32
-  bool has_fp8;             // conversions of e4m3 and e5m2, and mma.m16n8k32 on them
-  bool has_mma_i8;          // mma.m8n8k16 on 8-bit integers
-  bool has_mma_i8_m16;      // m16n8k16 and m16n8k32 too
-  bool has_mma_f64;         // mma.m8n8k4 on double
-  bool has_mma_f64_m16;     // m16n8k4 and m16n8k8 too
-  bool has_cp_async;        // cp.async from global to shared memory
-  bool has_tensor_maps;     // copies by tensor maps, counted on mbarriers
-  bool has_wgmma;           // wgmma, and registers that move between warpgroups
-  bool has_bf16_arithmetic; // add, mul and fma on bfloat16 itself
+  bool has_ldmatrix;           // ldmatrix, plain and transposing
+  bool has_stmatrix;           // the same for stores
+  bool has_mma_f16_k8;         // mma.m16n8k8, f16 in, f32 out
+  bool has_mma_f16_k16;        // mma.m16n8k16, the same
+  bool has_mma_bf16;           // mma.m16n8k8 and k16 on bfloat16
+  bool has_mma_tf32;           // mma.m16n8k4 and k8 on tf32
+  bool has_fp8;                // conversions of e4m3 and e5m2, and mma.m16n8k32 on them
+  bool has_mma_i8;             // mma.m8n8k16 on 8-bit integers
+  bool has_mma_i8_m16;         // m16n8k16 and m16n8k32 too
+  bool has_mma_f64;            // mma.m8n8k4 on double
+  bool has_mma_f64_m16;        // m16n8k4 and m16n8k8 too
+  bool has_cp_async;           // cp.async from global to shared memory
+  bool has_tensor_maps;        // copies by tensor maps, counted on mbarriers
+  bool has_dependent_launches; // griddepcontrol
+  bool has_wgmma;              // wgmma, and registers that move between warpgroups
+  bool has_bf16_arithmetic;    // add, mul and fma on bfloat16 itself
 };
 
 /// The GPU that `name` means, written "90a" or "sm_90a"; null if there is none.

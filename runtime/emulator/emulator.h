@@ -75,10 +75,11 @@ struct Dim3 {
 };
 
 struct Launch {
-  Dim3 grid;                        // in blocks, as in CUDA, also where there are clusters
-  Dim3 cluster;                     // must divide the grid
-  uint32_t threads = 0;             // per block: 32 to 1024, whole warps
-  uint32_t shared_bytes = 0;        // dynamic, per block
+  Dim3 grid;                 // in blocks, as in CUDA, also where there are clusters
+  Dim3 cluster;              // must divide the grid
+  uint32_t threads = 0;      // per block: 32 to 1024, whole warps
+  uint32_t shared_bytes = 0; // dynamic, per block
+  bool starts_early = false; // the launch in front of it may not be done: threads must wait for it
   void *const *arguments = nullptr; // [i] points to the value of parameter i
 };
 

@@ -53,8 +53,16 @@ void GlobalAccess::start(GlobalMemory &memory, const Clocks &clocks, uint32_t la
 
 // ---- checks ----
 
+void GlobalAccess::check_waited(const Access &access, const void *address, size_t bytes) {
+  if (access.thread.ops.may_be_early)
+    fatal(access.thread, access.site, Finding::Kind::misuse,
+          "%s of %s at %s before dependency_wait: the launch in front of this one may not be done",
+          access.what, bytes_text(bytes).c_str(), global_place(access.thread, address).c_str());
+}
+
 void GlobalAccess::locate(const Access &access, const void *address, size_t bytes,
                           uint32_t alignment) {
+  check_waited(access, address, bytes);
   bool is_fine = memory_->contains(address) &&
                  (all_have(memory_->state(address), bytes, GlobalMemory::allocated) ||
                   memory_->prepare(address, bytes));

@@ -27,6 +27,10 @@ public:
   /// Checks bounds and alignment only: of an asynchronous operation that marks its accesses when it
   /// happens.
   void locate(const Access &access, const void *address, size_t bytes, uint32_t alignment);
+  /// Of an asynchronous operation that looks for its places only when it happens: that the thread
+  /// which issues it has waited for the launch in front of this one, if it has to. The others do
+  /// so, too.
+  static void check_waited(const Access &access, const void *address, size_t bytes);
   void mark_read(const Access &access, const void *address, size_t bytes);
   void mark_write(const Access &access, void *address, size_t bytes);
 

@@ -238,6 +238,7 @@ void Cluster::start() {
     thread.steps_taken = 0;
     thread.steps_granted = thread.steps_left = std::min(options.max_steps, step_slice);
     thread.ops.reset();
+    thread.ops.may_be_early = what.starts_early;
   }
   for (Warp &warp : warps) {
     warp.live = all_lanes;

@@ -10,31 +10,44 @@ namespace {
 
 /// Facts never change, so each device is asked once; two threads that ask at the same time store
 /// the same. Zero: not asked yet. Devices beyond the table are asked every time.
-constexpr int remembered_devices = 64;
 std::atomic<std::uint64_t> remembered[remembered_devices];
+
+std::uint64_t packed(const DeviceFacts &facts) {
+  return std::uint64_t(facts.sm) << 32 | std::uint64_t(facts.has_pools) << 31 |
+         std::uint32_t(facts.multiprocessors);
+}
+
+void unpack(std::uint64_t packed, DeviceFacts &facts) {
+  facts.sm = int(packed >> 32);
+  facts.has_pools = (packed >> 31 & 1) != 0;
+  facts.multiprocessors = int(packed & 0x7fffffff);
+}
 
 Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
   facts.device = device;
   bool has_place = device >= 0 && device < remembered_devices;
   if (has_place) {
-    if (std::uint64_t packed = remembered[device].load(std::memory_order_relaxed)) {
-      facts.sm = int(packed >> 32);
-      facts.multiprocessors = int(packed & 0xffffffff);
+    if (std::uint64_t known = remembered[device].load(std::memory_order_relaxed)) {
+      unpack(known, facts);
       return success;
     }
   }
-  int major = 0, minor = 0, multiprocessors = 0;
+  int major = 0, minor = 0, multiprocessors = 0, has_pools = 0;
   if (Result result = driver.cuDeviceGetAttribute(&major, capability_major, device))
     return result;
   if (Result result = driver.cuDeviceGetAttribute(&minor, capability_minor, device))
     return result;
   if (Result result = driver.cuDeviceGetAttribute(&multiprocessors, multiprocessor_count, device))
     return result;
+  if (has_place && driver.has_pools()) {
+    if (Result result = driver.cuDeviceGetAttribute(&has_pools, has_memory_pools, device))
+      return result;
+  }
   facts.sm = major * 10 + minor;
   facts.multiprocessors = multiprocessors;
+  facts.has_pools = has_pools != 0;
   if (has_place)
-    remembered[device].store(std::uint64_t(facts.sm) << 32 | std::uint32_t(multiprocessors),
-                             std::memory_order_relaxed);
+    remembered[device].store(packed(facts), std::memory_order_relaxed);
   return success;
 }
 

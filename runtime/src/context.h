@@ -6,10 +6,14 @@
 
 namespace tritonc::v1::cuda {
 
+/// Of further ones everything is asked each time, and they give no scratch memory.
+inline constexpr int remembered_devices = 64;
+
 struct DeviceFacts {
   Device device;
   int sm; // 90
   int multiprocessors;
+  bool has_pools; // of memory, and the driver knows how to make and use one
 };
 
 /// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and

@@ -22,6 +22,7 @@ using Library = struct CUlib_st *;
 using Kernel = struct CUkern_st *;
 using Function = struct CUfunc_st *;
 using Event = struct CUevent_st *;
+using Pool = struct CUmemPoolHandle_st *;
 using Pointer = unsigned long long; // device memory
 
 /// A CUtensorMap.
@@ -35,6 +36,7 @@ struct LaunchAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int is_on;
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72, "the driver's layout");
@@ -47,6 +49,17 @@ struct LaunchConfig {
   const LaunchAttribute *attributes;
   unsigned attribute_count;
 };
+
+/// CUmemPoolProps. What is zero is as the driver likes.
+struct PoolProperties {
+  int allocation, handles;
+  int location_kind, location; // the latter: which device
+  void *security;
+  std::size_t most_bytes;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+static_assert(sizeof(PoolProperties) == 88, "the driver's layout");
 
 enum : Result {
   success = 0,
@@ -61,10 +74,16 @@ enum : Result {
   context_is_destroyed = 709,
 };
 
-enum DeviceAttribute { multiprocessor_count = 16, capability_major = 75, capability_minor = 76 };
+enum DeviceAttribute {
+  multiprocessor_count = 16,
+  capability_major = 75,
+  capability_minor = 76,
+  has_memory_pools = 115
+};
+enum PoolChoice { pinned_allocation = 1, location_is_device = 1, release_threshold = 4 };
 enum FunctionAttribute { max_dynamic_shared_size = 8 };
 enum CaptureMode { capture_relaxed = 2 };
-enum LaunchAttributeId { cluster_dimension = 4 };
+enum LaunchAttributeId { cluster_dimension = 4, programmatic_serialization = 6 };
 enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero = 0 };
 
 /// Every function: name, version of its interface, parameters. The driver must have all of these.
@@ -100,6 +119,11 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
     (TensorMapBytes *, int type, std::uint32_t rank, void *address, const std::uint64_t *sizes,    \
      const std::uint64_t *strides, const std::uint32_t *box, const std::uint32_t *steps,           \
      int interleave, int swizzle, int l2_promotion, int fill))                                     \
+  F(cuMemPoolCreate, 11020, (Pool *, const PoolProperties *))                                      \
+  F(cuMemPoolDestroy, 11020, (Pool))                                                               \
+  F(cuMemPoolSetAttribute, 11020, (Pool, int, void *))                                             \
+  F(cuMemAllocFromPoolAsync, 11020, (Pointer *, std::size_t, Pool, Stream))                        \
+  F(cuMemFreeAsync, 11020, (Pointer, Stream))                                                      \
   F(cuDeviceGetName, 2000, (char *, int, Device))                                                  \
   F(cuMemAlloc, 3020, (Pointer *, std::size_t))                                                    \
   F(cuMemFree, 3020, (Pointer))                                                                    \
@@ -122,6 +146,13 @@ struct Driver {
   int version = 0; // 12040 for CUDA 12.4
   int process = 0; // the process that initialised it: a forked child cannot use it
   int devices = 0; // how many there are, for as long as the process lives
+
+  /// Whether it can give memory out in order with a stream, and that without spoiling what some
+  /// other thread captures (CaptureAllowed); devices may lack it all the same.
+  bool has_pools() const {
+    return version >= 12030 && cuThreadExchangeStreamCaptureMode && cuMemPoolCreate &&
+           cuMemPoolDestroy && cuMemPoolSetAttribute && cuMemAllocFromPoolAsync && cuMemFreeAsync;
+  }
 
   /// What is not a driver but the emulator runs host code instead of images.
   bool is_emulator = false;

@@ -69,6 +69,11 @@ status check_hidden(const Driver &driver, const plan::Inputs &inputs, const abi:
   std::uint32_t maps = 0;
   for (std::uint32_t i = 0; i < form.hidden_count; i++) {
     const abi::hidden_parameter &parameter = form.hidden[i];
+    if (parameter.kind == abi::hidden_kind::scratch) {
+      if (!form.scratch)
+        return {status_code::invalid_argument, &inputs.kernel, "scratch memory"};
+      continue;
+    }
     if (parameter.kind != abi::hidden_kind::tensor_map) {
       std::int64_t value = 0;
       if (!find_number(parameter, inputs, value))
@@ -101,6 +106,10 @@ status check_form(const Driver &driver, const plan::Inputs &inputs, const abi::f
     return {status_code::invalid_argument, &inputs.kernel, "blocks"};
   if (form->hidden_count > std::uint32_t(abi::max_hidden))
     return {status_code::invalid_argument, &inputs.kernel, "hidden parameters"};
+  if (form->scratch && !inputs.has_scratch)
+    return {status_code::driver_too_old, &inputs.kernel, "cuMemPoolCreate", driver.version};
+  if (form->scratch && scratch_bytes(form, inputs) <= 0)
+    return {status_code::invalid_argument, &inputs.kernel, "scratch memory"};
   return check_hidden(driver, inputs, *form);
 }
 
@@ -109,17 +118,19 @@ plan::Number cost_of(const abi::form *form, const plan::Inputs &inputs) {
   return form && form->cost ? plan::evaluate(form->cost, inputs) : plan::Number{};
 }
 
-/// The image that does the rest for the one at `i`, if its form shares the work; false if that is
-/// not there.
+/// The image that does the rest for the one at `i`, if its form shares the work. False if that is
+/// not there, or would have scratch memory that the first has not; or if a form that does not share
+/// the work wants some.
 bool find_rest(const abi::variant &variant, std::uint32_t i, const abi::image *&rest) {
   const abi::image &image = variant.images[i];
   rest = nullptr;
   if (!image.form || image.form->share != abi::form_share::first)
-    return true;
+    return !image.form || !image.form->scratch;
   if (i + 1 == variant.image_count || !is_same_gpu(variant.images[i + 1], image))
     return false;
   rest = &variant.images[i + 1];
-  return rest->form && rest->form->share == abi::form_share::rest;
+  return rest->form && rest->form->share == abi::form_share::rest &&
+         (image.form->scratch || !rest->form->scratch);
 }
 
 status check_choice(const Driver &driver, const plan::Inputs &inputs, Choice &choice) {
@@ -130,6 +141,13 @@ status check_choice(const Driver &driver, const plan::Inputs &inputs, Choice &ch
 }
 
 } // namespace
+
+std::int64_t scratch_bytes(const abi::form *form, const plan::Inputs &inputs) noexcept {
+  if (!form || !form->scratch)
+    return 0;
+  plan::Number bytes = plan::evaluate(form->scratch, inputs);
+  return bytes.known ? bytes.value : 0;
+}
 
 bool is_cheaper(plan::Number cost, plan::Number than) noexcept {
   return cost.known && (!than.known || cost.value < than.value);
@@ -166,6 +184,8 @@ status prepare_hidden(const Driver &driver, const plan::Inputs &inputs, const ab
   hidden.map_count = hidden.number_count = 0;
   for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
     const abi::hidden_parameter &parameter = form->hidden[i];
+    if (parameter.kind == abi::hidden_kind::scratch)
+      continue; // is allocated for each launch
     if (parameter.kind != abi::hidden_kind::tensor_map) {
       find_number(parameter, inputs, hidden.numbers[hidden.number_count++]);
       continue;

@@ -15,6 +15,9 @@ struct Hidden {
   std::int64_t numbers[abi::max_hidden]; // an i32 is the first half
 };
 
+/// How much scratch memory a launch in the form has; 0: none, or it cannot be said.
+std::int64_t scratch_bytes(const abi::form *form, const plan::Inputs &inputs) noexcept;
+
 /// What one launch, or two that share the work, come to.
 struct Choice {
   const abi::image *image = nullptr;

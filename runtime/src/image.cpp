@@ -2,6 +2,8 @@
 
 #include "image.h"
 
+#include "capture.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -38,28 +40,6 @@ bool is_whole(const abi::image &image) {
          header.version == abi::image_version && header.length == image.size - sizeof header &&
          header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
 }
-
-/// Loading is forbidden while a graph is captured, on this thread or, in the strictest mode, on
-/// any, unless the thread says that it knows. Drivers from 12.3 allow it then.
-class CaptureAllowed {
-public:
-  explicit CaptureAllowed(const Driver &driver) : driver_(driver) {
-    usable_ = driver.version >= 12030 && driver.cuThreadExchangeStreamCaptureMode &&
-              driver.cuThreadExchangeStreamCaptureMode(&mode_) == success;
-  }
-  ~CaptureAllowed() {
-    if (usable_)
-      driver_.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
-  CaptureAllowed(const CaptureAllowed &) = delete;
-
-  bool usable() const { return usable_; }
-
-private:
-  const Driver &driver_;
-  int mode_ = capture_relaxed;
-  bool usable_ = false;
-};
 
 bool is_capturing(const Driver &driver, Stream stream) {
   int capturing = 0;

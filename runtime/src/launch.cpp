@@ -5,6 +5,7 @@
 #include "image.h"
 #include "plan.h"
 #include "recent.h"
+#include "scratch.h"
 
 #include <tritonc/runtime.hpp>
 
@@ -21,35 +22,76 @@ bool is_named(const kernel &code, std::uint32_t i, const std::int32_t *choice) {
   return std::memcmp(values, choice, code.axis_count * sizeof *choice) == 0;
 }
 
+/// What the driver says, and to which call.
+struct Outcome {
+  cuda::Result result = cuda::success;
+  const char *call = "cuLaunchKernelEx";
+  bool has_begun = false; // a part of the work is enqueued, so that nobody may try again
+};
+
 /// Whether nothing may be wrong with the launch itself, but with which context is current: then
 /// `CurrentContext` may help.
-bool may_lack_context(cuda::Result result) {
-  return result == cuda::invalid_context || result == cuda::context_is_destroyed ||
-         result == cuda::invalid_handle;
+bool may_lack_context(const Outcome &outcome) {
+  cuda::Result result = outcome.result;
+  return !outcome.has_begun &&
+         (result == cuda::invalid_context || result == cuda::context_is_destroyed ||
+          result == cuda::invalid_handle);
 }
 
-status launched(const cuda::Driver &driver, cuda::Result result, const kernel &code) {
-  return result == cuda::success ? status()
-                                 : cuda::failure(driver, result, &code, "cuLaunchKernelEx");
+status status_of(const cuda::Driver &driver, const Outcome &outcome, const kernel &code) {
+  return outcome.result == cuda::success
+             ? status()
+             : cuda::failure(driver, outcome.result, &code, outcome.call);
+}
+
+/// Makes two launches that share the work, and their scratch memory if they have some: each of the
+/// two functions is given where that is.
+template <typename First, typename Rest>
+Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st *where,
+                    std::int64_t scratch_bytes, First first, Rest rest) {
+  cuda::Pointer scratch = 0;
+  if (scratch_bytes) {
+    if (cuda::Result result = cuda::allocate_scratch(driver, device, where, scratch_bytes, scratch))
+      return {result, "cuMemAllocFromPoolAsync"};
+  }
+  Outcome outcome;
+  outcome.result = first(scratch);
+  outcome.has_begun = outcome.result == cuda::success;
+  if (outcome.has_begun)
+    outcome.result = rest(scratch);
+  if (!scratch_bytes)
+    return outcome;
+  // After a failure, too: it is in the order of the stream, behind what was launched.
+  cuda::Result freed = cuda::free_scratch(driver, where, scratch);
+  if (outcome.result == cuda::success && freed != cuda::success)
+    return {freed, "cuMemFreeAsync", true};
+  return outcome;
+}
+
+/// Makes a recent launch again that shares its work with another one. False if that is none.
+[[gnu::noinline]] bool launch_both_again(const cuda::Driver &driver, const recent::Key &key,
+                                         cuda::Device device, CUstream_st *where,
+                                         const recent::Again &first, Outcome &outcome) {
+  recent::Again rest(key.of_rest(), device);
+  if (!rest)
+    return false;
+  outcome = launch_pair(
+      driver, device, where, first.scratch_bytes(),
+      [&](cuda::Pointer scratch) { return first.launch_with(driver, scratch); },
+      [&](cuda::Pointer scratch) { return rest.launch_with(driver, scratch); });
+  return true;
 }
 
 /// Makes a recent launch again, and with it the one that does the rest of its work if there is one.
 /// False if it is none.
 inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
-                         cuda::Result &result) {
+                         CUstream_st *where, Outcome &outcome) {
   recent::Again again(key, device);
   if (!again)
     return false;
-  if (!again.shares_work()) {
-    result = again.launch(driver);
-    return true;
-  }
-  recent::Again rest(key.of_rest(), device);
-  if (!rest)
-    return false;
-  result = again.launch(driver);
-  if (result == cuda::success)
-    result = rest.launch(driver);
+  if (again.shares_work())
+    return launch_both_again(driver, key, device, where, again, outcome);
+  outcome.result = again.launch(driver);
   return true;
 }
 
@@ -65,9 +107,9 @@ public:
       status entered = enter();
       if (!entered.ok())
         return entered;
-      cuda::Result result;
-      if (launch_again(*driver_, key, context_.facts().device, result))
-        return outcome(result);
+      Outcome outcome;
+      if (launch_again(*driver_, key, context_.facts().device, where_, outcome))
+        return status_of(*driver_, outcome, code_);
     }
     status decided = decide(choice, extent);
     if (!decided.ok() || is_empty_)
@@ -139,7 +181,12 @@ private:
 
   /// What the expressions of forms refer to.
   plan::Inputs inputs(const variant &of, const grid &programs) const {
-    return {code_, of, arguments_, &programs, context_.facts().multiprocessors};
+    return {code_,
+            of,
+            arguments_,
+            &programs,
+            context_.facts().multiprocessors,
+            context_.facts().has_pools};
   }
 
   status enter() {
@@ -171,7 +218,7 @@ private:
     recent::Prepared prepared;
     status launched = prepare(*choice_.image, choice_.blocks, prepared);
     if (launched.ok())
-      launched = enqueue(prepared);
+      launched = status_of(*driver_, {enqueue(prepared, 0)}, code_);
     if (launched.ok())
       keep(key, prepared);
     return launched;
@@ -183,15 +230,22 @@ private:
     status launched = prepare(*choice_.image, choice_.blocks, first);
     if (launched.ok())
       launched = prepare(*choice_.rest, choice_.rest_blocks, rest);
+    if (launched.ok() && first.scratch_bytes)
+      launched = cuda::make_scratch_pool(*driver_, code_, context_.facts().device);
     if (launched.ok())
-      launched = enqueue(first);
-    if (launched.ok())
-      launched = enqueue(rest);
+      launched = status_of(*driver_, enqueue_both(first, rest), code_);
     if (launched.ok()) {
       keep(key, first);
       keep(key.of_rest(), rest);
     }
     return launched;
+  }
+
+  Outcome enqueue_both(recent::Prepared &first, recent::Prepared &rest) {
+    return launch_pair(
+        *driver_, context_.facts().device, where_, first.scratch_bytes,
+        [&](cuda::Pointer scratch) { return enqueue(first, scratch); },
+        [&](cuda::Pointer scratch) { return enqueue(rest, scratch); });
   }
 
   void keep(const recent::Key &key, const recent::Prepared &prepared) {
@@ -208,6 +262,7 @@ private:
     // The driver takes a context-free kernel in place of a function, and the stream's context.
     prepared.function = reinterpret_cast<cuda::Function>(handle);
     prepared.form = code.form;
+    prepared.scratch_bytes = cuda::scratch_bytes(code.form, inputs(*variant_, programs_));
     configure(variant_->infos[&code - variant_->images], blocks, prepared);
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
   }
@@ -221,31 +276,33 @@ private:
     config.block_y = config.block_z = 1;
     config.shared_bytes = unsigned(info.shared_bytes);
     config.stream = where_;
-    if (!prepared.form || prepared.form->cluster <= 1)
-      return;
-    prepared.cluster = {cuda::cluster_dimension, {}, {}};
-    prepared.cluster.value.cluster[0] = prepared.form->cluster;
-    prepared.cluster.value.cluster[1] = prepared.cluster.value.cluster[2] = 1;
-    config.attributes = &prepared.cluster;
-    config.attribute_count = 1;
+    config.attributes = prepared.attributes;
+    if (prepared.form && prepared.form->cluster > 1) {
+      unsigned (&cluster)[3] = prepared.add(cuda::cluster_dimension).cluster;
+      cluster[0] = prepared.form->cluster;
+      cluster[1] = cluster[2] = 1;
+    }
+    if (prepared.form && prepared.form->starts_early && may_start_early())
+      prepared.add(cuda::programmatic_serialization).is_on = 1;
   }
 
-  status enqueue(recent::Prepared &prepared) {
+  /// Drivers before CUDA 12.3 cannot capture such a launch. It does the same without, later.
+  bool may_start_early() const { return driver_->version >= 12030; }
+
+  cuda::Result enqueue(recent::Prepared &prepared, cuda::Pointer scratch) {
     void *values[max_parameters + max_hidden];
-    find_values(prepared, values);
-    return outcome(driver_->cuLaunchKernelEx(&prepared.config, prepared.function, values, nullptr));
+    find_values(prepared, &scratch, values);
+    return driver_->cuLaunchKernelEx(&prepared.config, prepared.function, values, nullptr);
   }
 
   /// Where each of the kernel's parameters is: the caller's, then the hidden ones.
-  void find_values(recent::Prepared &prepared, void **values) {
+  void find_values(recent::Prepared &prepared, cuda::Pointer *scratch, void **values) {
     const char *arguments = static_cast<const char *>(arguments_);
     for (std::uint32_t i = 0; i < code_.parameter_count; i++)
       *values++ = const_cast<char *>(arguments + variant_->parameters[i].offset);
     cuda::Hidden &hidden = prepared.hidden;
-    recent::find_hidden(prepared.form, hidden.maps, hidden.numbers, values);
+    recent::find_hidden(prepared.form, hidden.maps, hidden.numbers, scratch, values);
   }
-
-  status outcome(cuda::Result result) const { return launched(*driver_, result, code_); }
 
   const kernel &code_;
   CUstream_st *const where_;
@@ -300,7 +357,10 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
     if (!cuda::is_same_gpu(wanted.images[i], *fitting))
       continue;
     found = true;
-    status loaded = preload_image(driver, code, wanted, wanted.images[i], device);
+    const image &one = wanted.images[i];
+    status loaded = preload_image(driver, code, wanted, one, device);
+    if (loaded.ok() && one.form && one.form->scratch && device.has_pools)
+      loaded = cuda::make_scratch_pool(driver, code, device.device);
     if (!loaded.ok())
       return loaded;
   }
@@ -316,10 +376,10 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   cuda::Device device;
   bool is_new = false;
   if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
-    cuda::Result result;
-    is_new = !launch_again(*driver, key, device, result);
-    if (!is_new && !may_lack_context(result))
-      return launched(*driver, result, code);
+    Outcome outcome;
+    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
+    if (!is_new && !may_lack_context(outcome))
+      return status_of(*driver, outcome, code);
   }
   return launch_anew(key, is_new, code, where, arguments, choice, extent);
 }

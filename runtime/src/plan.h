@@ -17,6 +17,7 @@ struct Inputs {
   // In forms:
   const grid *programs = nullptr;
   int multiprocessors = 0;
+  bool has_scratch = false; // whether the device can give scratch memory
 };
 
 /// An integer, or the fact that it cannot be computed in 64 bits.

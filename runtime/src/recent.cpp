@@ -84,7 +84,8 @@ bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel
   void **next = values_;
   for (std::uint32_t i = 0; i < kernel.parameter_count; i++)
     *next++ = reinterpret_cast<char *>(words_) + Key::byte_of(kernel, i);
-  find_hidden(prepared.form, maps_, numbers_, next);
+  find_hidden(prepared.form, maps_, numbers_, nullptr, next);
+  value_count_ = kernel.parameter_count + (prepared.form ? prepared.form->hidden_count : 0);
   hash.store(key.hash_, std::memory_order_relaxed);
   state_.fetch_sub(writing, std::memory_order_release);
   return true;
@@ -98,17 +99,24 @@ void Place::keep(const Key &key) {
 
 void Place::keep(const Prepared &prepared) {
   function_ = prepared.function;
+  scratch_bytes_ = prepared.scratch_bytes;
   shares_work_ = prepared.form && prepared.form->share == abi::form_share::first;
   config_ = prepared.config;
-  if (config_.attribute_count != 0) {
-    cluster_ = prepared.cluster;
-    config_.attributes = &cluster_;
-  }
+  config_.attributes = attributes_;
+  for (unsigned i = 0; i < config_.attribute_count; i++)
+    attributes_[i] = prepared.attributes[i];
   const cuda::Hidden &hidden = prepared.hidden;
   for (std::uint32_t i = 0; i < hidden.map_count; i++)
     maps_[i] = hidden.maps[i];
   for (std::uint32_t i = 0; i < hidden.number_count; i++)
     numbers_[i] = hidden.numbers[i];
+}
+
+cuda::Result Place::launch_with(const cuda::Driver &driver, cuda::Pointer scratch) const {
+  void *values[most_arguments + abi::max_hidden]; // others may be making the same launch
+  for (std::uint32_t i = 0; i < value_count_; i++)
+    values[i] = values_[i] ? values_[i] : &scratch;
+  return driver.cuLaunchKernelEx(&config_, function_, values, nullptr);
 }
 
 Set sets[64];
@@ -128,11 +136,18 @@ void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
 // ---- hidden values ----
 
 void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
-                 void **values) noexcept {
-  for (std::uint32_t i = 0; form && i < form->hidden_count; i++) {
-    bool is_map = form->hidden[i].kind == abi::hidden_kind::tensor_map;
-    *values++ = is_map ? static_cast<void *>(maps++) : numbers++;
-  }
+                 cuda::Pointer *scratch, void **values) noexcept {
+  for (std::uint32_t i = 0; form && i < form->hidden_count; i++)
+    switch (form->hidden[i].kind) {
+    case abi::hidden_kind::tensor_map:
+      *values++ = maps++;
+      break;
+    case abi::hidden_kind::scratch:
+      *values++ = scratch;
+      break;
+    default:
+      *values++ = numbers++;
+    }
 }
 
 } // namespace tritonc::v1::recent

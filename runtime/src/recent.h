@@ -97,18 +97,30 @@ private:
   std::uint64_t words_[most_words];
 };
 
+inline constexpr unsigned most_attributes = 2;
+
 /// What a launch hands to the driver beside the arguments.
 struct Prepared {
   cuda::Function function = nullptr;
-  cuda::LaunchConfig config = {}; // its attribute, if it has one, is the cluster
-  cuda::LaunchAttribute cluster;
+  cuda::LaunchConfig config = {}; // with so many of these attributes
+  cuda::LaunchAttribute attributes[most_attributes];
   const abi::form *form = nullptr; // in which order the hidden values come
   cuda::Hidden hidden;
+  std::int64_t scratch_bytes = 0; // of the first of two launches that share it
+
+  /// One attribute more; its value is for the caller to set.
+  auto &add(cuda::LaunchAttributeId id) {
+    cuda::LaunchAttribute &attribute = attributes[config.attribute_count++];
+    attribute = {};
+    attribute.id = id;
+    return attribute.value;
+  }
 };
 
-/// Where the form's hidden values are, in its order.
+/// Where the form's hidden values are, in its order. `scratch`: where the address of the scratch
+/// memory is.
 void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
-                 void **values) noexcept;
+                 cuda::Pointer *scratch, void **values) noexcept;
 
 /// Where a launch is kept. It is made where it lies, without a copy: a thread that makes it counts
 /// itself in before it looks whether it is the right one, and out when the driver has it; another
@@ -117,6 +129,20 @@ void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t
 /// place and no more.
 class alignas(64) Place {
 public:
+  /// Asks for what the driver is going to read, all at once: it would wait for one after the other.
+  void fetch() const {
+    constexpr std::size_t line = 64, maps_of_most = 3;
+    auto fetch_from = [](const void *from, std::size_t bytes) {
+      for (std::size_t at = 0; at < bytes; at += line)
+        __builtin_prefetch(static_cast<const char *>(from) + at);
+    };
+    fetch_from(words_, 2 * line);
+    fetch_from(attributes_, sizeof attributes_);
+    fetch_from(values_, 2 * line);
+    fetch_from(numbers_, line);
+    fetch_from(maps_, maps_of_most * sizeof *maps_);
+  }
+
   /// Keeps writers out, unless one is in.
   bool enter() {
     if (!(state_.fetch_add(1, std::memory_order_acquire) & writing))
@@ -135,9 +161,12 @@ public:
   }
 
   bool shares_work() const { return shares_work_; }
+  std::int64_t scratch_bytes() const { return scratch_bytes_; }
   cuda::Result launch(const cuda::Driver &driver) {
     return driver.cuLaunchKernelEx(&config_, function_, values_, nullptr);
   }
+  /// With scratch memory, which is another one each time.
+  cuda::Result launch_with(const cuda::Driver &driver, cuda::Pointer scratch) const;
 
   /// False if somebody is in, or if it has too many arguments. `hash`: where it will be looked for.
   bool write(const Key &key, cuda::Device device, const abi::kernel &kernel,
@@ -159,8 +188,10 @@ private:
   cuda::LaunchConfig config_;
   std::uint64_t words_[Key::most_words];
   bool shares_work_;
-  cuda::LaunchAttribute cluster_;
-  void *values_[most_arguments + abi::max_hidden];
+  std::int64_t scratch_bytes_;
+  std::uint32_t value_count_;
+  cuda::LaunchAttribute attributes_[most_attributes];
+  void *values_[most_arguments + abi::max_hidden]; // null: where the scratch memory is
   std::int64_t numbers_[abi::max_hidden];
   cuda::TensorMapBytes maps_[abi::max_tensor_maps];
 };
@@ -183,7 +214,10 @@ public:
   Again(const Key &key, cuda::Device device) noexcept {
     Set &set = Set::of(key.hash_);
     for (std::size_t i = 0; i < Set::ways; i++) {
-      if (set.hashes[i].load(std::memory_order_relaxed) != key.hash_ || !set.places[i].enter())
+      if (set.hashes[i].load(std::memory_order_relaxed) != key.hash_)
+        continue;
+      set.places[i].fetch();
+      if (!set.places[i].enter())
         continue;
       if (set.places[i].holds(key, device)) {
         place_ = &set.places[i];
@@ -201,7 +235,11 @@ public:
   explicit operator bool() const { return place_; }
   /// Whether another one, with the key's `of_rest`, does the rest of the work.
   bool shares_work() const { return place_->shares_work(); }
+  std::int64_t scratch_bytes() const { return place_->scratch_bytes(); }
   cuda::Result launch(const cuda::Driver &driver) const { return place_->launch(driver); }
+  cuda::Result launch_with(const cuda::Driver &driver, cuda::Pointer scratch) const {
+    return place_->launch_with(driver, scratch);
+  }
 
 private:
   Place *place_ = nullptr;

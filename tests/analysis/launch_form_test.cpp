@@ -199,6 +199,29 @@ TEST_CASE("hidden parameters come in the order of the text") {
   CHECK(text_of(form.hidden[2].value) == "(p2 + 1)");
 }
 
+TEST_CASE("scratch memory is handed over, and so large as its operation says") {
+  Function fn = function(R"(
+    %a = host_value %n : i32
+    %two = constant {value = 2} : i64
+    %bytes = mul %w, %two : i64
+    %s = scratch %bytes : ptr<f32>)");
+  LaunchForm form = launch_form(fn);
+  REQUIRE(form.hidden.size() == 2);
+  CHECK_FALSE(form.hidden[0].is_scratch);
+  CHECK(form.hidden[1].is_scratch);
+  REQUIRE(form.scratch);
+  CHECK(text_of(*form.scratch) == "(p2 * 2)");
+  CHECK_FALSE(launch_form(function("")).scratch);
+}
+
+TEST_CASE("a launch starts early if its blocks wait, wherever they do") {
+  CHECK(launch_form(function("dependency_wait")).starts_early);
+  CHECK(launch_form(function("%yes = constant {value = 1} : i1\n"
+                             "if_else %yes {\n dependency_wait\n yield\n} {\n yield\n}"))
+            .starts_early);
+  CHECK_FALSE(launch_form(function("launch_dependents")).starts_early);
+}
+
 TEST_CASE("launch_blocks says how many blocks there are") {
   LaunchForm form = launch_form(function("%r = num_multiprocessors : i32\n"
                                          "launch_blocks %r, %n {cluster = 2}"));

@@ -68,7 +68,10 @@ public:
     }
     config_.shared_bytes = node_.shared_bytes;
     config_.stream = stream.handle();
-    read_cluster(node);
+    config_.attributes = attributes_;
+    add_cluster(node);
+    if (starts_early())
+      add(programmatic_serialization).value[0] = 1;
   }
   ~BareLaunch() { driver_.cuGraphDestroy(graph_); }
   BareLaunch(const BareLaunch &) = delete;
@@ -81,14 +84,28 @@ public:
 
 private:
   static constexpr int capture_relaxed = 2;
-  static constexpr int cluster_dimension = 4; // CUlaunchAttributeID
+  static constexpr int cluster_dimension = 4, programmatic_serialization = 6; // CUlaunchAttributeID
 
   struct Attribute { // CUlaunchAttribute
-    int id = cluster_dimension;
+    int id = 0;
     int padding = 0;
     unsigned value[16] = {};
   };
   static_assert(sizeof(Attribute) == 72);
+
+  // Whether blocks of the library's launches wait themselves for the launch in front of them, as
+  // they do on GPUs that can; a graph does not tell, but it makes a launch cheaper for the host.
+  static bool starts_early() {
+    tritonc::device_info device;
+    require(tritonc::current_device(device));
+    return device.major >= 9;
+  }
+
+  Attribute &add(int id) {
+    Attribute &attribute = attributes_[config_.attribute_count++];
+    attribute.id = id;
+    return attribute;
+  }
 
   void capture(const Stream &stream, const Smallest::args &arguments) {
     driver_.check(driver_.cuStreamBeginCapture(stream.handle(), capture_relaxed),
@@ -108,18 +125,18 @@ private:
     return node;
   }
 
-  void read_cluster(Driver::Handle node) {
-    int result = driver_.cuGraphKernelNodeGetAttribute(node, cluster_dimension, attribute_.value);
-    bool has_cluster = result == 0 && attribute_.value[0] != 0;
-    config_.attributes = has_cluster ? &attribute_ : nullptr;
-    config_.attribute_count = has_cluster;
+  void add_cluster(Driver::Handle node) {
+    Attribute found;
+    int result = driver_.cuGraphKernelNodeGetAttribute(node, cluster_dimension, found.value);
+    if (result == 0 && found.value[0] != 0)
+      add(cluster_dimension) = {cluster_dimension, 0, {found.value[0], 1, 1}};
   }
 
   const Driver &driver_;
   Driver::Handle graph_ = nullptr; // owns the arguments
   Driver::KernelNode node_ = {};
   Driver::LaunchConfig config_ = {};
-  Attribute attribute_;
+  Attribute attributes_[2];
 };
 
 // `launch` is told how many were before.

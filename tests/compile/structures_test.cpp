@@ -6,6 +6,7 @@
 
 #include "source_files.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -75,10 +76,11 @@ TEST_CASE("a library has specialised images, bundles and a plain one, the better
   std::vector<std::string> forms;
   for (const Image &image : images) {
     forms.push_back(image.gpu + " " + image.form.name);
-    bool is_plain = image.form.name == "";
+    bool is_second = image.form.share == LaunchForm::Share::rest;
+    bool is_plain = image.form.name == "" || is_second;
     bool is_specialized = !is_plain && image.gpu == "sm_90a";
-    CHECK(image.form.cost.has_value());
-    bool is_divided = contains(image.form.name, "split");
+    CHECK(image.form.cost.has_value() == !is_second);
+    bool is_divided = contains(image.form.name, "split"), is_part = image.form.scratch.has_value();
     CHECK((image.form.cluster > 1) == is_divided);
     if (is_divided)
       CHECK(contains(image.form.name, "split " + std::to_string(image.form.cluster)));
@@ -86,14 +88,16 @@ TEST_CASE("a library has specialised images, bundles and a plain one, the better
     int maps = 0;
     for (const HiddenParameter &hidden : image.form.hidden)
       maps += hidden.map.has_value();
-    CHECK(maps == (is_divided ? 2 : is_specialized ? 3 : 0)); // A, B and C
-    CHECK((!image.form.hidden.empty()) == !is_plain);
+    CHECK(maps == (is_plain ? 0 : is_divided || is_part ? 2 : is_specialized ? 3 : 0)); // A, B, C
+    CHECK((!image.form.hidden.empty()) == (!is_plain || is_part));
   }
   CHECK(forms == std::vector<std::string>{
                      "sm_80 128x256x64", "sm_80 ", "sm_90a 128x256x64 specialized",
                      "sm_90a 128x128x64 specialized", "sm_90a 64x256x64 specialized",
                      "sm_90a 64x128x64 specialized", "sm_90a 128x128x64 specialized, split 4",
-                     "sm_90a 64x128x64 specialized, split 2", "sm_90a "});
+                     "sm_90a 64x128x64 specialized, split 2",
+                     "sm_90a 64x128x64 specialized, in parts",
+                     "sm_90a sum of the parts of 64x128x64 specialized", "sm_90a "});
   CHECK(result.diagnostics == ""); // ptxas has no advice about any
   CHECK(images[2].threads == 384);
   CHECK(images[5].threads == 256);
@@ -154,7 +158,7 @@ TEST_CASE("two launches share the work where there are small pieces: the second 
   const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
   std::vector<size_t> firsts;
   for (size_t i = 0; i < images.size(); i++)
-    if (images[i].form.share == LaunchForm::Share::first)
+    if (images[i].form.share == LaunchForm::Share::first && !images[i].form.scratch)
       firsts.push_back(i);
   REQUIRE(firsts.size() == 1);
   const Image &first = images[firsts[0]], &rest = images[firsts[0] + 1];
@@ -168,7 +172,39 @@ TEST_CASE("two launches share the work where there are small pieces: the second 
   result =
       compile({.sources = {kernel}, .variants = variant(64, 128, 64), .gpus = {find_gpu("90a")}});
   for (const Image &image : result.library.kernels[0].variants[0].images)
-    CHECK(image.form.share == LaunchForm::Share::all);
+    CHECK((image.form.share == LaunchForm::Share::all || image.form.scratch));
+}
+
+TEST_CASE("two launches divide a sum through scratch memory, whose place both are handed") {
+  CompileResult result =
+      compile({.sources = {kernel}, .variants = variant(64, 64, 64), .gpus = {find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
+  std::vector<const LaunchForm *> forms;
+  for (const Image &image : images)
+    if (image.form.scratch)
+      forms.push_back(&image.form);
+  REQUIRE(forms.size() == 2);
+  CHECK(forms[0]->name == "64x128x64 specialized, in parts");
+  CHECK(forms[0]->share == LaunchForm::Share::first);
+  CHECK(forms[0]->cost.has_value());
+  CHECK(forms[1]->name == "sum of the parts of 64x128x64 specialized");
+  CHECK(forms[1]->share == LaunchForm::Share::rest);
+  CHECK_FALSE(forms[1]->cost.has_value());
+  CHECK(forms[1]->blocks.empty()); // one for each program
+  for (const LaunchForm *form : forms)
+    CHECK(std::count_if(form->hidden.begin(), form->hidden.end(),
+                        [](const HiddenParameter &h) { return h.is_scratch; }) == 1);
+}
+
+TEST_CASE("launches start early on GPUs that can let them") {
+  for (const char *gpu : {"80", "90", "90a", "120"}) {
+    CompileResult result =
+        compile({.sources = {kernel}, .variants = variant(64, 64, 64), .gpus = {find_gpu(gpu)}});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    for (const Image &image : result.library.kernels[0].variants[0].images)
+      CHECK(image.form.starts_early == find_gpu(gpu)->has_dependent_launches);
+  }
 }
 
 TEST_CASE("structures that become the same code in several variants are optimised and assembled "
@@ -189,7 +225,7 @@ TEST_CASE("structures that become the same code in several variants are optimise
   CompileResult shared = compiled("TYPE=half;A=N;B=N;TM=64;TN=64,128;TK=16", "90a");
   std::vector<std::string> images = images_of(shared);
   std::set<std::string> codes(images.begin(), images.end());
-  CHECK(images.size() == 18);
+  CHECK(images.size() == 22);
   CHECK(codes.size() < images.size() - 4);
   CHECK(shared.times.count(Step::passes) == int(images.size()));
   for (Step step : {Step::optimize, Step::ptx, Step::ptxas, Step::fatbinary})
@@ -239,7 +275,7 @@ __global__ void product(half *A __readonly, half *B __readonly, half *C, int M, 
     CompileResult result = compile(options);
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
     const std::vector<Image> &images = result.library.kernels[0].variants[0].images;
-    CHECK(images.size() == 11); // the code for GPUs is the same
+    CHECK(images.size() == 13); // the code for GPUs is the same
     for (const Image &image : images) {
       bool has_host_code = !checked || image.form.name == "";
       CHECK(image.host_symbol.empty() == !has_host_code);
@@ -318,8 +354,8 @@ TEST_CASE("passes are printed of the structures that there are") {
                             .print_after = "choose_dots"};
   CompileResult result = compile(options);
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
-  CHECK(count(result.printed, "// after choose_dots for sm_90a") == 11);
-  CHECK(count(result.printed, " specialized\n") == 6);
+  CHECK(count(result.printed, "// after choose_dots for sm_90a") == 13);
+  CHECK(count(result.printed, " specialized\n") == 7);
   CHECK(count(result.printed, ", split ") == 3);
   options.gpus = {find_gpu("80")};
   CHECK(count(compile(options).printed, "// after choose_dots") == 2);
@@ -373,7 +409,7 @@ TEST_CASE("ptxas has no advice where a factor comes from registers, in any struc
   struct {
     const char *a, *b;
     size_t images;
-  } cases[] = {{"N", "T", 11}, {"N", "N", 8}, {"T", "T", 11}, {"T", "N", 1}};
+  } cases[] = {{"N", "T", 13}, {"N", "N", 10}, {"T", "T", 13}, {"T", "N", 1}};
   for (const auto &[a, b, images] : cases) {
     CAPTURE(a);
     CAPTURE(b);

@@ -82,6 +82,55 @@ void masked_products(const char *type, double tolerance, int round) {
     }
 }
 
+// Launches one behind the other, each of which reads what the one before it has written, and writes
+// what that one has read: a launch that starts before the other is done has to wait for it. Each
+// moves the columns on, so the result is known to the bit.
+void chains() {
+  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  constexpr int launches = 60;
+  auto run = [](const std::string &what, int m, int n, auto launch) {
+    Matrix a = random_matrix<tritonc::half>(m, n);
+    Matrix next = {n, n, std::vector<float>(size_t(n) * size_t(n))};
+    for (int k = 0; k < n; k++)
+      next.at(k, (k + 1) % n) = 1;
+    DeviceMatrix<tritonc::half> x(m, n, n, 0), y(m, n, n, 0), by(n, n, n, 0);
+    x.write(a);
+    y.poison();
+    by.write(next);
+    std::string problem;
+    for (int i = 0; i < launches && problem.empty(); i++) {
+      auto &from = i % 2 ? y : x, &to = i % 2 ? x : y;
+      tritonc::status launched = launch(i, typename Kernel::args{.A = from.data(),
+                                                                 .B = by.data(),
+                                                                 .C = to.data(),
+                                                                 .M = m,
+                                                                 .N = n,
+                                                                 .K = n,
+                                                                 .lda = n,
+                                                                 .ldb = n,
+                                                                 .ldc = n});
+      problem = launched.ok() ? "" : launched.message().c_str();
+    }
+    require(tritonc::synchronize(), "chain");
+    x.read();
+    for (int row = 0; row < m && problem.empty(); row++)
+      for (int column = 0; column < n && problem.empty(); column++)
+        if (float(x.at(row, (column + launches) % n)) != float(a.at(row, column)))
+          problem = text("row %d, column %d", row, (column + launches) % n);
+    check(what, problem);
+  };
+  for (auto [m, n] : {std::pair(64, 256), std::pair(16, 1024), std::pair(512, 512),
+                      std::pair(64, 4096), std::pair(1024, 1024), std::pair(2048, 512)}) {
+    run(text("chain of %d x %d", m, n), m, n,
+        [](int, const Kernel::args &arguments) { return Kernel::launch({}, arguments); });
+    auto tiles = Kernel::variants();
+    run(text("chain of %d x %d by variants in turn", m, n), m, n,
+        [&](int i, const Kernel::args &arguments) {
+          return Kernel::launch({}, arguments, tiles[std::size_t(i) % tiles.size()]);
+        });
+  }
+}
+
 template <forms::A a, forms::B b> void tf32_products() {
   using Kernel = forms::tf32_product<a, b>;
   auto run = [](const auto &tile, int rows, int columns, int steps) {
@@ -378,6 +427,7 @@ int main() {
   masked_products<tritonc::half, forms::LD::aligned>("half", 1e-3, 8);
   masked_products<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
   masked_products<float, forms::LD::any>("float", 1e-5, 1);
+  chains();
   tf32_products<forms::A::N, forms::B::N>();
   tf32_products<forms::A::N, forms::B::T>();
   tf32_products<forms::A::T, forms::B::N>();

@@ -79,6 +79,8 @@ bool stands_in_others(StringRef name) {
                                       "fence_mbarrier_init",
                                       "fence_cta",
                                       "fence_gpu",
+                                      "launch_dependents",
+                                      "dependency_wait",
                                       "map_shared_rank",
                                       "bulk_commit",
                                       "bulk_wait",

@@ -206,7 +206,9 @@ int main() {
     std::printf("image %u\n", i);
     if (!form)
       continue;
-    std::printf(" cluster %u\n", form->cluster);
+    std::printf(" cluster %u, share %d, starts early %u\n", form->cluster, int(form->share),
+                form->starts_early);
+    print("scratch", form->scratch);
     print("cost", form->cost);
     for (const std::int64_t *axis : form->blocks)
       print("blocks", axis);
@@ -215,6 +217,11 @@ int main() {
     for (unsigned h = 0; h < form->hidden_count; h++) {
       const abi::hidden_parameter &hidden = form->hidden[h];
       const abi::tensor_map *map = hidden.map;
+      if (hidden.kind == abi::hidden_kind::scratch) {
+        std::printf(" scratch memory, %d %d %d\n", hidden.value == nullptr, hidden.text == nullptr,
+                    map == nullptr);
+        continue;
+      }
       if (!map) {
         print(hidden.kind == abi::hidden_kind::i32 ? "i32" : "i64", hidden.value);
         std::printf("  %s\n", hidden.text);
@@ -236,7 +243,21 @@ int main() {
               forms::dot::code::get().argument_bytes);
 }
 )";
-  GeneratedFiles files(forms_library());
+  Library library = forms_library();
+  std::vector<Image> &images = library.kernels[0].variants[0].images;
+  Image first = images[2], rest = images[2];
+  first.bytes = "first$";
+  first.form = {.name = "first"};
+  first.form.hidden = {{.value = {}, .map = {}, .is_scratch = true}};
+  first.form.scratch = Expr::parameter(2);
+  first.form.share = LaunchForm::Share::first;
+  first.form.starts_early = true;
+  rest.bytes = "rest$";
+  rest.form = first.form;
+  rest.form.share = LaunchForm::Share::rest;
+  rest.form.starts_early = false;
+  images.insert(images.end(), {first, rest});
+  GeneratedFiles files(library);
   Outcome with_object =
       files.compile("object", prints_forms, link_flags(files, files.path("gemm.o")));
   REQUIRE_MESSAGE(with_object.status == 0, with_object.output);

@@ -116,12 +116,17 @@ HostSide::HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments
     if (hidden.map) {
       hidden_.push_back(&maps_.emplace_back());
       fits_ &= encode(hidden_.back(), *hidden.map, host);
+    } else if (hidden.is_scratch) {
+      hidden_.push_back(&scratch_);
     } else {
       hidden_.push_back(&values_.emplace_back(host.value(hidden.value)));
     }
   for (size_t axis = 0; axis < 3 && !form.blocks.empty(); axis++)
     blocks_[axis] = axis < form.blocks.size() ? uint32_t(host.value(form.blocks[axis])) : 1;
   cluster_ = uint32_t(form.cluster);
+  starts_early_ = form.starts_early;
+  if (form.scratch)
+    scratch_bytes_ = size_t(host.value(*form.scratch));
 }
 
 } // namespace tritonc::test

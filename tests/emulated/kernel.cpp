@@ -142,6 +142,7 @@ const Result &Kernel::run(std::function<void(Gpu &)> body) {
   what.grid = grid;
   what.cluster = cluster;
   what.threads = threads;
+  what.starts_early = starts_early;
   what.shared_bytes = shared_bytes;
   what.arguments = arguments.data();
   if (instead)

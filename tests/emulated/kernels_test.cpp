@@ -20,6 +20,7 @@
 
 #include <doctest/doctest.h>
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,9 +56,19 @@ struct Expected {
   std::vector<std::string> printed;
 };
 
-// What is wrong with a run; "" if nothing is. Nothing if it cannot be launched in this form.
-std::optional<std::string> emulate(const abi::host_code &code, const ir::Function &fn,
-                                   const Run &run, const Mode &mode, const Expected &expected) {
+// A function as the GPU runs it.
+struct Code {
+  ir::Function fn;
+  LinkedHostCode host;
+
+  Code(ir::Function function, const Gpu &gpu)
+      : fn(std::move(function)), host(host_code_of(fn, gpu)) {}
+};
+
+// What is wrong with a run, in which these are launched one after another; "" if nothing is.
+// Nothing if it cannot be launched in this form.
+std::optional<std::string> emulate(const std::deque<Code> &codes, const Run &run, const Mode &mode,
+                                   const Expected &expected) {
   TileMemory memory(run.memory);
   if (run.launch.grid[0] == 0) // nothing is launched, see abi::launch
     return run.check(memory.read());
@@ -68,13 +79,15 @@ std::optional<std::string> emulate(const abi::host_code &code, const ir::Functio
   options.seed = mode.seed;
   options.workers = 1;
   options.print = [&](std::string_view line) { printed.emplace_back(line); };
-  std::optional<emulator::Launch> launch = memory.launch(code, fn, run.launch);
-  if (!launch)
-    return std::nullopt;
-  emulator::Result result = emulator::launch(code, *launch, options, memory.memory());
   std::string wrong;
-  for (const emulator::Finding &finding : result.findings)
-    wrong += finding.text + "\n";
+  for (const Code &code : codes) {
+    std::optional<emulator::Launch> launch = memory.launch(*code.host, code.fn, run.launch);
+    if (!launch)
+      return std::nullopt;
+    emulator::Result result = emulator::launch(*code.host, *launch, options, memory.memory());
+    for (const emulator::Finding &finding : result.findings)
+      wrong += finding.text + "\n";
+  }
   interpreter::Memory after = memory.read();
   wrong += run.check(after) + interpreter::difference(expected.memory, after);
   for (size_t i = 0; i < std::max(printed.size(), expected.printed.size()); i++) {
@@ -122,18 +135,25 @@ struct Trial {
     return is_plain ? modes : std::vector{modes[next_mode++ % modes.size()]};
   }
 
-  void emulate_for(const char *name, const Structure &structure) {
+  // In one structure, or two that share the work.
+  void emulate_for(const char *name, const Structure &structure,
+                   const Structure *second = nullptr) {
     const Gpu &gpu = *find_gpu(name);
-    ir::Function fn = translated();
-    run_pipeline(fn, gpu, {}, structure);
-    if (!done.insert(ir::print(fn)).second)
-      return;
-    if (structure.specialized && fn.shared_bytes > gpu.max_shared_bytes)
-      return; // the compiler leaves it out
-    LinkedHostCode code = host_code_of(fn, gpu);
+    std::deque<Code> codes;
+    for (const Structure *one : {&structure, second}) {
+      if (!one)
+        continue;
+      ir::Function fn = translated();
+      run_pipeline(fn, gpu, {}, *one);
+      if (!done.insert(ir::print(fn)).second && !second)
+        return;
+      if (one->specialized && fn.shared_bytes > gpu.max_shared_bytes)
+        return; // the compiler leaves it out
+      codes.emplace_back(std::move(fn), gpu);
+    }
     for (const Mode &mode : modes_for(structure))
       for (size_t i = 0; i < runs.size(); i++) {
-        std::optional<std::string> wrong = emulate(*code, fn, runs[i], mode, expected[i]);
+        std::optional<std::string> wrong = emulate(codes, runs[i], mode, expected[i]);
         if (!wrong)
           continue;
         emulated++;
@@ -178,7 +198,7 @@ TEST_CASE("every variant, thread by thread, is what the interpreter says" * doct
 TEST_CASE("products in other structures than the plain one, thread by thread, are what the "
           "interpreter says") {
   size_t next_mode = 0; // goes on where the last kernel ended
-  std::set<std::string> files, divided, together, alone, expected = files_to_specialize();
+  std::set<std::string> files, divided, in_parts, together, alone, expected = files_to_specialize();
   for (const Subject &subject : subjects())
     for (const Variant &variant : variants_to_specialize(subject)) {
       Trial trial{subject, variant};
@@ -200,12 +220,19 @@ TEST_CASE("products in other structures than the plain one, thread by thread, ar
                               : files)
             .insert(subject.file);
       }
+      if (auto launches = divided_launches_for(trial.translated(), *find_gpu("90a"))) {
+        int before = trial.emulated;
+        trial.emulate_for("90a", launches->first, &launches->second);
+        if (trial.emulated > before)
+          in_parts.insert(subject.file);
+      }
       next_mode = trial.next_mode;
     }
   // With its checks, it uses what it loads in other ways too.
   expected.erase("tests/interpreter/forms/checked_product.tc");
   CHECK(files == expected);
   CHECK(divided == expected);
+  CHECK(in_parts == expected);
   // Of tiles that are small enough, which not every kernel has its turn with.
   CHECK(together.size() >= 4);
   CHECK(alone.size() >= 2);

@@ -82,7 +82,7 @@ bool synchronises(const TargetOpInfo &info) {
   case TargetEffect::Wait:
   case TargetEffect::Mbarrier:
   case TargetEffect::Fence:
-    return true;
+    return info.op != TargetOp::launch_dependents; // makes others come sooner
   case TargetEffect::AsyncCopy: // commits; a copy itself says where in global memory
     return !takes(TargetType::ptr) && !takes(TargetType::gptr);
   case TargetEffect::Warpgroup: // fences, commits, waits; not products, nor who has which registers

@@ -52,6 +52,9 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
   host_.emplace(fn, for_host, launch.grid, launch.multiprocessors);
   if (!host_->fits())
     return std::nullopt;
+  if (host_->scratch_bytes() && !scratch_)
+    scratch_ = memory_.allocate(host_->scratch_bytes());
+  host_->put_scratch_at(scratch_);
   for (uint64_t &value : values_)
     arguments_.push_back(&value);
   arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());
@@ -62,6 +65,7 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
   result.cluster = {host_->cluster(), 1, 1};
   result.threads = code.threads;
   result.shared_bytes = code.shared_bytes;
+  result.starts_early = host_->starts_early();
   result.arguments = arguments_.data();
   return result;
 }

@@ -33,6 +33,7 @@ private:
 
   interpreter::Memory shape_; // names and types
   std::vector<std::byte *> buffers_;
+  void *scratch_ = nullptr; // that of the first launch that needed some
   emulator::GlobalMemory memory_;
   std::vector<uint64_t> values_;
   std::optional<HostSide> host_;

@@ -26,19 +26,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_cacf8fbc50e9 {
+inline namespace [[gnu::visibility("hidden")]] abi_933ccee70fa5 {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_cacf8fbc50e9;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_933ccee70fa5;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_cacf8fbc50e9; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_933ccee70fa5; }
 };
 
 } // namespace detail
@@ -95,5 +95,5 @@ template <typename TYPE> struct vector_add {
   }
 };
 
-} // namespace abi_cacf8fbc50e9
+} // namespace abi_933ccee70fa5
 } // namespace vector_add

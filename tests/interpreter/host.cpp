@@ -90,6 +90,20 @@ Element Machine::on_host(const Op &op, const Value *value) {
 
 void Machine::host_value(const Op &op) { define(op, on_host(op, op.operand(0))); }
 
+void Machine::scratch(const Op &op) {
+  Element bytes = on_host(op, op.operand(0));
+  if (bytes.poison)
+    return define(op, Element::no_value());
+  Elem elem = op.result()->type.elem;
+  int buffer = -1;
+  if (bytes.integer > 0 && bytes.integer % bytes_of(elem) == 0)
+    buffer = memory_.scratch(elem, size_t(bytes.integer / bytes_of(elem)));
+  if (buffer < 0)
+    find(Finding::Kind::bad_launch, op, -1,
+         std::to_string(bytes.integer) + " bytes of scratch memory");
+  define(op, buffer < 0 ? Element::no_value() : Element::pointer(buffer));
+}
+
 std::array<int, 3> Machine::blocks_to_launch() {
   const Op *launch = nullptr;
   for (const Op *op : fn_.body->ops)

@@ -132,3 +132,31 @@ TEST_CASE("numbers of blocks that can't be launched") {
   CHECK(none.text().find("3 blocks in clusters of 2") != std::string::npos);
   CHECK(none.memory[1].elements[0].poison); // nothing ran
 }
+
+TEST_CASE("scratch memory is the launch's, of the size that the host says, and has no value yet") {
+  const std::string size = "%f = constant {value = 4} : i64\n %w = cast %n : i64\n"
+                           "%bytes = mul %f, %w : i64\n";
+  auto at = [](const std::string &offset) {
+    return "%far = constant {value = " + offset + "} : i32\n %there = addptr %s, %far : ptr<i32>\n";
+  };
+  const std::string s = size + "%s = scratch %bytes : ptr<i32>\n";
+  const std::string read = block + "%v = load %there : i32\n" + store;
+  check_y(ran(s + at("2") + "store %there, %two\n" + read, {1, 1, 1}), {2});
+  CHECK(ran(s + at("2") + read, {1, 1, 1}).kinds() == std::vector{Kind::poison_store});
+  CHECK(ran(s + at("3") + read, {1, 1, 1}).kinds() ==
+        std::vector{Kind::out_of_bounds, Kind::poison_store});
+  // Blocks share it.
+  check_y(ran(s + at("2") +
+                  "%id = block_id {axis = 0} : i32\n %none = sub %one, %one : i32\n"
+                  "%is_first = cmp %id, %none {pred = \"eq\"} : i1\n"
+                  "if_else %is_first {\n store %there, %two\n yield\n} {\n yield\n}\n" +
+                  read,
+              {2, 1, 1}),
+          {2, 2});
+  // No bytes, or part of an element.
+  for (const char *bytes : {"0", "-4", "6"})
+    CHECK(ran("%bytes = constant {value = " + std::string(bytes) +
+                  "} : i64\n%s = scratch %bytes : ptr<i32>\n",
+              {1, 1, 1})
+              .kinds() == std::vector{Kind::bad_launch});
+}

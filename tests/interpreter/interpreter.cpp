@@ -49,6 +49,8 @@ void Machine::execute(const Op &op) {
     return host_value(op);
   case Opcode::tensor_map_:
     return tensor_map(op);
+  case Opcode::scratch_:
+    return scratch(op);
   case Opcode::undefined_:
     return define(op, [](size_t) { return Element::no_value(); });
   case Opcode::range_:
@@ -125,6 +127,9 @@ void Machine::execute(const Op &op) {
     return mbarrier_wait(op);
   case Opcode::mbarrier_arrive_:
     return mbarrier_arrive(op);
+  case Opcode::launch_dependents_:
+  case Opcode::dependency_wait_:
+    return; // launches run one after another
   case Opcode::map_prefetch_:
     return not_by_helper(op); // nothing that a program could see
   case Opcode::map_copy_:

@@ -91,6 +91,7 @@ private:
   void program_id(const ir::Op &op);
   void num_programs(const ir::Op &op);
   void host_value(const ir::Op &op);
+  void scratch(const ir::Op &op);
   std::optional<Element> formula(const ir::Value *value);
   std::optional<Element> computed(const ir::Value *value);
   Element on_host(const ir::Op &op, const ir::Value *value);

@@ -30,6 +30,13 @@ int Memory::add(std::string name, Elem elem, const std::vector<double> &values) 
   return buffer;
 }
 
+int Memory::scratch(Elem elem, size_t count) {
+  if (scratch_ < 0)
+    scratch_ = add_unwritten("scratch", elem, count);
+  const Buffer &made = buffers_[size_t(scratch_)];
+  return made.elem == elem && made.elements.size() == count ? scratch_ : -1;
+}
+
 Element *Memory::at(const Element &pointer) {
   if (pointer.buffer < 0 || pointer.buffer >= size() || pointer.integer < 0)
     return nullptr;

@@ -59,19 +59,27 @@ std::string difference(const Outcome &expected, const Outcome &found) {
   return difference(expected.memory, found.memory);
 }
 
-Outcome interpret(const ir::Function &fn, const Run &run, bool out_of_bounds_counts,
-                  Turns turns = Turns::helper_first) {
+// Functions are launched one after another.
+Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
+                  bool out_of_bounds_counts, Turns turns = Turns::helper_first) {
   Outcome outcome{run.memory, "", {}};
   Launch launch = run.launch;
   launch.turns = turns;
-  Result result = interpreter::run(fn, launch, outcome.memory);
-  for (const Finding &finding : result.findings) {
-    if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
-      outcome.wrong += text_of(finding) + "\n";
-    outcome.maps_fit &= finding.kind != Finding::Kind::bad_map;
+  for (const ir::Function *fn : fns) {
+    Result result = interpreter::run(*fn, launch, outcome.memory);
+    for (const Finding &finding : result.findings) {
+      if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
+        outcome.wrong += text_of(finding) + "\n";
+      outcome.maps_fit &= finding.kind != Finding::Kind::bad_map;
+    }
+    std::move(result.printed.begin(), result.printed.end(), std::back_inserter(outcome.printed));
   }
-  outcome.printed = std::move(result.printed);
   return outcome;
+}
+
+bool has_scratch(const ir::Function &fn) {
+  return std::any_of(fn.body->ops.begin(), fn.body->ops.end(),
+                     [](const ir::Op *op) { return op->is(ir::Opcode::scratch_); });
 }
 
 // One variant of one kernel, through all passes.
@@ -84,6 +92,7 @@ struct Trial {
   std::set<std::string> done = {};  // functions interpreted, as text
   int interpreted = 0, fitting = 0; // runs; those whose tensor maps fit
   size_t next_turns = 0;
+  std::optional<ir::Function> before = {}, behind = {}; // launches that share the work
 
   // "kernels/matmul.tc [TYPE=half ...] after `slice_dots` for sm_80, K=32: "
   std::string place(const std::string &stage, const Run &run) const {
@@ -100,7 +109,7 @@ struct Trial {
 
   void interpret_source(const ir::Function &fn) {
     for (const Run &run : runs) {
-      expected.push_back(interpret(fn, run, !subject.fetches_past_the_end));
+      expected.push_back(interpret({&fn}, run, !subject.fetches_past_the_end));
       std::string wrong = expected.back().wrong + run.check(expected.back().memory);
       CHECK_MESSAGE(wrong.empty(), place("as translated", run), wrong);
     }
@@ -121,8 +130,13 @@ struct Trial {
   bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts,
              Turns turns) {
     fitting = 0;
+    std::vector<const ir::Function *> launches = {&fn};
+    if (before && has_scratch(fn))
+      launches.insert(launches.begin(), &*before);
+    if (behind && has_scratch(fn))
+      launches.push_back(&*behind);
     for (size_t i = 0; i < runs.size(); i++) {
-      Outcome outcome = interpret(fn, runs[i], out_of_bounds_counts, turns);
+      Outcome outcome = interpret(launches, runs[i], out_of_bounds_counts, turns);
       interpreted++;
       fitting += outcome.maps_fit;
       std::string wrong = outcome.wrong + difference(expected[i], outcome);
@@ -152,6 +166,22 @@ struct Trial {
       return;
     for (Turns turns : all_turns)
       holds("after all passes" + where, fn, strict, turns);
+  }
+
+  ir::Function finished(const char *gpu, const Structure &structure) {
+    ir::Function fn = std::move(*translated());
+    run_pipeline(fn, *find_gpu(gpu), {}, structure);
+    return fn;
+  }
+
+  // Each of two launches that share the work, with the other as it ends up.
+  void run_passes(const char *gpu, const DividedLaunches &launches) {
+    behind = finished(gpu, launches.second);
+    run_passes(gpu, launches.first, true);
+    behind.reset();
+    before = finished(gpu, launches.first);
+    run_passes(gpu, launches.second, true);
+    before.reset();
   }
 
   void interpret_source_for(const std::vector<Run> &wanted) {
@@ -192,9 +222,13 @@ struct Trial {
   }
 
   // Nothing but specialised structures: two, and one in which a cluster divides the sum, if there
-  // is one. Returns how many there are of those, and whether of this. And those small ones whose
-  // warps all do the same.
-  std::pair<size_t, bool> run_specialized(size_t number) {
+  // is one, and two launches that divide it. Returns how many there are of those, and whether of
+  // these. And those small ones whose warps all do the same.
+  struct Tried {
+    size_t structures;
+    bool by_cluster, by_launches;
+  };
+  Tried run_specialized(size_t number) {
     std::mt19937 random(1);
     interpret_source_for(subject.runs_of(variant, random, few_steps));
     constexpr size_t all = 100;
@@ -208,7 +242,10 @@ struct Trial {
       run_passes("90a", structure, true);
     if (!split.empty())
       run_passes("90a", split[number % split.size()], true);
-    return {structures.size(), !split.empty()};
+    std::optional<DividedLaunches> launches = divided_launches_for(*translated(), *find_gpu("90a"));
+    if (launches)
+      run_passes("90a", *launches);
+    return {structures.size(), !split.empty(), launches.has_value()};
   }
 };
 
@@ -240,20 +277,23 @@ void try_all(bool all_variants) {
 TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
 
 TEST_CASE("every pass keeps the meaning of products by specialised warps") {
-  std::set<std::string> files, divided;
+  std::set<std::string> files, by_cluster, by_launches;
   size_t number = 0;
   for (const Subject &subject : subjects())
     for (const Variant &variant : variants_to_specialize(subject)) {
       Trial trial{subject, variant, false};
-      auto [structures, splits] = trial.run_specialized(number);
-      if (structures > 0)
+      Trial::Tried tried = trial.run_specialized(number);
+      if (tried.structures > 0)
         files.insert(subject.file);
-      if (splits)
-        divided.insert(subject.file);
-      number += structures;
+      if (tried.by_cluster)
+        by_cluster.insert(subject.file);
+      if (tried.by_launches)
+        by_launches.insert(subject.file);
+      number += tried.structures;
     }
   CHECK(files == files_to_specialize());
-  CHECK(divided == files);
+  CHECK(by_cluster == files);
+  CHECK(by_launches == files);
 }
 
 TEST_CASE("every pass keeps the meaning of products by mma beside a warp that copies") {

@@ -126,6 +126,9 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   }
   %71 = inside %2, %35 : i1[8,8] #0
   %72 = pinned %n : i32
+  %73 = scratch %2 : ptr<f32>
+  dependency_wait
+  launch_dependents
   return
 }
 )";

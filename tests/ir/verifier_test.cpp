@@ -331,6 +331,7 @@ TEST_CASE("what is right on Hopper is left alone") {
       "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
       "%1 = num_multiprocessors : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
       "launch_blocks %2, %n, %n {cluster = 2}",
+      "%1 = scratch %l : ptr<f32>\n dependency_wait\n launch_dependents",
       "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
       "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
       "%1 = map_load %map, %n, %n : f16[16,8]\n map_store %small, %1, %n, %n",
@@ -367,6 +368,10 @@ TEST_CASE("blocks, and what the host does") {
   check_for_hopper(in_branch + "%1 = host_value %n : i32" + end, top);
   check_for_hopper(in_branch + "%1 = tensor_map %p, %l, %l, %one : map<f16>[64]" + end, top);
   check_for_hopper(in_branch + "launch_blocks %n" + end, top);
+  check_for_hopper(in_branch + "%1 = scratch %l : ptr<f32>" + end, top);
+  check_for_hopper("%1 = scratch %n : ptr<f32>", "a number of bytes is an i64");
+  check_for_hopper("%1 = scratch %l : f32", "a pointer to it");
+  check_for_hopper("%1 = scratch %l : ptr<f32>[8]", "a pointer to it");
   check_for_hopper("launch_blocks %n\n launch_blocks %n", "a function is launched once");
   check_for_hopper("launch_blocks %n {cluster = 0}", "a cluster has blocks");
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");

@@ -223,7 +223,11 @@ TEST_CASE("without a product, the warps are enough for the largest tile that is 
   CHECK(warps(128) == 1);
   CHECK(warps(256) == 2);
   CHECK(warps(512) == 4);
-  CHECK(warps(65536) == 4);
+  CHECK(warps(4096) == 4);
+  // More, where a thread would have more than 32 elements.
+  CHECK(warps(8192) == 8);
+  CHECK(warps(16384) == 16);
+  CHECK(warps(65536) == 16);
 }
 
 TEST_CASE("nothing but the number of warps is decided without a product") {

@@ -72,6 +72,12 @@ TEST_CASE("a specialised structure says itself how many blocks there are at once
   }
 }
 
+TEST_CASE("what adds parts may have all registers: its loads are not to wait for each other") {
+  ir::Function fn = parsed("func @f(%x: f32) warps 4 {\n return\n}");
+  choose_residency(fn, *find_gpu("90a"), {.share = Structure::Share::sum_of_parts, .name = ""});
+  CHECK(fn.residency == 1);
+}
+
 TEST_CASE("the residency is printed and read back") {
   CHECK(
       text("func @f(%x: f32) warps 4 shared 1024 residency 2 {\n return\n}").find("residency 2") !=

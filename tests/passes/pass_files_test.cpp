@@ -29,6 +29,7 @@ const std::vector<std::string_view> choosing = {
     "obstacles",         "specialized_structures", "structure",         "structure_costs",
     "structure_demands", "structure_tiles",        "uniform_structures"};
 const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
+const std::vector<std::string_view> shared_by_passes = {"sum_parts"};
 
 } // namespace
 
@@ -51,10 +52,11 @@ TEST_CASE("each pass has a header, a source that explains it, a line in the pipe
   }
 }
 
-TEST_CASE("each file of the folder is a pass, or what passes are chosen and run by") {
+TEST_CASE("each file of the folder is a pass, or what passes share, are chosen and run by") {
   std::vector<std::string_view> known = pass_names();
   known.insert(known.end(), choosing.begin(), choosing.end());
   known.insert(known.end(), running.begin(), running.end());
+  known.insert(known.end(), shared_by_passes.begin(), shared_by_passes.end());
   for (const auto &entry : std::filesystem::directory_iterator(sources / "passes")) {
     std::string name = entry.path().stem();
     if (entry.path().extension() == ".txt")

@@ -20,8 +20,13 @@ std::vector<Structure> structures(const std::string &text, const char *gpu = "90
   REQUIRE_FALSE(found.empty());
   for (const Structure &structure : found) {
     bool is_last = &structure == &found.back();
-    bool is_uniform = structure.together || structure.alone || is_last; // the plain one
+    bool is_uniform = structure.together || structure.alone || is_last || // the plain one
+                      structure.share == Structure::Share::sum_of_parts;
     CHECK(structure.specialized == (find_gpu(gpu)->has_tensor_maps && !is_uniform));
+    if (structure.is_first())
+      CHECK((&structure)[1].is_second());
+    else if (!is_last)
+      CHECK_FALSE((&structure)[1].is_second());
     CHECK((structure.name == "") == is_last);
   }
   return found;
@@ -408,7 +413,8 @@ TEST_CASE("threads copy where a launch may find that there is no tensor map, and
   bool found = false;
   for (const Structure &structure : structures(strange)) {
     found |= structure.copying_warps > 0;
-    CHECK(found == (structure.copying_warps > 0 || !structure.specialized));
+    if (!structure.divided)
+      CHECK(found == (structure.copying_warps > 0 || !structure.specialized));
     if (!structure.copying_warps)
       continue;
     CHECK(structure.cost);
@@ -458,10 +464,19 @@ TEST_CASE("a factor that is stored to is not specialised") {
 
 TEST_CASE("the host compares costs of all structures that it may choose") {
   for (const Structure &structure : structures(product_kernel()))
-    CHECK(structure.cost.has_value() == (structure.share != Structure::Share::rest));
+    CHECK(structure.cost.has_value() == !structure.is_second());
 }
 
 namespace {
+
+// Two launches that divide the sum; nothing if there aren't.
+std::optional<std::pair<Structure, Structure>> parts(const std::string &text) {
+  std::vector<Structure> all = structures(text);
+  for (size_t i = 0; i < all.size(); i++)
+    if (all[i].share == Structure::Share::parts)
+      return std::pair(all[i], all[i + 1]);
+  return std::nullopt;
+}
 
 // Structures in which the blocks of a cluster divide the sum.
 int splits(const std::string &text) {
@@ -480,6 +495,36 @@ std::string with_epilogue(const std::string &operations, const std::string &para
 }
 
 } // namespace
+
+TEST_CASE(
+    "two launches divide a sum in the tile that is best at it, if the copy engine brings it") {
+  auto found = parts(product_kernel());
+  REQUIRE(found);
+  auto &[first, second] = *found;
+  CHECK(first.name == "64x128x64 specialized, in parts");
+  CHECK(first.specialized);
+  CHECK(first.bundle == std::vector<int64_t>{1, 2, 1});
+  CHECK(second.name == "sum of the parts of 64x128x64 specialized");
+  CHECK(second.bundle.empty());
+  CHECK(second.step == first.step);
+  for (const Structure &structure : {first, second}) {
+    REQUIRE(structure.divided);
+    CHECK(structure.divided->bundle == first.bundle);
+    CHECK(structure.divided->rows == 64);
+    CHECK(structure.divided->columns == 128);
+    CHECK(structure.divided->rows_axis == 0);
+    CHECK(structure.divided->columns_axis == 1);
+    CHECK(structure.divided->third_axis() == 2);
+  }
+  // Programs of 128 rows are in no tile of 64.
+  found = parts(product_kernel(128, 64, 64));
+  REQUIRE(found);
+  CHECK(found->first.name == "128x128x64 specialized, in parts");
+  // Of no larger ones, or where it is not known which program has which rows, there is no tile.
+  CHECK_FALSE(parts(product_kernel(128, 256, 64)));
+  CHECK_FALSE(parts(alone(product_kernel(64, 128, 64))));
+  CHECK_FALSE(parts(product_kernel(64, 64, 64, "f32")));
+}
 
 TEST_CASE("a sum is divided where only what the cluster can do together comes behind it") {
   CHECK(splits(product_kernel()) == 3);

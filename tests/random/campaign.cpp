@@ -37,7 +37,7 @@ std::string encoded(const Outcome &outcome) {
   std::ostringstream out;
   out << outcome.effort.interpreted << " " << outcome.effort.emulated << " "
       << outcome.effort.too_large << " " << outcome.effort.specialized << " "
-      << outcome.effort.divided << "\n";
+      << outcome.effort.divided << " " << outcome.effort.in_parts << "\n";
   if (outcome.failure)
     out << int(outcome.failure->kind) << "\n"
         << outcome.failure->stage << "\n"
@@ -54,7 +54,7 @@ Outcome decoded(const Isolated &result) {
   std::istringstream in(result.text);
   int kind;
   in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large >>
-      outcome.effort.specialized >> outcome.effort.divided;
+      outcome.effort.specialized >> outcome.effort.divided >> outcome.effort.in_parts;
   if (!(in >> kind))
     return outcome;
   Failure failure{Failure::Kind(kind), "", ""};
@@ -270,7 +270,8 @@ private:
     line << result_.kernels << " of " << campaign_.kernels << " kernels, " << result_.failed
          << " failed, " << result_.effort.interpreted << " interpreted, " << result_.effort.emulated
          << " emulated, " << result_.effort.specialized << " with specialised warps, "
-         << result_.effort.divided << " of them with divided sums, " << int(elapsed) << " s";
+         << result_.effort.divided << " of them with sums divided in clusters, "
+         << result_.effort.in_parts << " with sums in parts, " << int(elapsed) << " s";
     campaign_.progress(line.str());
   }
 

@@ -15,6 +15,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <cstring>
+#include <deque>
 
 namespace tritonc::random {
 namespace {
@@ -54,15 +55,14 @@ int64_t sign_extended(const Argument &argument) {
 // The buffers of a case in the emulator's memory, which ends where they end.
 class Launched {
 public:
-  Launched(const Case &tried, const ir::Function &fn, const abi::host_code &code)
+  explicit Launched(const Case &tried)
       : tried_(tried), pointers_(tried.arguments.size()), numbers_(tried.arguments.size()) {
-    std::vector<int64_t> for_host;
     for (size_t i = 0; i < tried.arguments.size(); i++) {
       const Argument &argument = tried.arguments[i];
       if (argument.role == Role::number) {
         append_bytes(argument.scalar, {argument.integer, argument.real}, numbers_[i]);
         arguments_.push_back(numbers_[i].data());
-        for_host.push_back(is_float(argument.scalar) ? 0 : sign_extended(argument));
+        for_host_.push_back(is_float(argument.scalar) ? 0 : sign_extended(argument));
         continue;
       }
       std::vector<uint8_t> bytes = initial_bytes(tried, int(i));
@@ -71,23 +71,30 @@ public:
       if (argument.role != Role::output)
         memory_.mark_initialized(pointers_[i], bytes.size());
       arguments_.push_back(&pointers_[i]);
-      for_host.push_back(int64_t(uintptr_t(pointers_[i])));
+      for_host_.push_back(int64_t(uintptr_t(pointers_[i])));
     }
-    host_.emplace(fn, for_host, tried.grid, tried.multiprocessors());
-    arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());
-    auto [x, y, z] = host_->blocks();
-    launch_.grid = {x, y, z};
-    launch_.cluster = {host_->cluster(), 1, 1};
-    launch_.threads = code.threads;
-    launch_.shared_bytes = code.shared_bytes;
-    launch_.arguments = arguments_.data();
   }
 
-  // Whether this form can be launched.
-  bool fits() const { return host_->fits(); }
-
-  emulator::Result run(const abi::host_code &code, const emulator::Options &options) {
-    return emulator::launch(code, launch_, options, memory_);
+  // Nothing if it cannot be launched in this form.
+  std::optional<emulator::Result> run(const ir::Function &fn, const abi::host_code &code,
+                                      const emulator::Options &options) {
+    test::HostSide host(fn, for_host_, tried_.grid, tried_.multiprocessors());
+    if (!host.fits())
+      return std::nullopt;
+    if (host.scratch_bytes() && !scratch_)
+      scratch_ = memory_.allocate(host.scratch_bytes());
+    host.put_scratch_at(scratch_);
+    std::vector<void *> arguments = arguments_;
+    arguments.insert(arguments.end(), host.hidden().begin(), host.hidden().end());
+    emulator::Launch launch;
+    auto [x, y, z] = host.blocks();
+    launch.grid = {x, y, z};
+    launch.cluster = {host.cluster(), 1, 1};
+    launch.threads = code.threads;
+    launch.shared_bytes = code.shared_bytes;
+    launch.starts_early = host.starts_early();
+    launch.arguments = arguments.data();
+    return emulator::launch(code, launch, options, memory_);
   }
 
   std::vector<std::vector<uint8_t>> buffers() const {
@@ -105,19 +112,23 @@ private:
   emulator::GlobalMemory memory_;
   std::vector<void *> pointers_;
   std::vector<std::vector<uint8_t>> numbers_;
-  std::optional<test::HostSide> host_;
+  std::vector<int64_t> for_host_; // numbers and addresses
   std::vector<void *> arguments_;
-  emulator::Launch launch_;
+  void *scratch_ = nullptr; // of two launches that share the work
 };
 
 } // namespace
 
-std::optional<Failure> emulate(const ir::Function &fn, const Case &tried, const Gpu &gpu,
-                               const std::string &where, bool all_schedules, Effort &effort) {
-  Result<std::string> object = object_of(fn, gpu);
-  if (!object)
-    return Failure{Failure::Kind::refused, "by the back end" + where, text(object.failure())};
-  test::LinkedHostCode code(*object, "host_code");
+std::optional<Failure> emulate(const std::vector<const ir::Function *> &fns, const Case &tried,
+                               const Gpu &gpu, const std::string &where, bool all_schedules,
+                               Effort &effort) {
+  std::deque<test::LinkedHostCode> codes;
+  for (const ir::Function *fn : fns) {
+    Result<std::string> object = object_of(*fn, gpu);
+    if (!object)
+      return Failure{Failure::Kind::refused, "by the back end" + where, text(object.failure())};
+    codes.emplace_back(*object, "host_code");
+  }
   for (const Schedule &schedule : schedules) {
     emulator::Options options;
     options.order = schedule.order;
@@ -126,13 +137,15 @@ std::optional<Failure> emulate(const ir::Function &fn, const Case &tried, const 
     options.max_steps = 1'000'000;
     options.workers = 1; // other kernels are at work beside this one
     std::string stage = "emulated" + where + ", " + schedule.name;
-    Launched launched(tried, fn, *code);
-    if (!launched.fits())
-      return std::nullopt;
-    emulator::Result result = launched.run(*code, options);
-    effort.emulated++;
-    if (!result.findings.empty())
-      return Failure{Failure::Kind::finding, stage, result.findings[0].text};
+    Launched launched(tried);
+    for (size_t i = 0; i < fns.size(); i++) {
+      std::optional<emulator::Result> result = launched.run(*fns[i], *codes[i], options);
+      if (!result)
+        return std::nullopt;
+      effort.emulated++;
+      if (!result->findings.empty())
+        return Failure{Failure::Kind::finding, stage, result->findings[0].text};
+    }
     if (std::string different = difference(tried, launched.buffers()); !different.empty())
       return Failure{Failure::Kind::difference, stage, different};
     if (!all_schedules)

@@ -32,6 +32,7 @@ TEST_CASE("random kernels do the same in every leg") {
   CHECK(result.effort.emulated > int(3 * kernels));
   CHECK(result.effort.specialized > int(kernels / 100));
   CHECK(result.effort.divided > int(kernels / 1000));
+  CHECK(result.effort.in_parts > int(kernels / 1000));
 }
 
 TEST_CASE("kernels that failed once don't any more") {

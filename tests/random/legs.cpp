@@ -110,18 +110,20 @@ std::vector<std::vector<uint8_t>> bytes_in(const interpreter::Memory &memory, co
   return result;
 }
 
-// Sets `maps_fit` to false if `fn` cannot be launched in this form.
-std::optional<Failure> interpret(const ir::Function &fn, const Case &tried, const Setting &setting,
-                                 const std::string &stage, bool &maps_fit) {
+// Sets `maps_fit` to false if one of `fns`, which share the work, cannot be launched in this form.
+std::optional<Failure> interpret(const std::vector<const ir::Function *> &fns, const Case &tried,
+                                 const Setting &setting, const std::string &stage, bool &maps_fit) {
   interpreter::Memory memory = setting.memory;
-  interpreter::Result result = interpreter::run(fn, setting.launch, memory);
-  for (const interpreter::Finding &finding : result.findings)
-    if (finding.kind == interpreter::Finding::Kind::bad_map) {
-      maps_fit = false;
-      return std::nullopt;
-    }
-  if (!result.findings.empty())
-    return Failure{Failure::Kind::finding, stage, interpreter::text_of(result.findings[0])};
+  for (const ir::Function *fn : fns) {
+    interpreter::Result result = interpreter::run(*fn, setting.launch, memory);
+    for (const interpreter::Finding &finding : result.findings)
+      if (finding.kind == interpreter::Finding::Kind::bad_map) {
+        maps_fit = false;
+        return std::nullopt;
+      }
+    if (!result.findings.empty())
+      return Failure{Failure::Kind::finding, stage, interpreter::text_of(result.findings[0])};
+  }
   std::string text = difference(tried, bytes_in(memory, tried, setting));
   if (text.empty())
     return std::nullopt;
@@ -147,12 +149,16 @@ struct Trial {
       return Failure{Failure::Kind::broken_rule, "as translated", broken};
     bool maps_fit = true;
     effort.interpreted++;
-    if (auto failure = interpret(fn, tried, setting, "as translated", maps_fit))
+    if (auto failure = interpret({&fn}, tried, setting, "as translated", maps_fit))
       return failure;
     interpreted.insert(ir::print(fn));
     for (const std::string &gpu : legs.gpus)
       for (const Structure &structure : test::complete_structures_for(fn, *find_gpu(gpu)))
         if (auto failure = compiled(fn, gpu, structure))
+          return failure;
+    for (const std::string &gpu : legs.gpus)
+      if (auto launches = test::divided_launches_for(fn, *find_gpu(gpu)))
+        if (auto failure = compiled(fn, gpu, *launches))
           return failure;
     return std::nullopt;
   }
@@ -186,7 +192,31 @@ struct Trial {
     effort.divided += structure.splits > 1 && maps_fit;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
-    return emulate(fn, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
+    return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
+  }
+
+  // Two launches that share the work: the passes make nothing of them that they don't of others, so
+  // only what comes out is tried.
+  std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
+                                  const test::DividedLaunches &launches) {
+    ir::Function first = ir::clone(source), second = ir::clone(source);
+    std::string where = " for sm_" + gpu + " " + launches.first.name;
+    run_pipeline(first, *find_gpu(gpu), {}, launches.first);
+    run_pipeline(second, *find_gpu(gpu), {}, launches.second);
+    for (const ir::Function *fn : {&first, &second})
+      if (std::string broken = ir::verify(*fn); !broken.empty())
+        return Failure{Failure::Kind::broken_rule, "after all passes" + where, broken};
+    if (first.shared_bytes > find_gpu(gpu)->max_shared_bytes)
+      return std::nullopt;
+    bool maps_fit = true;
+    effort.interpreted++;
+    if (auto failure =
+            interpret({&first, &second}, tried, setting, "after all passes" + where, maps_fit))
+      return failure;
+    effort.in_parts += maps_fit;
+    if (!legs.emulate || !maps_fit)
+      return std::nullopt;
+    return emulate({&first, &second}, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
   }
 
   std::optional<Failure> after_pass(const std::string &stage, const ir::Function &fn,
@@ -196,7 +226,7 @@ struct Trial {
     if (!legs.interpret || !interpreted.insert(ir::print(fn)).second)
       return std::nullopt;
     effort.interpreted++;
-    return interpret(fn, tried, setting, stage, maps_fit);
+    return interpret({&fn}, tried, setting, stage, maps_fit);
   }
 };
 
@@ -243,6 +273,7 @@ void Effort::add(const Effort &other) {
   too_large += other.too_large;
   specialized += other.specialized;
   divided += other.divided;
+  in_parts += other.in_parts;
 }
 
 std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort) {

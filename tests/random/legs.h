@@ -40,6 +40,7 @@ struct Effort {
   int interpreted = 0, emulated = 0, too_large = 0;
   int specialized = 0; // went through the passes so, with tensor maps that fit
   int divided = 0;     // of those: a cluster divides the sum
+  int in_parts = 0;    // two launches divide it
 
   void add(const Effort &other);
 };

@@ -130,8 +130,9 @@ const abi::form *FormKernel::form(const FormText &from) {
   std::vector<abi::hidden_parameter> hidden;
   for (const HiddenText &parameter : from.hidden) {
     bool is_map = parameter.kind == abi::hidden_kind::tensor_map;
-    hidden.push_back({is_map ? nullptr : words(parameter.value),
-                      is_map ? nullptr : text(parameter.value),
+    bool is_number = !is_map && parameter.kind != abi::hidden_kind::scratch;
+    hidden.push_back({is_number ? words(parameter.value) : nullptr,
+                      is_number ? text(parameter.value) : nullptr,
                       is_map ? map(parameter.map) : nullptr, parameter.kind, 0});
   }
   abi::form form = {};
@@ -143,8 +144,12 @@ const abi::form *FormKernel::form(const FormText &from) {
   for (std::size_t axis = 0; axis < from.blocks.size(); axis++)
     form.blocks[axis] = words(from.blocks[axis]);
   form.cluster = from.cluster;
-  bool is_plain =
-      guards.empty() && hidden.empty() && !form.cost && from.blocks.empty() && from.cluster == 1;
+  form.scratch = from.scratch.empty() ? nullptr : words(from.scratch);
+  form.share = from.share;
+  form.starts_early = from.starts_early;
+  bool is_plain = guards.empty() && hidden.empty() && !form.cost && from.blocks.empty() &&
+                  from.cluster == 1 && !form.scratch && from.share == abi::form_share::all &&
+                  !from.starts_early;
   return is_plain ? nullptr : kept(std::vector{form});
 }
 
@@ -156,10 +161,10 @@ void FormKernel::add_image(VariantData &data, const char *gpu, int sm, char suff
       {"source", 8, 1}, {"target", 8, 1}, {"n", 4, 0}, {"stride", 8, 0}};
   for (const HiddenText &parameter : from.hidden) {
     std::uint32_t bytes = parameter.kind == abi::hidden_kind::tensor_map ? 128
-                          : parameter.kind == abi::hidden_kind::i64      ? 8
-                                                                         : 4;
+                          : parameter.kind == abi::hidden_kind::i32      ? 4
+                                                                         : 8;
     slots[slot].bytes.push_back(bytes);
-    own.push_back({"hidden", bytes, 0});
+    own.push_back({"hidden", bytes, parameter.kind == abi::hidden_kind::scratch});
   }
   abi::host_code &code = data.codes.emplace_back();
   std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
@@ -214,6 +219,19 @@ const abi::kernel &FormKernel::kernel() {
              std::uint32_t(rows_.size()),
              1};
   return kernel_;
+}
+
+std::vector<FormText> pair_of_forms(const std::string &scratch, const std::string &cost) {
+  FormText first = {"first", {}, cost, {"4"}};
+  first.scratch = scratch;
+  if (!scratch.empty())
+    first.hidden = {{abi::hidden_kind::scratch, ""}};
+  FormText rest = first;
+  rest.name = "rest";
+  rest.blocks = {"2"};
+  first.share = abi::form_share::first;
+  rest.share = abi::form_share::rest;
+  return {first, rest};
 }
 
 FormArgs form_args() {

@@ -50,7 +50,14 @@ struct FormText {
   unsigned cluster = 1;
   std::vector<HiddenText> hidden = {};
   bool knows_cluster = true; // the code says it itself
+  abi::form_share share = abi::form_share::all;
+  std::string scratch = {}; // bytes
+  bool starts_early = false;
 };
+
+/// Two that share the work and have so much scratch memory, "" for none: its address is what they
+/// are given.
+std::vector<FormText> pair_of_forms(const std::string &scratch, const std::string &cost = {});
 
 /// forms<tile>(source, target, n, stride): cdiv(n, tile) programs, whose threads note what they are
 /// given. For sm_80 in the plain form; for sm_90a in those of the test. Descriptors

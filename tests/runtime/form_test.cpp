@@ -136,6 +136,49 @@ TEST_CASE("a cluster is an attribute of the launch, and no cluster is none") {
   CHECK(one.launch().ok());
 }
 
+TEST_CASE("a launch may start early if its form says so, with drivers from 12.3 on") {
+  auto form = [](bool starts_early, unsigned cluster) {
+    FormText text = {"form", {}, "", {"4"}, cluster};
+    text.starts_early = starts_early;
+    return text;
+  };
+  for (unsigned cluster : {1, 2})
+    for (bool starts_early : {false, true})
+      for (const char *version : {"version=12020", "version=12030"}) {
+        CAPTURE(cluster);
+        CAPTURE(starts_early);
+        CAPTURE(version);
+        Setting s({form(starts_early, cluster)}, version);
+        for (int round = 1; round <= 2; round++) { // the second is the same again
+          CHECK(s.outcome() == "form");
+          CHECK(s.driver().launches() == round);
+          CHECK(s.driver().last_launch().starts_early ==
+                (starts_early && std::string(version) != "version=12020"));
+          CHECK(s.driver().last_launch().cluster[0] == cluster);
+        }
+      }
+  Setting plain({{"plain"}});
+  CHECK(plain.outcome() == "plain");
+  CHECK_FALSE(plain.driver().last_launch().starts_early);
+}
+
+TEST_CASE("of two launches that share the work each says for itself whether it starts early") {
+  for (bool first : {false, true}) {
+    CAPTURE(first);
+    std::vector<FormText> pair = pair_of_forms("64");
+    pair[0].starts_early = first;
+    pair[1].starts_early = !first;
+    Setting s(pair);
+    for (int round = 0; round < 2; round++) {
+      REQUIRE(s.launch().ok());
+      CHECK(s.driver().last_launch().starts_early == !first);
+    }
+    s.driver().configure("fail=cuLaunchKernelEx:2:999"); // the first is the last, then
+    CHECK_FALSE(s.launch().ok());
+    CHECK(s.driver().last_launch().starts_early == first);
+  }
+}
+
 TEST_CASE("the form that costs least runs") {
   CHECK(outcome_of({{"dear", {}, "n 2 *"}, {"cheap", {}, "n"}}) == "cheap");
   CHECK(outcome_of({{"cheap", {}, "n"}, {"dear", {}, "n 2 *"}}) == "cheap");

@@ -199,8 +199,7 @@ struct Form {
       {nullptr, nullptr, &map, abi::hidden_kind::tensor_map, 0},
       {number, "number", nullptr, abi::hidden_kind::i32, 0}};
   explicit constexpr Form(unsigned cluster)
-      : form{nullptr, hidden, nullptr, {nullptr, nullptr, nullptr},
-             0,       2,      cluster, abi::form_share::all} {}
+      : form{nullptr, hidden, nullptr, {}, nullptr, 0, 2, cluster, abi::form_share::all, 0, 0} {}
   abi::form form;
 };
 

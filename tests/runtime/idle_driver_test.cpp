@@ -53,6 +53,8 @@ using namespace tritonc;
 namespace {
 
 std::atomic<int> launches{0}, wrong{0};
+std::atomic<int> held{0};                   // allocations that are not freed
+thread_local cuda::Pointer last_memory = 0; // each thread frees what it allocated last
 
 template <typename T> T value(void **values, int i) {
   T result;
@@ -89,6 +91,7 @@ cuda::Driver idle_driver() {
   driver.cuDeviceGetAttribute = [](int *value, int attribute, cuda::Device) {
     *value = attribute == cuda::multiprocessor_count ? 132
              : attribute == cuda::capability_major   ? 9
+             : attribute == cuda::has_memory_pools   ? 1
                                                      : 0;
     return 0;
   };
@@ -107,6 +110,25 @@ cuda::Driver idle_driver() {
         *map = {};
         return 0;
       };
+  driver.cuThreadExchangeStreamCaptureMode = [](int *) { return 0; };
+  static char pool;
+  driver.cuMemPoolCreate = [](cuda::Pool *made, const cuda::PoolProperties *) {
+    *made = reinterpret_cast<cuda::Pool>(&pool);
+    return 0;
+  };
+  driver.cuMemPoolSetAttribute = [](cuda::Pool, int, void *) { return 0; };
+  driver.cuMemPoolDestroy = [](cuda::Pool) { return 0; };
+  driver.cuMemAllocFromPoolAsync = [](cuda::Pointer *memory, std::size_t, cuda::Pool,
+                                      cuda::Stream) {
+    *memory = ++last_memory;
+    held++;
+    return 0;
+  };
+  driver.cuMemFreeAsync = [](cuda::Pointer memory, cuda::Stream) {
+    wrong += memory != last_memory;
+    held--;
+    return 0;
+  };
   driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *config, cuda::Function, void **values,
                                void **) {
     launches++;
@@ -142,12 +164,15 @@ TEST_CASE("a launch allocates nothing, the first one and those after it") {
   SampleKernel sample;
   FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
   const abi::kernel &formed = forms.kernel();
+  FormKernel pair(pair_of_forms("n 4 *"));
+  const abi::kernel &paired = pair.kernel();
   cuda::opened = &driver;
   for (int count : {1, 1, 1000}) {
     launches = 0;
     CHECK(allocations_of(sample.kernel, good_args(), count) == 0);
     CHECK(allocations_of(formed, form_args(), count) == 0);
-    CHECK(launches == 4 * count);
+    CHECK(allocations_of(paired, form_args(), count) == 0);
+    CHECK(launches == 8 * count);
   }
   cuda::opened = nullptr;
 }
@@ -158,6 +183,8 @@ TEST_CASE("threads launch for the first time and again, on streams of their own 
   sample.kernel.argument_bytes = 20;
   FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
   const abi::kernel &formed = forms.kernel();
+  FormKernel pair(pair_of_forms("n 4 *"));
+  const abi::kernel &paired = pair.kernel();
   cuda::opened = &driver;
   launches = wrong = 0;
   std::atomic<int> succeeded{0};
@@ -174,12 +201,14 @@ TEST_CASE("threads launch for the first time and again, on streams of their own 
         args.n = form_args.n = 64 * (index + 1);
         succeeded += abi::launch(sample.kernel, stream, &args).ok();
         succeeded += abi::launch(formed, stream, &form_args).ok();
+        succeeded += abi::launch(paired, stream, &form_args).ok();
       }
     });
   for (std::thread &thread : threads)
     thread.join();
   cuda::opened = nullptr;
-  CHECK(succeeded == 8 * 2000 * 2);
-  CHECK(launches == 8 * 2000 * 2);
+  CHECK(succeeded == 8 * 2000 * 3);
+  CHECK(launches == 8 * 2000 * 4);
+  CHECK(held == 0);
   CHECK(wrong == 0);
 }

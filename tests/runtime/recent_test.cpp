@@ -328,8 +328,9 @@ cuda::Result look(const cuda::LaunchConfig *config, cuda::Function, void **value
     std::memcpy(&number, values[0], sizeof number);
     std::memcpy(&again, values[1], sizeof again);
     bool whole = again == number && config->grid_x == unsigned(number) &&
-                 config->attribute_count == 1 &&
-                 config->attributes->value.cluster[0] == unsigned(number);
+                 config->attribute_count == 2 &&
+                 config->attributes[0].value.cluster[0] == unsigned(number) &&
+                 config->attributes[1].value.is_on == number;
     for (std::uint32_t i = 0; i < map_count; i++)
       for (std::uint64_t word : static_cast<cuda::TensorMapBytes *>(values[2 + 2 * i])->words)
         whole &= word == std::uint64_t(number);
@@ -371,9 +372,8 @@ struct PlainKernel {
   void remember(int number, int again) {
     recent::Prepared prepared;
     prepared.config.grid_x = unsigned(number);
-    prepared.config.attribute_count = 1;
-    prepared.cluster = {cuda::cluster_dimension, {}, {}};
-    prepared.cluster.value.cluster[0] = unsigned(number);
+    prepared.add(cuda::cluster_dimension).cluster[0] = unsigned(number);
+    prepared.add(cuda::programmatic_serialization).is_on = number;
     prepared.form = &form;
     prepared.hidden.map_count = map_count;
     prepared.hidden.number_count = number_count;

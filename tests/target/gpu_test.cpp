@@ -70,10 +70,12 @@ TEST_CASE("limits and features are those of the hardware") {
   }
 }
 
-TEST_CASE("tensor maps came with Hopper, and wgmma is there and nowhere else") {
+TEST_CASE("tensor maps and launches that overlap came with Hopper, and wgmma is there and nowhere "
+          "else") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     CHECK(gpu.has_tensor_maps == (gpu.sm >= 90));
+    CHECK(gpu.has_dependent_launches == (gpu.sm >= 90));
     CHECK(gpu.has_wgmma == (gpu.name == "sm_90a"));
   }
 }

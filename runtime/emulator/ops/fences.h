@@ -17,5 +17,9 @@ void fence_mbarrier_init(Thread &thread, const Site &site);
 /// barrier, which implies this.
 void fence_cta(Thread &thread, const Site &site);
 void fence_gpu(Thread &thread, const Site &site);
+/// Launches are run one after another, so there is nothing to let start and nothing to wait for.
+/// But where a kernel waits at all, global memory is for none of its threads before it has waited.
+void launch_dependents(Thread &thread, const Site &site);
+void dependency_wait(Thread &thread, const Site &site);
 
 } // namespace tritonc::emulator::ops

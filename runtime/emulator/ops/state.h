@@ -19,12 +19,14 @@
 namespace tritonc::emulator::ops {
 
 struct ThreadState {
-  CopyQueue copies; // cp.async
-  BulkGroups bulk;  // copies out of shared memory
+  CopyQueue copies;          // cp.async
+  BulkGroups bulk;           // copies out of shared memory
+  bool may_be_early = false; // the launch in front of this one may not be done yet
 
   void reset() {
     copies.reset();
     bulk.reset();
+    may_be_early = false;
   }
 };
 

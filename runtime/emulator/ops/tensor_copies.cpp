@@ -121,6 +121,8 @@ private:
 TensorMap map_of(Thread &thread, const Site &site, const char *what, const tensor::Place &place,
                  Transfer transfer) {
   TensorMap map = read_map(thread, site, what, place.map);
+  GlobalAccess::check_waited(access_by(thread, site, what),
+                             reinterpret_cast<void *>(uintptr_t(map.address)), map.box_bytes());
   if (map.rank != place.rank)
     fatal(thread, site, Kind::misuse, "%s with the map of a tensor of %u dimensions", what,
           map.rank);

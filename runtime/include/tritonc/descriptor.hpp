@@ -34,7 +34,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 4;
+inline constexpr std::uint32_t abi_version = 5;
 
 // ---- images ----
 
@@ -224,9 +224,10 @@ struct tensor_map {
   std::uint32_t reserved;
 };
 
-enum class hidden_kind : std::uint32_t { i32, i64, tensor_map };
+enum class hidden_kind : std::uint32_t { i32, i64, tensor_map, scratch };
 
-/// What a kernel is given behind its own parameters: a number, or the 128 bytes of a tensor map.
+/// What a kernel is given behind its own parameters: a number, the 128 bytes of a tensor map, or
+/// the address of the form's scratch memory.
 struct hidden_parameter {
   const std::int64_t *value; // of a number
   const char *text;          // of a number, for people: "cdiv(M, 128)"
@@ -248,10 +249,15 @@ struct form {
   const hidden_parameter *hidden; // in order
   const std::int64_t *cost;       // the least is taken; null: only if no form with a cost fits
   const std::int64_t *blocks[3];  // all null: the grid of programs; null after the first: 1
+  /// Bytes of memory that nobody else has until the launch is done; null: none. Two launches that
+  /// share the work have the same, as many as the first says.
+  const std::int64_t *scratch;
   std::uint32_t guard_count;
   std::uint32_t hidden_count;
   std::uint32_t cluster; // blocks per cluster, along the first axis
   form_share share;
+  std::uint32_t starts_early; // 1: its blocks wait themselves for the launch in front of it
+  std::uint32_t reserved;
 };
 
 // ---- kernels ----

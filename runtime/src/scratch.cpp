@@ -1,0 +1,51 @@
+// Scratch memory. See scratch.h.
+
+#include "scratch.h"
+
+#include "capture.h"
+#include "context.h"
+
+#include <atomic>
+
+namespace tritonc::v1::cuda {
+
+namespace {
+
+/// Each for the life of the process.
+std::atomic<Pool> pools[remembered_devices];
+
+} // namespace
+
+status make_scratch_pool(const Driver &driver, const abi::kernel &kernel, Device device) noexcept {
+  if (pools[device].load(std::memory_order_acquire))
+    return {};
+  CaptureAllowed allowed(driver);
+  PoolProperties properties = {};
+  properties.allocation = pinned_allocation;
+  properties.location_kind = location_is_device;
+  properties.location = device;
+  Pool pool = nullptr;
+  if (Result result = driver.cuMemPoolCreate(&pool, &properties))
+    return failure(driver, result, &kernel, "cuMemPoolCreate");
+  std::uint64_t everything = ~std::uint64_t(0);
+  Result result = driver.cuMemPoolSetAttribute(pool, release_threshold, &everything);
+  Pool none = nullptr;
+  if (result == success && pools[device].compare_exchange_strong(none, pool))
+    return {};
+  driver.cuMemPoolDestroy(pool); // another thread was faster, or it would not keep anything
+  return result == success ? status() : failure(driver, result, &kernel, "cuMemPoolSetAttribute");
+}
+
+Result allocate_scratch(const Driver &driver, Device device, Stream stream, std::int64_t bytes,
+                        Pointer &memory) noexcept {
+  Pool pool = pools[device].load(std::memory_order_acquire);
+  CaptureAllowed allowed(driver);
+  return driver.cuMemAllocFromPoolAsync(&memory, std::size_t(bytes), pool, stream);
+}
+
+Result free_scratch(const Driver &driver, Stream stream, Pointer memory) noexcept {
+  CaptureAllowed allowed(driver);
+  return driver.cuMemFreeAsync(memory, stream);
+}
+
+} // namespace tritonc::v1::cuda

@@ -1,0 +1,256 @@
+// Tests passes/store_parts.cpp and, with add_parts_test.cpp, passes/sum_parts.cpp.
+
+#include "analysis/launch_form.h"
+#include "passes/store_parts.h"
+#include "product_kernel.h"
+#include "support/tile_ir.h"
+
+using namespace tritonc;
+using namespace tritonc::test;
+
+namespace {
+
+// Blocks have 64 x 128 sums, of two programs side by side.
+Structure in_parts(bool swapped = false) {
+  return {.specialized = true,
+          .bundle = {1, 2, 1},
+          .step = 64,
+          .swapped = swapped,
+          .share = Structure::Share::parts,
+          .divided = DividedSum{{1, 2, 1}, 64, 128, 0, 1},
+          .name = ""};
+}
+
+// As use_tensor_maps leaves a product. `last`: what the loop needs of the grid's third axis.
+std::string product(const std::string &last = "%matrix = block_id {axis = 2} : i32\n",
+                    const std::string &epilogue = "%r = neg %sum : f32[64,128]\n"
+                                                  "store %v, %r\n store %v, %sum\n") {
+  return R"(
+    func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64) warps 4 helpers 4 {
+      %zero = constant {value = 0} : i64
+      %one = constant {value = 1} : i64
+      %two = constant {value = 2} : i32
+      %ma = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %mb = tensor_map %B, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
+      %p0 = num_programs {axis = 0} : i32
+      %p1 = num_programs {axis = 1} : i32
+      %half = div %p1, %two : i32
+      %p2 = num_programs {axis = 2} : i32
+      %row = block_id {axis = 0} : i32
+      %column = block_id {axis = 1} : i32
+      )" +
+         last + R"(
+      launch_blocks %p0, %half, %p2
+      %wide = constant {value = 64} : i32
+      %nothing = constant {number = 0.0} : f32
+      %start = splat %nothing : f32[64,128]
+      %sum = for_loop %n, %start : f32[64,128] {
+        (%t: i32, %acc: f32[64,128])
+        %k = mul %t, %wide : i32
+        %a = map_load %ma, %row, %k : f16[64,64]
+        %b = map_load %mb, %k, %column : f16[64,128]
+        %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,128]
+        yield %d
+      }
+      %v = view %C, %zero, %ld, %one : view<f32>[64,128]
+      )" +
+         epilogue + R"(
+      return
+    })";
+}
+
+bool can_be_divided(const std::string &text) {
+  ir::Function fn = parsed(text);
+  std::string before = printed(fn);
+  bool can = can_divide_sums(fn);
+  CHECK(printed(fn) == before);
+  return can;
+}
+
+} // namespace
+
+TEST_CASE("each block takes a part of the steps, and stores what it has") {
+  std::string divided = after(store_parts, product(), in_parts());
+  // Behind the pieces of one part come those of the next.
+  CHECK(contains(divided, R"(
+  %row = block_id {axis = 0} : i32
+  %column = block_id {axis = 1} : i32
+  %matrix = block_id {axis = 2} : i32
+  %matrices = host_value %p2 : i32
+  %0 = udiv %matrix, %matrices : i32
+  %1 = urem %matrix, %matrices : i32
+)"));
+  CHECK(contains(divided, "%parts = host_value %40"));
+  CHECK(divided.substr(divided.find("  %46 = mul")) == R"(  %46 = mul %p2, %40 : i32
+  launch_blocks %p0, %half, %46
+  %47 = mul %0, %part : i32
+  %sum = for_loop %part, %start : f32[64,128] {
+    (%t: i32, %acc: f32[64,128])
+    %48 = add %t, %47 : i32
+    %k = mul %48, %wide : i32
+    %a = map_load %ma, %row, %k : f16[64,64]
+    %b = map_load %mb, %k, %column : f16[64,128]
+    %d = dot %a, %b, %acc {warpgroups = [1,1]} : f32[64,128]
+    yield %d
+  }
+  %49 = constant {value = 8192} : i64
+  %50 = cast %row : i64
+  %51 = mul %49, %50 : i64
+  %52 = cast %in_row : i64
+  %53 = mul %51, %52 : i64
+  %54 = constant {value = 128} : i64
+  %55 = cast %column : i64
+  %56 = mul %54, %55 : i64
+  %57 = add %53, %56 : i64
+  %58 = constant {value = 8192} : i64
+  %59 = cast %0 : i64
+  %60 = mul %58, %59 : i64
+  %61 = cast %pieces : i64
+  %62 = mul %60, %61 : i64
+  %63 = add %57, %62 : i64
+  %64 = constant {value = 8192} : i64
+  %65 = cast %1 : i64
+  %66 = mul %64, %65 : i64
+  %67 = cast %in_matrix : i64
+  %68 = mul %66, %67 : i64
+  %69 = add %63, %68 : i64
+  %70 = constant {value = 128} : i64
+  %71 = cast %in_row : i64
+  %72 = mul %70, %71 : i64
+  %73 = constant {value = 1} : i64
+  %74 = view %scratch, %69, %72, %73 : view<f32>[64,128]
+  store %74, %sum
+  return
+}
+)");
+}
+
+TEST_CASE("an axis of the grid that nobody asked for is asked for now") {
+  std::string divided =
+      after(store_parts, product("%k0 = block_id {axis = 2} : i32\n"), in_parts());
+  CHECK(count(divided, "block_id {axis = 2}") == 1);
+  divided = after(store_parts, product(""), in_parts());
+  CHECK(count(divided, "block_id {axis = 2}") == 1);
+}
+
+TEST_CASE("what uses the grid's third axis gets what is left of it without the parts") {
+  std::string uses = with(product(), "%v = view %C, %zero",
+                          "%far = cast %matrix : i64\n"
+                          "%v = view %C, %far");
+  uses = with(uses, "%k = mul %t, %wide", "%m = mul %matrix, %t : i32\n %k = mul %m, %wide");
+  CHECK(contains(after(store_parts, uses, in_parts()), "%m = mul %1, %48"));
+}
+
+TEST_CASE("of a product with its factors swapped, the transpose is stored") {
+  std::string text = product("", "%r = trans %sum {perm = [1,0]} : RESULT\n store %v, %r\n");
+  text = with(with(text, "f32[64,128]", "f32[128,64]"), "RESULT", "f32[64,128]");
+  text = with(text, "map_load %ma, %row, %k : f16[64,64]", "map_load %ma, %row, %k : f16[128,64]");
+  text = with(text, "f16[64,128]", "f16[64,64]");
+  std::string divided = after(store_parts, text, in_parts(true));
+  CHECK(contains(divided, "= trans %sum {perm = [1,0]} : f32[64,128]"));
+  CHECK_FALSE(contains(after(store_parts, product(), in_parts()), "trans"));
+}
+
+namespace {
+
+// What the host computes for a product of so many steps and pieces: how many parts, steps of each,
+// and bytes.
+struct Division {
+  int64_t parts, steps, bytes;
+  bool operator==(const Division &) const = default;
+};
+
+int64_t value(const Expr &expr, int64_t steps, int64_t pieces, int64_t multiprocessors) {
+  auto operand = [&](size_t i) { return value(expr.operands[i], steps, pieces, multiprocessors); };
+  switch (expr.kind) {
+  case Expr::Kind::constant:
+    return expr.value;
+  case Expr::Kind::parameter:
+    return steps; // %n; nothing else is asked for
+  case Expr::Kind::programs:
+    return expr.value == 0 ? pieces : expr.value == 1 ? 2 : 1;
+  case Expr::Kind::multiprocessors:
+    return multiprocessors;
+  case Expr::Kind::add:
+    return operand(0) + operand(1);
+  case Expr::Kind::mul:
+    return operand(0) * operand(1);
+  case Expr::Kind::div:
+    return operand(0) / operand(1);
+  case Expr::Kind::min:
+    return std::min(operand(0), operand(1));
+  case Expr::Kind::max:
+    return std::max(operand(0), operand(1));
+  default:
+    REQUIRE_MESSAGE(false, "an operation that this test does not know");
+    return 0;
+  }
+}
+
+Division division(int64_t steps, int64_t pieces, int64_t multiprocessors = 132) {
+  ir::Function fn = parsed(after(store_parts, product(), in_parts()));
+  auto number = [&](const char *name) {
+    const ir::Value *asked = value_named(fn, name)->op->operand(0);
+    return value(*host_expression(asked), steps, pieces, multiprocessors);
+  };
+  return {number("parts"), number("part"), number("scratch")};
+}
+
+} // namespace
+
+TEST_CASE("there are as many parts as keep all multiprocessors busy once") {
+  constexpr int64_t piece = 64 * 128 * 4;
+  CHECK(division(256, 32) == Division{4, 64, 4 * 32 * piece});
+  CHECK(division(256, 33) == Division{4, 64, 4 * 33 * piece});
+  CHECK(division(256, 34) == Division{3, 86, 3 * 34 * piece});
+  CHECK(division(257, 32) == Division{4, 65, 4 * 32 * piece});
+  CHECK(division(256, 32, 78) == Division{2, 128, 2 * 32 * piece});
+  // One where there is nobody to share with, or nothing.
+  CHECK(division(256, 67) == Division{1, 256, 67 * piece});
+  CHECK(division(256, 1000) == Division{1, 256, 1000 * piece});
+  CHECK(division(7, 1) == Division{1, 7, piece});
+  // At least four steps each, and none without any.
+  CHECK(division(8, 1) == Division{2, 4, 2 * piece});
+  CHECK(division(9, 1) == Division{2, 5, 2 * piece});
+  CHECK(division(21, 1) == Division{5, 5, 5 * piece});
+}
+
+TEST_CASE("nothing happens in other structures") {
+  for (auto share : {Structure::Share::all, Structure::Share::full_rounds, Structure::Share::rest,
+                     Structure::Share::sum_of_parts}) {
+    Structure structure = in_parts();
+    structure.share = share;
+    CHECK(after(store_parts, product(), structure) == text(product()));
+  }
+}
+
+namespace {
+
+std::string with_more_before(const std::string &operations, const std::string &parameters = "") {
+  std::string text = with(product_kernel(), "%sum = for_loop", operations + "\n %sum = for_loop");
+  return with(text, "%C: ptr<f16>", "%C: ptr<f16>" + parameters);
+}
+
+} // namespace
+
+TEST_CASE("a sum is divided where all that is done comes behind it") {
+  CHECK(can_be_divided(product_kernel()));
+  CHECK(can_be_divided(product_kernel(64, 64, 64, "bf16")));
+  CHECK(can_be_divided(
+      with(product_kernel(), "store %vc, %result", "store %vc, %result\n store %vc, %result")));
+  CHECK(can_be_divided(with_more_before("%x = load %p : f32", ", %p: ptr<f32>")));
+  CHECK_FALSE(can_be_divided(with_more_before("store %p, %nothing", ", %p: ptr<f32>")));
+  CHECK_FALSE(can_be_divided(with_more_before("print %K {text = \"K = {}\"}")));
+  CHECK_FALSE(can_be_divided(with_more_before(
+      "%odd = cmp %K, %K {pred = \"lt\"} : i1\n if_else %odd {\n store %p, %nothing\n yield\n } {\n"
+      " yield\n }",
+      ", %p: ptr<f32>")));
+  // Not what a loop does in each of its trips, nor a sum that starts with something.
+  CHECK_FALSE(can_be_divided(
+      with(product_kernel(), "yield %d", "print %t {text = \"t = {}\"}\n yield %d")));
+  CHECK_FALSE(can_be_divided(with(product_kernel(), "number = 0.0", "number = 1.0")));
+  // Nor where the host can't count the steps.
+  std::string loaded = with(product_kernel(), "for_loop %K", "for_loop %steps");
+  loaded = with(loaded, "%sum =", "%steps = load %p : i32\n %sum =");
+  CHECK_FALSE(can_be_divided(with(loaded, "%C: ptr<f16>", "%C: ptr<f16>, %p: ptr<i32>")));
+}
