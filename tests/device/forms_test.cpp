@@ -1,6 +1,7 @@
 // Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products
 // don't have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
-// transposition, gathers, loops that are left early, exp and log, numbers of 8 bits.
+// transposition, gathers, loops that are left early, exp and log, numbers of 8 bits; launches that
+// depend on each other, and arguments that nobody should pass.
 //
 // As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their
 // last element. Prints a line per failure and a closing count; exits with 77 where there is no GPU.
@@ -128,6 +129,194 @@ void chains() {
         [&](int i, const Kernel::args &arguments) {
           return Kernel::launch({}, arguments, tiles[std::size_t(i) % tiles.size()]);
         });
+  }
+}
+
+// --- What nobody should pass, but may ------------------------------------------------------------
+
+// Small whole numbers, of whose products sums are exact.
+int number_at(int row, int column) { return (row * 7 + column * 5) % 5 - 2; }
+
+// Rows that are the same in memory, or that lie backwards: there are no tensor maps of such.
+template <forms::LD promise> void strange_distances() {
+  using Kernel = forms::masked_product<tritonc::half, promise>;
+  constexpr int m = 100, n = 72, k = 128;
+  auto run = [](const auto *tile, int sign_a, int sign_b) {
+    std::vector<tritonc::half> a(m * k), b(k * n), c(m * n, tritonc::half(-1.0f));
+    for (int row = 0; row < m; row++)
+      for (int column = 0; column < k; column++)
+        a[size_t(row * k + column)] = tritonc::half(float(number_at(row, column)));
+    for (int row = 0; row < k; row++)
+      for (int column = 0; column < n; column++)
+        b[size_t(row * n + column)] = tritonc::half(float(number_at(row, column + 1)));
+    tritonc::buffer<tritonc::half> device_a, device_b, device_c;
+    require(device_a.allocate(a.size()), "allocation");
+    require(device_b.allocate(b.size()), "allocation");
+    require(device_c.allocate(c.size()), "allocation");
+    require(device_a.copy_from(a.data()), "copy");
+    require(device_b.copy_from(b.data()), "copy");
+    require(device_c.copy_from(c.data()), "copy");
+    // Backwards from the last row, the same one again and again, or as usual.
+    auto first = [](int sign, int rows) { return sign < 0 ? rows - 1 : 0; };
+    typename Kernel::args arguments = {.A = device_a.data() + first(sign_a, m) * k,
+                                       .B = device_b.data() + first(sign_b, k) * n,
+                                       .C = device_c.data(),
+                                       .M = m,
+                                       .N = n,
+                                       .K = k,
+                                       .lda = sign_a * k,
+                                       .ldb = sign_b * n,
+                                       .ldc = n};
+    tritonc::status launched =
+        tile ? Kernel::launch({}, arguments, *tile) : Kernel::launch({}, arguments);
+    require(tritonc::synchronize(), "strange distances");
+    require(device_c.copy_to(c.data()), "copy");
+    std::string problem = launched.ok() ? "" : launched.message().c_str();
+    for (int row = 0; row < m; row++)
+      for (int column = 0; column < n && problem.empty(); column++) {
+        double expected = 0;
+        for (int i = 0; i < k; i++)
+          expected += number_at(first(sign_a, m) + sign_a * row, i) *
+                      number_at(first(sign_b, k) + sign_b * i, column + 1);
+        if (double found = float(c[size_t(row * n + column)]); found != expected)
+          problem = text("row %d, column %d is %g, not %g", row, column, found, expected);
+      }
+    check(text("masked_product of rows %d and %d apart", sign_a * k, sign_b * n), problem);
+  };
+  for (int sign_a : {-1, 0, 1})
+    for (int sign_b : {-1, 0, 1}) {
+      run(static_cast<decltype(&Kernel::variants()[0])>(nullptr), sign_a, sign_b);
+      for (const auto &tile : Kernel::variants())
+        run(&tile, sign_a, sign_b);
+    }
+}
+
+// Matrices whose elements are more than 2^31 apart from the first to the last, though each index
+// and distance is an int.
+void far_rows() {
+  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  constexpr int m = 40, n = 64, k = 72, distance = 1 << 26;
+  static_assert(int64_t(m - 1) * distance > int64_t(1) << 31);
+  tritonc::buffer<tritonc::half> a, b, c;
+  if (!a.allocate(size_t(m) * distance).ok() || !b.allocate(size_t(k) * distance).ok() ||
+      !c.allocate(size_t(m) * distance).ok())
+    return; // a GPU with less memory
+  auto write = [](tritonc::buffer<tritonc::half> &to, int rows, int columns, auto value) {
+    std::vector<tritonc::half> row(static_cast<size_t>(columns));
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < columns; j++)
+        row[size_t(j)] = tritonc::half(float(value(i, j)));
+      require(tritonc::copy_to_device(to.data() + size_t(i) * distance, row.data(),
+                                      row.size() * sizeof row[0]),
+              "copy");
+    }
+  };
+  write(a, m, k, [](int i, int j) { return number_at(i, j); });
+  write(b, k, n, [](int i, int j) { return number_at(i, j + 1); });
+  write(c, m, n, [](int, int) { return -1; });
+  for (const auto &tile : Kernel::variants()) {
+    tritonc::status launched = Kernel::launch({},
+                                              {.A = a.data(),
+                                               .B = b.data(),
+                                               .C = c.data(),
+                                               .M = m,
+                                               .N = n,
+                                               .K = k,
+                                               .lda = distance,
+                                               .ldb = distance,
+                                               .ldc = distance},
+                                              tile);
+    require(tritonc::synchronize(), "far rows");
+    std::string problem = launched.ok() ? "" : launched.message().c_str();
+    std::vector<tritonc::half> row(n);
+    for (int i = 0; i < m && problem.empty(); i++) {
+      require(tritonc::copy_to_host(row.data(), c.data() + size_t(i) * distance,
+                                    row.size() * sizeof row[0]),
+              "copy");
+      for (int j = 0; j < n && problem.empty(); j++) {
+        int expected = 0;
+        for (int l = 0; l < k; l++)
+          expected += number_at(i, l) * number_at(l, j + 1);
+        if (float(row[size_t(j)]) != float(expected))
+          problem = text("row %d, column %d is %g, not %d", i, j, float(row[size_t(j)]), expected);
+      }
+    }
+    check(text("masked_product of rows 2^26 apart, TM=%d TN=%d TK=%d", tile.TM, tile.TN, tile.TK),
+          problem);
+    write(c, m, n, [](int, int) { return -1; });
+  }
+}
+
+// A result of more than 2^31 elements, and more than 65535 rows of tiles.
+void many_elements() {
+  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  constexpr int m = 1 << 18, n = 8200, k = 32;
+  static_assert(int64_t(m) * n > int64_t(1) << 31);
+  std::vector<tritonc::half> a(size_t(m) * k), b(size_t(k) * n), row(n);
+  for (size_t i = 0; i < a.size(); i++)
+    a[i] = tritonc::half(float(int(i / k % 7)));
+  for (size_t i = 0; i < b.size(); i++)
+    b[i] = tritonc::half(float(int(i % n % 5)));
+  tritonc::buffer<tritonc::half> device_a, device_b, device_c;
+  require(device_a.allocate(a.size()), "allocation");
+  require(device_b.allocate(b.size()), "allocation");
+  if (!device_c.allocate(size_t(m) * n).ok())
+    return; // a GPU with less memory
+  require(device_a.copy_from(a.data()), "copy");
+  require(device_b.copy_from(b.data()), "copy");
+  require(device_c.fill(0xff), "fill");
+  tritonc::status launched = Kernel::launch({}, {.A = device_a.data(),
+                                                 .B = device_b.data(),
+                                                 .C = device_c.data(),
+                                                 .M = m,
+                                                 .N = n,
+                                                 .K = k,
+                                                 .lda = k,
+                                                 .ldb = n,
+                                                 .ldc = n});
+  require(tritonc::synchronize(), "many elements");
+  std::string problem = launched.ok() ? "" : launched.message().c_str();
+  for (int i = 0; i < m && problem.empty(); i += i % 64 == 63 ? 1009 : 1) {
+    require(tritonc::copy_to_host(row.data(), device_c.data() + size_t(i) * n,
+                                  row.size() * sizeof row[0]),
+            "copy");
+    for (int j = 0; j < n && problem.empty(); j++)
+      if (float(row[size_t(j)]) != float(k * (i % 7) * (j % 5)))
+        problem = text("row %d, column %d is %g", i, j, float(row[size_t(j)]));
+  }
+  check("masked_product of 2^31 results and more", problem);
+}
+
+// A result that lies where a factor does has values that nobody can know, but it comes, and harms
+// nothing else.
+void overlapping_results() {
+  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  constexpr int n = 512;
+  std::vector<tritonc::half> host(size_t(n) * n, tritonc::half(0.0f));
+  tritonc::buffer<tritonc::half> both, beside;
+  require(both.allocate(host.size()), "allocation");
+  require(beside.allocate(host.size()), "allocation");
+  for (const auto &tile : Kernel::variants()) {
+    require(both.copy_from(host.data()), "copy");
+    require(beside.copy_from(host.data()), "copy");
+    tritonc::status launched = Kernel::launch({},
+                                              {.A = both.data(),
+                                               .B = beside.data(),
+                                               .C = both.data(),
+                                               .M = n,
+                                               .N = n,
+                                               .K = n,
+                                               .lda = n,
+                                               .ldb = n,
+                                               .ldc = n},
+                                              tile);
+    require(tritonc::synchronize(), "overlapping results");
+    std::vector<tritonc::half> found(host.size());
+    require(beside.copy_to(found.data()), "copy");
+    bool is_untouched = std::all_of(found.begin(), found.end(),
+                                    [](tritonc::half value) { return float(value) == 0; });
+    check("masked_product in place",
+          launched.ok() ? is_untouched ? "" : "wrote to B" : launched.message().c_str());
   }
 }
 
@@ -428,6 +617,11 @@ int main() {
   masked_products<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
   masked_products<float, forms::LD::any>("float", 1e-5, 1);
   chains();
+  strange_distances<forms::LD::any>();
+  strange_distances<forms::LD::aligned>();
+  far_rows();
+  many_elements();
+  overlapping_results();
   tf32_products<forms::A::N, forms::B::N>();
   tf32_products<forms::A::N, forms::B::T>();
   tf32_products<forms::A::T, forms::B::N>();

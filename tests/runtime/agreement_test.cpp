@@ -28,7 +28,7 @@ namespace {
 bool is_real = false;
 cu::Functions driver;
 
-// ---- code: target[i] = source[i] + n, 64 per block ----
+// ---- code: target[i] = source[i] + n, 64 per block, once the launch in front is done ----
 
 const char *const ptx = R"(
 .version 7.8
@@ -39,6 +39,7 @@ const char *const ptx = R"(
 {
   .reg .b32 %r<9>;
   .reg .b64 %rd<8>;
+  griddepcontrol.wait;
   ld.param.u64 %rd1, [source];
   ld.param.u64 %rd2, [target];
   ld.param.u32 %r1, [n];
@@ -63,13 +64,14 @@ const char *const ptx = R"(
 )";
 
 const char *const host_operations[] = {"tid_x below(1024)()", "ctaid_x below(2147483647)()",
-                                       "load_global", "store_global"};
+                                       "load_global", "store_global", "dependency_wait none()"};
 
 void add(const abi::host_operation *operations, abi::host_thread *thread, void *const *arguments) {
   static const abi::host_site here = {"add.tc", 1, 1};
   std::uint32_t tid = 0, ctaid = 0;
   operations[0](thread, &tid, 1, &here);
   operations[1](thread, &ctaid, 1, &here);
+  operations[4](thread, &tid, 1, &here);
   int *source = nullptr, *target = nullptr, n = 0;
   std::memcpy(&source, arguments[0], sizeof source);
   std::memcpy(&target, arguments[1], sizeof target);
@@ -89,7 +91,7 @@ abi::host_code host_code(const char *name, int cluster_size) {
   std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
   code.version = abi::host_code_version;
   code.operations = host_operations;
-  code.operation_count = 4;
+  code.operation_count = 5;
   code.entry = add;
   code.name = name;
   code.gpu = "sm_90";

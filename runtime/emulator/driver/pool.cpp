@@ -39,9 +39,9 @@ Result allocate_in_order(Stream &stream, std::size_t bytes, Pointer *memory) {
   bytes = std::max(bytes, std::size_t(1)); // the driver gives out nothing, too
   if (stream.capture)
     return capture_allocation(stream, bytes, *memory);
-  if (Result refused = refuse_during_capture())
-    return refused;
   return enqueue(stream, [&]() -> Result {
+    if (Result refused = refuse_during_capture())
+      return refused;
     std::uintptr_t begin = 0;
     Result result = allocate(*stream.context, bytes, AllocationKind::device, 0, begin);
     if (result == success)
@@ -95,9 +95,9 @@ Result cuMemFreeAsync(Pointer memory, Stream *handle) {
   return in_order("cuMemFreeAsync", handle, [&](Stream &stream) -> Result {
     if (stream.capture)
       return capture_freeing(stream, memory);
-    if (Result refused = refuse_during_capture())
-      return refused;
     return enqueue(stream, [&]() -> Result {
+      if (Result refused = refuse_during_capture())
+        return refused;
       Allocation *allocation = driver().find(memory);
       if (!allocation || allocation->begin != memory || allocation->kind == AllocationKind::host)
         return invalid_value;
