@@ -47,6 +47,10 @@ struct Pool {
     std::lock_guard lock(mutex);
     machines.push_back(std::move(machine));
   }
+  void clear() {
+    std::lock_guard lock(mutex);
+    machines.clear();
+  }
 };
 
 Pool &pool() {
@@ -153,6 +157,8 @@ Result launch(const abi::host_code &code, const Launch &launch, const Options &o
   result.stats.blocks = blocks;
   return result;
 }
+
+void release_machines() { pool().clear(); }
 
 // ---- what comes of it ----
 

@@ -123,4 +123,8 @@ struct Result {
 Result launch(const abi::host_code &code, const Launch &launch, const Options &options,
               GlobalMemory &memory);
 
+/// Gives back what is kept for further launches, the stacks of threads for the most part: a process
+/// may have only so many mappings.
+void release_machines();
+
 } // namespace tritonc::emulator

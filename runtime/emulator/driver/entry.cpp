@@ -187,6 +187,7 @@ TRITONC_EXPORT void tritoncEmulatorReset() {
   state.pools.clear();
   state.devices.clear();
   state.global_memory.reset();
+  release_machines();
   state.last_launch = {};
   state.is_initialized = false;
   state.process = 0;
