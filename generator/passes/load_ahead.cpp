@@ -74,7 +74,8 @@ struct State {
     if (mask)
       mask = clone_computation(builder, mask, &body(), copies);
     if (exists) {
-      Value *all = builder.splat(exists, type.shape);
+      bool is_scalar = mask && mask->type.is_scalar(); // for all elements of the tile
+      Value *all = is_scalar ? exists : builder.splat(exists, type.shape);
       mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
     }
     return mask ? builder.load(view, mask, builder.filled(type, 0)) : builder.load(view);

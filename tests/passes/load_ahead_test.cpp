@@ -138,6 +138,19 @@ TEST_CASE("a mask goes along, and is off before a loop of no trips") {
   CHECK(contains(result, "%at.2 = splat"));
 }
 
+TEST_CASE("a mask may be one scalar for all elements") {
+  std::string masked = ahead(program({.load = R"(
+        %odd = cmp %t, %z {pred = "eq"} : i1
+        %none = constant {number = 0.0} : f16
+        %nothing = splat %none : f16[16,16]
+        %v = view %A, %o, %ld, %one : view<f16>[16,16]
+        %a = load %v, %odd, %nothing : f16[16,16]
+)"}));
+  CHECK(count(masked, "{pred = \"eq\"} : i1") == 3);
+  CHECK(count(masked, "= and ") == 2); // before the loop; in it there is a trip
+  CHECK_FALSE(contains(masked, "i1[16,16]"));
+}
+
 TEST_CASE("nothing happens where the GPU copies by itself, or has no room for two slots") {
   unchanged(program(), *find_gpu("80"));
   Gpu small = *find_gpu("75");
