@@ -44,10 +44,9 @@ SumParts emit_sum_parts(Builder &builder, const DividedSum &divided, Value *trip
   Value *at_once =
       builder.create(Opcode::num_multiprocessors_, {}, {Type::scalar(Elem::i32)})->result();
   Value *most = host.at_least(host.div(trips, builder.i32(DividedSum::least_steps)), 1);
-  Value *wanted = host.at_least(host.div(at_once, pieces), 1);
-  wanted = builder.binary(Opcode::min_, wanted, most);
-  Value *steps = host.at_least(host.div_up(trips, wanted), 1);
-  Value *count = host.div_up(trips, steps);
+  Value *count = host.at_least(host.div(at_once, pieces), 1);
+  count = builder.binary(Opcode::min_, count, most);
+  Value *steps = host.div_up(trips, count);
 
   Value *bytes = builder.mul(builder.cast(count, Elem::i64), builder.cast(pieces, Elem::i64));
   bytes = builder.mul(bytes, builder.i64(divided.rows * divided.columns * bytes_of(elem)));

@@ -30,63 +30,59 @@ TEST_CASE("parts are added in order, in place of the product") {
   CHECK_FALSE(contains(added, "%A,"));
   CHECK(count(added, "load ") == 8);
   CHECK(contains(added, R"(
-  %47 = constant {value = 7} : i32
-  %48 = add %parts, %47 : i32
-  %49 = constant {value = 8} : i32
-  %50 = udiv %48, %49 : i32
-  %51 = constant {value = 1} : i32
-  %52 = sub %parts, %51 : i32
-  %sum = for_loop %50, %start : f32[16,64] {
-    (%53: i32, %54: f32[16,64])
-    %55 = constant {value = 8} : i32
-    %56 = mul %53, %55 : i32
-    %57 = constant {value = 0} : i32
-    %58 = add %56, %57 : i32
+  %37 = constant {value = 7} : i32
+  %38 = add %parts, %37 : i32
+  %39 = constant {value = 8} : i32
+  %40 = udiv %38, %39 : i32
+  %41 = constant {value = 1} : i32
+  %42 = sub %parts, %41 : i32
+  %sum = for_loop %40, %start : f32[16,64] {
+    (%43: i32, %44: f32[16,64])
+    %45 = constant {value = 8} : i32
+    %46 = mul %43, %45 : i32
+    %47 = constant {value = 0} : i32
+    %48 = add %46, %47 : i32
 )"));
   // The second one: programs are half as wide as the pieces, so every other column of them.
   CHECK(contains(added, R"(
-    %87 = constant {value = 1} : i32
-    %88 = add %56, %87 : i32
-    %89 = min %88, %52 : i32
-    %90 = constant {value = 2048} : i64
-    %91 = cast %in_row : i64
-    %92 = mul %90, %91 : i64
-    %93 = cast %44 : i64
-    %94 = mul %92, %93 : i64
-    %95 = constant {value = 8192} : i64
-    %96 = cast %in_matrix : i64
-    %97 = mul %95, %96 : i64
-    %98 = cast %46 : i64
+    %77 = constant {value = 1} : i32
+    %78 = add %46, %77 : i32
+    %79 = min %78, %42 : i32
+    %80 = constant {value = 2048} : i64
+    %81 = cast %in_row : i64
+    %82 = mul %80, %81 : i64
+    %83 = cast %34 : i64
+    %84 = mul %82, %83 : i64
+    %85 = constant {value = 8192} : i64
+    %86 = cast %in_matrix : i64
+    %87 = mul %85, %86 : i64
+    %88 = cast %36 : i64
+    %89 = mul %87, %88 : i64
+    %90 = add %84, %89 : i64
+    %91 = constant {value = 8192} : i64
+    %92 = cast %pieces : i64
+    %93 = mul %91, %92 : i64
+    %94 = cast %79 : i64
+    %95 = mul %93, %94 : i64
+    %96 = add %90, %95 : i64
+    %97 = constant {value = 64} : i64
+    %98 = cast %35 : i64
     %99 = mul %97, %98 : i64
-    %100 = add %94, %99 : i64
-    %101 = constant {value = 8192} : i64
-    %102 = cast %pieces : i64
+    %100 = add %96, %99 : i64
+    %101 = constant {value = 128} : i64
+    %102 = cast %in_row : i64
     %103 = mul %101, %102 : i64
-    %104 = cast %89 : i64
-    %105 = mul %103, %104 : i64
-    %106 = add %100, %105 : i64
-    %107 = constant {value = 64} : i64
-    %108 = cast %45 : i64
-    %109 = mul %107, %108 : i64
-    %110 = add %106, %109 : i64
-    %111 = constant {value = 128} : i64
-    %112 = cast %in_row : i64
-    %113 = mul %111, %112 : i64
-    %114 = constant {value = 1} : i64
-    %115 = view %scratch, %110, %113, %114 : view<f32>[16,64]
-    %116 = load %115 : f32[16,64]
+    %104 = constant {value = 1} : i64
+    %105 = view %scratch, %100, %103, %104 : view<f32>[16,64]
+    %106 = load %105 : f32[16,64]
 )"));
   // Once all are on their way.
   CHECK(contains(added, R"(
-    %298 = splat %297 : f32[16,64]
-    %299 = cmp %58, %parts {pred = "lt"} : i1
-    %300 = splat %299 : i1[16,64]
-    %301 = select %300, %86, %298 : f32[16,64]
-    %302 = add %54, %301 : f32[16,64]
-    %303 = cmp %88, %parts {pred = "lt"} : i1
-    %304 = splat %303 : i1[16,64]
-    %305 = select %304, %116, %298 : f32[16,64]
-    %306 = add %302, %305 : f32[16,64]
+    %288 = splat %287 : f32[16,64]
+    %289 = cmp %48, %parts {pred = "lt"} : i1
+    %290 = splat %289 : i1[16,64]
+    %291 = select %290, %76, %288 : f32[16,64]
+    %292 = add %44, %291 : f32[16,64]
 )"));
   // What was done with the sum is done with this one.
   CHECK(contains(added, "%result = cast %sum : f16[16,64]"));
