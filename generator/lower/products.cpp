@@ -260,13 +260,15 @@ void Lowering::lower_product_wait(const Op &op) {
   Registers registers = this->registers(op.operand(0));
   std::vector<int64_t> warpgroups = op.list("warpgroups");
   TargetOp wait = is_float(sum->type.elem) ? TargetOp::wgmma_wait_f32 : TargetOp::wgmma_wait_s32;
+  std::vector<size_t> all; // of all instructions: a wait is for groups, whatever they add to
   Instructions(sum, warpgroups).for_each([&](int64_t, int64_t, const std::vector<size_t> &which) {
-    llvm::Value *packed = call_target_op(builder_, wait,
-                                         {builder_.getInt32(uint32_t(which.size())),
-                                          builder_.getInt32(uint32_t(op.integer("pending"))),
-                                          gather(builder_, registers, which)});
-    scatter(builder_, packed, registers, which);
+    all.insert(all.end(), which.begin(), which.end());
   });
+  llvm::Value *packed = call_target_op(builder_, wait,
+                                       {builder_.getInt32(uint32_t(all.size())),
+                                        builder_.getInt32(uint32_t(op.integer("pending"))),
+                                        gather(builder_, registers, all)});
+  scatter(builder_, packed, registers, all);
   define(sum, std::move(registers));
 }
 

@@ -157,6 +157,49 @@ TEST_CASE("two accumulators, a wait for each step but the last") {
   }
 }
 
+TEST_CASE("a wait hands out several sums at once, each if its own group has ended") {
+  auto both = [](Gpu &gpu, uint32_t pending, const Registers<float> &first,
+                 const Registers<float> &second) {
+    Registers<float> all;
+    all.n = 2 * registers;
+    for (unsigned i = 0; i < registers; i++) {
+      all[i] = first[i];
+      all[registers + i] = second[i];
+    }
+    return gpu.wgmma_wait_f32(2 * registers, pending, all);
+  };
+  for (const Options &mode : all_modes()) {
+    CAPTURE(name_of(mode));
+    Bench k;
+    k.options = mode;
+    float *y = k.y;
+    bool found = false, *is_poison = &found;
+    k.run([=](Gpu &gpu) {
+      write_operands(gpu);
+      Registers<float> first = zero(), second = zero();
+      gpu.wgmma_fence();
+      first = multiply(gpu, 0, first);
+      gpu.wgmma_commit();
+      second = multiply(gpu, 1, second);
+      gpu.wgmma_commit();
+      Registers<float> all = both(gpu, 1, first, second);
+      if (gpu.tid_x() == 0)
+        *is_poison = std::isnan(all[registers]) && !std::isnan(all[0]);
+      for (unsigned i = 0; i < registers; i++) {
+        first[i] = all[i];
+        second[i] = all[registers + i];
+      }
+      all = both(gpu, 0, first, second);
+      for (unsigned i = 0; i < registers; i++)
+        first[i] = all[i] + all[registers + i];
+      store(gpu, y, first);
+    });
+    CHECK(k.findings() == "");
+    CHECK(found);
+    CHECK(is_right(y, 32));
+  }
+}
+
 TEST_CASE("A from registers") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));

@@ -216,6 +216,13 @@ TEST_CASE("a warpgroup multiplies 64 rows at a time") {
   CHECK(instructions({.m = 128, .k = 16, .warpgroups = {2, 1}}).size() == 1);
 }
 
+TEST_CASE("what several instructions add to is waited for once: a wait is for groups") {
+  std::string text = Product{.m = 256, .warpgroups = {2, 1}}.lowered();
+  CHECK(count(text, "call <32 x float> @tritonc.wgmma_f16") == 2 * 4);
+  CHECK(count(text, "@tritonc.wgmma_wait_f32.v64f32(i32 64, i32 1, <64 x float> %") == 1);
+  CHECK(count(text, "call <64 x float>") == 1);
+}
+
 TEST_CASE("each warpgroup starts at its own rows") {
   std::string text = Product{.m = 128, .warpgroups = {2, 1}}.lowered();
   CHECK(contains(text, "lshr i32 %"));

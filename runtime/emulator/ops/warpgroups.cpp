@@ -39,6 +39,11 @@ constexpr uint32_t poison_bits = 0xffc00000, identity_limit = 1u << 15;
 uint32_t poison(uint32_t identity, uint32_t i) { return poison_bits | identity << 7 | i; }
 uint32_t identity_of(uint64_t number) { return uint32_t(number % (identity_limit - 1)) + 1; }
 
+/// The identity of the wgmma whose register `i` this would be; 0: of none.
+uint32_t identity_in(uint32_t word, uint32_t i) {
+  return (word & (poison_bits | 0x7f)) == (poison_bits | i) ? word >> 7 & (identity_limit - 1) : 0;
+}
+
 /// What registers of several threads stand for.
 struct Held {
   uint32_t identity = 0; // of a wgmma; 0: they are values
@@ -80,10 +85,6 @@ public:
   }
 
 private:
-  static uint32_t identity_in(uint32_t word, uint32_t i) {
-    return (word & (poison_bits | 0x7f)) == (poison_bits | i) ? word >> 7 & (identity_limit - 1)
-                                                              : 0;
-  }
   bool has_poison(const void *registers) const {
     bool any = false;
     for (uint32_t i = 0; i < n_; i++) {
@@ -279,6 +280,38 @@ void wgmma_commit(const WarpCall<void()> &call) {
 
 namespace warpgroup {
 
+/// What `registers` of each thread, from `first` on, stand for: the sum of one wgmma, or values.
+template <typename T>
+void hand_out(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call, const char *what,
+              uint32_t first, uint32_t registers) {
+  constexpr bool integer = std::is_same_v<T, int32_t>;
+  Warp &warp = call.warp();
+  TensorCores &cores = tensor_cores_of(warp);
+  TensorCoreQueue &queue = warp.ops.tensor_core;
+  Inspection inspection(registers);
+  for (unsigned lane = 0; lane < warp_size; lane++) {
+    Fragment<T> from = call.template operand<2>(lane);
+    std::memcpy(call.result(lane).data + first, from.data + first, size_t(registers) * 4);
+    inspection.add(from.data + first);
+  }
+  Held held = inspection.result(integer);
+  if (held.mixed)
+    registers_mixed(call.thread(0), call.site, what);
+  if (held.identity == 0)
+    return;
+  Accumulators *accumulators = find_accumulators(cores, held.identity);
+  if (!accumulators || accumulators->registers != registers || accumulators->integer != integer)
+    registers_stale(call.thread(0), call.site, what);
+  if (accumulators->last >= queue.waited)
+    return; // still under way: poison goes on
+  unsigned quarter = warp.id() % warps_of_group;
+  for (unsigned lane = 0; lane < warp_size; lane++)
+    std::memcpy(call.result(lane).data + first,
+                accumulators->of_thread<T>(quarter * warp_size + lane), size_t(registers) * 4);
+  accumulators->handed_out |= 1u << quarter;
+  queue.fenced = false;
+}
+
 template <typename T>
 void wait(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call) {
   constexpr bool integer = std::is_same_v<T, int32_t>;
@@ -302,28 +335,25 @@ void wait(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call) {
                          commit.epoch);
   }
 
+  // Where the sum of a wgmma begins, as far as the first thread shows.
   uint32_t n = call.template operand<0>(0);
-  Inspection inspection(n);
-  for (unsigned lane = 0; lane < warp_size; lane++) {
-    Fragment<T> from = call.template operand<2>(lane);
-    std::memcpy(call.result(lane).data, from.data, size_t(n) * 4);
-    inspection.add(from.data);
+  Fragment<T> shown = call.template operand<2>(0);
+  auto sum_at = [&](uint32_t i) -> const Accumulators * {
+    uint32_t word;
+    std::memcpy(&word, shown.data + i, 4);
+    uint32_t identity = identity_in(word, 0);
+    return identity ? find_accumulators(cores, identity) : nullptr;
+  };
+  for (uint32_t first = 0, registers = 0; first < n; first += registers) {
+    if (const Accumulators *sum = sum_at(first)) {
+      registers = std::min(sum->registers, n - first);
+    } else {
+      registers = 1;
+      while (first + registers < n && !sum_at(first + registers))
+        registers++;
+    }
+    hand_out(call, what, first, registers);
   }
-  Held held = inspection.result(integer);
-  if (held.mixed)
-    registers_mixed(call.thread(0), call.site, what);
-  if (held.identity == 0)
-    return;
-  Accumulators *accumulators = find_accumulators(cores, held.identity);
-  if (!accumulators || accumulators->registers != n || accumulators->integer != integer)
-    registers_stale(call.thread(0), call.site, what);
-  if (accumulators->last >= queue.waited)
-    return; // still under way: poison goes on
-  for (unsigned lane = 0; lane < warp_size; lane++)
-    std::memcpy(call.result(lane).data, accumulators->of_thread<T>(quarter * warp_size + lane),
-                size_t(n) * 4);
-  accumulators->handed_out |= 1u << quarter;
-  queue.fenced = false;
 }
 
 template void wait(const WarpCall<Fragment<float>(uint32_t, uint32_t, Fragment<float>)> &);

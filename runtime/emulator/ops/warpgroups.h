@@ -134,7 +134,7 @@ template <typename A, typename B> struct Registers<A, B, true> {
 } // namespace warpgroup
 
 /// `Sum` is f32 or s32. Waits; the accumulators, which are the last operand, come out with their
-/// values if their group has ended.
+/// values if their group has ended. They may be those of several sums, one behind the other.
 template <typename Sum> inline constexpr auto wgmma_wait = warpgroup::wait<typename Sum::Element>;
 /// (n, a, b, scale_d, [trans_a, trans_b,] accumulators): A and B by their descriptors; with
 /// scale_d 0 the accumulators' values don't matter.
