@@ -163,7 +163,7 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .sm = gpu.sm,
           .suffix = gpu.suffix,
           .bytes = std::move(bytes),
-          .threads = (function.warps + function.helper_warps) * 32,
+          .threads = function.threads(),
           .shared_bytes = function.shared_bytes,
           .static_shared = resources.static_shared,
           .registers = resources.registers,

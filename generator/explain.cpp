@@ -67,6 +67,8 @@ Message message_of(const Structure &structure, const Gpu &gpu) {
     return Message::explain_sum_of_parts;
   if (structure.splits > 1)
     return Message::explain_divided;
+  if (structure.teams > 1)
+    return Message::explain_in_turn;
   if (structure.specialized && !gpu.has_wgmma)
     return Message::explain_specialized_mma;
   if (structure.specialized)

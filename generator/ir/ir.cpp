@@ -135,6 +135,7 @@ Function clone(const Function &fn) {
   copy.location = fn.location;
   copy.file = fn.file;
   copy.warps = fn.warps;
+  copy.teams = fn.teams;
   copy.helper_warps = fn.helper_warps;
   copy.shared_bytes = fn.shared_bytes;
   copy.residency = fn.residency;

@@ -123,6 +123,7 @@ struct Function {
 
   // Decided by passes.
   int warps = 0;        // 0: not decided
+  int teams = 1;        // of so many warps each, that carry out programs in turn: see `specialize`
   int helper_warps = 0; // besides these, for what is not done by all: see `specialize`
   int shared_bytes = 0; // dynamic shared memory per program
   int residency = 0;    // programs that one multiprocessor shall run at once; 0: not decided
@@ -130,6 +131,8 @@ struct Function {
   Function();
   Function(Function &&) = default;
   Function &operator=(Function &&) = default;
+
+  int threads() const { return 32 * (warps * teams + helper_warps); } // of a block
 
   Value *add_parameter(std::string name, Type type);
   Value *new_value(Type type, std::string name = "");

@@ -409,6 +409,11 @@ struct Parser {
         return false;
       fn.warps = int(number);
     }
+    if (accept("teams")) {
+      if (!integer(number))
+        return false;
+      fn.teams = int(number);
+    }
     if (accept("helpers")) {
       if (!integer(number))
         return false;

@@ -141,6 +141,8 @@ struct Printer {
     out += ")";
     if (fn.warps)
       out += " warps " + std::to_string(fn.warps);
+    if (fn.teams > 1)
+      out += " teams " + std::to_string(fn.teams);
     if (fn.helper_warps)
       out += " helpers " + std::to_string(fn.helper_warps);
     if (fn.shared_bytes)

@@ -546,9 +546,18 @@ struct Verifier {
     case Opcode::specialize_:
       check(fn.helper_warps > 0 && op.parent->parent == nullptr,
             "warps part at the top of a function that has helpers");
+      check(fn.teams > 0, "a function has one team or several");
       check(op.results.empty(), "warps that part give no values");
       yields(*op.blocks[0], Opcode::yield_, {});
       return yields(*op.blocks[1], Opcode::yield_, {});
+    case Opcode::team_id_: {
+      const Block *own = op.parent;
+      while (own->parent && !own->parent->is(Opcode::specialize_))
+        own = own->parent->parent;
+      return check(own->parent && own == own->parent->blocks[0] &&
+                       op.result()->type == Type::scalar(Elem::i32),
+                   "teams are those of the first block of a specialize");
+    }
     case Opcode::mbarriers_: {
       const Type &ring = op.result()->type;
       return check(ring.is_shared() && ring.elem == Elem::i64 && ring.rank() > 0 &&

@@ -55,7 +55,7 @@ std::string name_of(const Function &fn, const Value *buffer) {
 HostKernel describe(const Function &fn, const Gpu &gpu) {
   HostKernel kernel = {.name = fn.name,
                        .gpu = std::string(gpu.name),
-                       .threads = uint32_t((fn.warps + fn.helper_warps) * 32),
+                       .threads = uint32_t(fn.threads()),
                        .shared_bytes = uint32_t(fn.shared_bytes),
                        .cluster_size = uint32_t(launch_form(fn).cluster)};
   for (const Parameter &parameter : fn.parameters)

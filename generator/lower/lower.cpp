@@ -99,7 +99,7 @@ void Lowering::start_function() {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   start_locations();
-  function_->addFnAttr("nvvm.maxntid", std::to_string(32 * (fn_.warps + fn_.helper_warps)));
+  function_->addFnAttr("nvvm.maxntid", std::to_string(fn_.threads()));
   if (fn_.residency)
     function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
   if (int cluster = launch_form(fn_).cluster; cluster > 1)
@@ -190,6 +190,8 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::scratch_:
   case Opcode::launch_blocks_:
     llvm_unreachable("the host's");
+  case Opcode::team_id_:
+    return define(op.result(), {team_});
   case Opcode::undefined_:
     return define(op.result(), Registers(size_t(registers_of(op.result()->type)),
                                          llvm::PoisonValue::get(element_type(op.result()->type))));

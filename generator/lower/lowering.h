@@ -143,7 +143,8 @@ private:
   llvm::LLVMContext &context_;
   llvm::IRBuilder<> builder_;
   llvm::Function *function_ = nullptr;
-  llvm::Value *lane_ = nullptr, *warp_ = nullptr;
+  llvm::Value *lane_ = nullptr, *warp_ = nullptr; // the latter of its team, if there are teams
+  llvm::Value *team_ = nullptr; // null: there is one, or the warps have not parted
   /// Counters of loops modulo a number of slots, for rings that have so many.
   std::map<std::pair<const ir::Value *, int64_t>, llvm::Value *> turns_;
   std::map<const ir::Value *, Registers> values_;

@@ -154,6 +154,10 @@ llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
       builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
   address =
       builder_.CreateAdd(address, builder_.getInt32(uint32_t(buffer->op->integer("address"))));
+  if (buffer->op->has("team_bytes"))
+    address = builder_.CreateAdd(
+        address,
+        builder_.CreateMul(team_, builder_.getInt32(uint32_t(buffer->op->integer("team_bytes")))));
   uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0] * bytes_of(type.elem));
   return builder_.CreateAdd(address,
                             builder_.CreateMul(scalar(slot), builder_.getInt32(slot_bytes)));

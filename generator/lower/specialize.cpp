@@ -1,7 +1,7 @@
 // Lowering: warps with work of their own, and the mbarriers by which they wait for each other.
 //
-// The program's warps come first and the helpers behind them. Of the helpers all work, or one
-// thread; then the others of its warpgroup are there to give up their registers.
+// The program's warps come first, team by team, and the helpers behind them. Of the helpers all
+// work, or one thread; then the others of its warpgroup are there to give up their registers.
 
 #include "lower/lowering.h"
 
@@ -11,7 +11,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int workers_barrier = 1; // barrier 0 is that of all threads
+constexpr int workers_barrier = 1; // and behind it those of further teams; 0 is that of all threads
 
 } // namespace
 
@@ -59,8 +59,11 @@ void Lowering::lower_barrier() {
     call_target_op(builder_, TargetOp::barrier);
     return;
   }
+  llvm::Value *number = builder_.getInt32(workers_barrier);
+  if (team_)
+    number = builder_.CreateAdd(number, team_);
   call_target_op(builder_, TargetOp::barrier_sync,
-                 {builder_.getInt32(workers_barrier), builder_.getInt32(uint32_t(32 * fn_.warps))});
+                 {number, builder_.getInt32(uint32_t(32 * fn_.warps))});
 }
 
 void Lowering::lower_specialize(const Op &op) {
@@ -71,13 +74,13 @@ void Lowering::lower_specialize(const Op &op) {
   auto *workers = llvm::BasicBlock::Create(context_, "workers", function_);
   auto *helpers = llvm::BasicBlock::Create(context_, "helpers", function_);
   auto *after = llvm::BasicBlock::Create(context_, "specialize.end", function_);
-  llvm::Value *first_helper = builder_.getInt32(uint32_t(fn_.warps));
+  llvm::Value *first_helper = builder_.getInt32(uint32_t(fn_.warps * fn_.teams));
   builder_.CreateCondBr(builder_.CreateICmpULT(warp(), first_helper), workers, helpers);
   std::vector<int64_t> registers = op.list("registers");
   llvm::Value *warp_of_block = warp(); // a cluster_load numbers the workers anew
 
   // What a thread has at the start is its share of all.
-  int64_t share = gpu_.registers_per_block / (32 * (fn_.warps + fn_.helper_warps)) / 8 * 8;
+  int64_t share = gpu_.registers_per_block / fn_.threads() / 8 * 8;
   auto take = [&](int64_t count) {
     TargetOp change = count > share ? TargetOp::setmaxnreg_inc : TargetOp::setmaxnreg_dec;
     call_target_op(builder_, change, {builder_.getInt32(uint32_t(count))});
@@ -86,7 +89,13 @@ void Lowering::lower_specialize(const Op &op) {
   part_ = Part::workers;
   if (!registers.empty())
     take(registers[0]);
+  if (fn_.teams > 1) {
+    llvm::Value *warps = builder_.getInt32(uint32_t(fn_.warps));
+    team_ = builder_.CreateUDiv(warp_of_block, warps, "team");
+    warp_ = builder_.CreateURem(warp_of_block, warps);
+  }
   lower_block(*op.blocks[0]);
+  team_ = nullptr;
   builder_.CreateBr(after);
 
   builder_.SetInsertPoint(helpers);

@@ -10,13 +10,20 @@
 // A ring that the copy engine fills and products read is live until the last product that reads it:
 // whatever is copied into it has come by then, since there is a product for each copy.
 //
+// Of buffers that each team has for itself (specialize) there are as many as teams: those of a team
+// lie together, behind all that the block has, and those of the next team behind them.
+//
+//     %s = shared_alloc : shared<f16>[1,128,64]   =>   %s = shared_alloc {address = 98304,
+//     team_bytes = 16384}
+//
 // Method. First fit, in the order in which buffers become live. That is not optimal, but kernels
 // have few buffers, and nearly all of them are live in the same loop or one after another.
 //
 // Needs:   all shared-memory accesses to be there.
 // Ensures: {address} on every shared_alloc and mbarriers, of tiles a multiple of 1024 (the swizzled
 // rows start at bank 0, and
-//          TMA will want it); fn.shared_bytes is the end of the last buffer.
+//          TMA will want it); {team_bytes} on those of teams; fn.shared_bytes is the end of the
+//          last buffer.
 //
 // Tested by tests/passes/allocate_shared_test.cpp.
 
@@ -36,14 +43,14 @@ int64_t alignment_of(const Op &alloc) {
   return alloc.is(Opcode::mbarriers_) ? mbarrier_alignment : tile_alignment;
 }
 
-int64_t aligned(int64_t address, const Op &alloc) {
-  int64_t alignment = alignment_of(alloc);
+int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
 struct Buffer {
   Op *alloc;
   int64_t bytes;
+  bool is_of_team = false;
   int begin = 0, end = 0; // operations between which it is live, inclusive
   int64_t address = 0;
 
@@ -65,6 +72,14 @@ struct State {
     }
   }
 
+  // Whether each team makes it.
+  bool is_of_team(const Op &alloc) const {
+    const Op *outer = &alloc;
+    while (outer->parent->parent)
+      outer = outer->parent->parent;
+    return fn.teams > 1 && outer != &alloc && outer->is(Opcode::specialize_);
+  }
+
   // The operation in `block` that contains `user`: a loop around the access counts whole.
   static const Op *ancestor_in(const Block *block, const Op *user) {
     while (user->parent != block)
@@ -77,7 +92,7 @@ struct State {
       if (info(op.code).effect != Effect::shared_alloc)
         return;
       const Type &type = op.result()->type;
-      Buffer buffer{&op, type.elements() * bytes_of(type.elem)};
+      Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_team(op)};
       bool used = false;
       std::vector<Op *> users = users_of(*op.parent, op.result());
       for (Op *user : users) {
@@ -90,8 +105,9 @@ struct State {
         buffer.end = *last;
       buffers.push_back(buffer);
     });
-    std::stable_sort(buffers.begin(), buffers.end(),
-                     [](const Buffer &a, const Buffer &b) { return a.begin < b.begin; });
+    std::stable_sort(buffers.begin(), buffers.end(), [](const Buffer &a, const Buffer &b) {
+      return std::pair(a.is_of_team, a.begin) < std::pair(b.is_of_team, b.begin);
+    });
   }
 
   // Whether a product reads a buffer by `user`, from shared memory or by way of registers.
@@ -120,9 +136,10 @@ struct State {
     return last;
   }
 
-  // The lowest place where `buffer` meets none of those placed before it.
-  void place(size_t index) {
+  // The lowest place, from `start` on, where `buffer` meets none of those placed before it.
+  void place(size_t index, int64_t start) {
     Buffer &buffer = buffers[index];
+    buffer.address = start;
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t i = 0; i < index; i++) {
@@ -131,7 +148,7 @@ struct State {
                        other.address < buffer.address + buffer.bytes;
         if (!overlap || !buffer.live_with(other))
           continue;
-        buffer.address = aligned(other.address + other.bytes, *buffer.alloc);
+        buffer.address = rounded_up(other.address + other.bytes, alignment_of(*buffer.alloc));
         moved = true;
       }
     }
@@ -146,8 +163,22 @@ void allocate_shared(Function &fn) {
   State state{fn, {}, {}};
   state.number(*fn.body);
   state.collect();
-  for (size_t i = 0; i < state.buffers.size(); i++)
-    state.place(i);
+  // A team may be done with a buffer while another has just begun with its own, so no place is that
+  // of both.
+  int64_t of_teams = 0;
+  for (size_t i = 0; i < state.buffers.size(); i++) {
+    bool is_first = state.buffers[i].is_of_team && (i == 0 || !state.buffers[i - 1].is_of_team);
+    if (is_first)
+      of_teams = rounded_up(fn.shared_bytes);
+    state.place(i, of_teams);
+  }
+  if (state.buffers.empty() || !state.buffers.back().is_of_team)
+    return;
+  int64_t bytes = rounded_up(fn.shared_bytes - of_teams);
+  for (const Buffer &buffer : state.buffers)
+    if (buffer.is_of_team)
+      buffer.alloc->set("team_bytes", bytes);
+  fn.shared_bytes = int(of_teams + fn.teams * bytes);
 }
 
 } // namespace tritonc

@@ -140,18 +140,19 @@ std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &
   return {m, n};
 }
 
-// Two warpgroups multiply, one above the other, where there are rows for them; behind them comes
-// the one that copies, if they don't.
+// Two warpgroups multiply, one above the other, where there are rows for them, or each by itself if
+// they are teams; behind them comes the one that copies, if they don't.
 void multiply_by_warpgroups(Function &fn, const Structure &structure) {
   constexpr int warps_of_a_group = 4;
   for_each_op(*fn.body, [&](Op &op) {
     if (!op.is(Opcode::dot_))
       return;
-    int64_t groups = op.result()->type.shape[0] >= 128 ? 2 : 1;
+    int64_t groups = warpgroups_of(op.result()->type.shape, structure);
     op.set("instruction", "wgmma");
     op.set("warpgroups", std::vector<int64_t>{groups, 1});
     fn.warps = int(groups) * warps_of_a_group;
   });
+  fn.teams = structure.teams;
   if (structure.specialized)
     fn.helper_warps = structure.copying_warps ? structure.copying_warps : warps_of_a_group;
 }
@@ -165,6 +166,10 @@ int64_t neighbours(const Op &dot, int operand, const Gpu &gpu) {
 }
 
 } // namespace
+
+int64_t warpgroups_of(const Shape &sum, const Structure &structure) {
+  return structure.teams == 1 && sum[0] >= 128 ? 2 : 1;
+}
 
 void choose_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
   if (structure.together || (structure.specialized && gpu.has_wgmma))

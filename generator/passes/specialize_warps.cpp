@@ -92,7 +92,29 @@
 // each swizzled chunk. Where registers can be moved, 232 for each are little better: with four
 // warps beside them, 0.99 to 1.03 times as fast on an H200 (half, 4096 cubed, 2026-11-22).
 //
-// Needs:   use_tensor_maps or structure.copying_warps; choose_dots.
+// Two teams of warps may multiply, each for a program of its own. While one stores its results the
+// tensor cores are the other's (CUTLASS calls that ping-pong):
+//
+//     for_loop %rounds {                           %team = team_id
+//       (%r)                                       for_loop (%rounds + 1 - %team) / 2 {
+//       for_loop %n, %zero {                         (%u)
+//         ...                                        %r = 2 * %u + %team
+//       }                                            mbarrier_wait %turns, slot of %r + 1, other
+//       phase store %v, %d                        =>       for_loop %n, %r * %n, %zero {
+//     }                                                (%t, %s, %acc)
+//                                                      ...
+//                                                    }
+//                                                    mbarrier_arrive %turns, slot of %r
+//                                                    %e = product_wait %d {pending = 0}
+//                                                    store %v, %e
+//                                                  }
+//
+// Who copies does so for both, round by round. A team must not wait for its first slot before the
+// other one has come to its last: of a slot's phase it knows the parity only, and would take one
+// long ago for its own. So they take turns: that of round r is over at slot r mod 2 of %turns.
+//
+// Needs:   use_tensor_maps or structure.copying_warps; choose_dots. Teams: persist_programs, and as
+//          many trips of the product's loop in each program.
 // Ensures: the product is a shared_product, or fragment_products, or a dot of shared_loads. Nothing
 //          uses its map_loads, or loads, any more.
 //
@@ -146,6 +168,7 @@ struct State {
   const Structure &structure;
   ProductLoop product;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
+  Value *turns = nullptr; // of teams
   int64_t slots = 0, slot_bytes = 0;
   std::vector<int64_t> warpgroups = {};
   std::vector<int64_t> rows = {}; // of an instruction, if the left factor comes from registers
@@ -171,8 +194,8 @@ struct State {
     return buffer;
   }
 
-  Value *make_mbarriers(Builder &builder, const char *name, int64_t arrivals) {
-    Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {slots, 1})});
+  Value *make_mbarriers(Builder &builder, const char *name, int64_t many, int64_t arrivals) {
+    Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {many, 1})});
     op->set("arrivals", arrivals);
     op->result()->name = name;
     return op->result();
@@ -195,21 +218,29 @@ struct State {
     for (int i : {0, 1})
       buffers[i] = allocate(builder, *product.factors[i].load);
     rows = rows_of_instruction();
-    full = make_mbarriers(builder, "full", copies_by_threads() ? fn.helper_warps : 1);
-    empty = make_mbarriers(builder, "empty", fn.warps);
+    full = make_mbarriers(builder, "full", slots, copies_by_threads() ? fn.helper_warps : 1);
+    empty = make_mbarriers(builder, "empty", slots, fn.warps);
+    if (fn.teams > 1)
+      turns = make_mbarriers(builder, "turns", fn.teams, fn.warps);
   }
 
-  Value *ring(Builder &builder, Opcode code, Value *step, int64_t ahead) {
+  Value *ring(Builder &builder, Opcode code, Value *step, int64_t ahead, int64_t many) {
     Op *op = builder.create(code, {step}, {Type::scalar(Elem::i32)});
     op->set("ahead", ahead);
-    op->set("slots", slots);
+    op->set("slots", many);
     return op->result();
   }
   Value *slot_of(Builder &builder, Value *step, int64_t ahead = 0) {
-    return ring(builder, Opcode::ring_slot_, step, ahead);
+    return ring(builder, Opcode::ring_slot_, step, ahead, slots);
   }
   Value *phase_of(Builder &builder, Value *step) {
-    return ring(builder, Opcode::ring_phase_, step, 0);
+    return ring(builder, Opcode::ring_phase_, step, 0, slots);
+  }
+
+  // Of mbarriers that were never used, that one counts as over.
+  void wait_for_phase_before(Builder &builder, Value *mbarriers, Value *slot, Value *phase) {
+    Value *before = builder.binary(Opcode::xor_, phase, builder.i32(1));
+    builder.create(Opcode::mbarrier_wait_, {mbarriers, slot, before});
   }
 
   // --- The warps that multiply ---
@@ -249,6 +280,40 @@ struct State {
     if (loop == product.loop && !is_by_warps())
       finish(loop);
     return loop->results.back();
+  }
+
+  // The same by teams, who share the rounds of the loop around the product's.
+  void multiply_in_turns(Op *rounds) {
+    Block &body = *rounds->blocks[0];
+    Builder outside = Builder::before(fn, rounds);
+    outside.set_location(location);
+    Value *team = outside.create(Opcode::team_id_, {}, {Type::scalar(Elem::i32)})->result();
+    team->name = "team";
+    Value *teams = outside.i32(fn.teams);
+    Value *behind_first = outside.sub(outside.i32(fn.teams - 1), team);
+    rounds->operands[0] =
+        outside.binary(Opcode::udiv_, outside.add(rounds->operand(0), behind_first), teams);
+
+    Builder inside = Builder::before(fn, body.ops.front());
+    inside.set_location(location);
+    Value *round = fn.new_value(body.arguments[0]->type); // what others use
+    replace_uses(body, body.arguments[0], round);
+    Value *mine = inside.add(inside.mul(body.arguments[0], teams), team);
+    mine->name = "round";
+    replace_uses(body, round, mine);
+
+    Builder before = Builder::before(fn, product.loop);
+    before.set_location(location);
+    auto of_round_before = [&](Opcode code) {
+      return ring(before, code, mine, fn.teams - 1, fn.teams);
+    };
+    Value *slot = of_round_before(Opcode::ring_slot_);
+    wait_for_phase_before(before, turns, slot, of_round_before(Opcode::ring_phase_));
+    multiply_in(product.loop, before.mul(mine, product.loop->operand(0)));
+    Builder behind = Builder::after(fn, product.loop);
+    behind.set_location(location);
+    behind.create(Opcode::mbarrier_arrive_,
+                  {turns, ring(behind, Opcode::ring_slot_, mine, 0, fn.teams)});
   }
 
   bool is_left_from_registers() const { return !rows.empty(); }
@@ -416,8 +481,7 @@ struct State {
   }
 
   void wait_until_empty(Builder &builder, Value *slot, Value *step) {
-    Value *before = builder.binary(Opcode::xor_, phase_of(builder, step), builder.i32(1));
-    builder.create(Opcode::mbarrier_wait_, {empty, slot, before});
+    wait_for_phase_before(builder, empty, slot, phase_of(builder, step));
   }
 
   void copy_factors(Builder &builder, Value *step, Copies &copies) {
@@ -558,7 +622,7 @@ struct State {
     if (copies_by_threads())
       parts->set("all_helpers", int64_t(1));
     for (const Registers &division : divisions)
-      if (!is_by_warps() && division.multiplying_warps == fn.warps &&
+      if (!is_by_warps() && division.multiplying_warps == fn.warps * fn.teams &&
           division.copying_warps == structure.copying_warps)
         parts->set("registers", std::vector<int64_t>{division.to_multiply, division.to_copy});
     fn.body->ops.push_back(end);
@@ -579,7 +643,10 @@ struct State {
       workers->ops.push_back(op);
     }
     Builder(fn, workers).yield({});
-    multiply_in(outermost, start);
+    if (fn.teams > 1)
+      multiply_in_turns(outermost);
+    else
+      multiply_in(outermost, start);
   }
 };
 
@@ -596,7 +663,8 @@ int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu,
     bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
     results += stores && axis_of_columns(op.operand(1), sum).has_value();
   });
-  int64_t others = structure.staged_pieces * row_bytes * sum[0] * results + small_things;
+  int64_t others =
+      structure.teams * structure.staged_pieces * row_bytes * sum[0] * results + small_things;
   int64_t share = gpu.max_shared_bytes / structure.residency;
   return std::min((share - others) / bytes_of_slot(product), most_slots);
 }

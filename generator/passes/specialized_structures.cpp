@@ -26,6 +26,8 @@ std::string name_of(const Structure &structure, const Tile &tile, Function &fn) 
   std::string name = name_of_tile(tile, fn) + " specialized";
   if (structure.splits > 1)
     name += ", split " + std::to_string(structure.splits);
+  if (structure.teams > 1)
+    name += ", ping-pong";
   if (structure.copying_warps)
     name += ", copied by threads";
   return name;
@@ -67,7 +69,7 @@ std::optional<Structure> fitting_structure(const ProductSetting &setting, Struct
 // The structure for `tile`, if the function can be in it.
 std::optional<Structure> specialized_structure(const ProductSetting &setting, const Tile &tile,
                                                int copying_warps, std::optional<int64_t> row_of_k,
-                                               const Gpu &gpu) {
+                                               const Gpu &gpu, int teams = 1) {
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   bool swapped = gpu.has_wgmma && !copying_warps && is_better_swapped(setting.product);
@@ -79,6 +81,7 @@ std::optional<Structure> specialized_structure(const ProductSetting &setting, co
     return std::nullopt;
   Structure structure{.specialized = true,
                       .copying_warps = copying_warps,
+                      .teams = teams,
                       .bundle = *bundle,
                       .step = row_of_k.value_or(0) * tile.k_rows,
                       .swapped = swapped,
@@ -182,12 +185,12 @@ std::vector<Structure> specialized_structures(const ProductSetting &setting,
   std::vector<Candidate> candidates; // that may share the work
   for (const MeasuredTile &measured : tiles) {
     std::optional<Structure> structure = specialized_structure(
-        setting, measured.tile, measured.copying_warps, setting.row_of_k, gpu);
+        setting, measured.tile, measured.copying_warps, setting.row_of_k, gpu, measured.teams);
     if (!structure)
       continue;
     if (problem)
       structure->cost = cost_of(*structure, measured, *problem);
-    if (problem && measured.tile.splits == 1 && !copying_warps)
+    if (problem && measured.tile.splits == 1 && measured.teams == 1 && !copying_warps)
       candidates.push_back({*structure, measured});
     structures.push_back(std::move(*structure));
   }

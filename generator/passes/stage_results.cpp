@@ -14,7 +14,8 @@
 // engine's swizzle has, so that no two threads that write at a time meet in a bank. While one piece
 // is on its way the next is written to the other slot (if structure.staged_pieces gives it two),
 // and after the last the warps go on: nobody waits for a store to land. Only at the end of the
-// block the last ones must have been read. What the barriers are for: the first, that the thread
+// block the last ones must have been read. The buffer is the multiplying warps' own: each team of
+// them has one. What the barriers are for: the first, that the thread
 // which stores has seen a slot read before others write it; the second, that all have written.
 //
 // A warp holds whole columns of the product, as far as its pieces go, but only some of its rows. So
@@ -112,19 +113,19 @@ void stage(Function &fn, Op *store, const Product &product, int64_t most_slots) 
   // A tile of one piece comes back to the same slot: the next time, it must have been read.
   int64_t pieces = tile->type.shape[size_t(axis)] / piece[size_t(axis)];
   int64_t slots = std::min(pieces, most_slots);
-  Builder builder = Builder::before(fn, store);
-  builder.set_location(store->location);
   Shape ring = piece;
   ring.insert(ring.begin(), slots);
-  Op *parting = store;
-  while (parting->parent != fn.body)
-    parting = parting->parent->parent;
-  Builder outside = Builder::before(fn, parting);
+  const Block *own = store->parent; // the multiplying warps'
+  while (own->parent && !own->parent->is(Opcode::specialize_))
+    own = own->parent->parent;
+  Builder outside = Builder::before(fn, own->ops.front());
   Type type =
       Type::shared(tile->type.elem, ring).with_layout(panel_layout(piece, contiguous, bytes));
   Value *buffer = outside.create(Opcode::shared_alloc_, {}, {type})->result();
   buffer->name = map->name;
 
+  Builder builder = Builder::before(fn, store);
+  builder.set_location(store->location);
   int64_t next = 0;
   for (const std::vector<int64_t> &origin : origins(tile->type.shape, piece, axis)) {
     builder.create(Opcode::copy_out_wait_, {})->set("pending", slots - 1);

@@ -36,6 +36,10 @@ struct Structure {
   /// So many warps copy the factors, each thread some elements; 0: one thread does, by tensor maps.
   int copying_warps = 0;
 
+  /// So many teams of warps multiply, each for a program or bundle of its own, one after the other:
+  /// while one stores its results the next multiplies.
+  int teams = 1;
+
   /// All warps of a block copy the factors, by cp.async, and multiply them by wgmma. It starts
   /// sooner than a specialised one.
   bool together = false;

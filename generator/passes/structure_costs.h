@@ -18,6 +18,7 @@ struct MeasuredTile {
   Tile tile;
   int64_t step, rest;
   int copying_warps = 0; // by threads
+  int teams = 1;         // if two, of one piece while the other multiplies too
 };
 
 /// Of structures with specialised warps, where the copy engine brings the factors: from the one
@@ -30,6 +31,9 @@ inline constexpr MeasuredTile tiles_by_engine[] = {
     {{64, 256, 1}, 430, 750},
     {{64, 128, 1}, 217, 560},
     {{64, 64, 2}, 153, 320},
+    // Of few steps along K results take long enough to be stored while another team multiplies. Of
+    // many it is slower than it seems: it needs more power for each sum than the largest tile.
+    {{128, 128, 1}, 400, 2000, 0, 2},
     // Adding what the blocks of a cluster have takes as long as its way between multiprocessors.
     {{128, 128, 1, 4}, 456, 5900},
     {{64, 128, 1, 2}, 217, 2500},

@@ -4,6 +4,7 @@
 
 #include "passes/structure_demands.h"
 
+#include "analysis/launch_form.h"
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
 #include "passes/choose_dots.h"
@@ -31,11 +32,11 @@ bool is_type_of_wgmma(const Op &dot) {
   return (is_narrow || is_tf32) && to == Elem::f32;
 }
 
-bool fits_wgmma(const Op &dot) {
+bool fits_wgmma(const Op &dot, const Structure &structure) {
   constexpr int64_t most_sums_of_a_thread = 128; // a warpgroup's wgmma needs 26 registers besides
   Elem from = dot.operand(0)->type.elem;
   const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
-  int64_t groups = sum[0] >= 128 ? 2 : 1, bytes_along_k = a[1] * bytes_of(from);
+  int64_t groups = warpgroups_of(sum, structure), bytes_along_k = a[1] * bytes_of(from);
   return is_type_of_wgmma(dot) && sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 &&
          bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= most_sums_of_a_thread;
 }
@@ -127,12 +128,18 @@ bool can_be_followed(Function &fn, const ProductLoop &product) {
                      });
 }
 
+// Whether each program takes as many steps as any other, which the host can count.
+bool can_be_counted(const ProductLoop &product) {
+  return !product.loop->parent->parent && host_expression(product.loop->operand(0));
+}
+
 bool can_specialize(Function &fn, const Gpu &gpu, const Structure &structure) {
   std::optional<ProductLoop> product = find_product_loop(fn).found;
   const int64_t least_slots = gpu.has_wgmma ? least_ring_slots : least_ring_slots_of_mma;
   if (!product || !is_in_loops_only(*product) ||
-      !(gpu.has_wgmma ? fits_wgmma(*product->dot) : fits_mma(fn, gpu)) ||
-      !can_be_followed(fn, *product) || ring_slots(fn, *product, gpu, structure) < least_slots)
+      !(gpu.has_wgmma ? fits_wgmma(*product->dot, structure) : fits_mma(fn, gpu)) ||
+      (structure.teams > 1 && !can_be_counted(*product)) || !can_be_followed(fn, *product) ||
+      ring_slots(fn, *product, gpu, structure) < least_slots)
     return false;
   for (int number : {0, 1})
     if (!(structure.copying_warps ? fits_copies_by_threads(*product, number)

@@ -18,7 +18,7 @@ bool is_in_loops_only(const ProductLoop &product);
 bool is_type_of_wgmma(const ir::Op &dot);
 
 /// Whether wgmma can multiply these tiles.
-bool fits_wgmma(const ir::Op &dot);
+bool fits_wgmma(const ir::Op &dot, const Structure &structure = {});
 
 /// Whether mma can multiply the tiles of the product of `fn`: the GPU has an instruction for the
 /// factors as they are, and no element of the sum is in more than one thread.

@@ -63,6 +63,8 @@ TEST_CASE("the structures of a kernel are said, the best one first") {
   CHECK(contains(
       text, "  note: 128x128x64 specialized, split 4: the same, but a cluster of 4 blocks does "
             "2 x 2 x 1 programs, each a part of the steps along K;"));
+  CHECK(contains(text, "  note: 128x128x64 specialized, ping-pong: the same, but of the warps that "
+                       "multiply there are two teams, each with 2 x 2 x 1 programs of its own:"));
   CHECK(
       contains(text, "  note: plain, for small products and for arguments of which no tensor map"));
   CHECK_FALSE(contains(text, "__multipleof"));

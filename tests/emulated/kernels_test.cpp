@@ -151,6 +151,8 @@ struct Trial {
         return; // the compiler leaves it out
       codes.emplace_back(std::move(fn), gpu);
     }
+    for (Run &run : runs) // few pieces, of which each team is to have one
+      run.launch.multiprocessors = structure.teams > 1 ? 1 : 2;
     for (const Mode &mode : modes_for(structure))
       for (size_t i = 0; i < runs.size(); i++) {
         std::optional<std::string> wrong = emulate(codes, runs[i], mode, expected[i]);

@@ -310,12 +310,13 @@ struct Trial {
       }
       return;
     }
-    // Specialised: two programs for a block at least, and more steps than the longest ring has
-    // slots, for each block of a cluster.
+    // Specialised: two programs for a block at least, more for two teams, and more steps than the
+    // longest ring has slots, for each block of a cluster.
     constexpr int long_steps = 9;
     int blocks = int(structure.splits);
     Run run = subject.runs_of(variant, random, {long_steps * blocks * wide}).back();
-    run.launch.grid = {2, 2, 1};
+    if (structure.teams == 1)
+      run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
     cases.push_back({run});
   }
@@ -474,8 +475,8 @@ void try_variant(const Subject &subject, const Variant &variant, std::set<std::s
 }
 
 // The same for the specialised structure of its own tile, for the last one in which the copy engine
-// brings the factors, and for the last one in which threads do: larger ones synchronise alike. And
-// for those whose warps all do the same.
+// brings the factors, and for the last one in which threads do: larger ones synchronise alike. For
+// that of teams, if these have several rounds. And for those whose warps all do the same.
 void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
                      Totals &totals) {
   std::vector<Structure> structures =
@@ -485,9 +486,13 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
     const Structure *next = &structure == &structures.back() ? nullptr : &structure + 1;
-    bool is_least = !next || next->specialized != structure.specialized ||
+    bool is_least = !next || next->specialized != structure.specialized || next->teams > 1 ||
                     (!structure.copying_warps && next->copying_warps);
-    if (structure.specialized && !is_own && !is_least)
+    int64_t programs = 1;
+    for (int64_t times : structure.bundle)
+      programs *= times;
+    bool is_of_teams = structure.teams > 1 && programs <= 2;
+    if (structure.specialized && (structure.teams > 1 ? !is_of_teams : !is_own && !is_least))
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
     if (done.insert(skeleton(fn)).second)

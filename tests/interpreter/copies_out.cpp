@@ -39,19 +39,22 @@ void Machine::map_copy_out(const Op &op) {
 }
 
 // As late as it may.
-void Machine::read_slot(CopyOut &copy) {
+void Machine::read_oldest() {
+  CopyOut copy = std::move(copies_out_.front());
+  copies_out_.pop_front();
   for (OneOut &element : copy.elements) {
     if (same(shared_[size_t(copy.buffer)].elements[element.at], element.value))
       continue;
     find(Finding::Kind::poison_store, *copy.op, -1, "what it copies changes before it is read");
     element.value = Element::no_value();
   }
+  read_out_.push_back(std::move(copy));
 }
 
 void Machine::copy_out_wait(const Op &op) {
   not_by_helper(op);
-  while (copies_out_.size() - read_out_ > size_t(op.integer("pending")))
-    read_slot(copies_out_[read_out_++]);
+  while (copies_out_.size() > size_t(op.integer("pending")))
+    read_oldest();
 }
 
 void Machine::proxy_fence(const Op &op) {
@@ -62,9 +65,9 @@ void Machine::proxy_fence(const Op &op) {
 
 // At the end of the program.
 void Machine::land_copies_out() {
-  while (read_out_ < copies_out_.size())
-    read_slot(copies_out_[read_out_++]);
-  for (const CopyOut &copy : copies_out_)
+  while (!copies_out_.empty())
+    read_oldest();
+  for (const CopyOut &copy : read_out_)
     for (const OneOut &element : copy.elements) {
       Element &to = *memory_.at(element.to);
       to = to.poison ? element.value : Element::no_value();

@@ -119,6 +119,8 @@ void Machine::execute(const Op &op) {
     return async_wait(op);
   case Opcode::specialize_:
     return specialize(op);
+  case Opcode::team_id_:
+    return define(op, Element::of_integer(int64_t(running_)));
   case Opcode::mbarriers_:
     return mbarriers(op);
   case Opcode::ring_phase_:
@@ -169,8 +171,7 @@ bool Machine::run() {
 // Nothing may be under way when a program ends.
 void Machine::check_the_end() {
   const Op &last = *fn_.body->terminator();
-  if (!started_.empty() || !groups_.empty() || !map_copies_.empty() ||
-      read_out_ < copies_out_.size())
+  if (!started_.empty() || !groups_.empty() || !map_copies_.empty() || !copies_out_.empty())
     find(Finding::Kind::copy_not_awaited, last, -1, "copies in the background are still under way");
   if (finished_ < products_.size())
     find(Finding::Kind::product_not_awaited, last, -1,

@@ -8,6 +8,7 @@
 
 #include <boost/context/fiber.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <set>
@@ -217,7 +218,7 @@ private:
   void map_copy_out(const ir::Op &op);
   void copy_out_wait(const ir::Op &op);
   void proxy_fence(const ir::Op &op);
-  void read_slot(CopyOut &copy);
+  void read_oldest();
   void land_copies_out();
 
   // products.cpp
@@ -245,13 +246,27 @@ private:
   void join(const ir::Op &op, Tile own);
 
   // specialize.cpp
+  // What each part has for itself: members of these names, while it runs.
+  struct Own {
+    std::unordered_map<const ir::Value *, Held> values;
+    std::unordered_map<const ir::Op *, int> allocated;
+    std::vector<Copy> started;
+    std::deque<std::vector<Copy>> groups;
+    std::deque<CopyOut> copies_out;
+    std::deque<Product> products;
+    size_t finished = 0;
+  };
   struct Part {
     boost::context::fiber fiber, home; // where it goes on, and where whoever runs it does
+    Own own;                           // while another one runs
     Wait wait = {};
     bool is_done = false;
   };
   void specialize(const ir::Op &op);
-  bool is_helper() const { return !parts_.empty() && running_ == helper; }
+  void exchange(Own &own);
+  void go_on(size_t part);
+  void join_parts();
+  bool is_helper() const { return !parts_.empty() && running_ == parts_.size() - 1; }
   bool can_go_on(const Part &part);
   std::optional<size_t> whose_turn();
   void leave();
@@ -274,19 +289,19 @@ private:
   std::deque<std::vector<Copy>> groups_;              // the oldest first
   std::vector<Mbarriers> mbarriers_;
   std::deque<MapCopy> map_copies_; // under way
-  std::vector<CopyOut> copies_out_;
-  size_t read_out_ = 0; // so many of these, from the first on, have been read
+  std::deque<CopyOut> copies_out_; // not read yet, the oldest first
+  std::vector<CopyOut> read_out_;  // read, and to be written
   // Slots that each part has written since its last proxy_fence.
-  std::array<std::set<Place>, 2> unfenced_;
+  std::map<size_t, std::set<Place>> unfenced_;
   bool is_unfenced(const Place &place) const {
-    return unfenced_[workers].count(place) || unfenced_[helper].count(place);
+    return std::any_of(unfenced_.begin(), unfenced_.end(),
+                       [&](const auto &part) { return part.second.count(place) > 0; });
   }
   std::deque<Product> products_;
   size_t finished_ = 0; // the first so many products
 
-  static constexpr size_t workers = 0, helper = 1;
-  std::vector<Part> parts_; // these two, inside of a specialize
-  size_t running_ = workers;
+  std::vector<Part> parts_; // inside of a specialize: the teams, and at last the helper
+  size_t running_ = 0;
   int helpers_ = 1; // how many warps, or the one thread, run the second
 };
 

@@ -155,7 +155,7 @@ void Machine::stuck(const std::vector<Wait> &waits) {
   for (const Wait &wait : waits) {
     const Mbarrier &here = mbarrier(wait.at);
     const std::string &name = wait.op->operand(0)->name;
-    bool by_helper = !parts_.empty() && wait.op == parts_[helper].wait.op;
+    bool by_helper = !parts_.empty() && wait.op == parts_.back().wait.op;
     text += (text.empty() ? "" : "; ") +
             std::string(by_helper ? "the helper waits" : "the program's warps wait") +
             " for parity " + std::to_string(wait.parity) + " of slot " +

@@ -154,6 +154,8 @@ struct Trial {
     ir::Function fn = std::move(*translated());
     bool good = true, strict = !subject.fetches_past_the_end;
     std::string where = std::string(" for sm_") + gpu + " " + structure.name;
+    for (Run &run : runs) // few pieces, of which each team is to have one
+      run.launch.multiprocessors = structure.teams > 1 ? 1 : 2;
     auto observe = [&](std::string_view pass, ir::Function &now) {
       // Here what was fetched too far has gone.
       strict |= pass == "remove_dead_code";

@@ -26,9 +26,10 @@ std::string function(const std::string &operations, const std::string &from,
 } // namespace
 
 Ran::Ran(const std::string &operations, const std::string &from, const std::string &to,
-         Launch launch) {
+         Launch launch, int teams) {
   const std::string &result_type = to.empty() ? from : to;
   ir::Function fn = parsed(function(operations, from, result_type));
+  fn.teams = teams;
   int x = memory.add("x", *ir::elem_named(from), {0, 1, 2, 3, 4, 5, 6, 7});
   int y = memory.add_unwritten("y", *ir::elem_named(result_type), 8);
   launch.arguments = {Element::pointer(x), Element::pointer(y), Element::of_integer(3)};

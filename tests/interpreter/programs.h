@@ -19,7 +19,7 @@ struct Ran {
   interpreter::Result result;
 
   explicit Ran(const std::string &operations, const std::string &from = "f32",
-               const std::string &to = "", interpreter::Launch launch = {});
+               const std::string &to = "", interpreter::Launch launch = {}, int teams = 1);
 
   /// y, with NaN where there is no value.
   std::vector<double> y() const;

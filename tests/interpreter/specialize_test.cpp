@@ -13,7 +13,7 @@ namespace {
 constexpr Turns all_turns[] = {Turns::helper_first, Turns::workers_first, Turns::alternate};
 
 Ran parts(const std::string &workers, const std::string &helper, Turns turns = Turns::helper_first,
-          const std::string &before = "", const std::string &attributes = "") {
+          const std::string &before = "", const std::string &attributes = "", int teams = 1) {
   Launch launch;
   launch.turns = turns;
   launch.max_steps = 1000;
@@ -22,7 +22,7 @@ Ran parts(const std::string &workers, const std::string &helper, Turns turns = T
              "%back = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" +
                  before + "specialize " + attributes + "{\n" + workers + "yield\n} {\n" + helper +
                  "yield\n}",
-             "i32", "", launch);
+             "i32", "", launch, teams);
 }
 
 // Counts y[0] up, so that one sees in which order.
@@ -141,6 +141,56 @@ TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
       "%d = product_wait %p0 : i32[1,1]\n";
   CHECK(parts(product, "").kinds().empty());
   CHECK(parts("", product).kinds() == std::vector(3, Kind::wrong_warps));
+}
+
+TEST_CASE("each team runs the first part, with values and buffers of its own") {
+  for (Turns turns : all_turns) {
+    // Both have stored before one of them loads.
+    Ran ran = parts("%t = team_id : i32\n %s = shared_alloc : shared<i32>[1,1]\n"
+                    "%v = add %n, %t : i32\n %tile = splat %v : i32[1]\n"
+                    "shared_store %tile, %s, %zero\n mbarrier_arrive %both, %zero\n"
+                    "mbarrier_wait %both, %zero, %zero\n"
+                    "%l = shared_load %s, %zero {origin = [0], perm = [0]} : i32[1]\n"
+                    "%at = addptr %y, %t : ptr<i32>\n %place = splat %at : ptr<i32>[1]\n"
+                    "store %place, %l\n",
+                    "%v2 = neg %n : i32\n %five = constant {value = 5} : i32\n"
+                    "%a = addptr %y, %five : ptr<i32>\n store %a, %v2\n",
+                    turns, "%both = mbarriers {arrivals = 8} : shared<i64>[1,1]\n", "", 2);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[0] == 3);
+    CHECK(ran.y()[1] == 4);
+    CHECK(ran.y()[5] == -3); // there is one helper
+  }
+}
+
+TEST_CASE("teams wait for each other, and nobody goes on where they do so in vain") {
+  // The second team's turn comes when the first has had its own.
+  auto in_turn = [](const std::string &first_waits) {
+    return parts("%t = team_id : i32\n %is_second = cmp %t, %zero {pred = \"gt\"} : i1\n"
+                 "if_else %is_second {\n mbarrier_wait %bar, %zero, %zero\n"
+                 "%a = load %y : i32\n %b = add %a, %n : i32\n store %y, %b\n yield\n} {\n" +
+                     first_waits + "store %y, %n\n mbarrier_arrive %bar, %zero\n yield\n}\n",
+                 "", Turns::alternate, "", "", 2);
+  };
+  Ran ran = in_turn("");
+  CHECK(ran.text() == "");
+  CHECK(ran.y()[0] == 6);
+  CHECK(in_turn("mbarrier_wait %bar, %one, %zero\n").kinds() == std::vector{Kind::deadlock});
+}
+
+TEST_CASE("what any team leaves under way is under way when the program ends") {
+  auto left = [](const std::string &team) {
+    return parts("%t = team_id : i32\n %is_other = cmp %t, %zero {pred = \"" + team +
+                     "\"} : i1\n if_else %is_other {\n"
+                     "%p0 = shared_product %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "
+                     "i32[1,1]\n yield\n} {\n yield\n}\n",
+                 "", Turns::helper_first,
+                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n", "", 2)
+        .kinds();
+  };
+  CHECK(left("eq") == std::vector{Kind::product_not_awaited});
+  CHECK(left("gt") == std::vector{Kind::product_not_awaited});
+  CHECK(left("lt").empty());
 }
 
 TEST_CASE("all helper warps arrive and store, but none of them announces bytes or multiplies") {

@@ -453,6 +453,15 @@ TEST_CASE("warps part at the top, where there are helpers, and have values of th
   check_for_hopper("specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
 }
 
+TEST_CASE("teams are of the program's warps, once they have parted") {
+  const char *const wrong = "teams are those of the first block of a specialize";
+  CHECK(errors_for_hopper("specialize {\n %t = team_id : i32\n yield\n} {\n yield\n}") == "");
+  CHECK(errors_for_hopper("specialize {\n for_loop %n {\n (%i: i32)\n %t = team_id : i32\n yield\n"
+                          "}\n yield\n} {\n yield\n}") == "");
+  check_for_hopper("specialize {\n yield\n} {\n %t = team_id : i32\n yield\n}", wrong);
+  check_for_hopper("%t = team_id : i32", wrong);
+}
+
 TEST_CASE("the blocks of a cluster become one at the top, where warps have parted or not") {
   const std::string buffer = "%parts = shared_alloc : shared<f32>[2,16,4]\n";
   auto sum = [](const std::string &blocks) {

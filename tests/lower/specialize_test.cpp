@@ -12,7 +12,8 @@ namespace {
 
 // Two maps, of rows and of columns, a ring of two slots of two boxes each, and warps that part.
 std::string program(const std::string &workers, const std::string &helper,
-                    const std::vector<int64_t> &registers = {}, bool all_helpers = false) {
+                    const std::vector<int64_t> &registers = {}, bool all_helpers = false,
+                    int teams = 1) {
   tritonc::ir::Function fn = parsed(R"(
     layout #0 [16,128] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32) (8,0) (0,64)
     layout #1 [128,16] offset (1,0) (2,0) (4,0) (8,0) (16,0) (32,0) (8,1) (16,2) (32,4) (0,8) (64,0)
@@ -32,6 +33,7 @@ std::string program(const std::string &workers, const std::string &helper,
       specialize {
       )" + workers + "\n yield\n } {\n" +
                                     helper + "\n yield\n }\n return\n }");
+  fn.teams = teams;
   for (tritonc::ir::Op *op : fn.body->ops) {
     if (op->is(tritonc::ir::Opcode::specialize_) && !registers.empty())
       op->set("registers", registers);
@@ -103,6 +105,27 @@ TEST_CASE("a barrier is that of the program's warps once they have parted, else 
   CHECK_FALSE(contains(workers_of("barrier"), "call void @tritonc.barrier()"));
   CHECK(contains(lowered("func @f() warps 4 {\n barrier\n return\n}", "90a"),
                  "call void @tritonc.barrier()"));
+}
+
+TEST_CASE("each team has its own barrier, first thread and buffers; helpers come behind all") {
+  auto with_teams = [](int teams) {
+    return program(
+        "%u = shared_alloc {address = 17408, team_bytes = 4096} : shared<f16>[1,128,16] #1\n"
+        "%first = constant {value = 0} : i32\n"
+        "barrier\n map_copy_out %columns, %u, %first, %x, %y\n",
+        "", {232, 40}, false, teams);
+  };
+  std::string text = with_teams(2);
+  CHECK(contains(text, "\"nvvm.maxntid\"=\"384\"")); // 168 registers a thread
+  CHECK(contains(text, "setmaxnreg_inc(i32 232)"));
+  CHECK(contains(text, "setmaxnreg_dec(i32 40)"));
+  CHECK(contains(text, "%team = udiv i32 %"));
+  CHECK(contains(text, ", 4\n"));
+  CHECK(contains(text, "add i32 1, %team"));
+  CHECK_FALSE(contains(text, "@tritonc.barrier_sync(i32 1, i32 128)"));
+  CHECK(contains(text, "mul i32 %team, 4096"));
+  CHECK(contains(text, "icmp ult i32 %")); // the parting
+  CHECK(contains(text, ", 8\n"));
 }
 
 TEST_CASE("registers are taken and given up where it was decided, else nothing happens to them") {

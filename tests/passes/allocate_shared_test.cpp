@@ -155,6 +155,40 @@ TEST_CASE("what warps that part share lasts until they meet again") {
       CHECK((places[i].first >= places[j].second || places[j].first >= places[i].second));
 }
 
+TEST_CASE(
+    "what a team has for itself lies behind all that the block has, and then the next team's") {
+  auto allocated = [](int teams) {
+    ir::Function fn =
+        parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
+               "func @f(%x: f16[64] #0, %z: i32) warps 4 teams " +
+               std::to_string(teams) + " helpers 4 {\n" + alloc("%ring", 3) +
+               "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n specialize {\n" +
+               alloc("%s") + alloc("%t", 10) + store("%s") + load("%a", "%s") + store("%t") +
+               load("%b", "%t") + load("%c", "%ring") + "yield\n} {\n mbarrier_arrive %full, %z\n" +
+               store("%ring") + "yield\n}\n return\n}");
+    allocate_shared(fn);
+    check_rules(fn);
+    return fn;
+  };
+  ir::Function two = allocated(2);
+  auto of = [](ir::Function &fn, const char *name, const char *attribute) {
+    return value_named(fn, name)->op->integer(attribute, -1);
+  };
+  CHECK(of(two, "ring", "address") == 0);
+  CHECK(of(two, "full", "address") == 3 * 128);
+  // One after the other, but never where the other team has its own.
+  CHECK(of(two, "s", "address") == 1024);
+  CHECK(of(two, "t", "address") == 1024);
+  CHECK(of(two, "s", "team_bytes") == 2048);
+  CHECK(of(two, "t", "team_bytes") == 2048);
+  CHECK(of(two, "ring", "team_bytes") == -1);
+  CHECK(of(two, "full", "team_bytes") == -1);
+  CHECK(two.shared_bytes == 1024 + 2 * 2048);
+  ir::Function one = allocated(1);
+  CHECK(of(one, "s", "team_bytes") == -1);
+  CHECK(one.shared_bytes == 1024 + 10 * 128);
+}
+
 namespace {
 
 // A ring that one part fills and the other multiplies; behind the products, or in the loop with

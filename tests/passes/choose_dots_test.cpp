@@ -259,6 +259,19 @@ TEST_CASE("in a specialised structure warpgroups multiply, and one more copies")
   }
 }
 
+TEST_CASE("where teams multiply in turn, each is one warpgroup") {
+  for (int m : {64, 128}) {
+    ir::Function fn = parsed(program({"f16", m, 128, 16}));
+    choose_dots(fn, *find_gpu("90a"), {.specialized = true, .teams = 2, .name = ""});
+    check_rules(fn);
+    CHECK(value_named(fn, "d")->op->list("warpgroups") == std::vector<int64_t>{1, 1});
+    CHECK(fn.warps == 4);
+    CHECK(fn.teams == 2);
+    CHECK(fn.helper_warps == 4);
+    CHECK(fn.threads() == 384);
+  }
+}
+
 TEST_CASE(
     "where the GPU has no wgmma warps multiply beside one that copies, and are dealt columns") {
   struct {

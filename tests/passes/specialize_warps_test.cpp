@@ -24,10 +24,10 @@ void pass(ir::Function &fn, const Structure &structure) {
   remove_dead_code(fn);
 }
 
-std::string prepared(const std::string &text) {
+std::string prepared(const std::string &text, const Structure &structure = specialized) {
   ir::Function fn = parsed(text);
-  choose_dots(fn, *find_gpu("90a"), specialized);
-  use_tensor_maps(fn, specialized);
+  choose_dots(fn, *find_gpu("90a"), structure);
+  use_tensor_maps(fn, structure);
   return printed(fn);
 }
 
@@ -124,9 +124,9 @@ TEST_CASE("copying and multiplying are given to different warps") {
         %11 = for_loop %n, %10 : i32 {
           (%t.1: i32, %step.2: i32)
           %12 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
-          %13 = constant {value = 1} : i32
-          %14 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
-          %15 = xor %14, %13 : i32
+          %13 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %14 = constant {value = 1} : i32
+          %15 = xor %13, %14 : i32
           mbarrier_wait %empty, %12, %15
           mbarrier_arrive %full, %12 {bytes = 8192}
           %x = program_id {axis = 0} : i32
@@ -168,6 +168,16 @@ TEST_CASE("a ring has as many slots as fit, but two at least and eight at most")
         CHECK(op.integer("slots") == slots);
     });
   }
+}
+
+TEST_CASE("each team needs a place for its results") {
+  auto slots = [](int teams) {
+    ir::Function fn = parsed(product_kernel(128, 128, 64));
+    return ring_slots(fn, *find_product_loop(fn).found, *find_gpu("90a"),
+                      {.teams = teams, .name = ""});
+  };
+  CHECK(slots(1) == 6);
+  CHECK(slots(2) == 5);
 }
 
 TEST_CASE("what the ring leaves is for the results, each of them") {
@@ -287,6 +297,52 @@ TEST_CASE("steps go on from program to program") {
     CHECK(product->operands.back() == rounds->blocks[0]->arguments.back());
     CHECK(rounds->blocks[0]->terminator()->operands.back() == product->results.back());
   }
+}
+
+TEST_CASE(
+    "two teams take the rounds in turn, and one begins its steps when the other is at its last") {
+  const Structure in_turn = {.specialized = true, .teams = 2, .step = 64, .name = ""};
+  ir::Function fn = parsed(prepared(product_kernel(128, 64, 64), in_turn));
+  persist_programs(fn, in_turn);
+  specialize_warps(fn, *find_gpu("90a"), in_turn);
+  check_rules(fn);
+  CHECK(value_named(fn, "empty")->op->integer("arrivals") == 4);
+  const ir::Op &turns = *value_named(fn, "turns")->op;
+  CHECK(turns.integer("arrivals") == 4);
+  CHECK(turns.result()->type.shape == ir::Shape{2, 1});
+  const ir::Op &parts = first(fn, ir::Opcode::specialize_);
+  CHECK(parts.list("registers") == std::vector<int64_t>{232, 40});
+  std::string text = printed(fn);
+  size_t begin = text.find("specialize"), end = text.find("} {\n", text.find("store %"));
+  std::string workers = text.substr(begin, end - begin);
+  // From the rounds to the loop of the product, what there is of the turns.
+  std::vector<std::string> expected = {
+      " = team_id : i32",
+      "ring_slot %round.1 {ahead = 1, slots = 2}",
+      "ring_phase %round.1 {ahead = 1, slots = 2}",
+      "mbarrier_wait %turns",
+      " = mul %round.1, %K",
+      "for_loop %K",
+      "mbarrier_wait %full",
+      "ring_slot %round.1 {ahead = 0, slots = 2}",
+      "mbarrier_arrive %turns",
+      "product_wait %sum {pending = 0",
+  };
+  size_t at = 0;
+  for (const std::string &next : expected) {
+    CAPTURE(next);
+    CAPTURE(workers);
+    size_t found = workers.find(next, at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+  CHECK_FALSE(contains(text.substr(end), "turns"));
+  // One team has nothing to wait for.
+  ir::Function one = parsed(prepared(product_kernel()));
+  persist_programs(one, specialized);
+  specialize_warps(one, *find_gpu("90a"), specialized);
+  CHECK_FALSE(contains(printed(one), "turns"));
+  CHECK_FALSE(contains(printed(one), "team_id"));
 }
 
 TEST_CASE("that the last product of a loop is done is said where there may be more") {
@@ -409,9 +465,9 @@ TEST_CASE("a left factor that has no neighbours along K comes from registers, sl
         %15 = for_loop %n, %14 : i32 {
           (%t.1: i32, %step.2: i32)
           %16 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
-          %17 = constant {value = 1} : i32
-          %18 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
-          %19 = xor %18, %17 : i32
+          %17 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %18 = constant {value = 1} : i32
+          %19 = xor %17, %18 : i32
           mbarrier_wait %empty, %16, %19
           mbarrier_arrive %full, %16 {bytes = 8192}
           %i = constant {value = 0} : i32
@@ -667,9 +723,9 @@ TEST_CASE("without wgmma warps fetch both factors, and give up the slot of this 
         %8 = for_loop %n, %7 : i32 {
           (%t.1: i32, %step.2: i32)
           %9 = ring_slot %step.2 {ahead = 0, slots = 8} : i32
-          %10 = constant {value = 1} : i32
-          %11 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
-          %12 = xor %11, %10 : i32
+          %10 = ring_phase %step.2 {ahead = 0, slots = 8} : i32
+          %11 = constant {value = 1} : i32
+          %12 = xor %10, %11 : i32
           mbarrier_wait %empty, %9, %12
           mbarrier_arrive %full, %9 {bytes = 8192}
           %x = program_id {axis = 0} : i32

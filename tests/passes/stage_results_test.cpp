@@ -68,8 +68,8 @@ TEST_CASE("a result goes through shared memory piece by piece, in two slots by t
       %m = tensor_map %C, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[128,64]
       %as = shared_alloc : shared<f16>[1,128,16]
       %bs = shared_alloc : shared<f16>[1,16,128]
-      %m.1 = shared_alloc : shared<f16>[2,128,64] #0
       specialize {
+        %m.1 = shared_alloc : shared<f16>[2,128,64] #0
         %p = shared_product %as, %i, %bs, %i, %s {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,128]
         copy_out_wait {pending = 1}
         barrier

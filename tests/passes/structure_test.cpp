@@ -278,14 +278,15 @@ TEST_CASE("programs of few rows have a structure in which a block is alone") {
 
 TEST_CASE("programs are bundled to the tiles that are worth it, the largest first") {
   using Names = std::vector<std::string>;
-  const Names all = {"128x256x64 specialized",         "128x128x64 specialized",
-                     "64x256x64 specialized",          "64x128x64 specialized",
-                     "64x64x128 specialized",          "128x128x64 specialized, split 4",
-                     "64x128x64 specialized, split 2", "64x64x128 specialized, split 4"};
+  const Names all = {"128x256x64 specialized",          "128x128x64 specialized",
+                     "64x256x64 specialized",           "64x128x64 specialized",
+                     "64x64x128 specialized",           "128x128x64 specialized, ping-pong",
+                     "128x128x64 specialized, split 4", "64x128x64 specialized, split 2",
+                     "64x64x128 specialized, split 4"};
   CHECK(names(product_kernel(64, 64, 64)) == all);
   CHECK(names(product_kernel(32, 16, 64)) == all);
-  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1], all[5]});
-  CHECK(names(product_kernel(128, 64, 64)) == Names{all[0], all[1], all[5]});
+  CHECK(names(product_kernel(128, 128, 64)) == Names{all[0], all[1], all[5], all[6]});
+  CHECK(names(product_kernel(128, 64, 64)) == Names{all[0], all[1], all[5], all[6]});
 }
 
 TEST_CASE("where the best is not known there is one structure: the largest, or the source's own") {
@@ -350,8 +351,34 @@ TEST_CASE("steps that must stay as they are in the source") {
         with(product_kernel(), "%down = mul %k,", std::string(move) + "\n %down = mul %k2,");
     moves = with(moves, "%one =", "%zero = constant {value = 0} : i64\n %one =");
     stays(moves, {"128x256x64 specialized", "128x128x64 specialized", "64x256x64 specialized",
-                  "64x128x64 specialized"});
+                  "64x128x64 specialized", "128x128x64 specialized, ping-pong"});
   }
+}
+
+TEST_CASE("teams multiply in turn where each program has as many steps, and no other loop") {
+  auto has_teams = [](const std::string &text, const char *gpu = "90a") {
+    int found = 0;
+    for (const Structure &structure : structures(text, gpu)) {
+      found += structure.teams > 1;
+      CHECK((structure.teams > 1) == (structure.name.find(", ping-pong") != std::string::npos));
+      if (structure.teams > 1) {
+        CHECK(structure.teams == 2);
+        CHECK(structure.cost);
+        CHECK(structure.splits == 1);
+        CHECK(structure.share == Structure::Share::all);
+      }
+    }
+    return found == 1;
+  };
+  CHECK(has_teams(product_kernel()));
+  CHECK(has_teams(product_kernel(128, 128, 16)));
+  CHECK_FALSE(has_teams(product_kernel(), "90"));
+  // A sum of 128 columns for each of 128 rows is all that a warpgroup has registers for.
+  CHECK_FALSE(has_teams(product_kernel(256, 64, 64)));
+  CHECK_FALSE(has_teams(alone(product_kernel())));
+  std::string unknown = with(product_kernel(), "for_loop %K", "for_loop %pk");
+  unknown = with(unknown, "%nothing =", "%pk = program_id {axis = 2} : i32\n %nothing =");
+  CHECK_FALSE(has_teams(unknown));
 }
 
 TEST_CASE("a factor that is read backwards is copied by threads") {
@@ -609,15 +636,20 @@ TEST_CASE("f32 is multiplied as tf32 if the kernel asks for it, unless no factor
   using Names = std::vector<std::string>;
   std::string f32 = product_kernel(64, 64, 32, "f32");
   CHECK_FALSE(specialises(b_transposed(f32)));
-  const Names high = {"128x256x32 specialized",         "128x128x32 specialized",
-                      "64x256x32 specialized",          "64x128x32 specialized",
-                      "64x64x64 specialized",           "128x128x32 specialized, split 4",
-                      "64x128x32 specialized, split 2", "64x64x64 specialized, split 4"};
+  const Names high = {"128x256x32 specialized",
+                      "128x128x32 specialized",
+                      "64x256x32 specialized",
+                      "64x128x32 specialized",
+                      "64x64x64 specialized",
+                      "128x128x32 specialized, ping-pong",
+                      "128x128x32 specialized, split 4",
+                      "64x128x32 specialized, split 2",
+                      "64x64x64 specialized, split 4"};
   CHECK(names(tf32(b_transposed(f32))) == high);
   CHECK(names(tf32(a_transposed(b_transposed(f32)))) == high); // A comes from registers
   CHECK(names(tf32(f32)) == Names{"256x128x32 specialized", "128x128x32 specialized",
                                   "256x64x32 specialized", "128x64x32 specialized",
-                                  "64x64x64 specialized"});
+                                  "64x64x64 specialized", "128x128x32 specialized, ping-pong"});
   CHECK_FALSE(specialises(tf32(a_transposed(f32))));
   CHECK(find_obstacle(parsed(tf32(a_transposed(f32))), *find_gpu("90a"))->kind ==
         ObstacleKind::not_along_k);
