@@ -16,6 +16,8 @@
 #include "passes/swap_factors.h"
 #include "passes/widen_steps.h"
 
+#include <algorithm>
+
 namespace tritonc {
 
 using namespace ir;
@@ -66,10 +68,12 @@ std::optional<Structure> fitting_structure(const ProductSetting &setting, Struct
   return std::nullopt;
 }
 
-// The structure for `tile`, if the function can be in it.
-std::optional<Structure> specialized_structure(const ProductSetting &setting, const Tile &tile,
-                                               int copying_warps, std::optional<int64_t> row_of_k,
-                                               const Gpu &gpu, int teams = 1) {
+// The structure for a tile, if the function can be in it.
+std::optional<Structure> specialized_structure(const ProductSetting &setting,
+                                               const MeasuredTile &measured,
+                                               std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  const Tile &tile = measured.tile;
+  const int copying_warps = measured.copying_warps;
   if (!row_of_k && (tile.k_rows > 1 || tile.splits > 1))
     return std::nullopt;
   bool swapped = gpu.has_wgmma && !copying_warps && is_better_swapped(setting.product);
@@ -81,7 +85,7 @@ std::optional<Structure> specialized_structure(const ProductSetting &setting, co
     return std::nullopt;
   Structure structure{.specialized = true,
                       .copying_warps = copying_warps,
-                      .teams = teams,
+                      .teams = measured.teams,
                       .bundle = *bundle,
                       .step = row_of_k.value_or(0) * tile.k_rows,
                       .swapped = swapped,
@@ -93,18 +97,18 @@ std::optional<Structure> specialized_structure(const ProductSetting &setting, co
 // can't have longer steps, it has the source's.
 std::optional<Structure> own_structure(const ProductSetting &setting, int copying_warps,
                                        const Gpu &gpu) {
-  Tile own = {setting.sum()[0], setting.sum()[1], 1};
+  MeasuredTile own = {{setting.sum()[0], setting.sum()[1], 1}, 0, 0, copying_warps};
   if (gpu.has_wgmma && !copying_warps && is_better_swapped(setting.product))
-    std::swap(own.rows, own.columns);
+    std::swap(own.tile.rows, own.tile.columns);
   for (std::optional<int64_t> row : {setting.row_of_k, std::optional<int64_t>()})
-    if (auto structure = specialized_structure(setting, own, copying_warps, row, gpu))
+    if (auto structure = specialized_structure(setting, own, row, gpu))
       return structure;
   return std::nullopt;
 }
 
 // --- Shared work ---------------------------------------------------------------------------------
 
-// A structure that has a cost, and the tile that it has it by.
+// A structure, and the tile that it has its cost by.
 struct Candidate {
   Structure structure;
   MeasuredTile tile;
@@ -134,7 +138,7 @@ std::vector<Structure> shared_work(const Candidate &large, const Candidate &smal
 std::vector<Structure> shared_work(const std::vector<Candidate> &candidates,
                                    const std::optional<Problem> &problem) {
   constexpr int64_t smallest = 64 * 64;
-  if (candidates.size() < 2 || candidates.back().tile.tile.elements() != smallest)
+  if (!problem || candidates.size() < 2 || candidates.back().tile.tile.elements() != smallest)
     return {};
   return shared_work(candidates.front(), candidates.back(), *problem);
 }
@@ -165,14 +169,19 @@ std::vector<Structure> divided_sums(const Candidate &of, const ProductSetting &s
 }
 
 // Those of the tile that is best at it.
-std::vector<Structure> divided_sums(const std::vector<Candidate> &candidates,
-                                    const ProductSetting &setting,
-                                    const std::optional<Problem> &problem) {
-  for (const Tile &tile : tiles_of_parts)
-    for (const Candidate &candidate : candidates)
-      if (candidate.tile.tile == tile)
-        return divided_sums(candidate, setting, *problem);
+std::vector<Structure> divided_sums(const ProductSetting &setting, const Problem &problem,
+                                    const Gpu &gpu) {
+  for (const MeasuredTile &tile : tiles_of_parts)
+    if (auto structure = specialized_structure(setting, tile, setting.row_of_k, gpu))
+      return divided_sums({*structure, tile}, setting, problem);
   return {};
+}
+
+// Whether teams compute `tile`: then it is not worth having without them too.
+bool is_by_teams(const Tile &tile, const std::vector<Candidate> &candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
+    return candidate.tile.teams > 1 && candidate.tile.tile == tile;
+  });
 }
 
 } // namespace
@@ -184,20 +193,23 @@ std::vector<Structure> specialized_structures(const ProductSetting &setting,
   std::vector<Structure> structures;
   std::vector<Candidate> candidates; // that may share the work
   for (const MeasuredTile &measured : tiles) {
-    std::optional<Structure> structure = specialized_structure(
-        setting, measured.tile, measured.copying_warps, setting.row_of_k, gpu, measured.teams);
+    if (is_by_teams(measured.tile, candidates))
+      continue;
+    std::optional<Structure> structure =
+        specialized_structure(setting, measured, setting.row_of_k, gpu);
     if (!structure)
       continue;
     if (problem)
       structure->cost = cost_of(*structure, measured, *problem);
-    if (problem && measured.tile.splits == 1 && measured.teams == 1 && !copying_warps)
+    if (measured.tile.splits == 1 && !copying_warps)
       candidates.push_back({*structure, measured});
     structures.push_back(std::move(*structure));
   }
   for (Structure &share : shared_work(candidates, problem))
     structures.push_back(std::move(share));
-  for (Structure &share : divided_sums(candidates, setting, problem))
-    structures.push_back(std::move(share));
+  if (problem && gpu.has_wgmma && !copying_warps)
+    for (Structure &share : divided_sums(setting, *problem, gpu))
+      structures.push_back(std::move(share));
   // Without a cost there is no telling which is best: the largest, or the source's own tile.
   if (structures.empty())
     if (std::optional<Structure> own = own_structure(setting, copying_warps, gpu))

@@ -54,14 +54,13 @@ Expr steps_of(const Problem &problem, int64_t splits = 1) {
 }
 
 // Nanoseconds of so many rounds of blocks. Of two teams one multiplies at a time, while the other
-// stores what it has.
+// stores what it has: only the last round's results are waited for.
 Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
   Expr steps = steps_of(problem, tile.tile.splits) * number(tile.step), rest = number(tile.rest);
   if (tile.teams == 1)
     return std::move(rounds) * (std::move(steps) + std::move(rest));
-  Expr both = Expr::binary(Expr::Kind::div, steps + rest, number(tile.teams));
-  return std::move(rounds) * Expr::binary(Expr::Kind::max, std::move(steps), std::move(both)) +
-         std::move(rest);
+  Expr piece = Expr::binary(Expr::Kind::max, std::move(steps), number(tile.least));
+  return std::move(rounds) * std::move(piece) + std::move(rest);
 }
 
 // Nanoseconds of a launch: as long as its steps take, but not less than reading and writing
