@@ -29,7 +29,7 @@ struct MeasuredTile {
 inline constexpr MeasuredTile tiles_by_engine[] = {
     {{128, 256, 1}, 711, 1500},
     // By teams (2026-11-22); without them only where there can be none. In 24 products of one to 16
-    // rounds of blocks, of K from 128 to 4096, teams are 1.01 to 1.25 times as fast.
+    // rounds of blocks, of K from 128 to 4096, teams are 1.01 to 1.21 times as fast.
     {{128, 128, 1}, 390, 660, 0, 2, 1400},
     {{128, 128, 1}, 456, 570},
     {{64, 256, 1}, 430, 750},
