@@ -20,6 +20,7 @@
 #include "ir/checks.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
+#include "kernel_cache.h"
 #include "lower/host_kernel.h"
 #include "lower/lower.h"
 #include "merged_messages.h"
@@ -82,6 +83,9 @@ struct KernelJob {
   const Gpu *gpu;
   Structure structure;
 
+  std::string kept_as;      // the key of all structures together, in the cache; empty: not kept
+  std::string code = "";    // the key of the machine code
+  bool is_done = false;     // it was in the cache
   bool is_left_out = false; // there is a better structure
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
@@ -157,12 +161,12 @@ LaunchForm form_of(const ir::Function &function, const Structure &structure) {
 }
 
 Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &structure,
-                 const Cubin &cubin, std::string bytes) {
-  const Resources &resources = cubin.resources;
+                 const MachineCode &code) {
+  const Resources &resources = code.resources;
   return {.gpu = std::string(gpu.name),
           .sm = gpu.sm,
           .suffix = gpu.suffix,
-          .bytes = std::move(bytes),
+          .bytes = code.image,
           .threads = function.threads(),
           .shared_bytes = function.shared_bytes,
           .static_shared = resources.static_shared,
@@ -170,7 +174,7 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
-          .cubin_bytes = int(cubin.bytes.size()),
+          .cubin_bytes = code.cubin_bytes,
           .form = form_of(function, structure)};
 }
 
@@ -210,18 +214,13 @@ std::string bitcode_of(const llvm::Module &module) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// Machine code, and the image that holds it. Variants that differ in the source's tile alone may be
-// the same kernel, since passes choose the tile: such code is made once.
-struct MachineCode {
-  Result<Cubin> cubin;
-  Result<std::string> image; // of the cubin, compressed
-};
-
+// Machine code that was made. Variants that differ in the source's tile alone may be the same
+// kernel, since passes choose the tile: such code is made once.
 class SharedCode {
 public:
   /// What `make` makes of `bitcode` for `gpu`, the first time; the same for all that ask again.
   template <typename Make>
-  const MachineCode &get(const Gpu &gpu, const std::string &bitcode, Make make) {
+  const Result<MachineCode> &get(const Gpu &gpu, const std::string &bitcode, Make make) {
     std::string key = std::string(gpu.name) + "\n" + bitcode;
     std::shared_ptr<Entry> entry;
     {
@@ -238,7 +237,7 @@ public:
 private:
   struct Entry {
     std::once_flag once;
-    std::optional<MachineCode> code;
+    std::optional<Result<MachineCode>> code;
   };
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
@@ -247,10 +246,12 @@ private:
 // From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
 // a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
 // program less is tried, until nothing spills or there is only one.
-// `module` is the function's.
+// `module` is the function's, which is afterwards as it was: others have code of the same module
+// without making it.
 Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
                                 const Gpu &gpu, const Toolchain &tools, StepTimes &times) {
   llvm::LLVMContext &context = module->getContext();
+  const int estimate = function.residency;
   for (;;) {
     auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
     if (!optimized)
@@ -260,27 +261,61 @@ Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Mo
       return ptx.failure();
     Result<Cubin> cubin =
         times.measure(Step::ptxas, [&] { return assemble(tools, *ptx, function.name, gpu); });
-    if (!cubin || !cubin->resources.spill_stores || function.residency <= 1)
+    if (!cubin || !cubin->resources.spill_stores || function.residency <= 1) {
+      function.residency = estimate;
       return cubin;
+    }
     function.residency--;
     module = times.measure(Step::lower, [&] { return placeless_module(function, gpu, context); });
   }
 }
 
-const MachineCode &machine_code(ir::Function &function, const Gpu &gpu, const Toolchain &tools,
-                                SharedCode &shared, StepTimes &times) {
+// What all jobs have together.
+struct Workshop {
+  const CompileOptions &options;
+  const Toolchain *tools;   // null: the stage needs none
+  const KernelCache *cache; // null: none
+  SharedCode shared = {};
+};
+
+Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
+                              const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
+  const Toolchain &tools = *workshop.tools;
+  Result<Cubin> cubin = assemble_function(function, std::move(module), gpu, tools, times);
+  if (!cubin)
+    return cubin.failure();
+  MachineCode code = {.resources = std::move(cubin->resources), .cubin = std::move(cubin->bytes)};
+  code.cubin_bytes = int(code.cubin.size());
+  if (workshop.options.stage != Stage::library)
+    return code;
+  Result<std::string> image =
+      times.measure(Step::fatbinary, [&] { return compress(tools, code.cubin, gpu); });
+  if (!image)
+    return image.failure();
+  code.image = std::move(*image);
+  return code;
+}
+
+const Result<MachineCode> &machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
+                                        StepTimes &times) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::string bitcode = times.measure(Step::lower, [&] {
     module = placeless_module(function, gpu, context);
     return bitcode_of(*module);
   });
-  return shared.get(gpu, bitcode, [&] {
-    Result<Cubin> cubin = assemble_function(function, std::move(module), gpu, tools, times);
-    Result<std::string> image = std::string();
-    if (cubin)
-      image = times.measure(Step::fatbinary, [&] { return compress(tools, cubin->bytes, gpu); });
-    return MachineCode{std::move(cubin), std::move(image)};
+  return workshop.shared.get(gpu, bitcode, [&]() -> Result<MachineCode> {
+    if (!workshop.cache)
+      return make_code(function, std::move(module), gpu, workshop, times);
+    std::string key = workshop.cache->key_of_code(gpu, bitcode);
+    if (auto kept = times.measure(Step::cache, [&] { return workshop.cache->find_code(key); }))
+      return *kept;
+    Result<MachineCode> code = make_code(function, std::move(module), gpu, workshop, times);
+    if (code) {
+      code->key = key;
+      times.measure(Step::cache, [&] { workshop.cache->keep_code(*code); });
+    }
+    return code;
   });
 }
 
@@ -370,9 +405,9 @@ std::optional<Failure> build_text(const CompileOptions &options, const ir::Funct
 }
 
 // The stages from tile IR to an image, or to the stage that was asked for.
-std::optional<Failure> build_kernel(const CompileOptions &options, const Toolchain *tools,
-                                    SharedCode &shared, const std::string &heading,
+std::optional<Failure> build_kernel(Workshop &workshop, const std::string &heading,
                                     KernelJob &job) {
+  const CompileOptions &options = workshop.options;
   const Gpu &gpu = *job.gpu;
   ir::Function function = ir::clone(*job.function);
   function.file = shown_path(function.file);
@@ -386,7 +421,7 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
       return std::nullopt;
     }
     job.structure = {};
-    return build_kernel(options, tools, shared, heading, job);
+    return build_kernel(workshop, heading, job);
   }
   if (too_large)
     return too_large;
@@ -395,40 +430,38 @@ std::optional<Failure> build_kernel(const CompileOptions &options, const Toolcha
   if (options.stage == Stage::host_llvm)
     return build_host_text(function, job);
 
-  const auto &[cubin, image] = machine_code(function, gpu, *tools, shared, job.times);
-  if (!cubin)
-    return cubin.failure();
-  if (std::optional<Failure> failure = check_shared(function, cubin->resources.static_shared, gpu))
+  const Result<MachineCode> &code = machine_code(function, gpu, workshop, job.times);
+  if (!code)
+    return code.failure();
+  job.code = code->key;
+  if (std::optional<Failure> failure = check_shared(function, code->resources.static_shared, gpu))
     return failure;
   // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
-  if (!job.structure.name.empty() && !cubin->resources.advice.empty()) {
+  if (!job.structure.name.empty() && !code->resources.advice.empty()) {
     job.warnings = {
         {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
     job.is_left_out = true;
-  } else if (!job.structure.name.empty() && cubin->resources.spill_stores) {
+  } else if (!job.structure.name.empty() && code->resources.spill_stores) {
     job.is_left_out = true; // its tile is too large after all
   } else {
-    job.warnings = warnings_about(function, cubin->resources, gpu);
+    job.warnings = warnings_about(function, code->resources, gpu);
   }
   if (options.stage == Stage::cubin)
-    job.stage_output = cubin->bytes;
+    job.stage_output = code->cubin;
   if (options.stage == Stage::sass_stats)
-    job.stage_output = sass_stats(*cubin, function.name, gpu);
+    job.stage_output = sass_stats({code->cubin, code->resources}, function.name, gpu);
   if (options.stage != Stage::library || job.is_left_out)
     return std::nullopt;
 
-  if (!image)
-    return image.failure();
-  job.image = make_image(function, gpu, job.structure, *cubin, *image);
+  job.image = make_image(function, gpu, job.structure, *code);
   if (llvm::is_contained(options.emulate, &gpu))
     return add_host_code(function, heading, options, job);
   return std::nullopt;
 }
 
-void run_kernel_job(const CompileOptions &options, const Toolchain *tools, SharedCode &shared,
-                    const std::string &heading, KernelJob &job) {
+void run_kernel_job(Workshop &workshop, const std::string &heading, KernelJob &job) {
   try {
-    job.failure = build_kernel(options, tools, shared, heading, job);
+    job.failure = build_kernel(workshop, heading, job);
   } catch (const BrokenRule &rule) {
     job.failure = rule.failure;
   } catch (const std::bad_alloc &) {
@@ -563,35 +596,111 @@ std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu
   return structures;
 }
 
-std::vector<KernelJob> jobs_of_variant(TranslatedVariant &variant, size_t index,
-                                       const std::vector<const Gpu *> &gpus, Stage stage) {
+// What the jobs of a kernel of a variant for a GPU are kept as in the cache.
+std::string key_of(const KernelCache &cache, const CompileOptions &options,
+                   const TranslatedVariant &variant, size_t kernel, const Gpu &gpu) {
+  const ir::Function &function = variant.front_end.kernels[kernel];
+  std::string host;
+  if (llvm::is_contained(options.emulate, &gpu))
+    host = KernelCache::host_identity(options.name, variant.choice->text, shown_path(function.file),
+                                      variant.front_end.checked[kernel]);
+  return cache.key_of(function, gpu, host);
+}
+
+// The job that a form in the cache came from.
+KernelJob done_job(CompiledForm form, const KernelJob &like) {
+  KernelJob job = like;
+  job.structure = {.share = form.share, .name = std::move(form.structure)};
+  job.is_done = true;
+  job.is_left_out = form.is_left_out;
+  job.warnings = std::move(form.warnings);
+  job.image = std::move(form.image);
+  return job;
+}
+
+// Those of a kernel of a variant for a GPU, or for none.
+std::vector<KernelJob> jobs_of_kernel(const Workshop &workshop, TranslatedVariant &variant,
+                                      size_t index, size_t kernel, const Gpu *gpu) {
+  KernelJob job = {.variant = index,
+                   .function = &variant.front_end.kernels[kernel],
+                   .checked = &variant.front_end.checked[kernel],
+                   .gpu = gpu};
   std::vector<KernelJob> jobs;
-  for (size_t k = 0; k < variant.front_end.kernels.size(); k++)
-    for (const Gpu *gpu : gpus) {
-      std::vector<Structure> structures = variant.times.measure(Step::structures, [&] {
-        return structures_wanted(variant.front_end.kernels[k], gpu, stage);
-      });
-      for (Structure &structure : structures)
-        jobs.push_back({.variant = index,
-                        .function = &variant.front_end.kernels[k],
-                        .checked = &variant.front_end.checked[k],
-                        .gpu = gpu,
-                        .structure = std::move(structure)});
-    }
+  if (workshop.cache) {
+    auto forms = variant.times.measure(Step::cache, [&] {
+      job.kept_as = key_of(*workshop.cache, workshop.options, variant, kernel, *gpu);
+      return workshop.cache->find(job.kept_as);
+    });
+    for (CompiledForm &form : forms.value_or(std::vector<CompiledForm>()))
+      jobs.push_back(done_job(std::move(form), job));
+    if (forms)
+      return jobs;
+  }
+  std::vector<Structure> structures = variant.times.measure(Step::structures, [&] {
+    return structures_wanted(*job.function, gpu, workshop.options.stage);
+  });
+  for (Structure &structure : structures) {
+    jobs.push_back(job);
+    jobs.back().structure = std::move(structure);
+  }
   return jobs;
 }
 
-std::vector<KernelJob> make_jobs(std::vector<TranslatedVariant> &variants,
-                                 const std::vector<const Gpu *> &gpus,
-                                 const CompileOptions &options) {
+std::vector<KernelJob> make_jobs(const Workshop &workshop, std::vector<TranslatedVariant> &variants,
+                                 const std::vector<const Gpu *> &gpus) {
   std::vector<std::vector<KernelJob>> of_variants(variants.size());
-  run_jobs(variants.size(), options.jobs, [&](size_t i) {
-    of_variants[i] = jobs_of_variant(variants[i], i, gpus, options.stage);
+  run_jobs(variants.size(), workshop.options.jobs, [&](size_t i) {
+    for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
+      for (const Gpu *gpu : gpus)
+        for (KernelJob &job : jobs_of_kernel(workshop, variants[i], i, k, gpu))
+          of_variants[i].push_back(std::move(job));
   });
   std::vector<KernelJob> jobs;
   for (std::vector<KernelJob> &found : of_variants)
     std::move(found.begin(), found.end(), std::back_inserter(jobs));
   return jobs;
+}
+
+// The cache, where the whole result comes from it or none: who looks at passes wants them to run.
+std::optional<KernelCache> open_cache(const CompileOptions &options,
+                                      const std::optional<Toolchain> &tools,
+                                      std::string &diagnostics) {
+  if (options.cache.directory.empty() || options.stage != Stage::library ||
+      !options.print_after.empty() || options.verify_each)
+    return std::nullopt;
+  Result<Cache> cache = Cache::open(options.cache);
+  if (cache)
+    return KernelCache::open(std::move(*cache), *tools);
+  if (options.cache.is_asked_for)
+    diagnostics += text({Message::cache_left_out, cache.failure().args}) + "\n";
+  return std::nullopt;
+}
+
+// Keeps what has been compiled now: each kernel for each GPU that is complete.
+void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs) {
+  bool is_changed = false;
+  for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
+    std::vector<CompiledForm> forms;
+    bool is_new = !jobs[begin].is_done, has_failed = false;
+    for (end = begin;
+         end < jobs.size() && jobs[end].variant == jobs[begin].variant &&
+         jobs[end].function == jobs[begin].function && jobs[end].gpu == jobs[begin].gpu;
+         end++) {
+      const KernelJob &job = jobs[end];
+      has_failed |= job.failure.has_value();
+      forms.push_back({.structure = job.structure.name,
+                       .share = job.structure.share,
+                       .is_left_out = job.is_left_out,
+                       .warnings = job.warnings,
+                       .image = job.image,
+                       .code = job.code});
+    }
+    is_changed |= is_new;
+    if (is_new && !has_failed)
+      cache.keep(jobs[begin].kept_as, std::move(forms));
+  }
+  if (is_changed)
+    cache.trim();
 }
 
 bool needs_tools(Stage stage) {
@@ -689,8 +798,10 @@ CompileResult compile(const CompileOptions &options) {
   // machine, or us.
 
   bool for_any_gpu = options.stage == Stage::tile_ir;
+  std::optional<KernelCache> cache = open_cache(options, tools, result.diagnostics);
+  Workshop workshop = {options, tools ? &*tools : nullptr, cache ? &*cache : nullptr};
   std::vector<KernelJob> jobs =
-      make_jobs(variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus, options);
+      make_jobs(workshop, variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
   if (options.stage != Stage::library && jobs.size() != 1)
     return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
   if (for_any_gpu) {
@@ -709,10 +820,9 @@ CompileResult compile(const CompileOptions &options) {
     }
   }
 
-  SharedCode shared;
   std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
-    if (is_hopeless)
+    if (is_hopeless || jobs[i].is_done)
       return;
     const std::string &variant = variants[jobs[i].variant].choice->text;
     std::string heading = " for " + std::string(jobs[i].gpu->name);
@@ -720,10 +830,12 @@ CompileResult compile(const CompileOptions &options) {
       heading += ", " + variant;
     if (!jobs[i].structure.name.empty())
       heading += ", " + jobs[i].structure.name;
-    run_kernel_job(options, tools ? &*tools : nullptr, shared, heading, jobs[i]);
+    run_kernel_job(workshop, heading, jobs[i]);
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;
   });
+  if (cache && !is_hopeless)
+    result.times.measure(Step::cache, [&] { keep_in_cache(*cache, jobs); });
   for (const TranslatedVariant &variant : variants)
     result.times.add(variant.times);
   for (const KernelJob &job : jobs) {
@@ -781,6 +893,7 @@ ExitCode exit_code_of(Message id) {
   case Message::unknown_pass:
   case Message::no_output:
   case Message::usage:
+  case Message::bad_size:
   case Message::bad_variants:
   case Message::bad_name:
   case Message::line_break_in_path:
@@ -796,6 +909,7 @@ ExitCode exit_code_of(Message id) {
   case Message::tool_too_old:
   case Message::tool_bad_output:
   case Message::no_temporary_directory:
+  case Message::cannot_use_cache:
   case Message::no_host_object:
   case Message::out_of_memory:
     return ExitCode::environment;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/toolchain.h"
+#include "cache.h"
 #include "emit/library.h"
 #include "language/front_end.h"
 #include "source/exit_code.h"
@@ -28,6 +29,7 @@ struct CompileOptions {
   std::vector<const Gpu *> gpus;
   std::vector<const Gpu *> emulate; // of these: for which there shall be host code too
   ToolchainOptions tools;
+  CacheOptions cache;           // of libraries; other stages are compiled each time
   std::string name;             // of the library: a C++ namespace; empty: as the first source
   Stage stage = Stage::library; // anything else: that form of the one kernel there must be
   std::string print_after;      // a pass, or "all"

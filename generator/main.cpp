@@ -8,6 +8,7 @@
 
 #include "backend/child_process.h"
 #include "backend/temporary_directory.h"
+#include "cache_command.h"
 #include "compile.h"
 #include "emit/depfile.h"
 #include "emit/files.h"
@@ -49,6 +50,7 @@ struct CommandLine {
   std::string embed;
   std::string header, object, host_code, manifest, report, depfile, stamp;
   bool time_report = false;
+  std::string cache_directory, cache_limit; // as given
   std::string emit, output;
   int timeout_seconds = 120;
 };
@@ -240,6 +242,10 @@ std::optional<Failure> complete(CommandLine &line) {
       options.stage = stage;
   options.name = library_name(line);
   options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
+  Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit);
+  if (!cache)
+    return cache.failure();
+  options.cache = *cache;
   return std::nullopt;
 }
 
@@ -358,6 +364,17 @@ ExitCode run_plan(CommandLine &line) {
   return ExitCode::ok;
 }
 
+ExitCode run_cache(const CommandLine &line, CacheCommand command) {
+  Result<CacheOptions> options = cache_options(line.cache_directory, line.cache_limit);
+  if (!options)
+    return fail(options.failure());
+  Result<std::string> text = run_cache_command(command, *options);
+  if (!text)
+    return fail(text.failure());
+  std::cout << *text;
+  return ExitCode::ok;
+}
+
 // What is here and what is missing, for someone whose build does not work.
 ExitCode run_doctor(CommandLine &line) {
   ExitCode code = ExitCode::ok;
@@ -384,6 +401,14 @@ ExitCode run_doctor(CommandLine &line) {
     say("temporary directories", text(directory.failure()));
     code = ExitCode::environment;
   }
+  if (Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit); !cache)
+    say("cache", text(cache.failure()));
+  else if (cache->directory.empty())
+    say("cache", "off");
+  else if (Result<Cache> opened = Cache::open(*cache); !opened)
+    say("cache", text(opened.failure()));
+  else
+    say("cache", cache->directory);
   bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
   say("driver", has_driver ? "libcuda.so.1" : "none here (needed to run kernels, not to compile)");
   say("architectures", llvm::join(gpu_names(), " "));
@@ -410,6 +435,13 @@ void add_tool_options(CLI::App &command, CommandLine &line) {
   command.add_option("--fatbinary", line.compile.tools.fatbinary, "the fatbinary to use");
   command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
       ->check(CLI::PositiveNumber);
+}
+
+void add_cache_options(CLI::App &command, CommandLine &line) {
+  command.add_option("--cache-dir", line.cache_directory,
+                     "where compiled code is kept, or off; $TRITONC_CACHE_DIR does the same");
+  command.add_option("--cache-limit", line.cache_limit,
+                     "how large it may get, as 500M; $TRITONC_CACHE_LIMIT does the same");
 }
 
 void add_output_options(CLI::App &command, CommandLine &line) {
@@ -457,10 +489,19 @@ ExitCode run(int count, char **arguments) {
   add_source_options(*compile, line);
   add_output_options(*compile, line);
   add_tool_options(*compile, line);
+  add_cache_options(*compile, line);
   CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
   add_source_options(*plan, line);
   CLI::App *doctor = app.add_subcommand("doctor", "says what is found on this machine");
   add_tool_options(*doctor, line);
+  add_cache_options(*doctor, line);
+  CLI::App *cache = app.add_subcommand("cache", "says what is in the cache, or makes it smaller");
+  cache->require_subcommand(1);
+  cache->fallthrough();
+  add_cache_options(*cache, line);
+  cache->add_subcommand("status", "how much there is");
+  CLI::App *clear = cache->add_subcommand("clear", "removes everything");
+  CLI::App *trim = cache->add_subcommand("trim", "removes what was not used for longest");
 
   try {
     app.parse(count, arguments);
@@ -472,6 +513,10 @@ ExitCode run(int count, char **arguments) {
   }
   if (compile->parsed())
     return run_compile(line);
+  if (cache->parsed())
+    return run_cache(line, clear->parsed()  ? CacheCommand::clear
+                           : trim->parsed() ? CacheCommand::trim
+                                            : CacheCommand::status);
   return plan->parsed() ? run_plan(line) : run_doctor(line);
 }
 

@@ -19,6 +19,7 @@ constexpr const char *names[step_count] = {"front end",
                                            "ptxas",
                                            "fatbinary",
                                            "host code",
+                                           "cache",
                                            "files"};
 
 template <typename... Values> std::string text(const char *format, Values... values) {

@@ -19,6 +19,7 @@ enum class Step {
   ptxas,
   fatbinary,
   host_code,
+  cache,
   files
 };
 inline constexpr size_t step_count = size_t(Step::files) + 1;

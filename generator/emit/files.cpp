@@ -112,10 +112,14 @@ private:
   bool is_kept_ = false;
 };
 
-/// As the user's mask allows, like any file that a compiler writes.
+/// As the user's mask allows, like any file that a compiler writes. The mask can only be read by
+/// setting it, for all threads; so it is read once.
 unsigned usual_mode() {
-  mode_t mask = umask(0);
-  umask(mask);
+  static const mode_t mask = [] {
+    mode_t mask = umask(0);
+    umask(mask);
+    return mask;
+  }();
   return 0666 & ~mask;
 }
 

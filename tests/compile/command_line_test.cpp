@@ -254,7 +254,7 @@ TEST_CASE("where the time went is said when asked for, writing the files include
   Run run = project.compile({"--time-report"});
   CHECK(run.code == 0);
   CAPTURE(run.output);
-  CHECK(lines_of(run.output) == 12); // a heading, ten steps, all of them
+  CHECK(lines_of(run.output) == 13); // a heading, eleven steps, all of them
   CHECK(contains(run.output, "      1  files\n"));
   CHECK(contains(run.output, " times ptxas alone\n"));
   // Of one that has failed too: up to where it failed.

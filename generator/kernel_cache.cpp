@@ -1,0 +1,228 @@
+// Entries of the cache, and their keys.
+//
+// There are two kinds, because two things take time. An entry for the code of a kernel is found by
+// its LLVM IR, so the code that several variants and structures share is there once. An entry for a
+// variant on a GPU is found by its tile IR before any pass: it names the code of each structure,
+// and has what the passes found out besides. A build in which nothing changed so spends its time on
+// the sources and the outputs; one in which a pass or a comment changed still finds what it can.
+//
+// Every key has a digest of this program, of ptxas and of fatbinary: which version they call
+// themselves is not enough for someone who works on one of them.
+//
+// Nothing is kept of what failed.
+//
+// Tested by tests/compile/kernel_cache_test.cpp.
+
+#include "kernel_cache.h"
+
+#include "ir/printer.h"
+
+#include "llvm/Support/Endian.h"
+
+#include <type_traits>
+
+namespace tritonc {
+namespace {
+
+// --- Data as bytes -------------------------------------------------------------------------------
+//
+// One function for each struct says what is in it, and does for writing and reading.
+
+template <typename T> constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+class Writer {
+public:
+  std::string bytes;
+
+  template <typename... Values> void operator()(Values &...values) { (one(values), ...); }
+
+private:
+  void number(int64_t value) {
+    char buffer[8];
+    llvm::support::endian::write64le(buffer, uint64_t(value));
+    bytes.append(buffer, sizeof buffer);
+  }
+  void one(std::string &text) {
+    number(int64_t(text.size()));
+    bytes += text;
+  }
+  template <typename T> void one(std::vector<T> &list) {
+    number(int64_t(list.size()));
+    for (T &element : list)
+      one(element);
+  }
+  template <typename T> void one(std::optional<T> &value) {
+    number(value.has_value());
+    if (value)
+      one(*value);
+  }
+  template <typename T> void one(T &value) {
+    if constexpr (is_number<T>)
+      number(int64_t(value));
+    else
+      fields(*this, value);
+  }
+};
+
+// Whatever the bytes are: reads zeros behind their end, and says so.
+class Reader {
+public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename... Values> void operator()(Values &...values) { (one(values), ...); }
+
+  /// Whether all was there, and no more.
+  bool is_done() const { return !failed_ && rest_.empty(); }
+
+private:
+  int64_t number() {
+    std::string_view bytes = take(8);
+    return failed_ ? 0 : int64_t(llvm::support::endian::read64le(bytes.data()));
+  }
+  std::string_view take(size_t count) {
+    if (count > rest_.size()) {
+      failed_ = true;
+      return {};
+    }
+    std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+  void one(std::string &text) { text = take(size_t(number())); }
+  template <typename T> void one(std::vector<T> &list) {
+    for (int64_t left = number(); left > 0 && !failed_; left--)
+      one(list.emplace_back());
+  }
+  template <typename T> void one(std::optional<T> &value) {
+    if (number())
+      one(value.emplace());
+  }
+  template <typename T> void one(T &value) {
+    if constexpr (is_number<T>)
+      value = T(number());
+    else
+      fields(*this, value);
+  }
+
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+template <typename Archive> void fields(Archive &archive, Expr &expr) {
+  archive(expr.kind, expr.value, expr.operands);
+}
+template <typename Archive> void fields(Archive &archive, Requirement &requirement) {
+  archive(requirement.condition, requirement.text);
+}
+template <typename Archive> void fields(Archive &archive, LaunchPlan &plan) {
+  archive(plan.grid, plan.requirements);
+}
+template <typename Archive> void fields(Archive &archive, TensorMap &map) {
+  archive(map.parameter, map.offset, map.elem, map.to_tf32, map.sizes, map.strides, map.box,
+          map.swizzle_bytes);
+}
+template <typename Archive> void fields(Archive &archive, HiddenParameter &hidden) {
+  archive(hidden.elem, hidden.value, hidden.map, hidden.is_scratch);
+}
+template <typename Archive> void fields(Archive &archive, LaunchForm &form) {
+  archive(form.name, form.guards, form.cost, form.blocks, form.cluster, form.hidden, form.scratch,
+          form.share, form.starts_early);
+}
+template <typename Archive> void fields(Archive &archive, Failure &failure) {
+  archive(failure.id, failure.args);
+}
+// Without the image's bytes, which are an entry of their own.
+template <typename Archive> void fields(Archive &archive, Image &image) {
+  archive(image.gpu, image.sm, image.suffix, image.threads, image.shared_bytes, image.static_shared,
+          image.registers, image.spill_stores, image.spill_loads, image.stack_bytes,
+          image.cubin_bytes, image.form, image.host_symbol, image.host_object);
+}
+template <typename Archive> void fields(Archive &archive, CompiledForm &form) {
+  archive(form.structure, form.share, form.is_left_out, form.warnings, form.image, form.code);
+}
+template <typename Archive> void fields(Archive &archive, Resources &resources) {
+  archive(resources.registers, resources.spill_stores, resources.spill_loads, resources.stack_bytes,
+          resources.static_shared, resources.advice);
+}
+template <typename Archive> void fields(Archive &archive, MachineCode &code) {
+  archive(code.resources, code.cubin_bytes, code.image);
+}
+
+template <typename... Values> std::string bytes_of(Values... values) {
+  Writer writer;
+  writer(values...);
+  return std::move(writer.bytes);
+}
+
+template <typename T> std::optional<T> read(const std::optional<std::string> &bytes) {
+  if (!bytes)
+    return std::nullopt;
+  T value;
+  Reader reader(*bytes);
+  reader(value);
+  return reader.is_done() ? std::optional(std::move(value)) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<KernelCache> KernelCache::open(Cache cache, const Toolchain &tools) {
+  std::string identity;
+  for (const std::string &path : {std::string("/proc/self/exe"), tools.ptxas, tools.fatbinary}) {
+    std::string digest = cache.digest_of_file(path);
+    if (digest.empty())
+      return std::nullopt;
+    identity += digest;
+  }
+  return KernelCache(std::move(cache), std::move(identity));
+}
+
+std::string KernelCache::key_of(const ir::Function &function, const Gpu &gpu,
+                                const std::string &host) const {
+  return cache_key(bytes_of(std::string("variant"), tools_, std::string(gpu.name),
+                            ir::print(function), function.plan, host));
+}
+
+std::string KernelCache::host_identity(const std::string &library, const std::string &variant,
+                                       const std::string &file, const ir::Function &checked) {
+  Writer locations;
+  ir::for_each_op(*checked.body, [&](const ir::Op &op) {
+    ir::Location location = op.location;
+    locations(location.line, location.column);
+  });
+  return bytes_of(library, variant, file, checked.location.line, checked.location.column,
+                  ir::print(checked), std::move(locations.bytes));
+}
+
+std::optional<std::vector<CompiledForm>> KernelCache::find(const std::string &key) const {
+  auto forms = read<std::vector<CompiledForm>>(cache_.get(key));
+  if (!forms)
+    return std::nullopt;
+  for (CompiledForm &form : *forms) {
+    if (form.is_left_out)
+      continue;
+    std::optional<MachineCode> code = find_code(form.code);
+    if (!code)
+      return std::nullopt;
+    form.image.bytes = std::move(code->image);
+  }
+  return forms;
+}
+
+void KernelCache::keep(const std::string &key, std::vector<CompiledForm> forms) const {
+  cache_.put(key, bytes_of(std::move(forms)));
+}
+
+std::string KernelCache::key_of_code(const Gpu &gpu, const std::string &bitcode) const {
+  return cache_key(bytes_of(std::string("code"), tools_, std::string(gpu.name), bitcode));
+}
+
+std::optional<MachineCode> KernelCache::find_code(const std::string &key) const {
+  std::optional<MachineCode> code = read<MachineCode>(cache_.get(key));
+  if (code)
+    code->key = key;
+  return code;
+}
+
+void KernelCache::keep_code(const MachineCode &code) const { cache_.put(code.key, bytes_of(code)); }
+
+} // namespace tritonc
