@@ -1,16 +1,21 @@
 // Private directories for child processes. A few KiB go in and come out again at once, so memory is
 // the place for them: with hundreds of variants it saves seconds, and a full disk cannot hurt.
 //
+// A process that is killed leaves its own behind, and memory is not the place for that. So whoever
+// makes the first of its own removes what is so old that nobody can be using it.
+//
 // Tested by tests/backend/temporary_directory_test.cpp.
 
 #include "backend/temporary_directory.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -18,6 +23,7 @@ namespace tritonc {
 namespace {
 
 constexpr const char *in_memory = "/dev/shm";
+constexpr const char *prefix = "tritonc-";
 constexpr unsigned long long room_in_memory = 64ull << 20;
 
 std::mutex alive_mutex;
@@ -37,16 +43,39 @@ std::string parent_directory() {
   return chosen && *chosen ? chosen : "/tmp";
 }
 
+// No run of a tool takes a day.
+constexpr auto age_of_leftovers = std::chrono::hours(24);
+
+bool is_leftover(const std::filesystem::directory_entry &entry) {
+  struct stat status;
+  if (entry.path().filename().string().rfind(prefix, 0) != 0 ||
+      lstat(entry.path().c_str(), &status) != 0)
+    return false;
+  auto age = std::chrono::system_clock::now() -
+             std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
+  return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && age > age_of_leftovers;
+}
+
 void remove(const std::string &path) {
   std::error_code ignored; // nothing better could be done, and the result does not depend on it
   std::filesystem::remove_all(path, ignored);
 }
 
+void remove_leftovers(const std::string &parent) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(parent, ignored), end; !ignored && at != end;
+       at.increment(ignored))
+    if (is_leftover(*at))
+      remove(at->path().string());
+}
+
 } // namespace
 
 Result<TemporaryDirectory> TemporaryDirectory::make() {
-  std::string path = parent_directory() + "/tritonc-XXXXXX";
+  std::string path = parent_directory() + "/" + prefix + "XXXXXX";
   std::lock_guard lock(alive_mutex);
+  static std::once_flag removed;
+  std::call_once(removed, remove_leftovers, parent_directory());
   if (!mkdtemp(path.data()))
     return Failure{Message::no_temporary_directory, {parent_directory(), std::strerror(errno)}};
   alive.insert(path);

@@ -95,11 +95,12 @@ public:
     return std::nullopt;
   }
 
+  // Not by TempFile::keep, which copies where it cannot rename: that could be seen half done.
   std::optional<Failure> rename() {
-    llvm::Error error = temporary_.keep(path_);
+    if (::rename(temporary_.TmpName.c_str(), path_.c_str()) != 0)
+      return cannot_write(file_.path, errno);
+    llvm::consumeError(temporary_.keep()); // it has its name; what is left is to close it
     is_kept_ = true;
-    if (error)
-      return cannot_write(file_.path, llvm::toString(std::move(error)));
     return std::nullopt;
   }
 

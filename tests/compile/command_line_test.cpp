@@ -305,6 +305,28 @@ TEST_CASE("an interrupted compilation ends by the signal and leaves nothing") {
   CHECK(project.files.count() == 1);
 }
 
+TEST_CASE("temporary directories of processes that were killed go after a day") {
+  Project project;
+  std::filesystem::path parent =
+      std::filesystem::path(project.files.path("x")).parent_path().parent_path();
+  std::filesystem::path old = parent / "tritonc-test-of-old-ones",
+                        new_one = parent / "tritonc-test-of-new-ones",
+                        other = parent / "test-of-old-ones";
+  for (const std::filesystem::path &path : {old, new_one, other}) {
+    std::filesystem::create_directory(path);
+    std::ofstream(path / "kernel.ptx") << "text";
+    if (path != new_one)
+      std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() -
+                                                 std::chrono::hours(25));
+  }
+  CHECK(project.compile().code == 0);
+  CHECK_FALSE(std::filesystem::exists(old));
+  CHECK(std::filesystem::exists(new_one));
+  CHECK(std::filesystem::exists(other));
+  for (const std::filesystem::path &path : {new_one, other})
+    std::filesystem::remove_all(path);
+}
+
 TEST_CASE("stages to standard output") {
   Project project;
   Run run = tritonc_with({"compile", project.files.path("scale.tc"), "--arch", "80", "-DTYPE=float",

@@ -1,0 +1,310 @@
+// What a build finds after the machine failed: each call of the system that the tool makes fails
+// once, the tool is killed at any moment, two work on the same files. There is the old output, the
+// new one or none, and the tool never says that all is well when it is not.
+//
+// TRITONC_KILLS says how often the tool is killed, if that is not enough.
+
+#include "backend/child_process.h"
+#include "source_files.h"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+using namespace tritonc;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> outputs = {"scale.hpp", "scale.o", "scale.json", "scale.d"};
+
+struct Run {
+  int code;
+  std::string output;
+};
+
+// A source, what is made of it, and a cache.
+class Project {
+public:
+  explicit Project(const std::string &source = scale_source) { files.add("scale.tc", source); }
+
+  /// The command line; `before` is what a shell is to do with it.
+  Run compile(const std::string &before = "exec") const {
+    std::string script = before +
+                         " " TRITONC_TOOL " compile scale.tc --arch 80 --jobs 1 "
+                         "--variants 'TYPE=half;SIZE=128' --header scale.hpp "
+                         "--object scale.o --manifest scale.json --depfile scale.d "
+                         "--stamp stamp --cache-dir " +
+                         cache;
+    ChildResult child =
+        run_child({"/bin/sh", "-c", "cd " + files.path("") + " && " + script}, "/tmp");
+    // What kill does to a shell that became the tool; with its own code otherwise.
+    if (child.end == ChildResult::End::signalled)
+      return {128 + child.code, child.output};
+    REQUIRE(child.end == ChildResult::End::exited);
+    return {child.code, child.output};
+  }
+
+  /// With the n-th call of a kind failing; where that was, or nothing if there are fewer.
+  struct FaultyRun : Run {
+    bool was_hit;
+    std::string path;
+  };
+  FaultyRun compile_with_fault(const std::string &kind, int n, const std::string &how) const {
+    fs::remove(files.path("report"));
+    Run run =
+        compile("exec env LD_PRELOAD=" TRITONC_FAILING_CALLS " TRITONC_FAULT=" + kind + ":" +
+                std::to_string(n) + ":" + how + " TRITONC_FAULT_REPORT=" + files.path("report"));
+    std::string path = files.read("report");
+    return {run, !path.empty(), path.substr(0, path.find('\n'))};
+  }
+
+  std::vector<std::string> contents() const {
+    std::vector<std::string> contents;
+    for (const std::string &name : outputs)
+      contents.push_back(files.exists(name) ? files.read(name) : "none");
+    return contents;
+  }
+
+  void make_old() const {
+    for (const std::string &name : outputs)
+      std::ofstream(files.path(name)) << "old";
+    fs::remove(files.path("stamp"));
+  }
+
+  int count_temporary_files() const {
+    int count = 0;
+    for (const auto &entry : fs::recursive_directory_iterator(files.path("")))
+      count += entry.path().extension() == ".tmp";
+    return count;
+  }
+
+  SourceFiles files;
+  std::string cache = "off";
+};
+
+// A build that works, for comparison.
+std::vector<std::string> expected(const char *source = scale_source) {
+  Project project(source);
+  Run run = project.compile();
+  REQUIRE_MESSAGE(run.code == 0, run.output);
+  return project.contents();
+}
+
+// What must be true after any fault.
+void check_after(const Project &project, const Project::FaultyRun &run,
+                 const std::vector<std::string> &right) {
+  CAPTURE(run.path);
+  CAPTURE(run.output);
+  std::vector<std::string> found = project.contents();
+  if (run.code == 0) {
+    CHECK((found == right));
+    CHECK(project.files.exists("stamp"));
+  } else {
+    CHECK((run.code >= 1 && run.code <= 3)); // 1: an included file cannot be read
+    CHECK(run.output.rfind("error: ", 0) == 0);
+    for (const std::string &content : found)
+      CHECK((content == "old" || content == "none"));
+    CHECK_FALSE(project.files.exists("stamp"));
+  }
+  CHECK(project.count_temporary_files() == 0);
+}
+
+bool is_in_cache(const std::string &path) {
+  return path.rfind("cache/", 0) == 0 || path.find("/cache/") != std::string::npos;
+}
+
+// Lets each call of the kind fail once. How many there are.
+int for_each_call(const std::string &kind, const std::string &how, const std::string &cache) {
+  const std::vector<std::string> right = expected();
+  for (int n = 1;; n++) {
+    CAPTURE(kind);
+    CAPTURE(n);
+    Project project;
+    project.cache = cache;
+    project.make_old();
+    Project::FaultyRun run = project.compile_with_fault(kind, n, how);
+    if (!run.was_hit) {
+      CHECK(run.code == 0);
+      return n - 1;
+    }
+    check_after(project, run, right);
+    // What is only kept for later is not worth failing for; what was asked for is.
+    if (is_in_cache(run.path))
+      CHECK(run.code == 0);
+    else if (kind != "open")
+      CHECK(run.code == 3);
+    // And the next build is as if nothing had happened.
+    Run next = project.compile();
+    CHECK(next.code == 0);
+    CHECK(next.output == "");
+    CHECK((project.contents() == right));
+  }
+}
+
+int kills() {
+  const char *text = std::getenv("TRITONC_KILLS");
+  return text ? std::atoi(text) : 20;
+}
+
+std::string error(int number) { return std::to_string(number); }
+
+} // namespace
+
+TEST_CASE("no write, fsync, rename or exec may fail unnoticed") {
+  for (const char *cache : {"off", "cache"}) {
+    CAPTURE(cache);
+    // Each output, and what ptxas and fatbinary read; twice the outputs without the depfile.
+    CHECK(for_each_call("write", error(ENOSPC), cache) >= 6);
+    CHECK(for_each_call("fsync", error(EIO), cache) >= 5);
+    CHECK(for_each_call("rename", error(EACCES), cache) >= 5);
+    CHECK(for_each_call("exec", error(EAGAIN), cache) == 3); // ptxas twice, fatbinary
+  }
+}
+
+TEST_CASE("no open may fail unnoticed") {
+  CHECK(for_each_call("open", error(EMFILE), "cache") >= 12);
+}
+
+TEST_CASE("writes that are interrupted or short are continued") {
+  const std::vector<std::string> right = expected();
+  for (const char *how : {"4", "short"}) // EINTR
+    for (int n = 1;; n++) {
+      CAPTURE(how);
+      CAPTURE(n);
+      Project project;
+      Project::FaultyRun run = project.compile_with_fault("write", n, how);
+      CHECK(run.code == 0);
+      CHECK((project.contents() == right));
+      if (!run.was_hit) {
+        CHECK(n > 6);
+        break;
+      }
+    }
+}
+
+TEST_CASE("killed at each call: every output is old or new, and the next build is right") {
+  const std::vector<std::string> right = expected();
+  int between = 0;
+  for (const char *kind : {"open", "write", "fsync", "rename", "exec"})
+    for (int n = 1;; n++) {
+      CAPTURE(kind);
+      CAPTURE(n);
+      Project project;
+      project.cache = "cache";
+      project.make_old();
+      Project::FaultyRun run = project.compile_with_fault(kind, n, "kill");
+      CHECK(run.code == (run.was_hit ? 137 : 0));
+      std::vector<std::string> found = project.contents();
+      int news = 0;
+      for (size_t i = 0; i < found.size(); i++) {
+        CHECK((found[i] == "old" || found[i] == right[i]));
+        news += found[i] == right[i];
+      }
+      between += news != 0 && news != int(found.size());
+      if (project.files.exists("stamp"))
+        CHECK(news == int(found.size()));
+      Run next = project.compile();
+      CHECK(next.code == 0);
+      CHECK(next.output == "");
+      CHECK((project.contents() == right));
+      if (!run.was_hit)
+        break;
+    }
+  CHECK(between >= 3); // that is what the stamp is for
+}
+
+TEST_CASE("killed at any moment: every output is old or new, and the next build is right") {
+  std::string changed = scale_source;
+  changed.insert(changed.find("* factor"), "+ 1 ");
+  const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
+  REQUIRE(right[0][1] != right[1][1]);
+  Project project;
+  project.cache = "cache";
+  REQUIRE(project.compile().code == 0);
+
+  std::mt19937 random(7);
+  int killed = 0, is_old = 1, mixed = 0;
+  for (int round = 0; round < kills(); round++) {
+    CAPTURE(round);
+    bool is_cold = round % 2;
+    if (is_cold)
+      fs::remove_all(project.files.path("cache"));
+    project.files.add("scale.tc", is_old ? changed : scale_source);
+    fs::remove(project.files.path("stamp"));
+    int milliseconds = int(random() % (is_cold ? 250 : 60)) + 1;
+    Run run = project.compile("exec timeout -s KILL 0." +
+                              std::string(milliseconds < 10    ? "00"
+                                          : milliseconds < 100 ? "0"
+                                                               : "") +
+                              std::to_string(milliseconds));
+    killed += run.code != 0;
+    CHECK((run.code == 0 || run.code == 137));
+    std::vector<std::string> found = project.contents();
+    int news = 0, olds = 0; // of those that differ
+    for (size_t i = 0; i < found.size(); i++) {
+      CHECK((found[i] == right[0][i] || found[i] == right[1][i]));
+      news += found[i] != right[!is_old][i];
+      olds += found[i] != right[is_old][i];
+    }
+    mixed += news != 0 && olds != 0;
+    if (project.files.exists("stamp"))
+      CHECK(olds == 0);
+    Run next = project.compile();
+    CHECK(next.code == 0);
+    CHECK(next.output == "");
+    CHECK((project.contents() == right[is_old]));
+    is_old = !is_old;
+  }
+  MESSAGE("killed ", killed, " of ", kills(), " times, ", mixed, " of them between two outputs");
+  CHECK(killed > kills() / 4);
+}
+
+TEST_CASE("two builds at once with the same outputs and the same cache") {
+  const std::vector<std::string> right = expected();
+  for (int round = 0; round < 5; round++) {
+    CAPTURE(round);
+    Project project;
+    project.cache = "cache";
+    project.make_old();
+    Run runs[3];
+    std::vector<std::thread> threads;
+    for (Run &run : runs)
+      threads.emplace_back([&] { run = project.compile(); });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const Run &run : runs) {
+      CHECK(run.code == 0);
+      CHECK(run.output == "");
+    }
+    CHECK((project.contents() == right));
+    CHECK(project.count_temporary_files() == 0);
+  }
+}
+
+TEST_CASE("two builds of different sources at once: each output is of one of them") {
+  std::string changed = scale_source;
+  changed.insert(changed.find("* factor"), "+ 1 ");
+  Project project, other(changed);
+  const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
+  // The other writes into the same folder.
+  for (const std::string &name : outputs)
+    fs::create_symlink(project.files.path(name), other.files.path(name));
+  for (int round = 0; round < 5; round++) {
+    project.make_old();
+    Run runs[2];
+    std::thread thread([&] { runs[0] = other.compile(); });
+    runs[1] = project.compile();
+    thread.join();
+    std::vector<std::string> found = project.contents();
+    for (size_t i = 0; i < found.size(); i++)
+      CHECK((found[i] == right[0][i] || found[i] == right[1][i]));
+    for (const Run &run : runs)
+      CHECK_MESSAGE(run.code == 0, run.output);
+    CHECK(project.count_temporary_files() == 0);
+  }
+}
