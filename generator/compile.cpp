@@ -918,6 +918,15 @@ ExitCode exit_code_of(Message id) {
   case Message::tool_crashed:
   case Message::llvm_failed:
     return ExitCode::backend_failed;
+  case Message::no_kernels_inside:
+  case Message::file_damaged:
+  case Message::image_damaged:
+  case Message::other_kernel:
+  case Message::other_gpu:
+  case Message::other_parameters:
+  case Message::other_parameter:
+  case Message::other_contents:
+    return ExitCode::mismatch;
   case Message::internal_error:
     return ExitCode::internal;
   default:

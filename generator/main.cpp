@@ -17,6 +17,7 @@
 #include "emit/manifest.h"
 #include "emit/object.h"
 #include "emit/report.h"
+#include "inspect_command.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -51,6 +52,8 @@ struct CommandLine {
   std::string header, object, host_code, manifest, report, depfile, stamp;
   bool time_report = false;
   std::string cache_directory, cache_limit; // as given
+  std::vector<std::string> inspected;
+  bool as_json = false;
   std::string emit, output;
   int timeout_seconds = 120;
 };
@@ -375,6 +378,27 @@ ExitCode run_cache(const CommandLine &line, CacheCommand command) {
   return ExitCode::ok;
 }
 
+ExitCode run_inspect(const CommandLine &line) {
+  Result<std::string> text = inspect(line.inspected, line.as_json);
+  if (!text)
+    return fail(text.failure());
+  std::cout << *text;
+  return ExitCode::ok;
+}
+
+ExitCode run_verify(const CommandLine &line) {
+  Verification verification = verify(line.inspected, line.manifest);
+  ExitCode code = ExitCode::ok;
+  for (const Failure &problem : verification.problems) {
+    ExitCode its_code = fail(problem);
+    if (code == ExitCode::ok)
+      code = its_code;
+  }
+  if (code == ExitCode::ok)
+    std::cout << verification.images << " images, all as they should be\n";
+  return code;
+}
+
 // What is here and what is missing, for someone whose build does not work.
 ExitCode run_doctor(CommandLine &line) {
   ExitCode code = ExitCode::ok;
@@ -503,6 +527,20 @@ ExitCode run(int count, char **arguments) {
   CLI::App *clear = cache->add_subcommand("clear", "removes everything");
   CLI::App *trim = cache->add_subcommand("trim", "removes what was not used for longest");
 
+  auto add_file_options = [&](CLI::App &command) {
+    command
+        .add_option("FILES", line.inspected,
+                    "objects, programs, headers with code, cubins, fatbinary's images")
+        ->required();
+  };
+  CLI::App *inspect = app.add_subcommand("inspect", "says what is in files that were written");
+  add_file_options(*inspect);
+  inspect->add_flag("--json", line.as_json, "as JSON");
+  CLI::App *verify =
+      app.add_subcommand("verify", "checks that code, launches and checksums fit together");
+  add_file_options(*verify);
+  verify->add_option("--manifest", line.manifest, "which images there should be");
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::Success &success) { // --help, --version
@@ -513,6 +551,10 @@ ExitCode run(int count, char **arguments) {
   }
   if (compile->parsed())
     return run_compile(line);
+  if (inspect->parsed())
+    return run_inspect(line);
+  if (verify->parsed())
+    return run_verify(line);
   if (cache->parsed())
     return run_cache(line, clear->parsed()  ? CacheCommand::clear
                            : trim->parsed() ? CacheCommand::trim

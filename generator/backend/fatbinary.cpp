@@ -2,8 +2,8 @@
 //
 // The file, all little endian: a header (u32 magic, u16 version, u16 its size, u64 size of what
 // follows), then one image (u16 kind, 2 for code; u16; u32 size of its header; u64 size after that;
-// u32 compressed size; ...; at 56 the u64 size once unpacked). An image's header has 64 bytes, and
-// 112 from sm_100 on.
+// u32 compressed size, or 0; ...; at 56 the u64 size once unpacked). An image's header has 64
+// bytes, and 112 from sm_100 on. What is behind it is compressed by zstd, and padded to 8 bytes.
 //
 // Compressed is in the mode `balance`: `size` takes three times as long, a tenth of what ptxas
 // takes, for objects that are 3 percent smaller.
@@ -14,7 +14,9 @@
 
 #include "backend/temporary_directory.h"
 
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/Error.h"
 
 namespace tritonc {
 namespace {
@@ -45,6 +47,38 @@ std::string check_image(const std::string &bytes, size_t cubin_bytes) {
   if (read64le(image + 56) != cubin_bytes)
     return "what it holds has another size than the code";
   return "";
+}
+
+bool unpack(const std::string &image, std::string &cubin, std::string &problem) {
+  using namespace llvm::support::endian;
+  constexpr size_t largest_cubin = size_t(1) << 30;
+  size_t cubin_bytes = image.size() < file_header + least_image_header
+                           ? 0
+                           : read64le(image.data() + file_header + 56);
+  problem = check_image(image, cubin_bytes);
+  if (!problem.empty())
+    return false;
+  size_t begin = file_header + read32le(image.data() + file_header + 4);
+  size_t packed_bytes = read32le(image.data() + file_header + 16);
+  if (packed_bytes == 0) {
+    cubin = image.substr(begin);
+    return true;
+  }
+  if (packed_bytes > image.size() - begin || cubin_bytes > largest_cubin)
+    problem = "its sizes are wrong";
+  else if (!llvm::compression::zstd::isAvailable())
+    problem = "this tool was built without zstd";
+  if (!problem.empty())
+    return false;
+  llvm::SmallVector<uint8_t, 0> unpacked;
+  llvm::ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t *>(image.data()) + begin,
+                                 packed_bytes);
+  if (llvm::Error error = llvm::compression::zstd::decompress(packed, unpacked, cubin_bytes))
+    problem = "it cannot be unpacked: " + llvm::toString(std::move(error));
+  else if (unpacked.size() != cubin_bytes)
+    problem = "its sizes are wrong";
+  cubin.assign(unpacked.begin(), unpacked.end());
+  return problem.empty();
 }
 
 Result<std::string> compress(const Toolchain &tools, const std::string &cubin, const Gpu &gpu) {

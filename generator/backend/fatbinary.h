@@ -14,4 +14,7 @@ Result<std::string> compress(const Toolchain &tools, const std::string &cubin, c
 /// What is wrong with `bytes` as an image of one cubin of `cubin_bytes`; empty if nothing is.
 std::string check_image(const std::string &bytes, size_t cubin_bytes);
 
+/// The cubin in an image. False, and what is wrong in `problem`, if there is none.
+bool unpack(const std::string &image, std::string &cubin, std::string &problem);
+
 } // namespace tritonc

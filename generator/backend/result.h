@@ -21,7 +21,7 @@ inline std::string text(const Failure &failure) {
   auto argument = [&](size_t i) {
     return i < failure.args.size() ? failure.args[i] : std::string();
   };
-  return message(failure.id, {argument(0), argument(1), argument(2), argument(3)});
+  return message(failure.id, {argument(0), argument(1), argument(2), argument(3), argument(4)});
 }
 
 template <typename T> class [[nodiscard]] Result {

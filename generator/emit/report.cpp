@@ -7,11 +7,8 @@
 
 namespace tritonc {
 
-namespace {
-
 using Row = std::vector<std::string>;
 
-/// Columns in line: text to the left, numbers to the right.
 std::string aligned(const std::vector<Row> &rows, size_t text_columns) {
   std::vector<size_t> widths(rows.front().size());
   for (const Row &row : rows)
@@ -29,6 +26,8 @@ std::string aligned(const std::vector<Row> &rows, size_t text_columns) {
   }
   return out;
 }
+
+namespace {
 
 std::vector<const Variant *> by_preference(const KernelEntry &kernel) {
   std::vector<const Variant *> out;

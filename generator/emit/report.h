@@ -5,8 +5,12 @@
 #include "emit/library.h"
 
 #include <string>
+#include <vector>
 
 namespace tritonc {
+
+/// Rows of the same length in columns: text to the left, numbers to the right.
+std::string aligned(const std::vector<std::vector<std::string>> &rows, size_t text_columns);
 
 /// One line per variant and GPU, under a line of titles; every line ends in a line break.
 std::string report(const Library &library);

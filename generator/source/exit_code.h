@@ -11,6 +11,7 @@ enum class ExitCode : int {
   environment = 3,    // ptxas is missing, the disk is full, ...
   backend_failed = 4, // ptxas or LLVM refused what we gave them
   gate = 5,           // a limit that the caller set was not met
+  mismatch = 6,       // verify found something wrong
   internal = 70,      // our bug
 };
 

@@ -75,3 +75,34 @@ TEST_CASE("a fatbinary that lies or hangs") {
     CHECK(image.failure().id == expected.message);
   }
 }
+
+TEST_CASE("an image unpacks to its code, for every GPU") {
+  for (const Gpu &gpu : all_gpus()) {
+    CAPTURE(gpu.name);
+    Result<Cubin> code = assemble(tools(), empty_kernel, "k", gpu);
+    REQUIRE(code);
+    Result<std::string> image = compress(tools(), code->bytes, gpu);
+    REQUIRE(image);
+    std::string unpacked, problem;
+    CHECK(unpack(*image, unpacked, problem));
+    CHECK(problem == "");
+    CHECK((unpacked == code->bytes));
+  }
+}
+
+TEST_CASE("a damaged image does not unpack, or to something") {
+  Result<std::string> image = compress(tools(), cubin(), *find_gpu("80"));
+  REQUIRE(image);
+  std::string unpacked, problem;
+  for (size_t size = 0; size < image->size(); size++) {
+    CHECK_FALSE(unpack(image->substr(0, size), unpacked, problem));
+    CHECK(problem != "");
+  }
+  int failed = 0;
+  for (size_t byte = 0; byte < image->size(); byte++) {
+    std::string damaged = *image;
+    damaged[byte] = char(~damaged[byte]);
+    failed += !unpack(damaged, unpacked, problem);
+  }
+  CHECK(failed > 50);
+}

@@ -1,0 +1,250 @@
+// The descriptors of an object file, or of a program, as data: what the runtime would see.
+//
+// A pointer in an object is a relocation against a symbol; in a program the linker has computed
+// it, and it stands in the bytes or, where the loader is to add where the program is, in a
+// relocation without a symbol. Both become addresses in one space, in which sections have places:
+// those of a program have them, and those of an object get them here.
+//
+// Kernels are found by their symbols, which begin with `tritonc_` and have the size of a
+// descriptor.
+//
+// Tested by tests/emit/contents_test.cpp.
+
+#include "emit/contents.h"
+
+#include <tritonc/descriptor.hpp>
+
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELF.h"
+
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace tritonc {
+
+namespace {
+
+using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
+
+/// Thrown where the file is not what it should be; caught below.
+struct Damage {
+  std::string reason;
+};
+
+template <typename T> T value_of(llvm::Expected<T> expected) {
+  if (!expected)
+    throw Damage{llvm::toString(expected.takeError())};
+  return std::move(*expected);
+}
+
+/// A count that nobody would reach with an undamaged file.
+uint32_t sane(uint32_t count, uint32_t most) {
+  if (count > most)
+    throw Damage{"it counts " + std::to_string(count) + " where at most " + std::to_string(most) +
+                 " can be"};
+  return count;
+}
+
+class ObjectReader {
+public:
+  explicit ObjectReader(const std::string &bytes) : elf_(value_of(Elf::create(bytes))) {
+    is_linked_ = elf_.getHeader().e_type != llvm::ELF::ET_REL;
+    place_sections();
+    collect_pointers();
+  }
+
+  /// In the order in which they were emitted, which linkers keep in memory but not among symbols.
+  std::vector<KernelContents> kernels() {
+    std::set<uint64_t> addresses;
+    for (const Elf::Elf_Shdr &table : value_of(elf_.sections())) {
+      if (table.sh_type != llvm::ELF::SHT_SYMTAB)
+        continue;
+      llvm::StringRef names = value_of(elf_.getStringTableForSymtab(table));
+      for (const Elf::Elf_Sym &symbol : value_of(elf_.symbols(&table)))
+        if (symbol.getType() == llvm::ELF::STT_OBJECT && symbol.st_size == sizeof(abi::kernel) &&
+            value_of(symbol.getName(names)).starts_with("tritonc_"))
+          addresses.insert(address_of(symbol));
+    }
+    std::vector<KernelContents> kernels;
+    for (uint64_t address : addresses)
+      kernels.push_back(kernel(address));
+    return kernels;
+  }
+
+private:
+  // ---- memory ----
+
+  void place_sections() {
+    auto sections = value_of(elf_.sections());
+    for (size_t i = 0; i < sections.size(); i++) {
+      const Elf::Elf_Shdr &section = sections[i];
+      if (!(section.sh_flags & llvm::ELF::SHF_ALLOC) || section.sh_type == llvm::ELF::SHT_NOBITS)
+        continue;
+      llvm::ArrayRef<uint8_t> contents = value_of(elf_.getSectionContents(section));
+      memory_[place_of(i, section)] =
+          llvm::StringRef(reinterpret_cast<const char *>(contents.data()), contents.size());
+    }
+  }
+
+  uint64_t place_of(size_t index, const Elf::Elf_Shdr &section) const {
+    return is_linked_ ? uint64_t(section.sh_addr) : uint64_t(index + 1) << 40;
+  }
+
+  uint64_t address_of(const Elf::Elf_Sym &symbol) const {
+    if (is_linked_)
+      return symbol.st_value;
+    auto section = value_of(elf_.getSection(uint32_t(symbol.st_shndx)));
+    return place_of(symbol.st_shndx, *section) + symbol.st_value;
+  }
+
+  void collect_pointers() {
+    for (const Elf::Elf_Shdr &table : value_of(elf_.sections())) {
+      if (table.sh_type != llvm::ELF::SHT_RELA)
+        continue;
+      uint64_t base = 0;
+      if (!is_linked_) {
+        auto section = value_of(elf_.getSection(uint32_t(table.sh_info)));
+        if (!(section->sh_flags & llvm::ELF::SHF_ALLOC))
+          continue;
+        base = place_of(table.sh_info, *section);
+      }
+      auto symbols = value_of(elf_.getSection(uint32_t(table.sh_link)));
+      for (const Elf::Elf_Rela &rela : value_of(elf_.relas(table))) {
+        uint64_t target = uint64_t(rela.r_addend);
+        if (uint32_t number = rela.getSymbol(false)) {
+          auto symbol = value_of(elf_.getEntry<Elf::Elf_Sym>(*symbols, number));
+          if (symbol->st_shndx == llvm::ELF::SHN_UNDEF)
+            continue; // host code, which is elsewhere
+          if (symbol->st_shndx >= llvm::ELF::SHN_LORESERVE)
+            continue;
+          target += address_of(*symbol);
+        }
+        pointers_[base + rela.r_offset] = target;
+      }
+    }
+  }
+
+  /// The bytes from an address to the end of its section.
+  llvm::StringRef bytes_at(uint64_t address) const {
+    auto after = memory_.upper_bound(address);
+    if (after != memory_.begin()) {
+      const auto &[begin, bytes] = *std::prev(after);
+      if (address - begin < bytes.size())
+        return bytes.drop_front(address - begin);
+    }
+    throw Damage{"a pointer leads nowhere"};
+  }
+
+  template <typename T> T number(uint64_t address) const {
+    llvm::StringRef bytes = bytes_at(address);
+    if (bytes.size() < sizeof(T))
+      throw Damage{"a descriptor is cut off"};
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+
+  uint64_t pointer(uint64_t address) const {
+    auto found = pointers_.find(address);
+    return found != pointers_.end() ? found->second : number<uint64_t>(address);
+  }
+
+  std::string text(uint64_t address) const {
+    llvm::StringRef bytes = bytes_at(pointer(address));
+    size_t end = bytes.find('\0');
+    if (end == llvm::StringRef::npos)
+      throw Damage{"a text has no end"};
+    return bytes.take_front(end).str();
+  }
+
+  // ---- descriptors ----
+
+  KernelContents kernel(uint64_t at) const {
+    using S = abi::kernel;
+    uint32_t version = number<uint32_t>(at + offsetof(S, version));
+    if (version != abi::abi_version)
+      throw Damage{"its descriptors have version " + std::to_string(version) + ", not " +
+                   std::to_string(abi::abi_version)};
+    KernelContents result = {.name = text(at + offsetof(S, name))};
+    uint32_t parameters =
+        sane(number<uint32_t>(at + offsetof(S, parameter_count)), abi::max_parameters);
+    uint32_t variants = sane(number<uint32_t>(at + offsetof(S, variant_count)), 1 << 20);
+    uint32_t axes = sane(number<uint32_t>(at + offsetof(S, axis_count)), 1 << 10);
+    for (uint32_t i = 0; i < variants; i++) {
+      result.variants.push_back(
+          variant(pointer(at + offsetof(S, variants)) + i * sizeof(abi::variant), parameters));
+      for (uint32_t axis = 0; axis < axes; axis++)
+        result.variants.back().choices.push_back(
+            number<int32_t>(pointer(at + offsetof(S, choices)) + 4 * (i * axes + axis)));
+    }
+    return result;
+  }
+
+  VariantContents variant(uint64_t at, uint32_t parameters) const {
+    using S = abi::variant;
+    VariantContents result = {.entry = text(at + offsetof(S, entry))};
+    for (uint32_t i = 0; i < parameters; i++) {
+      uint64_t row = pointer(at + offsetof(S, parameters)) + i * sizeof(abi::parameter);
+      result.parameters.push_back({text(row + offsetof(abi::parameter, name)),
+                                   number<uint8_t>(row + offsetof(abi::parameter, bytes))});
+    }
+    uint32_t images = sane(number<uint32_t>(at + offsetof(S, image_count)), 1 << 16);
+    for (uint32_t i = 0; i < images; i++)
+      result.images.push_back(image(pointer(at + offsetof(S, images)) + i * sizeof(abi::image),
+                                    pointer(at + offsetof(S, infos)) + i * sizeof(image_info)));
+    return result;
+  }
+
+  ImageContents image(uint64_t at, uint64_t info) const {
+    using S = abi::image;
+    using I = image_info;
+    auto fact = [&](size_t offset) { return number<int32_t>(info + offset); };
+    ImageContents result = {
+        .gpu = text(info + offsetof(I, gpu)),
+        .form = text(info + offsetof(I, form)),
+        .threads = fact(offsetof(I, threads)),
+        .registers = fact(offsetof(I, registers)),
+        .shared_bytes = fact(offsetof(I, shared_bytes)),
+        .static_shared = fact(offsetof(I, static_shared_bytes)),
+        .spill_stores = fact(offsetof(I, spill_stores)),
+        .spill_loads = fact(offsetof(I, spill_loads)),
+        .stack_bytes = fact(offsetof(I, stack_bytes)),
+        .cubin_bytes = fact(offsetof(I, cubin_bytes)),
+    };
+    if (uint64_t form = pointer(at + offsetof(S, form))) {
+      uint32_t count = sane(number<uint32_t>(form + offsetof(abi::form, hidden_count)),
+                            uint32_t(abi::max_hidden));
+      for (uint32_t i = 0; i < count; i++) {
+        uint64_t row =
+            pointer(form + offsetof(abi::form, hidden)) + i * sizeof(abi::hidden_parameter);
+        result.hidden.push_back(
+            hidden_bytes(number<uint32_t>(row + offsetof(abi::hidden_parameter, kind))));
+      }
+    }
+    llvm::StringRef bytes = bytes_at(pointer(at + offsetof(S, bytes)));
+    uint64_t size = number<uint64_t>(at + offsetof(S, size));
+    if (size > bytes.size())
+      throw Damage{"an image is cut off"};
+    result.sealed = bytes.take_front(size).str();
+    return result;
+  }
+
+  Elf elf_;
+  bool is_linked_ = false;
+  std::map<uint64_t, llvm::StringRef> memory_;
+  std::map<uint64_t, uint64_t> pointers_;
+};
+
+} // namespace
+
+Result<std::vector<KernelContents>> read_object(const std::string &path, const std::string &bytes) {
+  try {
+    return ObjectReader(bytes).kernels();
+  } catch (const Damage &damage) {
+    return Failure{Message::file_damaged, {path, damage.reason}};
+  }
+}
+
+} // namespace tritonc

@@ -1,0 +1,434 @@
+// `tritonc inspect` and `tritonc verify`. See inspect_command.h.
+//
+// Both read a file as far as its own bytes go: from descriptors to images, from images to cubins,
+// from cubins to what ptxas noted about kernels. What a stub passes and what a kernel takes were
+// written by different programs, so that they agree is worth a look in the end product.
+//
+// Tested by tests/compile/inspect_test.cpp.
+
+#include "inspect_command.h"
+
+#include "backend/cubin.h"
+#include "backend/fatbinary.h"
+#include "backend/ptxas.h"
+#include "emit/contents.h"
+#include "emit/cpp_text.h"
+#include "emit/report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <set>
+
+namespace tritonc {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+
+std::string sha256(const std::string &bytes) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(bytes));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+// --- What a file is ------------------------------------------------------------------------------
+
+// An image or a cubin, as far as it could be read.
+struct Code {
+  std::string image; // empty: a cubin by itself
+  std::string cubin;
+  CubinContents contents;
+  std::string problem;
+};
+
+Code read_code(std::string image) {
+  Code code = {.image = std::move(image)};
+  if (!unpack(code.image, code.cubin, code.problem))
+    return code;
+  CubinReading reading = read_cubin(code.cubin);
+  code.contents = std::move(reading.contents);
+  code.problem = std::move(reading.problem);
+  return code;
+}
+
+Code read_sealed(const std::string &sealed) {
+  std::string image, problem;
+  if (!unseal(sealed, image, problem))
+    return {.image = image, .problem = problem};
+  return read_code(std::move(image));
+}
+
+struct File {
+  std::string path;
+  std::vector<KernelContents> kernels; // with descriptors
+  std::vector<Code> codes;             // without: a cubin, an image, images in a stripped program
+};
+
+bool is_elf(const std::string &bytes) { return bytes.rfind("\177ELF", 0) == 0; }
+
+bool is_cubin(const std::string &bytes) {
+  return is_elf(bytes) && bytes.size() > 20 &&
+         llvm::support::endian::read16le(bytes.data() + 18) == llvm::ELF::EM_CUDA;
+}
+
+bool is_fatbinary(const std::string &bytes) { return bytes.rfind("\x50\xed\x55\xba", 0) == 0; }
+
+Result<File> read_file(const std::string &path) {
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return Failure{Message::cannot_read, {path, buffer.getError().message()}};
+  std::string bytes = (*buffer)->getBuffer().str();
+  File file = {.path = path};
+  if (is_cubin(bytes)) {
+    CubinReading reading = read_cubin(bytes);
+    if (!reading.problem.empty())
+      return Failure{Message::file_damaged, {path, reading.problem}};
+    file.codes.push_back({.cubin = bytes, .contents = reading.contents});
+    return file;
+  }
+  if (is_fatbinary(bytes)) {
+    Code code = read_code(bytes);
+    if (!code.problem.empty())
+      return Failure{Message::file_damaged, {path, code.problem}};
+    file.codes.push_back(std::move(code));
+    return file;
+  }
+  Result<std::vector<KernelContents>> kernels =
+      is_elf(bytes) ? read_object(path, bytes) : read_header(path, bytes);
+  if (!kernels)
+    return kernels.failure();
+  file.kernels = std::move(*kernels);
+  if (file.kernels.empty())
+    for (const std::string &sealed : find_images(bytes))
+      file.codes.push_back(read_sealed(sealed));
+  if (file.kernels.empty() && file.codes.empty())
+    return Failure{Message::no_kernels_inside, {path}};
+  return file;
+}
+
+// --- inspect -------------------------------------------------------------------------------------
+
+std::string text_of(const std::vector<int32_t> &choices) {
+  std::vector<std::string> texts;
+  for (int32_t choice : choices)
+    texts.push_back(std::to_string(choice));
+  return join(texts, " ");
+}
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+// What is wrong with an image in a word, for a table.
+std::string state_of(const Code &code) { return code.problem.empty() ? "ok" : "damaged"; }
+
+std::string table_of(const KernelContents &kernel) {
+  std::vector<std::vector<std::string>> rows = {{kernel.name, "gpu", "form", "sha256", "state",
+                                                 "threads", "registers", "shared", "spilled",
+                                                 "cubin", "embedded"}};
+  for (const VariantContents &variant : kernel.variants)
+    for (const ImageContents &image : variant.images) {
+      Code code = read_sealed(image.sealed);
+      rows.push_back({"  " + text_of(variant.choices), image.gpu, image.form,
+                      sha256(code.image).substr(0, 12), state_of(code), number(image.threads),
+                      number(image.registers), number(image.shared_bytes + image.static_shared),
+                      number(image.spill_stores + image.spill_loads), number(image.cubin_bytes),
+                      number(int64_t(code.image.size()))});
+    }
+  return aligned(rows, 5);
+}
+
+std::string table_of(const std::vector<Code> &codes) {
+  std::vector<std::vector<std::string>> rows = {{"kernel", "gpu", "sha256", "state", "registers",
+                                                 "stack", "parameters", "code", "cubin",
+                                                 "embedded"}};
+  for (const Code &code : codes) {
+    const std::string &bytes = code.image.empty() ? code.cubin : code.image;
+    if (!code.problem.empty())
+      rows.push_back({"", "", sha256(bytes).substr(0, 12), "damaged", "", "", "", "", "",
+                      number(int64_t(bytes.size()))});
+    for (const CubinKernel &kernel : code.contents.kernels)
+      rows.push_back({kernel.name, code.contents.gpu, sha256(bytes).substr(0, 12), "ok",
+                      number(kernel.registers), number(kernel.stack_bytes),
+                      number(int64_t(kernel.parameters.size())), number(kernel.code_bytes),
+                      number(int64_t(code.cubin.size())), number(int64_t(code.image.size()))});
+  }
+  return aligned(rows, 4);
+}
+
+Object json_of(const CubinKernel &kernel) {
+  Array parameters;
+  for (const CubinParameter &parameter : kernel.parameters)
+    parameters.push_back(Object{{"offset", parameter.offset}, {"bytes", parameter.bytes}});
+  return Object{{"name", llvm::json::fixUTF8(kernel.name)},
+                {"registers", kernel.registers},
+                {"stack_bytes", kernel.stack_bytes},
+                {"code_bytes", kernel.code_bytes},
+                {"parameters", std::move(parameters)}};
+}
+
+// What is in the bytes themselves.
+Object json_of(const Code &code) {
+  Object out;
+  if (!code.image.empty()) {
+    out["image_bytes"] = int64_t(code.image.size());
+    out["image_sha256"] = sha256(code.image);
+  }
+  if (!code.problem.empty()) {
+    out["problem"] = llvm::json::fixUTF8(code.problem);
+    return out;
+  }
+  Array kernels;
+  for (const CubinKernel &kernel : code.contents.kernels)
+    kernels.push_back(json_of(kernel));
+  out["cubin_bytes"] = int64_t(code.cubin.size());
+  out["cubin_sha256"] = sha256(code.cubin);
+  out["cubin_gpu"] = llvm::json::fixUTF8(code.contents.gpu);
+  out["kernels"] = std::move(kernels);
+  return out;
+}
+
+Object json_of(const ImageContents &image) {
+  Object out = json_of(read_sealed(image.sealed));
+  out["gpu"] = llvm::json::fixUTF8(image.gpu);
+  out["form"] = llvm::json::fixUTF8(image.form);
+  out["threads"] = image.threads;
+  out["registers"] = image.registers;
+  out["shared_bytes"] = image.shared_bytes;
+  out["static_shared_bytes"] = image.static_shared;
+  out["spill_stores"] = image.spill_stores;
+  out["spill_loads"] = image.spill_loads;
+  out["stack_bytes"] = image.stack_bytes;
+  return out;
+}
+
+Object json_of(const KernelContents &kernel) {
+  Array variants;
+  for (const VariantContents &variant : kernel.variants) {
+    Array choices, parameters, images;
+    for (int32_t choice : variant.choices)
+      choices.push_back(choice);
+    for (const ParameterContents &parameter : variant.parameters)
+      parameters.push_back(
+          Object{{"name", llvm::json::fixUTF8(parameter.name)}, {"bytes", parameter.bytes}});
+    for (const ImageContents &image : variant.images)
+      images.push_back(json_of(image));
+    variants.push_back(Object{{"choices", std::move(choices)},
+                              {"entry", llvm::json::fixUTF8(variant.entry)},
+                              {"parameters", std::move(parameters)},
+                              {"images", std::move(images)}});
+  }
+  return Object{{"name", llvm::json::fixUTF8(kernel.name)}, {"variants", std::move(variants)}};
+}
+
+Object json_of(const File &file) {
+  Array kernels, images;
+  for (const KernelContents &kernel : file.kernels)
+    kernels.push_back(json_of(kernel));
+  for (const Code &code : file.codes)
+    images.push_back(json_of(code));
+  Object out{{"file", llvm::json::fixUTF8(file.path)}};
+  if (!kernels.empty())
+    out["kernels"] = std::move(kernels);
+  if (!images.empty())
+    out["images"] = std::move(images);
+  return out;
+}
+
+// --- verify --------------------------------------------------------------------------------------
+
+class Verifier {
+public:
+  explicit Verifier(const std::string &manifest) : manifest_(manifest) {}
+
+  Verification verify(const std::vector<std::string> &paths) {
+    if (!manifest_.empty())
+      read_manifest();
+    for (const std::string &path : paths) {
+      Result<File> file = read_file(path);
+      if (file)
+        check(*file);
+      else
+        result_.problems.push_back(file.failure());
+    }
+    if (result_.problems.empty())
+      for (const auto &[digest, name] : announced_)
+        if (!seen_.count(digest))
+          problem(Message::other_contents, name.first, name.second, "it is in none of the files");
+    return std::move(result_);
+  }
+
+private:
+  template <typename... Texts> void problem(Message id, Texts... texts) {
+    result_.problems.push_back({id, {texts...}});
+  }
+
+  // The images that the manifest announces: digest to kernel and GPU.
+  void read_manifest() {
+    auto unreadable = [&](const std::string &reason) {
+      problem(Message::cannot_read, manifest_, reason);
+    };
+    auto buffer = llvm::MemoryBuffer::getFile(manifest_);
+    if (!buffer)
+      return unreadable(buffer.getError().message());
+    llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
+    if (!json)
+      return unreadable(llvm::toString(json.takeError()));
+    auto list = [](const Object *object, const char *name) {
+      static const Array nothing;
+      const Array *found = object ? object->getArray(name) : nullptr;
+      return found ? found : &nothing;
+    };
+    for (const llvm::json::Value &kernel : *list(json->getAsObject(), "kernels"))
+      for (const llvm::json::Value &variant : *list(kernel.getAsObject(), "variants"))
+        for (const llvm::json::Value &image : *list(variant.getAsObject(), "images")) {
+          const Object *object = image.getAsObject();
+          if (!object || !object->getString("image_sha256"))
+            return unreadable("an image has no digest");
+          announced_[object->getString("image_sha256")->str()] = {
+              kernel.getAsObject()->getString("name").value_or("").str(),
+              object->getString("gpu").value_or("").str()};
+        }
+  }
+
+  void check(const File &file) {
+    for (const KernelContents &kernel : file.kernels)
+      for (const VariantContents &variant : kernel.variants)
+        for (const ImageContents &image : variant.images)
+          check(kernel, variant, image);
+    for (const Code &code : file.codes) {
+      result_.images++;
+      std::string gpu = code.contents.gpu.empty() ? "some GPU" : code.contents.gpu;
+      if (!code.problem.empty())
+        problem(Message::image_damaged, file.path, gpu, code.problem);
+      else
+        for (const CubinKernel &kernel : code.contents.kernels)
+          check_code(file.path, gpu, code, kernel.name);
+      check_announced(file.path, gpu, code);
+    }
+  }
+
+  void check(const KernelContents &kernel, const VariantContents &variant,
+             const ImageContents &image) {
+    result_.images++;
+    std::string name = kernel.name;
+    if (!variant.choices.empty())
+      name += " " + text_of(variant.choices);
+    std::string gpu = image.gpu + (image.form.empty() ? "" : ", " + image.form);
+    Code code = read_sealed(image.sealed);
+    if (!code.problem.empty())
+      return problem(Message::image_damaged, name, gpu, code.problem);
+    if (int64_t(code.cubin.size()) != image.cubin_bytes)
+      return problem(Message::image_damaged, name, gpu,
+                     "its code has " + number(int64_t(code.cubin.size())) + " bytes, and should " +
+                         "have " + number(image.cubin_bytes));
+    if (code.contents.gpu != image.gpu && "sm_" + number(code.contents.sm) != image.gpu)
+      problem(Message::other_gpu, name, gpu, code.contents.gpu);
+    if (!check_code(name, gpu, code, variant.entry))
+      return;
+    check_announced(name, gpu, code);
+    for (const CubinKernel &found : code.contents.kernels)
+      if (found.name == variant.entry)
+        check_parameters(name, gpu, variant, image, found);
+  }
+
+  // Whether the code of the kernel is there, and complete.
+  bool check_code(const std::string &name, const std::string &gpu, const Code &code,
+                  const std::string &kernel) {
+    std::vector<std::string> names;
+    for (const CubinKernel &found : code.contents.kernels)
+      names.push_back(found.name);
+    if (!llvm::is_contained(names, kernel)) {
+      problem(Message::other_kernel, name, gpu, names.empty() ? "none" : join(names, ", "));
+      return false;
+    }
+    std::string damage = check_cubin(code.cubin, kernel);
+    if (!damage.empty())
+      problem(Message::image_damaged, name, gpu, damage);
+    return damage.empty();
+  }
+
+  void check_parameters(const std::string &name, const std::string &gpu,
+                        const VariantContents &variant, const ImageContents &image,
+                        const CubinKernel &kernel) {
+    std::vector<uint32_t> passed;
+    for (const ParameterContents &parameter : variant.parameters)
+      passed.push_back(parameter.bytes);
+    passed.insert(passed.end(), image.hidden.begin(), image.hidden.end());
+    if (passed.size() != kernel.parameters.size())
+      return problem(Message::other_parameters, name, gpu, number(int64_t(passed.size())),
+                     number(int64_t(kernel.parameters.size())));
+    uint32_t end = 0;
+    for (size_t i = 0; i < passed.size(); i++) {
+      const CubinParameter &taken = kernel.parameters[i];
+      std::string which = i < variant.parameters.size() ? "`" + variant.parameters[i].name + "`"
+                                                        : number(int64_t(i)) + " (hidden)";
+      auto bytes = [](uint32_t count) { return number(count) + " bytes"; };
+      if (taken.bytes != passed[i])
+        problem(Message::other_parameter, name, gpu, which, bytes(passed[i]), bytes(taken.bytes));
+      else if (taken.offset < end)
+        problem(Message::other_parameter, name, gpu, which, "at " + number(end) + " or behind",
+                "at " + number(taken.offset));
+      end = taken.offset + taken.bytes;
+    }
+    if (end != uint32_t(kernel.parameter_bytes))
+      problem(Message::image_damaged, name, gpu,
+              "its parameters end at " + number(end) + ", and should at " +
+                  number(kernel.parameter_bytes));
+    if (image.registers != kernel.registers)
+      problem(Message::image_damaged, name, gpu,
+              "its code takes " + number(kernel.registers) + " registers, and should " +
+                  number(image.registers));
+  }
+
+  void check_announced(const std::string &name, const std::string &gpu, const Code &code) {
+    std::string digest = sha256(code.image);
+    seen_.insert(digest);
+    if (!announced_.empty() && !announced_.count(digest))
+      problem(Message::other_contents, name, gpu, "there is no image with its digest " + digest);
+  }
+
+  const std::string &manifest_;
+  std::map<std::string, std::pair<std::string, std::string>> announced_;
+  std::set<std::string> seen_;
+  Verification result_;
+};
+
+} // namespace
+
+Result<std::string> inspect(const std::vector<std::string> &paths, bool as_json) {
+  Array files;
+  std::string text;
+  for (const std::string &path : paths) {
+    Result<File> file = read_file(path);
+    if (!file)
+      return file.failure();
+    if (as_json) {
+      files.push_back(json_of(*file));
+      continue;
+    }
+    if (paths.size() > 1)
+      text += (text.empty() ? "" : "\n") + path + ":\n";
+    for (const KernelContents &kernel : file->kernels)
+      text += table_of(kernel);
+    if (!file->codes.empty())
+      text += table_of(file->codes);
+  }
+  if (as_json)
+    llvm::raw_string_ostream(text)
+        << llvm::formatv("{0:2}", llvm::json::Value(std::move(files))) << "\n";
+  return text;
+}
+
+Verification verify(const std::vector<std::string> &paths, const std::string &manifest) {
+  return Verifier(manifest).verify(paths);
+}
+
+} // namespace tritonc

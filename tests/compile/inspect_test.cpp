@@ -1,0 +1,252 @@
+// Tests inspect_command.cpp, with what the whole compiler makes.
+
+#include "inspect_command.h"
+
+#include "backend/child_process.h"
+#include "compile.h"
+#include "emit/header.h"
+#include "emit/manifest.h"
+#include "emit/object.h"
+#include "source_files.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+namespace {
+
+// A library that was compiled once; tests change copies of it.
+const Library &library() {
+  static const Library made = [] {
+    SourceFiles files;
+    std::string path = files.add("scale.tc", scale_source);
+    CompileResult result =
+        compile({.sources = {path}, .gpus = {find_gpu("80"), find_gpu("90a")}, .name = "scale"});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    return result.library;
+  }();
+  return made;
+}
+
+class Emitted {
+public:
+  explicit Emitted(const Library &library) {
+    Result<Interface> interface = make_interface(library);
+    REQUIRE(interface);
+    Result<Tables> tables = make_tables(*interface);
+    REQUIRE(tables);
+    Result<std::string> object = object_file(*tables, "");
+    REQUIRE(object);
+    files.add("scale.o", *object);
+    files.add("scale.hpp", self_contained_header(library, *interface, *tables));
+    files.add("scale.json", manifest(library));
+  }
+
+  /// What verify says of the object; of the header it must say the same.
+  std::string problems(bool with_manifest = false) const {
+    std::string said = problems_of("scale.o", with_manifest);
+    CHECK(problems_of("scale.hpp", with_manifest) == said);
+    return said;
+  }
+
+  SourceFiles files;
+
+private:
+  std::string problems_of(const std::string &name, bool with_manifest) const {
+    std::string said;
+    Verification verification =
+        verify({files.path(name)}, with_manifest ? files.path("scale.json") : "");
+    for (const Failure &problem : verification.problems)
+      said += text(problem) + "\n";
+    return said;
+  }
+};
+
+Variant &first_variant(Library &library) { return library.kernels[0].variants[0]; }
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("what was compiled is as it should be, for every GPU") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  std::vector<const Gpu *> gpus;
+  for (const Gpu &gpu : all_gpus())
+    gpus.push_back(&gpu);
+  CompileResult result = compile({.sources = {path}, .gpus = gpus, .name = "scale", .jobs = 2});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  Emitted emitted(result.library);
+  CHECK(emitted.problems(true) == "");
+  CHECK(verify({emitted.files.path("scale.o")}, "").images == 4 * gpus.size());
+}
+
+TEST_CASE("a launch that passes something else than the code takes") {
+  Library changed = library();
+  std::string kernel = "error: `scale::scale<half> 256` for sm_80: ";
+  Variant &variant = changed.kernels[0].variants[1]; // 256, which is preferred
+  REQUIRE(variant.parameters[2].name == "n");
+  SUBCASE("another type") {
+    variant.parameters[2].element = "i64";
+    changed.kernels[0].variants[0].parameters[2].element = "i64";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + "parameter `n` is 8 bytes in a launch, and 4 bytes in the code\n"));
+  }
+  SUBCASE("one more") {
+    for (int i : {0, 1})
+      changed.kernels[0].variants[size_t(i)].parameters.push_back(
+          {.name = "more", .element = "i32"});
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + "a launch passes 5 parameters, and the code takes 4\n"));
+  }
+  SUBCASE("a hidden one") {
+    variant.images[0].form.name = "with a number";
+    variant.images[0].form.hidden = {{.elem = ir::Elem::i32, .value = Expr::constant(1)}};
+    CHECK(Emitted(changed).problems() ==
+          "error: `scale::scale<half> 256` for sm_80, with a number: a launch passes 5 "
+          "parameters, and the code takes 4\n");
+  }
+}
+
+TEST_CASE("code that is not what its descriptor says") {
+  Library changed = library();
+  Variant &variant = first_variant(changed);
+  Image &image = variant.images[0];
+  std::string kernel = "error: `scale::scale<half> 128` for sm_80";
+  SUBCASE("of another kernel") {
+    variant.entry = "scala";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": the code has no kernel of that name; it has scale\n"));
+  }
+  SUBCASE("for another GPU") {
+    image.bytes = variant.images[1].bytes;
+    image.cubin_bytes = variant.images[1].cubin_bytes;
+    image.registers = variant.images[1].registers;
+    CHECK(Emitted(changed).problems() == kernel + ": the code is for sm_90a\n");
+  }
+  SUBCASE("of another size") {
+    image.cubin_bytes += 8;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code has "));
+  }
+  SUBCASE("with other registers") {
+    image.registers++;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code takes "));
+  }
+  SUBCASE("damaged before it got its checksum") {
+    image.bytes[80] ^= 1; // the first byte that zstd wrote
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: it cannot be unpacked"));
+  }
+  SUBCASE("no image at all") {
+    image.bytes = "nothing";
+    CHECK(Emitted(changed).problems() == kernel + " is damaged: it is only 7 bytes long\n");
+  }
+}
+
+TEST_CASE("damage after it got its checksum, at every image") {
+  Emitted emitted(library());
+  std::string whole = emitted.files.read("scale.o");
+  int found = 0;
+  for (size_t at = 0; (at = whole.find("TritonC\n", at)) != whole.npos; at++, found++) {
+    std::string damaged = whole;
+    damaged[at + 100] ^= 4;
+    emitted.files.add("scale.o", damaged);
+    Verification verification = verify({emitted.files.path("scale.o")}, "");
+    REQUIRE(verification.problems.size() == 1);
+    CHECK(contains(text(verification.problems[0]), " is damaged: its checksum is wrong"));
+  }
+  CHECK(found == 8);
+}
+
+TEST_CASE("what the manifest says") {
+  Emitted emitted(library());
+  CHECK(emitted.problems(true) == "");
+  Library less = library();
+  less.kernels[0].variants.pop_back();
+  Emitted other(less);
+  CHECK(other.problems(true) == "");
+  emitted.files.add("scale.json", other.files.read("scale.json"));
+  CHECK(contains(emitted.problems(true), "for sm_80 is not what the manifest says: there is no "
+                                         "image with its digest "));
+  other.files.add("scale.json", manifest(library()));
+  CHECK(contains(other.problems(true),
+                 "for sm_80 is not what the manifest says: it is in none of the files"));
+  other.files.add("scale.json", "{");
+  CHECK(contains(other.problems(true), "error: cannot read `"));
+}
+
+TEST_CASE("inspect: a table, or the same as JSON") {
+  Emitted emitted(library());
+  for (const char *name : {"scale.o", "scale.hpp"}) {
+    CAPTURE(name);
+    Result<std::string> table = inspect({emitted.files.path(name)}, false);
+    REQUIRE(table);
+    CAPTURE(*table);
+    CHECK(contains(*table, "scale::scale<half>"));
+    CHECK(contains(*table, "\n  256 "));
+    CHECK(contains(*table, " sm_90a "));
+    CHECK_FALSE(contains(*table, "damaged"));
+    Result<std::string> text = inspect({emitted.files.path(name)}, true);
+    REQUIRE(text);
+    llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+    REQUIRE(bool(json));
+    const llvm::json::Object &kernel =
+        *(*json->getAsArray()->front().getAsObject()->getArray("kernels"))[0].getAsObject();
+    CHECK(kernel.getString("name") == "scale::scale<half>");
+    const llvm::json::Object &variant = *(*kernel.getArray("variants"))[0].getAsObject();
+    CHECK(variant.getString("entry") == "scale");
+    CHECK(variant.getArray("parameters")->size() == 4);
+    const llvm::json::Object &image = *(*variant.getArray("images"))[0].getAsObject();
+    CHECK(image.getString("gpu") == "sm_80");
+    CHECK(image.getString("cubin_gpu") == "sm_80");
+    CHECK(image.getInteger("registers").value_or(0) > 0);
+    CHECK(image.getString("image_sha256")->size() == 64);
+    CHECK(contains(emitted.files.read("scale.json"), image.getString("image_sha256")->str()));
+  }
+}
+
+TEST_CASE("inspect: cubins, images, several files, none") {
+  Emitted emitted(library());
+  const Image &image = library().kernels[0].variants[0].images[1];
+  std::string path = emitted.files.add("scale.fatbin", image.bytes);
+  Result<std::string> table = inspect({path}, false);
+  REQUIRE(table);
+  CHECK(contains(*table, "scale   sm_90a  "));
+  CHECK(verify({path}, "").problems.empty());
+  table = inspect({path, emitted.files.path("scale.o")}, false);
+  REQUIRE(table);
+  CHECK(table->rfind(path + ":\n", 0) == 0);
+
+  emitted.files.add("scale.fatbin", image.bytes.substr(0, 200));
+  table = inspect({path}, false);
+  REQUIRE_FALSE(table);
+  CHECK(text(table.failure()).rfind("error: `" + path + "` is damaged: ", 0) == 0);
+  std::string source = emitted.files.add("scale.tc", scale_source);
+  table = inspect({source}, false);
+  REQUIRE_FALSE(table);
+  CHECK(text(table.failure()) == "error: `" + source + "` has no kernels that tritonc compiled");
+}
+
+TEST_CASE("the commands, and how they end") {
+  Emitted emitted(library());
+  auto run = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), TRITONC_TOOL);
+    ChildResult child = run_child(arguments, "/tmp");
+    return std::to_string(child.code) + " " + child.output;
+  };
+  std::string object = emitted.files.path("scale.o");
+  CHECK(run({"verify", object, "--manifest", emitted.files.path("scale.json")}) ==
+        "0 8 images, all as they should be\n");
+  CHECK(contains(run({"inspect", object}), "0 scale::scale<half>"));
+  CHECK(contains(run({"inspect", "--json", object}), "\"cubin_gpu\": \"sm_80\""));
+  CHECK(contains(run({"verify", "/nowhere"}), "2 error: cannot read `/nowhere`"));
+  CHECK(contains(run({"verify"}), "2 error: "));
+  CHECK(contains(run({"verify", "/dev/null"}), "6 error: `/dev/null` has no kernels"));
+  std::string damaged = emitted.files.read("scale.o");
+  damaged[damaged.find("TritonC\n") + 80] ^= 1;
+  emitted.files.add("scale.o", damaged);
+  CHECK(contains(run({"verify", object}), "6 error: `scale::scale<half>"));
+}

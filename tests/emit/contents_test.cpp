@@ -1,0 +1,177 @@
+// Tests emit/contents.cpp, read_object.cpp and read_header.cpp: what was emitted can be read back.
+
+#include "emit/contents.h"
+
+#include "emit/header.h"
+#include "emit/host_compiler.h"
+#include "emit/object.h"
+#include "emit/sample_library.h"
+#include "emit/tables.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <random>
+
+using namespace tritonc;
+
+namespace {
+
+using Kernels = std::vector<KernelContents>;
+
+std::string object(const Library &library, const std::string &triple = "") {
+  Interface interface = *make_interface(library);
+  Result<std::string> bytes = object_file(*make_tables(interface), triple);
+  REQUIRE(bytes);
+  return *bytes;
+}
+
+std::string header(const Library &library) {
+  Interface interface = *make_interface(library);
+  return self_contained_header(library, interface, *make_tables(interface));
+}
+
+Kernels read(Result<Kernels> kernels) {
+  REQUIRE_MESSAGE(kernels, (kernels ? "" : text(kernels.failure())));
+  return *kernels;
+}
+
+// All that was read, as text.
+std::string text_of(const Kernels &kernels) {
+  std::string out;
+  for (const KernelContents &kernel : kernels) {
+    out += kernel.name + "\n";
+    for (const VariantContents &variant : kernel.variants) {
+      out += " " + variant.entry + ":";
+      for (int32_t choice : variant.choices)
+        out += " " + std::to_string(choice);
+      for (const ParameterContents &parameter : variant.parameters)
+        out += ", " + parameter.name + " " + std::to_string(parameter.bytes);
+      out += "\n";
+      for (const ImageContents &image : variant.images) {
+        out += "  " + image.gpu + " \"" + image.form + "\"";
+        for (int fact :
+             {image.threads, image.registers, image.shared_bytes, image.static_shared,
+              image.spill_stores, image.spill_loads, image.stack_bytes, image.cubin_bytes})
+          out += " " + std::to_string(fact);
+        out += " hidden";
+        for (uint32_t bytes : image.hidden)
+          out += " " + std::to_string(bytes);
+        std::string bytes, problem;
+        bool is_whole = unseal(image.sealed, bytes, problem);
+        out += ": " + (is_whole ? bytes : problem) + "\n";
+      }
+    }
+  }
+  return out;
+}
+
+std::string read_file(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
+} // namespace
+
+TEST_CASE("what is in an object: kernels, variants, images") {
+  std::string found = text_of(read(read_object("forms.o", object(forms_library()))));
+  CAPTURE(found);
+  CHECK(found.find("forms::dot\n dot:") == 0);
+  CHECK(found.find("  sm_80 \"\" 128 96 16384 0 0 0 0 20000 hidden: ") != found.npos);
+  CHECK(found.find(" hidden 128 ") != found.npos); // a tensor map
+  Kernels kernels = read(read_object("gemm.o", object(sample_library())));
+  CHECK(kernels.size() == 5);
+  found = text_of(kernels);
+  CAPTURE(found);
+  CHECK(found.find("gemm::dot<half, T>\n dot: 64,") != found.npos);
+  CHECK(found.find("gemm::scale\n") != found.npos);
+}
+
+TEST_CASE("objects for other hosts, headers and programs have the same contents") {
+  for (const Library &library : {sample_library(), forms_library()}) {
+    std::string expected = text_of(read(read_object("x.o", object(library, "x86_64-linux-gnu"))));
+    CHECK(text_of(read(read_object("x.o", object(library, "aarch64-linux-gnu")))) == expected);
+    CHECK(text_of(read(read_header("x.hpp", header(library)))) == expected);
+  }
+}
+
+TEST_CASE("a program and its shared library have the contents of the object, and their images") {
+  test::GeneratedFiles files(sample_library());
+  std::string object_bytes = object(sample_library());
+  std::string expected = text_of(read(read_object("gemm.o", object_bytes)));
+  std::vector<std::string> images = find_images(object_bytes);
+  CHECK(images.size() > 4);
+  const char *program = "#include <gemm.hpp>\n"
+                        "int main() { return int(gemm::scale::info().size() + "
+                        "gemm::dot<tritonc::half, gemm::A::T>::variants().size() + "
+                        "gemm::dot<tritonc::half, gemm::A::N>::variants().size() + "
+                        "gemm::dot<float, gemm::A::T>::variants().size() + "
+                        "gemm::dot<float, gemm::A::N>::variants().size()); }";
+  for (const char *how : {"", "-no-pie -Wl,--no-relax", "-shared -fPIC"}) {
+    CAPTURE(how);
+    std::string path = files.path("program");
+    test::Outcome outcome =
+        files.compile("object", program,
+                      "-std=c++17 " + std::string(how) + " " + files.path("gemm.o") +
+                          " " TRITONC_RUNTIME_LIBRARY " -ldl -o " + path);
+    REQUIRE_MESSAGE(outcome.status == 0, outcome.output);
+    std::string bytes = read_file(path);
+    CHECK(text_of(read(read_object(path, bytes))) == expected);
+    CHECK(find_images(bytes) == images);
+    // Without symbols there are the images.
+    REQUIRE(test::run("strip " + path).status == 0);
+    bytes = read_file(path);
+    CHECK(read(read_object(path, bytes)).empty());
+    CHECK(find_images(bytes) == images);
+  }
+}
+
+TEST_CASE("files without kernels") {
+  CHECK(read(read_header("x.hpp", "")).empty());
+  CHECK(read(read_header("x.hpp", "int main() {}")).empty());
+  CHECK(read(read_object("sh", read_file("/bin/sh"))).empty());
+  CHECK(find_images("").empty());
+  CHECK(find_images("TritonC\n").empty());
+  CHECK_FALSE(read_object("x.o", "no ELF"));
+}
+
+TEST_CASE("an image is whole, or it is said what is wrong") {
+  std::string sealed_image = sealed("an image"), image, problem;
+  CHECK(unseal(sealed_image, image, problem));
+  CHECK(image == "an image");
+  for (size_t length = 0; length < sealed_image.size(); length++)
+    CHECK_FALSE(unseal(sealed_image.substr(0, length), image, problem));
+  CHECK(problem == "its header says 8 bytes, it has 7");
+  std::string other = sealed_image;
+  other.back() = '!';
+  CHECK_FALSE(unseal(other, image, problem));
+  CHECK(problem == "its checksum is wrong");
+  other = sealed_image;
+  other[0] = 'x';
+  CHECK_FALSE(unseal(other, image, problem));
+  CHECK(problem == "it does not begin like an image");
+}
+
+TEST_CASE("damaged files are read to the end, or it is said why not") {
+  std::mt19937 random(1);
+  std::string files[] = {object(forms_library()), header(forms_library())};
+  for (bool is_header : {false, true}) {
+    const std::string &whole = files[is_header];
+    auto try_reading = [&](const std::string &bytes) {
+      auto result = is_header ? read_header("f", bytes) : read_object("f", bytes);
+      if (!result)
+        CHECK(text(result.failure()).rfind("error: `f` is damaged: ", 0) == 0);
+      return bool(result);
+    };
+    int failed = 0;
+    for (size_t length = 0; length < whole.size(); length += 7)
+      failed += !try_reading(whole.substr(0, length));
+    CHECK(failed > 10);
+    for (int i = 0; i < 2000; i++) {
+      std::string bytes = whole;
+      bytes[random() % bytes.size()] ^= char(1 << random() % 8);
+      failed += !try_reading(bytes);
+    }
+    CHECK(try_reading(whole));
+  }
+}
