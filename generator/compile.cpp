@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -676,17 +677,62 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
   return std::nullopt;
 }
 
+// The end of the jobs, from `begin` on, of the same kernel of a variant for the same GPU: they
+// differ in their structures.
+size_t end_of_structures(const std::vector<KernelJob> &jobs, size_t begin) {
+  size_t end = begin;
+  while (end < jobs.size() && jobs[end].variant == jobs[begin].variant &&
+         jobs[end].function == jobs[begin].function && jobs[end].gpu == jobs[begin].gpu)
+    end++;
+  return end;
+}
+
+// Tells who waits how far the jobs are.
+class JobProgress {
+public:
+  JobProgress(Progress *progress, const std::vector<KernelJob> &jobs)
+      : progress_(progress), kernel_of_(jobs.size()) {
+    size_t done = 0, left = 0;
+    for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
+      end = end_of_structures(jobs, begin);
+      for (size_t i = begin; i < end; i++)
+        kernel_of_[i] = left_of_.size();
+      left_of_.emplace_back(end - begin);
+      if (jobs[begin].is_done)
+        done++;
+      else
+        left += end - begin;
+    }
+    if (progress_)
+      progress_->start(left_of_.size(), done, left);
+  }
+  JobProgress(const JobProgress &) = delete;
+  ~JobProgress() {
+    if (progress_)
+      progress_->finish();
+  }
+
+  void job_done(size_t job) {
+    bool is_last = --left_of_[kernel_of_[job]] == 0;
+    if (progress_)
+      progress_->job_done(is_last);
+  }
+
+private:
+  Progress *progress_;
+  std::vector<size_t> kernel_of_;           // of each job
+  std::deque<std::atomic<size_t>> left_of_; // jobs of each kernel
+};
+
 // Keeps what has been compiled now: each kernel for each GPU that is complete.
 void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs) {
   bool is_changed = false;
   for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
+    end = end_of_structures(jobs, begin);
     std::vector<CompiledForm> forms;
     bool is_new = !jobs[begin].is_done, has_failed = false;
-    for (end = begin;
-         end < jobs.size() && jobs[end].variant == jobs[begin].variant &&
-         jobs[end].function == jobs[begin].function && jobs[end].gpu == jobs[begin].gpu;
-         end++) {
-      const KernelJob &job = jobs[end];
+    for (size_t i = begin; i < end; i++) {
+      const KernelJob &job = jobs[i];
       has_failed |= job.failure.has_value();
       forms.push_back({.structure = job.structure.name,
                        .share = job.structure.share,
@@ -821,6 +867,8 @@ CompileResult compile(const CompileOptions &options) {
   }
 
   std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
+  std::optional<JobProgress> progress;
+  progress.emplace(options.stage == Stage::library ? options.progress : nullptr, jobs);
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
     if (is_hopeless || jobs[i].is_done)
       return;
@@ -833,7 +881,9 @@ CompileResult compile(const CompileOptions &options) {
     run_kernel_job(workshop, heading, jobs[i]);
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;
+    progress->job_done(i);
   });
+  progress.reset();
   if (cache && !is_hopeless)
     result.times.measure(Step::cache, [&] { keep_in_cache(*cache, jobs); });
   for (const TranslatedVariant &variant : variants)

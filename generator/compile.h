@@ -6,6 +6,7 @@
 #include "cache.h"
 #include "emit/library.h"
 #include "language/front_end.h"
+#include "progress.h"
 #include "source/exit_code.h"
 #include "target/gpu.h"
 #include "time_report.h"
@@ -36,6 +37,7 @@ struct CompileOptions {
   bool explain = false;         // which structures there are, and why, into `printed`
   bool verify_each = false;     // the IR after each pass; always done in debug builds
   int jobs = 0;                 // 0: one per core
+  Progress *progress = nullptr; // of libraries; nobody waits: null
 };
 
 struct CompileResult {

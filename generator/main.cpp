@@ -50,7 +50,7 @@ struct CommandLine {
   std::string name_space;
   std::string embed;
   std::string header, object, host_code, manifest, report, depfile, stamp;
-  bool time_report = false;
+  bool time_report = false, is_quiet = false;
   std::string cache_directory, cache_limit; // as given
   std::vector<std::string> inspected;
   bool as_json = false;
@@ -332,6 +332,9 @@ ExitCode run_compile(CommandLine &line) {
     if (std::optional<Failure> failure = check(line))
       return fail(*failure);
 
+  Progress progress(isatty(STDERR_FILENO), [](const std::string &text) { std::cerr << text; });
+  if (!line.is_quiet)
+    line.compile.progress = &progress;
   CompileResult result = compile(line.compile);
   std::cerr << result.printed << result.diagnostics;
   std::optional<Failure> failure;
@@ -500,6 +503,7 @@ void add_output_options(CLI::App &command, CommandLine &line) {
       "Say which structures every variant is compiled in, and what stopped better ones");
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
+  command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
   command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
 }
 

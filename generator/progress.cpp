@@ -1,0 +1,73 @@
+// How far a compilation is. See progress.h.
+//
+// The time left is that of the jobs done so far, for as many as are left: all variants of a kernel
+// have much the same jobs, so that is not far off before it matters.
+//
+// Tested by tests/compile/progress_test.cpp.
+
+#include "progress.h"
+
+namespace tritonc {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What is over before anyone wonders needs no line; and a log is read later.
+constexpr milliseconds wait_on_terminal{500}, wait_in_log{10'000};
+constexpr milliseconds pause_on_terminal{100}, pause_in_log{10'000};
+
+// Back to the first column, and everything after it gone.
+constexpr const char *erase_line = "\r\033[K";
+
+std::string time_text(seconds time) {
+  auto count = time.count();
+  std::string rest = std::to_string(count % 60) + " s";
+  if (count < 60)
+    return rest;
+  if (count < 3600)
+    return std::to_string(count / 60) + " min " + rest;
+  return std::to_string(count / 3600) + " h " + std::to_string(count / 60 % 60) + " min";
+}
+
+} // namespace
+
+void Progress::start(size_t variants, size_t variants_done, size_t jobs) {
+  std::lock_guard lock(mutex_);
+  variants_ = variants;
+  variants_done_ = variants_done;
+  jobs_ = jobs;
+  jobs_done_ = 0;
+  started_ = now_();
+  // So that the first line comes when its time has come.
+  written_ =
+      started_ + (is_terminal_ ? wait_on_terminal - pause_on_terminal : wait_in_log - pause_in_log);
+}
+
+void Progress::job_done(bool is_variant_done) {
+  std::lock_guard lock(mutex_);
+  jobs_done_++;
+  variants_done_ += is_variant_done;
+  Time now = now_();
+  if (now - written_ < (is_terminal_ ? pause_on_terminal : pause_in_log) || jobs_done_ == jobs_)
+    return;
+  written_ = now;
+  write_(is_terminal_ ? erase_line + text(now) : text(now) + "\n");
+  is_line_there_ = is_terminal_;
+}
+
+void Progress::finish() {
+  std::lock_guard lock(mutex_);
+  if (is_line_there_)
+    write_(erase_line);
+  is_line_there_ = false;
+}
+
+std::string Progress::text(Time now) const {
+  seconds left = duration_cast<seconds>((now - started_) * (jobs_ - jobs_done_) / jobs_done_);
+  return "compiled " + std::to_string(variants_done_) + " of " + std::to_string(variants_) +
+         " variants, about " + time_text(left) + " left";
+}
+
+} // namespace tritonc
