@@ -46,65 +46,29 @@ llvm::Value *Lowering::GlobalAddresses::operator[](int r) {
 
 Lowering::SharedAddresses::SharedAddresses(Lowering &lowering, const Value *buffer,
                                            const Value *slot, const LinearLayout &layout,
-                                           std::vector<int64_t> perm, std::vector<int64_t> origin)
-    : lowering_(lowering), layout_(layout), perm_(std::move(perm)) {
-  const Type &type = buffer->type;
-  buffer_shape_ = type.layout->shape;
-  offset_bases_ = type.layout->offset_bases();
-  element_bytes_ = bytes_of(type.elem);
-  if (perm_.empty()) {
-    perm_.resize(buffer_shape_.size());
-    std::iota(perm_.begin(), perm_.end(), 0);
-  }
-  for (FlatIndex basis : layout.reg)
-    registers_.push_back(image(basis));
-  for (FlatIndex basis : layout.warp)
-    warps_.push_back(image(basis));
-  if (!origin.empty()) {
-    std::vector<int64_t> coordinates(origin.size());
-    for (size_t d = 0; d < origin.size(); d++)
-      coordinates[size_t(perm_[d])] = origin[d];
-    FlatIndex first = flatten(buffer_shape_, coordinates);
-    for (size_t bit = 0; bit < offset_bases_.size(); bit++)
-      if (first >> bit & 1)
-        origin_ ^= offset_bases_[bit] * uint32_t(element_bytes_);
-  }
-
-  base_ = lowering.slot_address(buffer, slot);
-  std::vector<uint32_t> own;
-  for (FlatIndex basis : layout.lane)
-    own.push_back(image(basis));
-  set_lane_images(std::move(own));
-}
-
-uint32_t Lowering::SharedAddresses::image(FlatIndex index) const {
-  std::vector<int64_t> coordinates = unflatten(layout_.shape, index), moved(coordinates.size());
-  for (size_t d = 0; d < coordinates.size(); d++)
-    moved[size_t(perm_[d])] = coordinates[d];
-  FlatIndex in_buffer = flatten(buffer_shape_, moved);
-  uint32_t offset = 0;
-  for (size_t bit = 0; bit < offset_bases_.size(); bit++)
-    if (in_buffer >> bit & 1)
-      offset ^= offset_bases_[bit];
-  return offset * uint32_t(element_bytes_);
+                                           const std::vector<int64_t> &perm,
+                                           const std::vector<int64_t> &origin)
+    : lowering_(lowering), images_(shared_images(buffer->type, layout, perm, origin)),
+      base_(lowering.slot_address(buffer, slot)) {
+  set_lane_images(images_.lane);
 }
 
 void Lowering::SharedAddresses::set_lane_images(std::vector<uint32_t> images) {
-  lanes_ = std::move(images);
+  images_.lane = std::move(images);
   thread_ = nullptr;
   starts_.clear();
   thread_bits_ = 0;
-  for (uint32_t part : lanes_)
+  for (uint32_t part : images_.lane)
     thread_bits_ |= part;
-  for (uint32_t part : warps_)
+  for (uint32_t part : images_.warp)
     thread_bits_ |= part;
 }
 
 uint32_t Lowering::SharedAddresses::constant(uint32_t r) const {
-  uint32_t sum = origin_;
-  for (size_t bit = 0; bit < registers_.size(); bit++)
+  uint32_t sum = images_.origin;
+  for (size_t bit = 0; bit < images_.reg.size(); bit++)
     if (r >> bit & 1)
-      sum ^= registers_[bit];
+      sum ^= images_.reg[bit];
   return sum;
 }
 
@@ -112,8 +76,8 @@ llvm::Value *Lowering::SharedAddresses::at(uint32_t constant) {
   [[maybe_unused]] constexpr uint32_t swizzled_bytes = 1024;
   llvm::IRBuilder<> &b = lowering_.builder_;
   if (!thread_) {
-    thread_ = lowering_.move_bits(lowering_.lane(), lanes_);
-    thread_ = b.CreateXor(thread_, lowering_.move_bits(lowering_.warp(), warps_));
+    thread_ = lowering_.move_bits(lowering_.lane(), images_.lane);
+    thread_ = b.CreateXor(thread_, lowering_.move_bits(lowering_.warp(), images_.warp));
     if (from_one_)
       thread_ = b.CreateAdd(base_, thread_);
   }

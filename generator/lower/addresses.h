@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "analysis/shared_access.h"
 #include "lower/lowering.h"
 
 namespace tritonc {
@@ -32,13 +33,11 @@ class Lowering::SharedAddresses {
 public:
   /// `perm` and `origin` as on shared_load; both empty: the tile is the whole slot.
   SharedAddresses(Lowering &lowering, const ir::Value *buffer, const ir::Value *slot,
-                  const ir::LinearLayout &layout, std::vector<int64_t> perm = {},
-                  std::vector<int64_t> origin = {});
+                  const ir::LinearLayout &layout, const std::vector<int64_t> &perm = {},
+                  const std::vector<int64_t> &origin = {});
 
-  /// What each bit of the register number, lane and warp contributes, in bytes.
-  const std::vector<uint32_t> &register_images() const { return registers_; }
-  const std::vector<uint32_t> &lane_images() const { return lanes_; }
-  const std::vector<uint32_t> &warp_images() const { return warps_; }
+  /// What each bit of the register number contributes, in bytes.
+  const std::vector<uint32_t> &register_images() const { return images_.reg; }
 
   /// Computes all addresses from that of the thread's part. Buffers are aligned to 1024 bytes and
   /// swizzled within, so that the xors don't care where a slot starts.
@@ -54,18 +53,11 @@ public:
   llvm::Value *at(uint32_t constant);
 
 private:
-  uint32_t image(ir::FlatIndex index) const;
-
   Lowering &lowering_;
-  const ir::LinearLayout &layout_;
-  ir::Shape buffer_shape_;
-  std::vector<uint32_t> offset_bases_;
-  std::vector<int64_t> perm_;
-  int element_bytes_;
-  std::vector<uint32_t> registers_, lanes_, warps_;
-  uint32_t origin_ = 0, thread_bits_ = 0;
+  SharedImages images_;
+  uint32_t thread_bits_ = 0;
   bool from_one_ = false;
-  llvm::Value *base_ = nullptr, *thread_ = nullptr;
+  llvm::Value *base_, *thread_ = nullptr;
   std::map<uint32_t, llvm::Value *> starts_; // by the constant bits that must be xored
 };
 

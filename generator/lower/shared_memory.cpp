@@ -1,10 +1,9 @@
 // Lowering: accesses to shared memory.
 //
-// How wide a load or store is follows from the layouts: the register bits whose contribution to the
-// address are 1, 2, 4... elements form a vector. A load is done by ldmatrix where the layout is
-// that of its result: lane l holds the 32-bit word l of 8 rows of 16 bytes (or, transposing, of 8
-// columns of 16-bit elements). A store of 16-bit elements is done by stmatrix in the same case.
+// How wide a load or store is, and whether ldmatrix or stmatrix does it, follows from the layouts:
+// see analysis/shared_access.h.
 
+#include "analysis/shared_access.h"
 #include "lower/addresses.h"
 
 #include <algorithm>
@@ -15,64 +14,6 @@ namespace tritonc {
 using namespace ir;
 
 namespace {
-
-constexpr uint32_t row_bytes = 16; // of a matrix of ldmatrix, and the widest vector
-
-bool whole_rows(uint32_t image) { return image % row_bytes == 0; }
-bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
-  return std::all_of(images.begin() + from, images.end(), [](uint32_t i) { return whole_rows(i); });
-}
-
-// How ldmatrix fetches a tile, and stmatrix puts it back: what lanes 0 to 7 address (the rows of a
-// matrix), and which register bits choose between matrices.
-struct MatrixAccess {
-  bool trans;
-  size_t packed;                   // register bits inside a 32-bit word: the lowest
-  std::vector<uint32_t> rows;      // images of the lowest three bits of the lane
-  std::vector<size_t> matrix_bits; // register bits
-
-  /// The register bits that choose between the matrices of one instruction, of which there are at
-  /// most four.
-  std::vector<size_t> chosen() const {
-    return {matrix_bits.begin(),
-            matrix_bits.begin() + std::min<ptrdiff_t>(2, ptrdiff_t(matrix_bits.size()))};
-  }
-
-  /// What the bits of a lane address.
-  std::vector<uint32_t> addressed(const std::vector<uint32_t> &register_images) const {
-    std::vector<uint32_t> images = rows;
-    for (size_t bit : chosen())
-      images.push_back(register_images[bit]);
-    return images;
-  }
-};
-
-std::optional<MatrixAccess> matrix_access(const std::vector<uint32_t> &reg,
-                                          const std::vector<uint32_t> &lane,
-                                          const std::vector<uint32_t> &warp, int element_bytes) {
-  if (element_bytes > 4)
-    return std::nullopt;
-  size_t packed = size_t(log2_exact(4 / element_bytes));
-  if (reg.size() < packed || !whole_rows(warp) || !whole_rows(reg, packed))
-    return std::nullopt;
-  MatrixAccess load{.trans = false, .packed = packed, .rows = {}, .matrix_bits = {}};
-  for (size_t bit = packed; bit < reg.size(); bit++)
-    load.matrix_bits.push_back(bit);
-  bool plain = lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
-  for (size_t bit = 0; bit < packed; bit++)
-    plain = plain && reg[bit] == uint32_t(element_bytes) << bit;
-  if (plain) {
-    load.rows = {lane[2], lane[3], lane[4]};
-    return load;
-  }
-  bool trans = element_bytes == 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 &&
-               whole_rows(reg[0]) && whole_rows(lane[0]) && whole_rows(lane[1]);
-  if (!trans)
-    return std::nullopt;
-  load.trans = true;
-  load.rows = {reg[0], lane[0], lane[1]};
-  return load;
-}
 
 TargetOp ldmatrix(size_t matrix_bits, bool trans) {
   constexpr TargetOp ops[2][3] = {
@@ -86,23 +27,6 @@ TargetOp stmatrix(size_t matrix_bits, bool trans) {
       {TargetOp::stmatrix_x1, TargetOp::stmatrix_x2, TargetOp::stmatrix_x4},
       {TargetOp::stmatrix_x1_trans, TargetOp::stmatrix_x2_trans, TargetOp::stmatrix_x4_trans}};
   return ops[trans][matrix_bits];
-}
-
-// The register bits that one vector spans, in the order of the addresses.
-std::vector<size_t> vector_bits(const std::vector<uint32_t> &reg, const std::vector<uint32_t> &lane,
-                                const std::vector<uint32_t> &warp, uint32_t element_bytes) {
-  std::vector<size_t> bits;
-  for (uint32_t width = element_bytes; width < row_bytes; width *= 2) {
-    auto found = std::find(reg.begin(), reg.end(), width);
-    auto interferes = [&](uint32_t image) { return image & width; };
-    bool others = std::any_of(lane.begin(), lane.end(), interferes) ||
-                  std::any_of(warp.begin(), warp.end(), interferes) ||
-                  std::count_if(reg.begin(), reg.end(), interferes) > 1;
-    if (found == reg.end() || others)
-      break;
-    bits.push_back(size_t(found - reg.begin()));
-  }
-  return bits;
 }
 
 // The register number whose bits `bits[i]` are those of `number`.
@@ -198,16 +122,9 @@ void Lowering::lower_shared_store(const Op &op) {
   guarded(holds_first_copy(layout), [&] {
     SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout, {}, op.list("origin"));
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
-    std::optional<MatrixAccess> matrices;
-    // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
-    bool by_all_lanes = std::find(layout.lane.begin(), layout.lane.end(), 0u) == layout.lane.end();
-    if (gpu_.has_stmatrix && bytes == 2 && by_all_lanes)
-      matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
-                               addresses.warp_images(), int(bytes));
-    if (matrices)
+    if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_))
       return store_matrices(op, addresses, *matrices);
-    std::vector<size_t> bits = vector_bits(addresses.register_images(), addresses.lane_images(),
-                                           addresses.warp_images(), bytes);
+    std::vector<size_t> bits = vector_bits(shared_images(op), bytes);
     uint32_t width = 1u << bits.size();
     for_each_vector(layout.registers(), bits, [&](uint32_t first) {
       llvm::Value *packed = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, width));
@@ -232,11 +149,7 @@ void Lowering::lower_shared_load(const Op &op) {
     addresses.compute_from_one();
   Registers result(size_t(layout.registers()));
 
-  std::optional<MatrixAccess> matrices;
-  if (gpu_.has_ldmatrix)
-    matrices = matrix_access(addresses.register_images(), addresses.lane_images(),
-                             addresses.warp_images(), int(bytes));
-  if (matrices) {
+  if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_)) {
     std::vector<size_t> chosen = matrices->chosen();
     addresses.set_lane_images(matrices->addressed(addresses.register_images()));
     std::vector<size_t> inside(matrices->packed);
@@ -264,8 +177,7 @@ void Lowering::lower_shared_load(const Op &op) {
     return define(op.result(), std::move(result));
   }
 
-  std::vector<size_t> bits = vector_bits(addresses.register_images(), addresses.lane_images(),
-                                         addresses.warp_images(), bytes);
+  std::vector<size_t> bits = vector_bits(shared_images(op), bytes);
   uint32_t width = 1u << bits.size();
   for_each_vector(layout.registers(), bits, [&](uint32_t first) {
     llvm::Value *address =

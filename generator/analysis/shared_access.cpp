@@ -1,0 +1,171 @@
+// Accesses to shared memory. See shared_access.h.
+//
+// Tested by tests/analysis/shared_access_test.cpp.
+
+#include "analysis/shared_access.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr uint32_t row_bytes = 16; // of a matrix of ldmatrix, and the widest vector
+
+bool whole_rows(uint32_t image) { return image % row_bytes == 0; }
+bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
+  return std::all_of(images.begin() + from, images.end(), [](uint32_t i) { return whole_rows(i); });
+}
+
+const Value *tile_of(const Op &access) {
+  return access.is(Opcode::shared_load_) ? access.result() : access.operand(0);
+}
+
+const Type &buffer_of(const Op &access) {
+  return access.operand(access.is(Opcode::shared_load_) ? 0 : 1)->type;
+}
+
+// What the bits of `number` that are set contribute together.
+uint32_t sum_of(const std::vector<uint32_t> &images, uint32_t number) {
+  uint32_t sum = 0;
+  for (size_t bit = 0; bit < images.size(); bit++)
+    if (number >> bit & 1)
+      sum ^= images[bit];
+  return sum;
+}
+
+} // namespace
+
+SharedImages shared_images(const Type &buffer, const LinearLayout &layout,
+                           const std::vector<int64_t> &perm, const std::vector<int64_t> &origin) {
+  const Shape &slot = buffer.layout->shape;
+  const std::vector<uint32_t> bases = buffer.layout->offset_bases();
+  const auto bytes = uint32_t(bytes_of(buffer.elem));
+  // Axis d of the tile is axis perm[d] of the slot.
+  auto image_at = [&](const std::vector<int64_t> &coordinates) {
+    std::vector<int64_t> moved(coordinates.size());
+    for (size_t d = 0; d < coordinates.size(); d++)
+      moved[perm.empty() ? d : size_t(perm[d])] = coordinates[d];
+    return sum_of(bases, flatten(slot, moved)) * bytes;
+  };
+  auto images_of = [&](const std::vector<FlatIndex> &bits) {
+    std::vector<uint32_t> images;
+    for (FlatIndex basis : bits)
+      images.push_back(image_at(unflatten(layout.shape, basis)));
+    return images;
+  };
+  return {.reg = images_of(layout.reg),
+          .lane = images_of(layout.lane),
+          .warp = images_of(layout.warp),
+          .origin = origin.empty() ? 0 : image_at(origin)};
+}
+
+SharedImages shared_images(const Op &access) {
+  return shared_images(buffer_of(access), *tile_of(access)->type.layout, access.list("perm"),
+                       access.list("origin"));
+}
+
+std::vector<size_t> MatrixAccess::chosen() const {
+  return {matrix_bits.begin(),
+          matrix_bits.begin() + std::min<ptrdiff_t>(2, ptrdiff_t(matrix_bits.size()))};
+}
+
+std::vector<uint32_t> MatrixAccess::addressed(const std::vector<uint32_t> &register_images) const {
+  std::vector<uint32_t> images = rows;
+  for (size_t bit : chosen())
+    images.push_back(register_images[bit]);
+  return images;
+}
+
+std::optional<MatrixAccess> matrix_access(const Op &access, const Gpu &gpu) {
+  const Type &tile = tile_of(access)->type;
+  const int element_bytes = bytes_of(tile.elem);
+  const auto &[reg, lane, warp, origin] = shared_images(access);
+  if (access.is(Opcode::shared_store_)) {
+    // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
+    const std::vector<FlatIndex> &lanes = tile.layout->lane;
+    bool by_all_lanes = std::find(lanes.begin(), lanes.end(), 0u) == lanes.end();
+    if (!gpu.has_stmatrix || element_bytes != 2 || !by_all_lanes)
+      return std::nullopt;
+  } else if (!gpu.has_ldmatrix || element_bytes > 4) {
+    return std::nullopt;
+  }
+  auto packed = size_t(log2_exact(4 / element_bytes));
+  if (reg.size() < packed || !whole_rows(warp) || !whole_rows(reg, packed))
+    return std::nullopt;
+  MatrixAccess load{.trans = false, .packed = packed, .rows = {}, .matrix_bits = {}};
+  for (size_t bit = packed; bit < reg.size(); bit++)
+    load.matrix_bits.push_back(bit);
+  bool plain = lane[0] == 4 && lane[1] == 8 && whole_rows(lane, 2);
+  for (size_t bit = 0; bit < packed; bit++)
+    plain = plain && reg[bit] == uint32_t(element_bytes) << bit;
+  if (plain) {
+    load.rows = {lane[2], lane[3], lane[4]};
+    return load;
+  }
+  bool trans = element_bytes == 2 && lane[2] == 2 && lane[3] == 4 && lane[4] == 8 &&
+               whole_rows(reg[0]) && whole_rows(lane[0]) && whole_rows(lane[1]);
+  if (!trans)
+    return std::nullopt;
+  load.trans = true;
+  load.rows = {reg[0], lane[0], lane[1]};
+  return load;
+}
+
+std::vector<size_t> vector_bits(const SharedImages &images, uint32_t element_bytes) {
+  std::vector<size_t> bits;
+  for (uint32_t width = element_bytes; width < row_bytes; width *= 2) {
+    auto found = std::find(images.reg.begin(), images.reg.end(), width);
+    auto interferes = [&](uint32_t image) { return image & width; };
+    bool others = std::any_of(images.lane.begin(), images.lane.end(), interferes) ||
+                  std::any_of(images.warp.begin(), images.warp.end(), interferes) ||
+                  std::count_if(images.reg.begin(), images.reg.end(), interferes) > 1;
+    if (found == images.reg.end() || others)
+      break;
+    bits.push_back(size_t(found - images.reg.begin()));
+  }
+  return bits;
+}
+
+double bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes) {
+  constexpr uint32_t word_bytes = 4, banks = 32;
+  size_t lanes_at_once = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
+  size_t taken = 0, times = 0;
+  for (size_t first = 0; first < addresses.size(); first += lanes_at_once, times++) {
+    std::map<uint32_t, std::set<uint32_t>> words_of_bank;
+    for (size_t lane = first; lane < std::min(first + lanes_at_once, addresses.size()); lane++)
+      for (uint32_t byte = 0; byte < bytes; byte++) {
+        uint32_t word = (addresses[lane] + byte) / word_bytes;
+        words_of_bank[word % banks].insert(word);
+      }
+    size_t most = 0;
+    for (const auto &[bank, words] : words_of_bank)
+      most = std::max(most, words.size());
+    taken += most;
+  }
+  return double(taken) / double(times);
+}
+
+SharedAccess shared_access(const Op &access, const Gpu &gpu) {
+  const SharedImages images = shared_images(access);
+  const auto element_bytes = uint32_t(bytes_of(tile_of(access)->type.elem));
+  SharedAccess result;
+  std::vector<uint32_t> lanes = images.lane;
+  if (std::optional<MatrixAccess> matrices = matrix_access(access, gpu)) {
+    lanes = matrices->addressed(images.reg);
+    result = {.by_matrix = true, .lanes = 1 << lanes.size(), .bytes = row_bytes};
+  } else {
+    result.bytes = element_bytes << vector_bits(images, element_bytes).size();
+  }
+  std::vector<uint32_t> addresses;
+  for (uint32_t lane = 0; lane < uint32_t(result.lanes); lane++)
+    addresses.push_back(images.origin ^ sum_of(lanes, lane));
+  result.conflicts = bank_conflicts(addresses, result.bytes);
+  return result;
+}
+
+} // namespace tritonc
