@@ -15,6 +15,7 @@
 #include "backend/ptx.h"
 #include "backend/ptxas.h"
 #include "backend/sass_stats.h"
+#include "details.h"
 #include "emit/interface.h"
 #include "explain.h"
 #include "ir/checks.h"
@@ -455,6 +456,9 @@ std::optional<Failure> build_kernel(Workshop &workshop, const std::string &headi
     return std::nullopt;
 
   job.image = make_image(function, gpu, job.structure, *code);
+  if (options.details)
+    job.image.details = details_of(function, gpu, code->cubin, code->resources.registers,
+                                   code->resources.static_shared);
   if (llvm::is_contained(options.emulate, &gpu))
     return add_host_code(function, heading, options, job);
   return std::nullopt;
@@ -667,7 +671,7 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
                                       const std::optional<Toolchain> &tools,
                                       std::string &diagnostics) {
   if (options.cache.directory.empty() || options.stage != Stage::library ||
-      !options.print_after.empty() || options.verify_each)
+      !options.print_after.empty() || options.verify_each || options.details)
     return std::nullopt;
   Result<Cache> cache = Cache::open(options.cache);
   if (cache)

@@ -16,6 +16,7 @@
 #include "emit/host_archive.h"
 #include "emit/manifest.h"
 #include "emit/object.h"
+#include "emit/page.h"
 #include "emit/report.h"
 #include "inspect_command.h"
 
@@ -402,6 +403,29 @@ ExitCode run_verify(const CommandLine &line) {
   return code;
 }
 
+// A page about all that compile would compile.
+ExitCode run_report(CommandLine &line) {
+  if (std::optional<Failure> failure = complete(line))
+    return fail(*failure);
+  if (line.compile.gpus.empty())
+    return fail(*usage("--arch is missing, as in --arch 80,90a"));
+  if (std::optional<Failure> failure = check_outputs(line))
+    return fail(*failure);
+  if (line.compile.name.empty())
+    line.compile.name = fs::path(line.compile.sources[0]).stem().string();
+  line.compile.details = line.compile.explain = true;
+  CompileResult result = compile(line.compile);
+  std::cerr << result.diagnostics;
+  if (result.code != ExitCode::ok)
+    return result.code;
+  std::string page = report_page(result.library, result.printed);
+  if (write_to_stdout(line.output, page))
+    return ExitCode::ok;
+  std::lock_guard lock(writing);
+  std::optional<Failure> failure = write_files({{line.output, std::move(page)}});
+  return failure ? fail(*failure) : ExitCode::ok;
+}
+
 // What is here and what is missing, for someone whose build does not work.
 ExitCode run_doctor(CommandLine &line) {
   ExitCode code = ExitCode::ok;
@@ -520,6 +544,12 @@ ExitCode run(int count, char **arguments) {
   add_cache_options(*compile, line);
   CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
   add_source_options(*plan, line);
+  CLI::App *report =
+      app.add_subcommand("report", "writes a page about what is compiled, for a browser");
+  add_source_options(*report, line);
+  add_tool_options(*report, line);
+  report->add_option("-o", line.output, "the HTML file; - is standard output")->required();
+  report->add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
   CLI::App *doctor = app.add_subcommand("doctor", "says what is found on this machine");
   add_tool_options(*doctor, line);
   add_cache_options(*doctor, line);
@@ -559,6 +589,8 @@ ExitCode run(int count, char **arguments) {
     return run_inspect(line);
   if (verify->parsed())
     return run_verify(line);
+  if (report->parsed())
+    return run_report(line);
   if (cache->parsed())
     return run_cache(line, clear->parsed()  ? CacheCommand::clear
                            : trim->parsed() ? CacheCommand::trim

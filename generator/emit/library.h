@@ -8,8 +8,11 @@
 #pragma once
 
 #include "ir/launch_plan.h"
+#include "ir/linear_layout.h"
 #include "language/front_end.h" // Axis, AxisValue, Define
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,35 @@ struct Parameter {
   int aligned_bytes = 16;  // pointers: the stub refuses other addresses
 };
 
+/// What tritonc report shows of an image besides.
+struct ImageDetails {
+  /// A tile that threads hold, or a buffer in shared memory, and where its elements are.
+  struct Place {
+    std::string operation; // that makes it: "dot"
+    std::string type;      // "f32[128,256]"
+    int line = 0;          // of the source; 0: none
+    int element_bytes = 0;
+    ir::LinearLayout layout;
+  };
+  /// A load or store of shared memory.
+  struct Access {
+    std::string operation, type;
+    int line = 0;
+    bool by_matrix = false;
+    int bytes = 0;        // at each of its places
+    double conflicts = 1; // how many times as long it takes for its bank conflicts
+  };
+  /// How many blocks a multiprocessor runs at once, and what keeps it from running more.
+  struct Occupancy {
+    int blocks = 0, warps = 0, most_warps = 0;
+    std::string limit; // "registers", "shared memory", "threads", "blocks"
+  };
+  std::map<std::string, int> instructions; // of the machine code, by name
+  std::vector<Place> places;
+  std::vector<Access> accesses;
+  Occupancy occupancy;
+};
+
 /// One variant compiled for one GPU.
 struct Image {
   std::string gpu;      // "sm_90a"
@@ -44,8 +76,9 @@ struct Image {
   int cubin_bytes = 0; // before compression
   LaunchForm form;
   // The same kernel for this machine's CPU; both empty unless it was asked for.
-  std::string host_symbol; // of its abi::host_code
-  std::string host_object; // the ELF object that defines the symbol
+  std::string host_symbol;             // of its abi::host_code
+  std::string host_object;             // the ELF object that defines the symbol
+  std::optional<ImageDetails> details; // if they were asked for
 };
 
 /// One choice of a value for every axis.

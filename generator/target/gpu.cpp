@@ -7,12 +7,28 @@ namespace {
 
 enum Generation { Turing, Ampere, Hopper };
 
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+int threads_per_multiprocessor(int sm) {
+  if (sm == 75)
+    return 1024;
+  bool is_small = (sm > 80 && sm < 90) || sm >= 110;
+  return is_small ? 1536 : 2048;
+}
+
+int blocks_per_multiprocessor(int sm) {
+  if (sm == 75 || (sm > 80 && sm < 89))
+    return 16;
+  return sm == 89 || sm >= 110 ? 24 : 32;
+}
+
 Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, int ptx_version,
              Generation generation) {
   return {.name = name,
           .sm = sm,
           .suffix = suffix,
           .max_shared_bytes = max_shared_bytes,
+          .threads_per_multiprocessor = threads_per_multiprocessor(sm),
+          .blocks_per_multiprocessor = blocks_per_multiprocessor(sm),
           .ptx_version = ptx_version,
           .has_ldmatrix = generation >= Turing,
           .has_stmatrix = generation >= Hopper,

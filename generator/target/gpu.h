@@ -17,7 +17,9 @@ struct Gpu {
   int max_registers_per_thread = 255;
   int registers_per_block = 65536;
   int max_threads_per_block = 1024;
-  int ptx_version; // 80 stands for `.version 8.0`
+  int threads_per_multiprocessor; // at once
+  int blocks_per_multiprocessor;  // at once
+  int ptx_version;                // 80 stands for `.version 8.0`
 
   bool has_ldmatrix;           // ldmatrix, plain and transposing
   bool has_stmatrix;           // the same for stores

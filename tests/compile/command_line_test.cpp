@@ -360,3 +360,23 @@ TEST_CASE("plan, doctor and version") {
   CHECK(run.output.rfind("tritonc ", 0) == 0);
   CHECK(tritonc_with({"--help"}).code == 0);
 }
+
+TEST_CASE("a report is a page, written when all is compiled, or nothing") {
+  Project project;
+  auto report = [&](const std::string &out, std::vector<std::string> more = {}) {
+    std::vector<std::string> command = {"report", project.files.path("scale.tc"), "-o", out};
+    command.insert(command.end(), more.begin(), more.end());
+    return tritonc_with(command);
+  };
+  std::string page = project.files.path("page.html");
+  CHECK(report(page).code == 2); // for which GPU?
+  CHECK(report(project.files.path("scale.tc"), {"--arch", "80"}).code == 2);
+  Run run = report(page, {"--arch", "80"});
+  CHECK(run.code == 0);
+  CHECK(run.output == "");
+  CHECK(contains(project.files.read("page.html"), "<h2>scale</h2>"));
+  CHECK(contains(report("-", {"--arch", "80"}).output, "<h2>scale</h2>"));
+  project.files.add("scale.tc", "__global__ void broken(");
+  CHECK(report(project.files.path("other.html"), {"--arch", "80"}).code == 1);
+  CHECK_FALSE(project.files.exists("other.html"));
+}

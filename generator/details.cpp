@@ -1,0 +1,105 @@
+// Details of a compiled kernel. See details.h.
+//
+// Tested by tests/compile/details_test.cpp.
+
+#include "details.h"
+
+#include "analysis/shared_access.h"
+#include "backend/sass_stats.h"
+#include "ir/printer.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// Whether it matters where its result is: what is loaded, multiplied or moved. Indices and masks
+// are computed wherever they are needed.
+bool is_placed(const Op &op) {
+  constexpr Opcode placed[] = {Opcode::load_,           Opcode::dot_,
+                               Opcode::reduce_,         Opcode::shared_alloc_,
+                               Opcode::shared_load_,    Opcode::shared_product_,
+                               Opcode::convert_layout_, Opcode::fragment_product_};
+  return std::find(std::begin(placed), std::end(placed), op.code) != std::end(placed);
+}
+
+// Each layout once, by the operation that first makes a tile in it.
+void add_places(const Function &function, ImageDetails &details) {
+  std::set<std::pair<Shape, std::string>> seen;
+  for_each_op(*function.body, [&](const Op &op) {
+    for (const Value *value : op.results) {
+      if (!value->type.layout || !is_placed(op))
+        continue;
+      if (!seen.insert({value->type.layout->shape, value->type.layout->text()}).second)
+        continue;
+      details.places.push_back({.operation = std::string(info(op.code).name),
+                                .type = text_of(value->type),
+                                .line = op.location.line,
+                                .element_bytes = bytes_of(value->type.elem),
+                                .layout = *value->type.layout});
+    }
+  });
+}
+
+void add_accesses(const Function &function, const Gpu &gpu, ImageDetails &details) {
+  std::set<std::tuple<int, std::string, int, bool, double>> seen;
+  for_each_op(*function.body, [&](const Op &op) {
+    bool loads = op.is(Opcode::shared_load_);
+    if (!loads && !op.is(Opcode::shared_store_))
+      return;
+    SharedAccess access = shared_access(op, gpu);
+    std::string type = text_of((loads ? op.result() : op.operand(0))->type);
+    if (!seen.insert({op.location.line, (loads ? "load " : "store ") + type, int(access.bytes),
+                      access.by_matrix, access.conflicts})
+             .second)
+      return;
+    details.accesses.push_back({.operation = loads ? "load" : "store",
+                                .type = std::move(type),
+                                .line = op.location.line,
+                                .by_matrix = access.by_matrix,
+                                .bytes = int(access.bytes),
+                                .conflicts = access.conflicts});
+  });
+}
+
+} // namespace
+
+// Registers are given to warps in units of 256. Since sm_80 the system takes a KiB of shared memory
+// for each block; a block may have all of a multiprocessor's but that.
+ImageDetails::Occupancy occupancy_of(const Gpu &gpu, int threads, int registers, int shared_bytes) {
+  constexpr int warp = 32, unit = 8; // registers of a thread
+  const int system_bytes = gpu.sm >= 80 ? 1024 : 0;
+  int warps = (threads + warp - 1) / warp;
+  int registers_of_block = warps * warp * ((registers + unit - 1) / unit * unit);
+  std::pair<int, const char *> limits[] = {
+      {gpu.blocks_per_multiprocessor, "blocks"},
+      {gpu.threads_per_multiprocessor / (warps * warp), "threads"},
+      {gpu.registers_per_block / std::max(registers_of_block, 1), "registers"},
+      {(gpu.max_shared_bytes + system_bytes) / std::max(shared_bytes + system_bytes, 1),
+       "shared memory"},
+  };
+  auto [blocks, limit] =
+      *std::min_element(std::begin(limits), std::end(limits),
+                        [](const auto &a, const auto &b) { return a.first < b.first; });
+  return {.blocks = blocks,
+          .warps = blocks * warps,
+          .most_warps = gpu.threads_per_multiprocessor / warp,
+          .limit = limit};
+}
+
+ImageDetails details_of(const Function &function, const Gpu &gpu, const std::string &cubin,
+                        int registers, int static_shared) {
+  ImageDetails details;
+  details.instructions = count_instructions(cubin, function.name);
+  details.occupancy =
+      occupancy_of(gpu, function.threads(), registers, function.shared_bytes + static_shared);
+  add_places(function, details);
+  add_accesses(function, gpu, details);
+  return details;
+}
+
+} // namespace tritonc
