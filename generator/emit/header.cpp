@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace tritonc {
 
@@ -110,6 +111,37 @@ bool args_are_generic(const KernelInterface &kernel) {
          (kernel.combinations.front().members.empty() || !generic_elements(kernel).empty());
 }
 
+/// The values of each variant, in the order of the axes' values: their order of preference may
+/// depend on the code.
+std::set<std::vector<int32_t>> values_of_variants(const KernelInterface &kernel,
+                                                  const Combination &combination) {
+  std::set<std::vector<int32_t>> out;
+  for (const Variant *variant : combination.variants) {
+    std::vector<int32_t> values;
+    for (const TunedAxis &tuned : kernel.tuned)
+      values.push_back(tuned.values[size_t(variant->values[tuned.index])]);
+    out.insert(values);
+  }
+  return out;
+}
+
+/// A member with what the compiler is to know of the variants; empty if there is no choice.
+std::string list_of_variants(const KernelInterface &kernel, const Combination &combination) {
+  if (kernel.tuned.empty())
+    return "";
+  std::vector<std::string> rows;
+  for (const std::vector<int32_t> &values : values_of_variants(kernel, combination)) {
+    std::vector<std::string> texts;
+    for (int32_t value : values)
+      texts.push_back(std::to_string(value));
+    rows.push_back("{" + join(texts, ", ") + "}");
+  }
+  rows.back() += "};";
+  return wrapped("  static constexpr std::int32_t variants[][" +
+                     std::to_string(kernel.tuned.size()) + "] = {",
+                 "      ", rows, ",");
+}
+
 /// Declarations ahead of a kernel's struct: where each combination's descriptor is, and its
 /// arguments where one template cannot say them all.
 std::string details(const KernelInterface &kernel, bool self_contained) {
@@ -121,7 +153,7 @@ std::string details(const KernelInterface &kernel, bool self_contained) {
     out += (head.empty() ? "" : "template <> ") + std::string("struct ") + kernel.name + "_code" +
            arguments_of(kernel, combination) + " : tritonc::abi::compiled {\n" +
            "  static const tritonc::abi::kernel &get() noexcept { return " + combination.symbol +
-           (self_contained ? "()" : "") + "; }\n};\n";
+           (self_contained ? "()" : "") + "; }\n" + list_of_variants(kernel, combination) + "};\n";
   }
   if (args_are_generic(kernel))
     return out;
@@ -139,25 +171,70 @@ std::string details(const KernelInterface &kernel, bool self_contained) {
   return out;
 }
 
-/// The static_assert that a combination was compiled; its text lists those that were.
-std::string compiled_assertion(const Interface &interface, const KernelInterface &kernel) {
+/// A static_assert whose text lists what there is instead.
+std::string listing_assertion(const std::string &indent, const std::string &condition,
+                              const std::string &what, std::vector<std::string> there_is,
+                              const std::string &remark) {
   constexpr size_t most = 64;
-  std::vector<std::string> parameters, combinations;
+  size_t count = there_is.size();
+  if (count > most) {
+    there_is.resize(most);
+    there_is.push_back("and " + std::to_string(count - most) + " more");
+  }
+  std::string next = "\n" + indent + std::string(14, ' ');
+  std::string out = indent + "static_assert(" + condition + "," + next +
+                    string_literal(what + " is compiled for");
+  for (size_t i = 0; i < there_is.size(); i++)
+    out += next + string_literal((i ? ", " : " ") + there_is[i]);
+  return out + (remark.empty() ? "" : next + string_literal(remark)) + ");\n";
+}
+
+/// "gemm::dot<TYPE, A>"
+std::string name_for_people(const Interface &interface, const KernelInterface &kernel) {
+  std::vector<std::string> parameters;
   for (const ApiAxis &axis : kernel.api)
     parameters.push_back(kernel.entry->axes[axis.index].name);
-  for (const Combination &combination : kernel.combinations) {
-    if (combinations.size() == most) {
-      combinations.push_back("and " + std::to_string(kernel.combinations.size() - most) + " more");
-      break;
-    }
+  return interface.name_space + "::" + kernel.name +
+         (parameters.empty() ? "" : "<" + join(parameters, ", ") + ">");
+}
+
+/// That a combination was compiled.
+std::string compiled_assertion(const Interface &interface, const KernelInterface &kernel) {
+  std::vector<std::string> combinations;
+  for (const Combination &combination : kernel.combinations)
     combinations.push_back(arguments_of(kernel, combination));
+  return listing_assertion("  ", "code::is_compiled", name_for_people(interface, kernel),
+                           combinations, "");
+}
+
+/// That a variant was. One text for all combinations, which mostly have the same ones.
+std::string variant_assertion(const Interface &interface, const KernelInterface &kernel,
+                              const std::vector<std::string> &parameters) {
+  std::set<std::vector<int>> all; // indices of values: the texts say their names
+  bool is_same = true;
+  for (const Combination &combination : kernel.combinations) {
+    is_same &= values_of_variants(kernel, combination) ==
+               values_of_variants(kernel, kernel.combinations.front());
+    for (const Variant *variant : combination.variants) {
+      std::vector<int> values;
+      for (const TunedAxis &tuned : kernel.tuned)
+        values.push_back(variant->values[tuned.index]);
+      all.insert(values);
+    }
   }
-  std::string out = "  static_assert(code::is_compiled,\n                " +
-                    string_literal(interface.name_space + "::" + kernel.name + "<" +
-                                   join(parameters, ", ") + "> is compiled for");
-  for (size_t i = 0; i < combinations.size(); i++)
-    out += "\n                " + string_literal((i ? ", " : " ") + combinations[i]);
-  return out + ");\n";
+  std::vector<std::string> names, there_is;
+  for (const TunedAxis &tuned : kernel.tuned)
+    names.push_back(kernel.entry->axes[tuned.index].name);
+  for (const std::vector<int> &values : all) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < values.size(); i++)
+      texts.push_back(kernel.entry->axes[kernel.tuned[i].index].values[size_t(values[i])].name);
+    there_is.push_back("<" + join(texts, ", ") + ">");
+  }
+  return listing_assertion(
+      "    ", "tritonc::abi::has_variant<code>(" + join(parameters, ", ") + ")",
+      name_for_people(interface, kernel) + "::variant<" + join(names, ", ") + ">", there_is,
+      is_same ? "" : ", not all of them with each of the former: variants() lists those");
 }
 
 std::string args_struct(const KernelInterface &kernel) {
@@ -196,59 +273,147 @@ std::string function(const std::string &begin, std::vector<std::string> list,
   return wrapped(begin, std::string(begin.size(), ' '), list, ",");
 }
 
-/// One overload of `launch`.
-std::string launch_function(const KernelInterface &kernel, bool names_variant) {
-  std::string out =
-      names_variant && kernel.declares_grid
-          ? "  /// The same with the variant named: no_variant if it isn't among "
-            "variants().\n"
-          : "  /// Checks the arguments and enqueues the kernel. They are copied before "
-            "this returns; what\n"
-            "  /// they point to must stay alive until the kernel is done. An empty grid "
-            "is success.\n";
+/// A function of the kernel that takes arguments: `launch` or `prepare`.
+struct Call {
+  std::string name;
+  std::string opening; // its comment
+  std::string last;    // a parameter behind all others
+};
+
+const Call calls[] = {
+    {"launch",
+     "Checks the arguments and enqueues the kernel. They are copied before this returns; what\n"
+     "they point to must stay alive until the kernel is done. An empty grid is success.",
+     ""},
+    {"prepare",
+     "All of a launch but the launch itself, for the device of the stream: `ready.launch(stream)`\n"
+     "then costs the driver's call, as often as it is made.",
+     "prepared &ready"},
+};
+
+/// `text`, whose lines end where they should, as a comment.
+std::string comment(const std::string &indent, const std::string &text) {
+  std::string out = indent + "/// ";
+  for (char c : text)
+    out += c == '\n' ? "\n" + indent + "/// " : std::string(1, c);
+  return out + "\n";
+}
+
+/// One overload of it. In `variant` (`fixed`), the variant is known.
+std::string function_with_arguments(const KernelInterface &kernel, const Call &call,
+                                    bool names_variant, bool fixed) {
+  bool is_another = names_variant && kernel.declares_grid;
+  std::string indent = fixed ? "    " : "  ";
+  std::string out;
+  if (!fixed)
+    out = comment(indent, is_another ? "The same with the variant named: no_variant if it isn't "
+                                       "among variants()."
+                                     : call.opening);
   std::vector<std::string> parameters = {"tritonc::stream stream"};
-  std::vector<std::string> passed = {"code::get()", "stream", "&arguments"};
+  std::vector<std::string> passed = {"code::get()", "stream",
+                                     call.last.empty() ? "&arguments" : "arguments"};
   if (!kernel.declares_grid)
     parameters.push_back("const tritonc::grid &programs");
   parameters.push_back("const args &arguments");
-  if (names_variant) {
-    parameters.push_back("const params &variant");
-    passed.push_back("reinterpret_cast<const std::int32_t *>(&variant)");
-  } else if (!kernel.declares_grid) {
+  bool says_all = !call.last.empty();
+  if (fixed)
+    passed.push_back("chosen()");
+  else if (names_variant)
+    passed.push_back("reinterpret_cast<const std::int32_t *>(&which)");
+  else if (!kernel.declares_grid || says_all)
     passed.push_back("nullptr");
-  }
+  if (names_variant && !fixed)
+    parameters.push_back("const params &which");
   if (!kernel.declares_grid)
     passed.push_back("&programs");
+  else if (says_all)
+    passed.push_back("nullptr");
+  if (says_all) {
+    parameters.push_back(call.last);
+    passed.push_back("ready");
+  }
   return out +
-         function("  [[nodiscard]] static tritonc::status launch(", parameters, ") noexcept {") +
-         function("    return tritonc::abi::launch(", passed, ");") + "  }\n";
+         function(indent + "[[nodiscard]] static tritonc::status " + call.name + "(", parameters,
+                  ") noexcept {") +
+         function(indent + "  return tritonc::" + (says_all ? "" : "abi::") + call.name + "(",
+                  passed, ");") +
+         indent + "}\n";
 }
 
-std::string functions(const KernelInterface &kernel) {
-  bool is_tuned = !kernel.tuned.empty();
-  std::string out;
-  // Without a declared grid only the caller knows which grid goes with which variant.
-  if (kernel.declares_grid || !is_tuned)
-    out += launch_function(kernel, false) + "\n";
-  if (is_tuned)
-    out += launch_function(kernel, true) + "\n";
-  out += "  /// Loads all variants for the current device, so that no launch has to: before a "
-         "graph is\n"
-         "  /// captured, or where the first launch must be as fast as the others.\n"
-         "  [[nodiscard]] static tritonc::status preload() noexcept {\n"
-         "    return tritonc::abi::preload(code::get());\n  }\n\n";
-  if (is_tuned)
-    out += "  /// All variants, in order of preference.\n"
-           "  static tritonc::span<params> variants() noexcept {\n"
-           "    return tritonc::abi::variants<params>(code::get());\n  }\n\n";
-  std::string parameter = is_tuned ? "const params &variant" : "";
-  std::string passed = is_tuned ? "reinterpret_cast<const std::int32_t *>(&variant)" : "nullptr";
+/// The variants as types.
+std::string variant_struct(const Interface &interface, const KernelInterface &kernel) {
+  std::vector<std::string> head, parameters;
+  for (const TunedAxis &tuned : kernel.tuned) {
+    head.push_back(tuned.type + " " + tuned.parameter);
+    parameters.push_back(tuned.parameter);
+  }
+  std::string out =
+      "  /// One variant, named where it is compiled: which isn't there is an error of "
+      "the compiler.\n  template <" +
+      join(head, ", ") + "> struct variant {\n" + variant_assertion(interface, kernel, parameters) +
+      "    static constexpr params value = {" + join(parameters, ", ") + "};\n\n";
+  for (const Call &call : calls)
+    out += function_with_arguments(kernel, call, true, /*fixed=*/true);
+  return out + "    [[nodiscard]] static tritonc::status preload() noexcept {\n"
+               "      return tritonc::abi::preload(code::get(), chosen());\n    }\n"
+               "    [[nodiscard]] static tritonc::status preload_on(int device) noexcept {\n"
+               "      return tritonc::abi::preload(code::get(), chosen(), device);\n    }\n"
+               "    static tritonc::span<tritonc::image_info> info() noexcept {\n"
+               "      return tritonc::abi::info(code::get(), chosen());\n    }\n\n"
+               "  private:\n"
+               "    static const std::int32_t *chosen() noexcept {\n"
+               "      return reinterpret_cast<const std::int32_t *>(&value);\n    }\n  };\n";
+}
+
+/// How code is loaded before it is needed.
+std::string preload_functions(bool is_tuned) {
+  std::string out = "  /// Loads all variants for the current device, so that no launch has to: "
+                    "before a graph is\n"
+                    "  /// captured, or where the first launch must be as fast as the others.\n"
+                    "  [[nodiscard]] static tritonc::status preload() noexcept {\n"
+                    "    return tritonc::abi::preload(code::get());\n  }\n\n"
+                    "  /// The same for a device by its number, in its primary context.\n"
+                    "  [[nodiscard]] static tritonc::status preload_on(int device) noexcept {\n"
+                    "    return tritonc::abi::preload(code::get(), nullptr, device);\n  }\n\n";
+  if (!is_tuned)
+    return out;
+  const std::string named = "reinterpret_cast<const std::int32_t *>(&which)";
   return out +
-         "  /// Registers, shared memory, spills: one entry per GPU that was compiled for,\n"
+         "  /// The same for one variant.\n"
+         "  [[nodiscard]] static tritonc::status preload(const params &which) noexcept {\n"
+         "    return tritonc::abi::preload(code::get(), " +
+         named +
+         ");\n  }\n"
+         "  [[nodiscard]] static tritonc::status preload_on(int device, const params &which) "
+         "noexcept "
+         "{\n" +
+         function("    return tritonc::abi::preload(", {"code::get()", named, "device"}, ");") +
+         "  }\n\n"
+         "  /// All variants, in order of preference.\n"
+         "  static tritonc::span<params> variants() noexcept {\n"
+         "    return tritonc::abi::variants<params>(code::get());\n  }\n\n";
+}
+
+std::string functions(const Interface &interface, const KernelInterface &kernel) {
+  bool is_tuned = !kernel.tuned.empty();
+  std::string out = "  /// A launch that `prepare` has made ready.\n"
+                    "  using prepared = tritonc::prepared<args>;\n\n";
+  for (const Call &call : calls) {
+    // Without a declared grid only the caller knows which grid goes with which variant.
+    if (kernel.declares_grid || !is_tuned)
+      out += function_with_arguments(kernel, call, false, false) + "\n";
+    if (is_tuned)
+      out += function_with_arguments(kernel, call, true, false) + "\n";
+  }
+  out += preload_functions(is_tuned);
+  std::string parameter = is_tuned ? "const params &which" : "";
+  std::string passed = is_tuned ? "reinterpret_cast<const std::int32_t *>(&which)" : "nullptr";
+  out += "  /// Registers, shared memory, spills: one entry per GPU that was compiled for,\n"
          "  /// and per form where it is compiled in several for a GPU.\n"
          "  static tritonc::span<tritonc::image_info> info(" +
          parameter + ") noexcept {\n    return tritonc::abi::info(code::get(), " + passed +
          ");\n  }\n";
+  return is_tuned ? out + "\n" + variant_struct(interface, kernel) : out;
 }
 
 std::string kernel_struct(const Interface &interface, const KernelInterface &kernel) {
@@ -259,7 +424,7 @@ std::string kernel_struct(const Interface &interface, const KernelInterface &ker
   out += "\n" + args_struct(kernel) + "\n";
   if (!kernel.tuned.empty())
     out += params_struct(kernel) + "\n";
-  return out + functions(kernel) + "};\n";
+  return out + functions(interface, kernel) + "};\n";
 }
 
 // ---- both modes ----

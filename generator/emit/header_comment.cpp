@@ -49,7 +49,12 @@ private:
            (!kernel.declares_grid && !kernel.tuned.empty() ? ", variant" : "") + ");\n";
     out += "//   if (!status.ok())\n"
            "//     std::fprintf(stderr, \"%s\\n\", status.message().c_str());\n";
-    return out;
+    out += "//\n// Beside launch there are prepare, which does all but the launch, to be made "
+           "again and "
+           "again;\n// preload, which loads the code ahead";
+    return out + (kernel.tuned.empty()
+                      ? ".\n"
+                      : "; and variant<...>, which has the same for one variant.\n");
   }
 
   std::string usage(const KernelInterface &kernel) const {

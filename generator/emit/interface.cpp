@@ -122,7 +122,12 @@ private:
 };
 
 constexpr std::string_view names_in_namespace =
-    "args params launch preload variants info detail code";
+    "args params launch prepared prepare preload preload_on variants variant info detail code";
+
+/// What the struct of a kernel has.
+constexpr std::string_view names_in_struct[] = {"args",    "params",  "launch",     "prepared",
+                                                "prepare", "preload", "preload_on", "variants",
+                                                "variant", "info",    "code"};
 
 std::optional<Failure> check_namespace(const std::string &name) {
   for (size_t begin = 0; begin <= name.size();) {
@@ -185,8 +190,7 @@ private:
   static Scope names_inside(const KernelInterface &kernel) {
     Scope scope;
     scope.add(kernel.name);
-    for (std::string_view word :
-         {"args", "params", "launch", "preload", "variants", "info", "code"})
+    for (std::string_view word : names_in_struct)
       scope.add(word);
     for (const Variant &variant : kernel.entry->variants)
       for (const Parameter &parameter : variant.parameters)
@@ -207,10 +211,25 @@ private:
       else
         kernel.api.push_back(api_axis(axis, i, inside));
     }
+    name_parameters_of_variant(kernel);
+  }
+
+  /// They must not hide what the template around them is told, or has.
+  static void name_parameters_of_variant(KernelInterface &kernel) {
+    Scope scope;
+    scope.add(kernel.name);
+    for (std::string_view word : names_in_struct)
+      scope.add(word);
+    for (std::string_view word : {"value", "tritonc", "std"})
+      scope.add(word);
+    for (const ApiAxis &api : kernel.api)
+      scope.add(api.parameter);
+    for (TunedAxis &tuned : kernel.tuned)
+      tuned.parameter = scope.add(kernel.entry->axes[tuned.index].name);
   }
 
   TunedAxis tuned_axis(const Axis &axis, size_t index, Scope &members) {
-    TunedAxis tuned{index, "std::int32_t", members.add(axis.name, "params"), {}};
+    TunedAxis tuned{index, "std::int32_t", members.add(axis.name, "params"), "", {}};
     if (is_integer_axis(axis)) {
       for (const AxisValue &value : axis.values)
         tuned.values.push_back(*integer_named(value.name));

@@ -29,6 +29,7 @@ struct TunedAxis {
   size_t index = 0; // in KernelEntry::axes
   std::string type; // "std::int32_t" or the enumeration
   std::string member;
+  std::string parameter;       // its name in the template `variant`
   std::vector<int32_t> values; // as `params` and the runtime hold them
 };
 

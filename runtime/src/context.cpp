@@ -51,24 +51,27 @@ Result read_facts(const Driver &driver, Device device, DeviceFacts &facts) {
   return success;
 }
 
-/// Retained for the life of the process: releasing it would destroy what was allocated in it.
-std::atomic<Context> primary{nullptr};
+/// Of each device, retained for the life of the process: releasing it would destroy what was
+/// allocated in it. Of devices beyond the table it is retained each time.
+std::atomic<Context> primary[remembered_devices];
 
 /// Not if the program has reset it: then it is as good as destroyed until it is retained once more,
 /// which never harms.
-bool is_active(const Driver &driver) {
+bool is_active(const Driver &driver, Device device) {
   unsigned flags = 0;
   int is_active = 0;
-  return driver.cuDevicePrimaryCtxGetState(0, &flags, &is_active) == success && is_active;
+  return driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) == success && is_active;
 }
 
-Result primary_context(const Driver &driver, Context &context) {
-  context = primary.load(std::memory_order_acquire);
-  if (context && is_active(driver))
+Result primary_context(const Driver &driver, Device device, Context &context) {
+  bool has_place = device < remembered_devices;
+  context = has_place ? primary[device].load(std::memory_order_acquire) : nullptr;
+  if (context && is_active(driver, device))
     return success;
-  if (Result result = driver.cuDevicePrimaryCtxRetain(&context, 0))
+  if (Result result = driver.cuDevicePrimaryCtxRetain(&context, device))
     return result;
-  primary.store(context, std::memory_order_release);
+  if (has_place)
+    primary[device].store(context, std::memory_order_release);
   return success;
 }
 
@@ -114,9 +117,9 @@ Result CurrentContext::find_device(Stream stream, Device &device) {
     if (driver_->cuStreamGetDevice && driver_->cuStreamGetDevice(stream, &device) == success)
       return success;
   }
-  bool may_be_reset = is_default(stream) && wanted == primary.load(std::memory_order_acquire);
+  bool may_be_reset = is_default(stream) && wanted == primary[0].load(std::memory_order_acquire);
   if (!wanted || may_be_reset) {
-    if (Result result = primary_context(*driver_, wanted))
+    if (Result result = primary_context(*driver_, 0, wanted))
       return result;
   }
   if (wanted != current) {
@@ -124,6 +127,34 @@ Result CurrentContext::find_device(Stream stream, Device &device) {
       return result;
   }
   return driver_->cuCtxGetDevice(&device);
+}
+
+Result CurrentContext::make_current(Device device) {
+  Context context = nullptr;
+  if (Result result = driver_->cuCtxGetCurrent(&context))
+    return result;
+  if (context) {
+    Device of_current = 0;
+    if (Result result = driver_->cuCtxGetDevice(&of_current))
+      return result;
+    if (of_current == device)
+      return success;
+  }
+  if (Result result = primary_context(*driver_, device, context))
+    return result;
+  return push(context);
+}
+
+status CurrentContext::enter_device(const Driver &driver, Device device,
+                                    const abi::kernel *kernel) noexcept {
+  driver_ = &driver;
+  if (device < 0 || device >= driver.devices)
+    return {status_code::no_device, kernel, nullptr, 1 + device};
+  if (Result result = make_current(device))
+    return failure(driver, result, kernel, "context");
+  if (Result result = read_facts(driver, device, facts_))
+    return failure(driver, result, kernel, "cuDeviceGetAttribute");
+  return {};
 }
 
 status CurrentContext::enter(const Driver &driver, Stream stream,

@@ -44,6 +44,8 @@ public:
   ~CurrentContext();
 
   status enter(const Driver &driver, Stream stream, const abi::kernel *kernel) noexcept;
+  /// The same for a device: the current context if it is one of that, else its primary one.
+  status enter_device(const Driver &driver, Device device, const abi::kernel *kernel) noexcept;
   const DeviceFacts &facts() const { return facts_; }
 
   /// Leaves the context current instead of restoring.
@@ -51,6 +53,7 @@ public:
 
 private:
   Result find_device(Stream stream, Device &device);
+  Result make_current(Device device);
   Result push(Context context);
 
   const Driver *driver_ = nullptr;

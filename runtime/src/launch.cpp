@@ -10,6 +10,7 @@
 #include <tritonc/runtime.hpp>
 
 #include <cstring>
+#include <new>
 
 namespace tritonc {
 inline namespace v1 {
@@ -95,6 +96,38 @@ inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cud
   return true;
 }
 
+/// What the `rest` of a `prepared_launch` holds. Nothing in it points into itself: it may be
+/// copied.
+struct Ready {
+  const variant *of;
+  cuda::Device device;
+  bool is_empty; // there is nothing to launch
+  bool has_rest; // the second of these shares the work
+  recent::Prepared launches[2];
+};
+static_assert(sizeof(Ready) <= sizeof(prepared_launch::rest) && alignof(Ready) <= 64,
+              "what runtime.hpp leaves room for");
+
+const Ready &ready_of(const prepared_launch &ready) {
+  return *reinterpret_cast<const Ready *>(ready.rest);
+}
+
+/// Hands a launch to the driver, with the arguments where they are. `launch` is as it was prepared,
+/// but for its attributes, which a copy of it has elsewhere, and for the stream.
+cuda::Result enqueue(const cuda::Driver &driver, const kernel &code, const variant &of,
+                     const void *arguments, const recent::Prepared &launch, CUstream_st *where,
+                     cuda::Pointer scratch) {
+  void *values[max_parameters + max_hidden]; // the caller's, then the hidden ones
+  for (std::uint32_t i = 0; i < code.parameter_count; i++)
+    values[i] = const_cast<char *>(static_cast<const char *>(arguments) + of.parameters[i].offset);
+  recent::find_hidden(launch.form, launch.hidden.maps, launch.hidden.numbers, &scratch,
+                      values + code.parameter_count);
+  cuda::LaunchConfig config = launch.config;
+  config.attributes = launch.attributes;
+  config.stream = where;
+  return driver.cuLaunchKernelEx(&config, launch.function, values, nullptr);
+}
+
 /// One launch while it is prepared: the variant that is the best so far, and why others weren't.
 class Launch {
 public:
@@ -115,6 +148,20 @@ public:
     if (!decided.ok() || is_empty_)
       return decided;
     return choice_.rest ? launch_both(key) : launch_one(key);
+  }
+
+  /// The same up to the launch.
+  status make_ready(const std::int32_t *choice, const grid *extent, Ready &ready) {
+    status decided = decide(choice, extent);
+    if (!decided.ok())
+      return decided;
+    ready.is_empty = is_empty_;
+    if (is_empty_)
+      return {};
+    ready.of = variant_;
+    ready.device = context_.facts().device;
+    ready.has_rest = choice_.rest != nullptr;
+    return prepare_all(ready.launches[0], ready.launches[1]);
   }
 
 private:
@@ -224,14 +271,20 @@ private:
     return launched;
   }
 
+  /// One launch, or two that share the work.
+  status prepare_all(recent::Prepared &first, recent::Prepared &rest) {
+    status prepared = prepare(*choice_.image, choice_.blocks, first);
+    if (prepared.ok() && choice_.rest)
+      prepared = prepare(*choice_.rest, choice_.rest_blocks, rest);
+    if (prepared.ok() && choice_.rest && first.scratch_bytes)
+      prepared = cuda::make_scratch_pool(*driver_, code_, context_.facts().device);
+    return prepared;
+  }
+
   /// Two that share the work, once both can be launched.
   status launch_both(const recent::Key &key) {
     recent::Prepared first, rest;
-    status launched = prepare(*choice_.image, choice_.blocks, first);
-    if (launched.ok())
-      launched = prepare(*choice_.rest, choice_.rest_blocks, rest);
-    if (launched.ok() && first.scratch_bytes)
-      launched = cuda::make_scratch_pool(*driver_, code_, context_.facts().device);
+    status launched = prepare_all(first, rest);
     if (launched.ok())
       launched = status_of(*driver_, enqueue_both(first, rest), code_);
     if (launched.ok()) {
@@ -241,7 +294,7 @@ private:
     return launched;
   }
 
-  Outcome enqueue_both(recent::Prepared &first, recent::Prepared &rest) {
+  Outcome enqueue_both(const recent::Prepared &first, const recent::Prepared &rest) {
     return launch_pair(
         *driver_, context_.facts().device, where_, first.scratch_bytes,
         [&](cuda::Pointer scratch) { return enqueue(first, scratch); },
@@ -289,19 +342,8 @@ private:
   /// Drivers before CUDA 12.3 cannot capture such a launch. It does the same without, later.
   bool may_start_early() const { return driver_->version >= 12030; }
 
-  cuda::Result enqueue(recent::Prepared &prepared, cuda::Pointer scratch) {
-    void *values[max_parameters + max_hidden];
-    find_values(prepared, &scratch, values);
-    return driver_->cuLaunchKernelEx(&prepared.config, prepared.function, values, nullptr);
-  }
-
-  /// Where each of the kernel's parameters is: the caller's, then the hidden ones.
-  void find_values(recent::Prepared &prepared, cuda::Pointer *scratch, void **values) {
-    const char *arguments = static_cast<const char *>(arguments_);
-    for (std::uint32_t i = 0; i < code_.parameter_count; i++)
-      *values++ = const_cast<char *>(arguments + variant_->parameters[i].offset);
-    cuda::Hidden &hidden = prepared.hidden;
-    recent::find_hidden(prepared.form, hidden.maps, hidden.numbers, scratch, values);
+  cuda::Result enqueue(const recent::Prepared &prepared, cuda::Pointer scratch) {
+    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, where_, scratch);
   }
 
   const kernel &code_;
@@ -328,6 +370,33 @@ private:
                                      stream where, const void *arguments,
                                      const std::int32_t *choice, const grid *extent) {
   return Launch(code, where.handle(), arguments).run(key, is_new, choice, extent);
+}
+
+/// Makes the launch that was prepared, or the two that share the work.
+Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready &ready,
+                     const void *arguments, CUstream_st *where) {
+  auto launch = [&](const recent::Prepared &one) {
+    return [&](cuda::Pointer scratch) {
+      return enqueue(driver, code, *ready.of, arguments, one, where, scratch);
+    };
+  };
+  const recent::Prepared &first = ready.launches[0], &rest = ready.launches[1];
+  if (!ready.has_rest)
+    return {launch(first)(0)};
+  return launch_pair(driver, ready.device, where, first.scratch_bytes, launch(first), launch(rest));
+}
+
+/// What it takes where the thread has no context of which the device could be told.
+[[gnu::noinline]] status launch_ready_in_context(const cuda::Driver &driver, const kernel &code,
+                                                 const Ready &ready, const void *arguments,
+                                                 CUstream_st *where) {
+  cuda::CurrentContext context;
+  status entered = context.enter(driver, where, &code);
+  if (!entered.ok())
+    return entered;
+  if (context.facts().device != ready.device)
+    return {status_code::not_prepared, &code, nullptr, 1 + ready.device};
+  return status_of(driver, launch_ready(driver, code, ready, arguments, where), code);
 }
 
 /// Loads the image down to the function.
@@ -384,13 +453,44 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   return launch_anew(key, is_new, code, where, arguments, choice, extent);
 }
 
-status preload(const kernel &code, const std::int32_t *choice) noexcept {
+status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
+               const grid *extent, prepared_launch &ready) noexcept {
+  ready.code = nullptr;
+  Ready *inside = new (ready.rest) Ready();
+  status made = Launch(code, where.handle(), arguments).make_ready(choice, extent, *inside);
+  if (made.ok())
+    ready.code = &code;
+  return made;
+}
+
+status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept {
+  if (!ready.code)
+    return {status_code::not_prepared, nullptr};
+  const kernel &code = *ready.code;
+  const Ready &inside = ready_of(ready);
+  if (inside.is_empty)
+    return {};
+  const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
+  cuda::Device device = inside.device;
+  // Where there is one device only, the stream is of that.
+  if (driver.devices != 1 && !cuda::ask_device(driver, where.handle(), device))
+    return launch_ready_in_context(driver, code, inside, arguments, where.handle());
+  if (device != inside.device)
+    return {status_code::not_prepared, &code, nullptr, 1 + inside.device};
+  Outcome outcome = launch_ready(driver, code, inside, arguments, where.handle());
+  if (may_lack_context(outcome))
+    return launch_ready_in_context(driver, code, inside, arguments, where.handle());
+  return status_of(driver, outcome, code);
+}
+
+status preload(const kernel &code, const std::int32_t *choice, int device) noexcept {
   status why;
   const cuda::Driver *driver = cuda::open_driver(why);
   if (!driver)
     return why.about(code);
   cuda::CurrentContext context;
-  status entered = context.enter(*driver, nullptr, &code);
+  status entered = device == current ? context.enter(*driver, nullptr, &code)
+                                     : context.enter_device(*driver, device, &code);
   if (!entered.ok())
     return entered;
   bool tried = false, found = false;

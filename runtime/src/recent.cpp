@@ -135,18 +135,18 @@ void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
 
 // ---- hidden values ----
 
-void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
-                 cuda::Pointer *scratch, void **values) noexcept {
+void find_hidden(const abi::form *form, const cuda::TensorMapBytes *maps,
+                 const std::int64_t *numbers, cuda::Pointer *scratch, void **values) noexcept {
   for (std::uint32_t i = 0; form && i < form->hidden_count; i++)
     switch (form->hidden[i].kind) {
     case abi::hidden_kind::tensor_map:
-      *values++ = maps++;
+      *values++ = const_cast<cuda::TensorMapBytes *>(maps++);
       break;
     case abi::hidden_kind::scratch:
       *values++ = scratch;
       break;
     default:
-      *values++ = numbers++;
+      *values++ = const_cast<std::int64_t *>(numbers++);
     }
 }
 

@@ -119,8 +119,8 @@ struct Prepared {
 
 /// Where the form's hidden values are, in its order. `scratch`: where the address of the scratch
 /// memory is.
-void find_hidden(const abi::form *form, cuda::TensorMapBytes *maps, std::int64_t *numbers,
-                 cuda::Pointer *scratch, void **values) noexcept;
+void find_hidden(const abi::form *form, const cuda::TensorMapBytes *maps,
+                 const std::int64_t *numbers, cuda::Pointer *scratch, void **values) noexcept;
 
 /// Where a launch is kept. It is made where it lies, without a copy: a thread that makes it counts
 /// itself in before it looks whether it is the right one, and out when the driver has it; another

@@ -25,6 +25,7 @@ const char *const names[] = {
     "misaligned_pointer",
     "invalid_argument",
     "unsuitable_tensor",
+    "not_prepared",
     "corrupt_image",
     "not_preloaded_in_capture",
     "forked_child",
@@ -93,6 +94,8 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
                "(version %d): use the one of the TritonC that compiled it",
                detail_, int(abi::host_code_version));
   case status_code::no_device:
+    if (detail_)
+      return say("%s%sthere is no CUDA device %d", detail_ - 1);
     return say("%s%sno CUDA device: none is installed, or CUDA_VISIBLE_DEVICES hides it");
   case status_code::no_image_for_device:
     if (!detail_ || !kernel_)
@@ -117,6 +120,12 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
                "must be multiples of 16 bytes, strides positive and below 2^40 bytes, sizes from 1 "
                "to 2^32",
                subject());
+  case status_code::not_prepared:
+    if (detail_)
+      return say("%s%sprepared for device %d, launched on a stream of another one: prepare it for "
+                 "that, too",
+                 detail_ - 1);
+    return say("%s%slaunched before it was prepared: prepare() first, and look at its status");
   case status_code::corrupt_image:
     return say("%s%sthe embedded code for %s is damaged: build or install the program again",
                subject());

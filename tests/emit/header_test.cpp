@@ -30,7 +30,24 @@ template <typename Kernel> tritonc::status run(tritonc::stream stream) {
       if (info.spill_stores != 0)
         return {};
   }
-  tritonc::status status = Kernel::preload();
+  typename Kernel::prepared ready;
+  tritonc::status status = Kernel::prepare(stream, args, ready);
+  if (status.ok())
+    status = ready.launch(stream);
+  using fixed = typename Kernel::template variant<32>;
+  static_assert(fixed::value.TM == 32, "");
+  if (status.ok())
+    status = Kernel::prepare(stream, args, {64}, ready);
+  if (status.ok())
+    status = fixed::prepare(stream, args, ready);
+  if (status.ok() && !fixed::info().empty())
+    status = fixed::launch(stream, args);
+  const tritonc::status all_loaded[] = {Kernel::preload(),     Kernel::preload({64}),
+                                        Kernel::preload_on(0), Kernel::preload_on(1, {32}),
+                                        fixed::preload(),      fixed::preload_on(1)};
+  for (const tritonc::status &loaded : all_loaded)
+    if (!loaded.ok())
+      return loaded;
   return status.ok() ? Kernel::launch(stream, args) : status;
 }
 
@@ -42,7 +59,10 @@ int main() {
   bool all = run<dot>(stream).ok() && run<gemm::dot<tritonc::half, gemm::A::T>>({}).ok() &&
              run<gemm::dot<float, gemm::A::N>>({}).ok() && run<gemm::dot<float, gemm::A::T>>({}).ok();
   gemm::scale::args args{nullptr, nullptr, 2.0, 5};
-  return all && gemm::scale::launch({}, {1, 2, 3}, args).ok() ? 0 : 1;
+  gemm::scale::prepared ready;
+  all = all && gemm::scale::prepare({}, {1, 2, 3}, args, ready).ok();
+  const gemm::scale::prepared copy = ready;
+  return all && copy.launch({}).ok() && gemm::scale::launch({}, {1, 2, 3}, args).ok() ? 0 : 1;
 }
 )";
 
@@ -90,8 +110,20 @@ TEST_CASE("with an object, nothing that code generation finds out changes the he
   CHECK(object_mode(library) == before);
 }
 
-TEST_CASE("both headers compile without a warning, as C++17 and C++20") {
-  check_compiles(GeneratedFiles(sample_library()), uses_everything);
+TEST_CASE("both headers compile without a warning, by every compiler here, as C++17, 20 and 23") {
+  GeneratedFiles files(sample_library());
+  std::vector<std::string> compilers = test::host_compilers();
+  REQUIRE(!compilers.empty());
+  for (const std::string &compiler : compilers)
+    for (const char *mode : {"object", "self_contained"})
+      for (const char *standard : {"-std=c++17", "-std=c++20", "-std=c++2b"}) {
+        Outcome outcome = files.compile(mode, uses_everything,
+                                        std::string(standard) + " -O2 -c -o /dev/null", compiler);
+        CAPTURE(compiler);
+        CAPTURE(mode);
+        CAPTURE(standard);
+        CHECK_MESSAGE(outcome.status == 0, outcome.output);
+      }
 }
 
 TEST_CASE("C++20 has designated initialisers") {
@@ -107,24 +139,57 @@ int main() {
   CHECK_MESSAGE(outcome.status == 0, outcome.output);
 }
 
+namespace {
+
+size_t errors_in(const std::string &output) {
+  size_t errors = 0;
+  for (size_t at = 0; (at = output.find(" error: ", at)) != std::string::npos; at++)
+    errors++;
+  return errors;
+}
+
+} // namespace
+
 TEST_CASE("a combination that was not compiled is one error that lists those that were") {
   Library library = sample_library();
   library.kernels[0].variants.resize(6); // no float with A = T
   GeneratedFiles files(library);
-  Outcome outcome = files.compile("object", R"(
-#include <gemm.hpp>
-int main() {
-  gemm::dot<float, gemm::A::T>::args args{};
-  return gemm::dot<float, gemm::A::T>::launch({}, args).ok();
-})",
-                                  "-std=c++17 -fsyntax-only");
+  for (const char *use : {"launch({}, args)", "variant<64>::launch({}, args)"}) {
+    std::string kernel = "gemm::dot<float, gemm::A::T>::";
+    Outcome outcome = files.compile("object",
+                                    "#include <gemm.hpp>\nint main() {\n  " + kernel +
+                                        "args args{};\n  return " + kernel + use + ".ok();\n}",
+                                    "-std=c++17 -fsyntax-only");
+    CHECK(outcome.status != 0);
+    CHECK(outcome.output.find("gemm::dot<TYPE, A> is compiled for <tritonc::half, A::N>, "
+                              "<tritonc::half, A::T>, <float, A::N>") != std::string::npos);
+    CHECK_MESSAGE(errors_in(outcome.output) == 1, outcome.output);
+  }
+}
+
+TEST_CASE("a variant that was not compiled is one error that lists those that were") {
+  Library library = sample_library();
+  auto compile = [&](const std::string &variant) {
+    return GeneratedFiles(library).compile("object",
+                                           "#include <gemm.hpp>\nint main() {\n"
+                                           "  using dot = gemm::dot<float, gemm::A::T>;\n"
+                                           "  return dot::variant<" +
+                                               variant + ">::preload().ok();\n}",
+                                           "-std=c++17 -fsyntax-only");
+  };
+  CHECK(compile("64").status == 0);
+  Outcome outcome = compile("48");
   CHECK(outcome.status != 0);
-  CHECK(outcome.output.find("gemm::dot<TYPE, A> is compiled for <tritonc::half, A::N>, "
-                            "<tritonc::half, A::T>, <float, A::N>") != std::string::npos);
-  size_t errors = 0;
-  for (size_t at = 0; (at = outcome.output.find(" error: ", at)) != std::string::npos; at++)
-    errors++;
-  CHECK_MESSAGE(errors == 1, outcome.output);
+  CHECK(outcome.output.find("gemm::dot<TYPE, A>::variant<TM> is compiled for <64>, <32>") !=
+        std::string::npos);
+  CHECK_MESSAGE(errors_in(outcome.output) == 1, outcome.output);
+
+  library.kernels[0].variants.pop_back(); // no 32 of float with A = T
+  CHECK(compile("64").status == 0);
+  outcome = compile("32");
+  CHECK(outcome.status != 0);
+  CHECK(outcome.output.find("<64>, <32>, not all of them with each of the former") !=
+        std::string::npos);
 }
 
 TEST_CASE("a status that is not looked at is a warning") {
@@ -184,7 +249,9 @@ int main() {
   gemm::dot<float, gemm::A::T>::args args{};
   args.A_ = args.ORDER = args.int32_t = 1;
   gemm::dot<float, gemm::A::T>::params params{gemm::ORDER::column};
-  return gemm::dot<float, gemm::A::T>::launch({}, args, params).ok();
+  using fixed = gemm::dot<float, gemm::A::T>::variant<gemm::ORDER::column>;
+  static_assert(fixed::value.ORDER == gemm::ORDER::column, "");
+  return gemm::dot<float, gemm::A::T>::launch({}, args, params).ok() && fixed::preload().ok();
 }
 )");
 }
@@ -231,7 +298,11 @@ TEST_CASE("without a declared grid a tuned kernel wants both, grid and variant")
 #include <gemm.hpp>
 int main() {
   using dot = gemm::dot<float, gemm::A::N>;
-  return dot::launch({}, {4, 4}, dot::args{}, dot::params{64}).ok();
+  dot::prepared ready;
+  return dot::launch({}, {4, 4}, dot::args{}, dot::params{64}).ok() &&
+         dot::prepare({}, {4, 4}, {}, dot::params{64}, ready).ok() &&
+         dot::variant<64>::launch({}, {4, 4}, {}).ok() &&
+         dot::variant<64>::prepare({}, {4, 4}, {}, ready).ok();
 }
 )");
   Outcome outcome = files.compile("object", R"(

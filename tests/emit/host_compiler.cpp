@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <sstream>
 
 namespace tritonc::test {
 
@@ -34,12 +35,19 @@ GeneratedFiles::GeneratedFiles(const Library &library) {
   folder_.write("gemm.o", *object);
 }
 
+std::vector<std::string> host_compilers() {
+  std::vector<std::string> out;
+  std::istringstream list(TRITONC_HOST_COMPILERS);
+  for (std::string compiler; std::getline(list, compiler, ':');)
+    out.push_back(compiler);
+  return out;
+}
+
 Outcome GeneratedFiles::compile(const std::string &mode, const std::string &source,
-                                const std::string &flags) const {
+                                const std::string &flags, const std::string &compiler) const {
   std::string file = folder_.write("program.cpp", source);
-  return run(std::string(TRITONC_CXX) +
-             " -Wall -Wextra -Wpedantic -Werror -I" TRITONC_RUNTIME_INCLUDE_DIR " -I" + path(mode) +
-             " " + file + " " + flags);
+  return run(compiler + " -Wall -Wextra -Wpedantic -Werror -I" TRITONC_RUNTIME_INCLUDE_DIR " -I" +
+             path(mode) + " " + file + " " + flags);
 }
 
 } // namespace tritonc::test

@@ -6,6 +6,7 @@
 #include "support/kernel_file.h"
 
 #include <string>
+#include <vector>
 
 namespace tritonc::test {
 
@@ -17,6 +18,9 @@ struct Outcome {
 /// Runs a shell command; standard output and error together.
 Outcome run(const std::string &command);
 
+/// The C++ compilers of this machine: GCC and Clang, as far as they are here.
+std::vector<std::string> host_compilers();
+
 /// A folder with the generated files of a library: object/gemm.hpp, gemm.o and
 /// self_contained/gemm.hpp.
 class GeneratedFiles {
@@ -24,9 +28,9 @@ public:
   explicit GeneratedFiles(const Library &library);
 
   /// Compiles `source`, a program that includes <gemm.hpp>. `mode` is "object" or "self_contained";
-  /// `flags` say whether to link and how.
-  Outcome compile(const std::string &mode, const std::string &source,
-                  const std::string &flags) const;
+  /// `flags` say whether to link and how; `compiler` is the one of this build, or another.
+  Outcome compile(const std::string &mode, const std::string &source, const std::string &flags,
+                  const std::string &compiler = TRITONC_CXX) const;
 
   std::string path(const std::string &name) const { return folder_.path() + "/" + name; }
 

@@ -68,7 +68,8 @@ TEST_CASE("a kernel without host code says how it gets some") {
       machine.message(s) ==
       "sample::copy: the emulator in TRITONC_DRIVER cannot run it, it was compiled for GPUs only: "
       "add EMULATE ON to its triton_add_kernels()");
-  CHECK(machine.runtime().preload(sample.kernel, nullptr).code() == status_code::no_host_code);
+  CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
+        status_code::no_host_code);
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
 }
 
@@ -142,7 +143,7 @@ TEST_CASE("unless its GPU is fixed, the emulator takes code for any") {
       variant.image_count = 1; // sm_80
     REQUIRE(launch(machine, sample).ok());
     CHECK(std::string(machine.driver().last_launch().gpu) == "sm_80");
-    CHECK(machine.runtime().preload(sample.kernel, nullptr).ok());
+    CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
   }
   SUBCASE("where it is fixed, what a GPU would refuse is refused") {
     Machine machine(Machine::emulator, "gpu=90");
@@ -204,7 +205,7 @@ TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of 
       CHECK(is_lost(machine.runtime().fill(args.target, 0, 16)));
       CHECK(is_lost(machine.runtime().copy_to_host(&memory, args.target, 4)));
       CHECK(is_lost(machine.runtime().copy_to_device(args.target, &memory, 4)));
-      CHECK(is_lost(machine.runtime().preload(harmless.kernel, nullptr)));
+      CHECK(is_lost(machine.runtime().preload(harmless.kernel, nullptr, abi::current)));
       CHECK(is_lost(machine.runtime().time_nothing(milliseconds)));
     }
     device_info info;

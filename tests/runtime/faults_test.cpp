@@ -61,6 +61,13 @@ struct Bench {
   status launch_pair(cu::Stream *where = nullptr) {
     return machine.runtime().launch(pair.kernel(), as_stream(where), &form_args, nullptr, nullptr);
   }
+  status make_ready(cu::Stream *where = nullptr) {
+    return machine.runtime().prepare(pair.kernel(), as_stream(where), &form_args, nullptr, nullptr,
+                                     ready);
+  }
+  status launch_ready(cu::Stream *where = nullptr) {
+    return machine.runtime().launch_prepared(ready, as_stream(where), &form_args);
+  }
   void allocate() {
     REQUIRE(machine.runtime().allocate(&memory, 64).ok());
     REQUIRE(machine.runtime().fill(memory, 1, 64).ok());
@@ -73,6 +80,7 @@ struct Bench {
       {{"maps", {}, "1", {"4"}, 2, {TensorText(), TensorText{.parameter = "target"}}}, {"plain"}}};
   FormKernel pair{pair_beside_plain()};
   FormArgs form_args = tritonc::form_args();
+  abi::prepared_launch ready;
   void *memory = nullptr;
   cu::Stream *stream = nullptr;
   char host[64] = {};
@@ -223,10 +231,36 @@ const Operation operations[] = {
      "",
      {},
      true},
+    {"a launch with scratch memory made ready", nothing, [](Bench &b) { return b.make_ready(); }},
+    {"a launch with scratch memory that was made ready",
+     [](Bench &b) {
+       b.machine.driver().new_context();
+       b.stream = b.machine.driver().new_stream();
+       REQUIRE(b.make_ready(b.stream).ok());
+     },
+     [](Bench &b) { return b.launch_ready(b.stream); },
+     Machine::as_driver,
+     "",
+     {},
+     true},
+    {"a launch with scratch memory that was made ready, on a stream of one of two devices",
+     [](Bench &b) {
+       b.machine.driver().new_context(1);
+       b.stream = b.machine.driver().new_stream();
+       REQUIRE(b.make_ready(b.stream).ok());
+     },
+     [](Bench &b) { return b.launch_ready(b.stream); },
+     Machine::as_driver,
+     "devices=2,version=13000",
+     {"cuStreamGetDevice"},
+     true},
+    {"preload for a device", open,
+     [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr, 1); },
+     Machine::as_driver, "devices=2"},
     {"preload of forms with scratch memory", open,
-     [](Bench &b) { return b.machine.runtime().preload(b.pair.kernel(), nullptr); }},
+     [](Bench &b) { return b.machine.runtime().preload(b.pair.kernel(), nullptr, abi::current); }},
     {"preload", open,
-     [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr); }},
+     [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr, abi::current); }},
     {"current_device", nothing,
      [](Bench &b) {
        device_info info;

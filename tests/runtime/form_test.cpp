@@ -352,7 +352,7 @@ TEST_CASE("a variant none of whose forms fits is passed over") {
 
 TEST_CASE("preload loads all forms for the device, and no others") {
   Setting s({with_map({}), {"one", {"n 3 =="}}, {"plain"}});
-  REQUIRE(s.machine.runtime().preload(s.kernel.kernel(), nullptr).ok());
+  REQUIRE(s.machine.runtime().preload(s.kernel.kernel(), nullptr, abi::current).ok());
   CHECK(s.driver().counters().libraries == 3);
   CHECK(s.driver().calls("cuFuncLoad") == 3);
   CHECK(s.encoded() == 0);

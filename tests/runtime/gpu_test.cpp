@@ -152,7 +152,13 @@ public:
     grid extent{blocks, 1, 1};
     return abi::launch(data_.kernel, where, &args, nullptr, &extent);
   }
-  status preload() const { return abi::preload(data_.kernel); }
+  status prepare(stream where, const Args &args, std::int64_t blocks, prepared<Args> &ready) const {
+    grid extent{blocks, 1, 1};
+    return tritonc::prepare(data_.kernel, where, args, nullptr, &extent, ready);
+  }
+  status preload(int device = abi::current) const {
+    return abi::preload(data_.kernel, nullptr, device);
+  }
   cuda::Function function() const {
     return reinterpret_cast<cuda::Function>(data_.state.kernel.load());
   }
@@ -381,12 +387,35 @@ TEST_CASE("64 threads launch a kernel for the first time") {
   CHECK(operands.hold(14));
 }
 
+TEST_CASE("a launch that was made ready, on two streams, and one with a tensor map") {
+  Operands operands;
+  FreshKernel kernel;
+  cuda::Stream streams[] = {new_stream(), new_stream()};
+  prepared<Args> ready;
+  REQUIRE(kernel.prepare(streams[0], operands.args(21), blocks, ready).ok());
+  for (cuda::Stream stream : streams) {
+    CHECK(fill(operands.target.data(), 0, elements * sizeof(int)).ok());
+    status s = ready.launch(stream);
+    CHECK_MESSAGE(s.ok(), s.message().text);
+    CHECK(synchronize(stream).ok());
+    CHECK(operands.hold(21));
+  }
+  if (device_sm() < 90)
+    return;
+  FreshKernel formed(1024, &(*new Form(2)).form);
+  REQUIRE(operands.target.fill(0xff).ok());
+  REQUIRE(formed.prepare({}, operands.args(4), blocks, ready).ok());
+  CHECK(ready.launch({}).ok());
+  CHECK(operands.hold(4 + 1000 * blocks + 200000, mapped));
+}
+
 TEST_CASE("preload, and every device of the machine") {
   int count = 0;
   REQUIRE(driver().cuDeviceGetCount(&count) == 0);
   FreshKernel kernel;
   CHECK(kernel.preload().ok());
   for (int device = 0; device < count; device++) {
+    CHECK(kernel.preload(device).ok());
     cuda::Context context = new_context(device);
     {
       Operands operands;
@@ -497,9 +526,12 @@ TEST_CASE("what a launch costs beside the driver's own") {
   double plain =
       nanoseconds([&] { driver().cuLaunchKernelEx(&config, kernel.function(), values, nullptr); });
   double on_default = nanoseconds([&] { (void)kernel.launch({}, args, 1); });
-  std::printf("launch: %.0f ns by the runtime, %.0f ns by the driver alone; %.0f ns on the default "
-              "stream\n",
-              own, plain, on_default);
+  prepared<Args> ready;
+  REQUIRE(kernel.prepare(stream, args, 1, ready).ok());
+  double prepared = nanoseconds([&] { (void)ready.launch(stream); });
+  std::printf("launch: %.0f ns by the runtime, %.0f ns prepared, %.0f ns by the driver alone; %.0f "
+              "ns on the default stream\n",
+              own, prepared, plain, on_default);
   CHECK(synchronize(stream).ok());
   if (device_sm() < 90)
     return;

@@ -152,6 +152,19 @@ int allocations_of(const abi::kernel &kernel, const Args &args, int count) {
   return made;
 }
 
+/// Those of making it ready and launching it so often.
+template <typename Args>
+int allocations_of_prepared(const abi::kernel &kernel, const Args &args, int count) {
+  int before = allocations;
+  abi::prepared_launch ready;
+  bool succeeded = abi::prepare(kernel, {}, &args, nullptr, nullptr, ready).ok();
+  for (int i = 0; i < count; i++)
+    succeeded &= abi::launch_prepared(ready, {}, &args).ok();
+  int made = allocations - before;
+  CHECK(succeeded);
+  return made;
+}
+
 } // namespace
 
 TEST_CASE("a launch allocates nothing, the first one and those after it") {
@@ -173,6 +186,10 @@ TEST_CASE("a launch allocates nothing, the first one and those after it") {
     CHECK(allocations_of(formed, form_args(), count) == 0);
     CHECK(allocations_of(paired, form_args(), count) == 0);
     CHECK(launches == 8 * count);
+    CHECK(allocations_of_prepared(sample.kernel, good_args(), count) == 0);
+    CHECK(allocations_of_prepared(formed, form_args(), count) == 0);
+    CHECK(allocations_of_prepared(paired, form_args(), count) == 0);
+    CHECK(launches == 12 * count);
   }
   cuda::opened = nullptr;
 }
@@ -202,13 +219,16 @@ TEST_CASE("threads launch for the first time and again, on streams of their own 
         succeeded += abi::launch(sample.kernel, stream, &args).ok();
         succeeded += abi::launch(formed, stream, &form_args).ok();
         succeeded += abi::launch(paired, stream, &form_args).ok();
+        abi::prepared_launch ready;
+        succeeded += abi::prepare(paired, stream, &form_args, nullptr, nullptr, ready).ok() &&
+                     abi::launch_prepared(ready, stream, &form_args).ok();
       }
     });
   for (std::thread &thread : threads)
     thread.join();
   cuda::opened = nullptr;
-  CHECK(succeeded == 8 * 2000 * 3);
-  CHECK(launches == 8 * 2000 * 4);
+  CHECK(succeeded == 8 * 2000 * 4);
+  CHECK(launches == 8 * 2000 * 6);
   CHECK(held == 0);
   CHECK(wrong == 0);
 }

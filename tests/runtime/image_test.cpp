@@ -198,7 +198,7 @@ TEST_CASE("a captured launch runs when its graph does, with the arguments of the
   cu::Stream *stream = machine.driver().new_stream();
   SampleArgs args = good_args();
   args.n = 64;
-  REQUIRE(machine.runtime().preload(sample.kernel, nullptr).ok());
+  REQUIRE(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
   REQUIRE(launch(machine, sample).ok()); // n = 64 * 16
   REQUIRE(machine.driver().cuStreamBeginCapture_v2(stream, 0) == cu::success);
   REQUIRE(machine.runtime().launch(sample.kernel, as_stream(stream), &args, nullptr, nullptr).ok());
@@ -215,19 +215,21 @@ TEST_CASE("a captured launch runs when its graph does, with the arguments of the
 TEST_CASE("preload loads every variant for the device, down to the function") {
   Machine machine;
   SampleKernel sample;
-  REQUIRE(machine.runtime().preload(sample.kernel, nullptr).ok());
+  REQUIRE(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
   CHECK(machine.driver().counters().libraries == 2);
   CHECK(machine.driver().calls("cuFuncLoad") == 2);
   CHECK(machine.driver().current() == nullptr);
   std::int32_t unknown = 5;
-  CHECK(machine.runtime().preload(sample.kernel, &unknown).code() == status_code::no_variant);
+  CHECK(machine.runtime().preload(sample.kernel, &unknown, abi::current).code() ==
+        status_code::no_variant);
   machine.driver().configure("fail=cuKernelGetFunction:*:2");
-  CHECK(machine.runtime().preload(sample.kernel, nullptr).code() == status_code::out_of_memory);
+  CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
+        status_code::out_of_memory);
 }
 
 TEST_CASE("preload of a kernel without code for the device") {
   Machine machine(Machine::as_driver, "gpu=75");
   SampleKernel sample;
-  CHECK(machine.runtime().preload(sample.kernel, nullptr).code() ==
+  CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
         status_code::no_image_for_device);
 }

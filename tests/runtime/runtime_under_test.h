@@ -10,6 +10,8 @@ namespace tritonc {
 
 struct RuntimeFunctions {
   decltype(&abi::launch) launch;
+  decltype(&abi::prepare) prepare;
+  decltype(&abi::launch_prepared) launch_prepared;
   decltype(&abi::preload) preload;
   decltype(&abi::info) info;
   decltype(&tritonc::current_device) current_device;

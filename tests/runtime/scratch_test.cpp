@@ -298,7 +298,7 @@ TEST_CASE("where there are no pools another form runs, and without one the statu
     Setting s(alone, settings);
     CHECK(s.outcome() == "driver_too_old cuMemPoolCreate");
     CHECK(s.driver().launches() == 0);
-    CHECK(s.machine.runtime().preload(s.kernel.kernel(), nullptr).ok());
+    CHECK(s.machine.runtime().preload(s.kernel.kernel(), nullptr, abi::current).ok());
     CHECK(s.driver().calls("cuMemPoolCreate") == 0);
   }
 }
@@ -495,6 +495,6 @@ TEST_CASE("drivers before 12.3, of whom it would disturb captures, are not asked
   s.driver().new_context();
   status refused = s.launch();
   CHECK(refused.code() == status_code::driver_too_old);
-  CHECK(s.machine.runtime().preload(s.kernel.kernel(), nullptr).ok());
+  CHECK(s.machine.runtime().preload(s.kernel.kernel(), nullptr, abi::current).ok());
   CHECK(s.driver().calls("cuMemPoolCreate") == 0);
 }

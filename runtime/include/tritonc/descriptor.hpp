@@ -299,7 +299,8 @@ struct kernel {
   std::uint32_t reserved;
 };
 
-/// In a generated header: whether a combination of template arguments was compiled.
+/// In a generated header: whether a combination of template arguments was compiled. Those that
+/// were, with variants, have an array of them, as in `kernel::choices`.
 struct not_compiled {
   static constexpr bool is_compiled = false;
   static const kernel &get() noexcept; // never defined: the header's static_assert speaks first

@@ -64,8 +64,26 @@ namespace abi {
 status launch(const kernel &code, stream where, const void *arguments,
               const std::int32_t *choice = nullptr, const grid *extent = nullptr) noexcept;
 
-/// Loads one variant, or all, for the current device.
-status preload(const kernel &code, const std::int32_t *choice = nullptr) noexcept;
+/// What `prepare` finds out for `launch_prepared`. Plain data, which owns nothing and may be
+/// copied.
+struct alignas(64) prepared_launch {
+  const kernel *code = nullptr; // null: nothing is prepared
+  alignas(64) unsigned char rest[3136] = {};
+};
+
+/// All of a launch but the launch: `where` says the device.
+status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
+               const grid *extent, prepared_launch &ready) noexcept;
+
+/// Launches what was prepared, with the same arguments, on a stream of the same device.
+status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept;
+
+/// In place of a device's number: that of the thread's current context.
+inline constexpr int current = -1;
+
+/// Loads one variant, or all, for a device.
+status preload(const kernel &code, const std::int32_t *choice = nullptr,
+               int device = current) noexcept;
 
 /// The variant's entries, one per GPU and form; empty if it wasn't compiled. Needs no driver.
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept;
@@ -76,6 +94,50 @@ template <typename Params> span<Params> variants(const kernel &code) noexcept {
   return {reinterpret_cast<const Params *>(code.choices), code.variant_count};
 }
 
+/// Whether the combination of template arguments has this variant. `Code` is the header's.
+template <typename Code, typename... Values> constexpr bool has_variant(Values... values) noexcept {
+  if constexpr (Code::is_compiled) {
+    const std::int32_t wanted[] = {std::int32_t(values)...};
+    for (const auto &variant : Code::variants) {
+      bool is_same = true;
+      for (std::size_t i = 0; i < sizeof...(values); i++)
+        is_same = is_same && variant[i] == wanted[i];
+      if (is_same)
+        return true;
+    }
+    return false;
+  }
+  return true; // the message about the combination is enough
+}
+
 } // namespace abi
+
+/// A launch made ready by a kernel's `prepare`: its arguments are checked, its variant is chosen,
+/// its code loaded, its tensor maps made. What is left is the driver's call. It owns nothing:
+/// copies are as good as the first one, and any number of threads may launch one at once. Some 3
+/// KB.
+template <typename Args> class prepared {
+public:
+  /// On any stream of the device that it was prepared for; `not_prepared` on others.
+  [[nodiscard]] status launch(stream where) const noexcept {
+    return abi::launch_prepared(ready_, where, &arguments_);
+  }
+
+private:
+  template <typename Other>
+  friend status prepare(const abi::kernel &, stream, const Other &, const std::int32_t *,
+                        const grid *, prepared<Other> &) noexcept;
+  Args arguments_ = {};
+  abi::prepared_launch ready_;
+};
+
+/// What the `prepare` of generated headers calls.
+template <typename Args>
+status prepare(const abi::kernel &code, stream where, const Args &arguments,
+               const std::int32_t *choice, const grid *extent, prepared<Args> &ready) noexcept {
+  ready.arguments_ = arguments;
+  return abi::prepare(code, where, &arguments, choice, extent, ready.ready_);
+}
+
 } // namespace v1
 } // namespace tritonc

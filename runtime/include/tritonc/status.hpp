@@ -33,6 +33,7 @@ enum class status_code : std::int32_t {
   misaligned_pointer, // subject(): the argument
   invalid_argument,   // the grid is too large, or cannot be computed in 64 bits
   unsuitable_tensor,  // subject(): a pointer; the GPU's copy engine cannot take what it points to
+  not_prepared,       // prepare() has not succeeded, or was for another device than the stream's
 
   // The program is damaged.
   corrupt_image, // subject(): the GPU whose code is damaged
@@ -88,7 +89,8 @@ private:
   const abi::kernel *kernel_ = nullptr;
   const char *subject_ = nullptr;
   status_code code_ = status_code::ok;
-  // A CUresult; or what the sentence needs: an alignment, a driver's version, a GPU's number.
+  // A CUresult; or what the sentence needs: an alignment, a driver's version, a GPU's number. Of
+  // devices it is one more: 0 is none.
   std::int32_t detail_ = 0;
 };
 

@@ -1,0 +1,296 @@
+// Tests what runtime/src/launch.cpp does for launches that are made ready first, and loading ahead
+// of them: by variant, and by device.
+
+#include "runtime/form_kernel.h"
+#include "runtime/machine.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+using namespace tritonc;
+
+namespace {
+
+/// A machine with a kernel, and a launch of it that is made ready.
+struct Setting {
+  explicit Setting(const std::string &settings = "") : machine(Machine::as_driver, settings) {}
+
+  status prepare(stream where = {}, const std::int32_t *choice = nullptr,
+                 const grid *extent = nullptr) {
+    return machine.runtime().prepare(sample.kernel, where, &args, choice, extent, ready);
+  }
+  status launch(stream where = {}) {
+    return machine.runtime().launch_prepared(ready, where, &args);
+  }
+  StandIn &driver() { return machine.driver(); }
+  int launches() { return driver().launches(); }
+  /// "sm_90a copy_64"
+  std::string image() {
+    return driver().last_launch().gpu + std::string(" ") + driver().last_launch().kernel;
+  }
+
+  Machine machine;
+  SampleKernel sample;
+  SampleArgs args = good_args();
+  abi::prepared_launch ready;
+};
+
+} // namespace
+
+TEST_CASE("what is prepared is launched, with a call of the driver and no other") {
+  Setting s;
+  cu::Context *context = s.driver().new_context();
+  cu::Stream *stream = s.driver().new_stream(), *other = s.driver().new_stream();
+  REQUIRE(s.prepare(as_stream(stream)).ok());
+  CHECK(s.launches() == 0);
+  CHECK(s.driver().counters().libraries == 1);
+  for (cu::Stream *where : {stream, other, stream}) {
+    s.driver().forget_calls();
+    REQUIRE(s.launch(as_stream(where)).ok());
+    CHECK(s.driver().calls() == 1);
+    cu::LastLaunch launch = s.driver().last_launch();
+    CHECK(launch.stream == where);
+    CHECK(launch.context == context);
+    CHECK(launch.grid[0] == 16);
+    CHECK(launch.block[0] == 32);
+    CHECK(launch.shared_bytes == 1024);
+    CHECK(s.image() == "sm_90a copy_64");
+    CHECK(noted_args().source == s.args.source);
+    CHECK(noted_args().target == s.args.target);
+    CHECK(noted_args().n == 64 * 16);
+  }
+  CHECK(s.launches() == 3);
+}
+
+TEST_CASE("what is wrong with the arguments is said when they are prepared") {
+  Setting s;
+  SUBCASE("a requirement") {
+    s.args.n = 17;
+    CHECK(s.prepare().code() == status_code::requirement_failed);
+  }
+  SUBCASE("a null pointer") {
+    s.args.target = nullptr;
+    CHECK(s.prepare().code() == status_code::null_pointer);
+  }
+  SUBCASE("a variant that is not there") {
+    std::int32_t unknown = 5;
+    CHECK(s.prepare({}, &unknown).code() == status_code::no_variant);
+  }
+  SUBCASE("code that is damaged") {
+    std::string damaged = s.sample.bytes[1];
+    damaged.back() ^= 1;
+    s.sample.images[0][1].bytes = damaged.data();
+    CHECK(s.prepare().code() == status_code::corrupt_image);
+  }
+  status launched = s.launch();
+  CHECK(launched.code() == status_code::not_prepared);
+  CHECK(s.machine.message(launched) ==
+        "launched before it was prepared: prepare() first, and look at its status");
+  CHECK(s.launches() == 0);
+}
+
+TEST_CASE("after a failure what was prepared before is not launched in its place") {
+  Setting s;
+  REQUIRE(s.prepare().ok());
+  s.args.n = 17;
+  REQUIRE_FALSE(s.prepare().ok());
+  CHECK(s.launch().code() == status_code::not_prepared);
+  s.args.n = 64;
+  REQUIRE(s.prepare().ok());
+  CHECK(s.launch().ok());
+}
+
+TEST_CASE("an empty grid is prepared, and launches nothing") {
+  Setting s;
+  s.args.n = 0;
+  REQUIRE(s.prepare().ok());
+  CHECK(s.launch().ok());
+  CHECK(s.driver().calls() == 0);
+}
+
+TEST_CASE("a variant, and a grid, are those that were named") {
+  Setting s;
+  std::int32_t small = 16;
+  REQUIRE(s.prepare({}, &small).ok());
+  REQUIRE(s.launch().ok());
+  CHECK(s.image() == "sm_90a copy_16");
+  CHECK(s.driver().last_launch().grid[0] == 64);
+  for (abi::variant &variant : s.sample.variants)
+    variant.grid[0] = nullptr;
+  CHECK(s.prepare().code() == status_code::invalid_argument);
+  grid extent = {3, 4, 5};
+  REQUIRE(s.prepare({}, nullptr, &extent).ok());
+  extent = {1, 1, 1};
+  REQUIRE(s.launch().ok());
+  CHECK(s.driver().last_launch().grid[2] == 5);
+}
+
+TEST_CASE("copies are as good, and many threads launch one") {
+  Setting s;
+  s.driver().new_context();
+  cu::Stream *stream = s.driver().new_stream();
+  auto copy = std::make_unique<abi::prepared_launch>();
+  {
+    auto first = std::make_unique<abi::prepared_launch>();
+    REQUIRE(s.machine.runtime()
+                .prepare(s.sample.kernel, as_stream(stream), &s.args, nullptr, nullptr, *first)
+                .ok());
+    *copy = *first;
+    std::memset(static_cast<void *>(first.get()), 0xff, sizeof *first);
+  }
+  std::atomic<int> succeeded{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; j++)
+        succeeded += s.machine.runtime().launch_prepared(*copy, as_stream(stream), &s.args).ok();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(succeeded == 160);
+  CHECK(s.launches() == 160);
+}
+
+TEST_CASE("a thread without a context launches on the default stream of device 0") {
+  Setting s;
+  REQUIRE(s.prepare().ok());
+  for (int round = 0; round < 2; round++) {
+    REQUIRE(s.launch().ok());
+    CHECK(s.driver().last_launch().context == s.driver().primary());
+    CHECK(s.driver().current() == nullptr);
+  }
+  CHECK(s.launches() == 2);
+}
+
+TEST_CASE("what is prepared for a device is not launched on another") {
+  Setting s("version=13000,gpu=90a/80");
+  StandIn &driver = s.driver();
+  driver.new_context(1);
+  cu::Stream *second = driver.new_stream();
+  driver.new_context(0);
+  cu::Stream *first = driver.new_stream();
+  REQUIRE(s.prepare(as_stream(second)).ok());
+  REQUIRE(s.launch(as_stream(second)).ok());
+  CHECK(s.image() == "sm_80 copy_64");
+  for (stream where : {as_stream(first), stream()}) {
+    status refused = s.launch(where);
+    CHECK(refused.code() == status_code::not_prepared);
+    CHECK(s.machine.message(refused) == "sample::copy: prepared for device 1, launched on a stream "
+                                        "of another one: prepare it for that, too");
+  }
+  std::thread([&] { // the default stream of a thread without a context is that of device 0
+    CHECK(s.launch().code() == status_code::not_prepared);
+    CHECK(driver.current() == nullptr);
+  })
+      .join();
+  CHECK(s.launches() == 1);
+  REQUIRE(s.prepare().ok());
+  CHECK(s.launch(as_stream(first)).ok());
+  CHECK(s.image() == "sm_90a copy_64");
+}
+
+TEST_CASE("it stays good when a context goes and another one comes") {
+  Setting s;
+  cu::Context *before = s.driver().new_context();
+  REQUIRE(s.prepare().ok());
+  REQUIRE(s.launch().ok());
+  REQUIRE(s.driver().cuCtxDestroy_v2(before) == cu::success);
+  cu::Context *after = s.driver().new_context();
+  REQUIRE(s.launch().ok());
+  CHECK(s.driver().last_launch().context == after);
+}
+
+TEST_CASE("what the driver says of the launch is reported") {
+  Setting s;
+  REQUIRE(s.prepare().ok());
+  s.driver().configure("fail=cuLaunchKernelEx:1:2,fail=cuLaunchKernelEx:2:700");
+  CHECK(s.launch().code() == status_code::out_of_memory);
+  CHECK(s.launch().code() == status_code::device_lost);
+}
+
+TEST_CASE("tensor maps and other hidden arguments are made once") {
+  Machine machine;
+  FormKernel kernel(
+      {{"form", {}, "", {"programs0"}, 1, {TensorText(), {abi::hidden_kind::i32, "n 3 *"}}}});
+  FormArgs args = form_args();
+  abi::prepared_launch ready;
+  REQUIRE(machine.runtime().prepare(kernel.kernel(), {}, &args, nullptr, nullptr, ready).ok());
+  int encoded = machine.driver().calls("cuTensorMapEncodeTiled");
+  CHECK(encoded >= 1);
+  for (int round = 0; round < 3; round++) {
+    REQUIRE(machine.runtime().launch_prepared(ready, {}, &args).ok());
+    CHECK(noted_form().form == "form");
+    CHECK(noted_form().number(1) == args.n * 3);
+  }
+  CHECK(machine.driver().calls("cuTensorMapEncodeTiled") == encoded);
+}
+
+TEST_CASE("two launches that share the work, and their scratch memory") {
+  Machine machine(Machine::as_driver, "workers=1");
+  machine.driver().new_context();
+  FormKernel kernel(pair_of_forms("n 4 *"));
+  FormArgs args = form_args();
+  abi::prepared_launch ready;
+  REQUIRE(machine.runtime().prepare(kernel.kernel(), {}, &args, nullptr, nullptr, ready).ok());
+  for (int round = 1; round <= 3; round++) {
+    REQUIRE(machine.runtime().launch_prepared(ready, {}, &args).ok());
+    CHECK(machine.driver().launches() == 2 * round);
+    CHECK(machine.driver().calls("cuMemAllocFromPoolAsync") == round);
+    CHECK(machine.driver().calls("cuMemFreeAsync") == round);
+  }
+  CHECK(machine.driver().counters().bytes == 0);
+}
+
+TEST_CASE("one variant is loaded ahead, and no other") {
+  Setting s;
+  std::int32_t small = 16;
+  REQUIRE(s.machine.runtime().preload(s.sample.kernel, &small, abi::current).ok());
+  CHECK(s.driver().counters().libraries == 1);
+  REQUIRE(s.prepare({}, &small).ok());
+  CHECK(s.driver().calls("cuLibraryLoadData") == 1);
+}
+
+TEST_CASE("code is loaded ahead for a device by its number") {
+  Setting s("version=13000,gpu=90a/80");
+  StandIn &driver = s.driver();
+  auto preload = [&](int device) {
+    return s.machine.runtime().preload(s.sample.kernel, nullptr, device);
+  };
+  SUBCASE("in its primary context, which stays") {
+    REQUIRE(preload(1).ok());
+    CHECK(driver.current() == nullptr);
+    CHECK(driver.calls("cuFuncLoad") == 2);
+    unsigned flags = 0;
+    int is_active = 0;
+    REQUIRE(driver.cuDevicePrimaryCtxGetState(1, &flags, &is_active) == cu::success);
+    CHECK(is_active == 1);
+    REQUIRE(preload(1).ok());
+    CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 1);
+    driver.make_current(driver.primary(1));
+    REQUIRE(s.prepare().ok());
+    REQUIRE(s.launch().ok());
+    CHECK(s.image() == "sm_80 copy_64");
+    CHECK(driver.counters().libraries == 2); // of the two variants, for sm_80 only
+  }
+  SUBCASE("in the current one if that is of the device") {
+    cu::Context *context = driver.new_context(1);
+    REQUIRE(preload(1).ok());
+    CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 0);
+    REQUIRE(preload(0).ok());
+    CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 1);
+    CHECK(driver.current() == context);
+  }
+  SUBCASE("not one that isn't there") {
+    for (int device : {2, 64, 1000, -7}) {
+      status refused = preload(device);
+      CHECK(refused.code() == status_code::no_device);
+      CHECK(s.machine.message(refused) ==
+            "sample::copy: there is no CUDA device " + std::to_string(device));
+    }
+  }
+}
