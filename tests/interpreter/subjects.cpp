@@ -383,6 +383,86 @@ std::vector<Run> gathers(const Variant &variant, std::mt19937 &random, const Ste
   return runs;
 }
 
+// In rows of a matrix, of every length: within a tile, a whole one, over several.
+template <typename Fill> std::vector<Run> runs_by_row(const std::vector<int> &lengths, Fill fill) {
+  std::vector<Run> runs;
+  for (int n : lengths) {
+    Run run;
+    run.text = "N=" + std::to_string(n);
+    run.launch.grid = {3, 1, 1};
+    fill(run, 3, n);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// Of some elements 0, a power of two in each row, and others far below: their exponentials are 1
+// and 0, so that whoever adds in whatever order gets the same.
+std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE");
+  return runs_by_row({1, 12, size, 2 * size + 9}, [&](Run &run, int m, int n) {
+    Matrix x = add_matrix(run.memory, "x", {variant.type()}, m, n, n + 3, nullptr);
+    Matrix y = add_matrix(run.memory, "y", {variant.type()}, m, n, n + 1, nullptr);
+    std::vector<int> counts;
+    for (int row = 0; row < m; row++) {
+      int count = std::min(1 << row * 2, n == 1 ? 1 : 8);
+      std::vector<bool> is_top(size_t(n), false);
+      std::fill(is_top.begin(), is_top.begin() + count, true);
+      std::shuffle(is_top.begin(), is_top.end(), random);
+      for (int i = 0; i < n; i++)
+        run.memory[x.buffer].elements[x.at(row, i)] =
+            Element::of_number(is_top[size_t(i)] ? 8 * row : -4096);
+      counts.push_back(count);
+    }
+    run.launch.arguments = {Element::pointer(x.buffer),
+                            Element::pointer(y.buffer),
+                            integer(m),
+                            integer(n),
+                            integer(x.ld),
+                            integer(y.ld)};
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t row, int64_t column) {
+        return value_at(memory, x, row, column) < 0 ? 0 : 1.0 / counts[size_t(row)];
+      });
+    };
+  });
+}
+
+// Of elements as far above the mean as others are below it: 1, so that with epsilon = 3 they are
+// divided by 2, and everything is exact.
+std::vector<Run> layer_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int size = variant.number("SIZE");
+  return runs_by_row({2, 12, size, 2 * size + 10}, [&](Run &run, int m, int n) {
+    Numbers numbers = {variant.type()};
+    Matrix x = add_matrix(run.memory, "x", numbers, m, n, n + 3, nullptr);
+    Matrix gain = add_matrix(run.memory, "gain", numbers, 1, n, n, &random);
+    Matrix bias = add_matrix(run.memory, "bias", numbers, 1, n, n, &random);
+    Matrix y = add_matrix(run.memory, "y", numbers, m, n, n + 1, nullptr);
+    std::vector<int> signs;
+    for (int i = 0; i < n; i++)
+      signs.push_back(i % 2 ? 1 : -1);
+    std::shuffle(signs.begin(), signs.end(), random);
+    for (int row = 0; row < m; row++)
+      for (int i = 0; i < n; i++)
+        run.memory[x.buffer].elements[x.at(row, i)] =
+            Element::of_number(5 * row + signs[size_t(i)]);
+    run.launch.arguments = {Element::pointer(x.buffer),
+                            Element::pointer(gain.buffer),
+                            Element::pointer(bias.buffer),
+                            Element::pointer(y.buffer),
+                            Element::of_number(3),
+                            integer(m),
+                            integer(n),
+                            integer(x.ld),
+                            integer(y.ld)};
+    run.check = [=](const Memory &memory) {
+      return check_matrix(memory, y, [&](int64_t, int64_t i) {
+        return signs[size_t(i)] * 0.5 * value_at(memory, gain, 0, i) + value_at(memory, bias, 0, i);
+      });
+    };
+  });
+}
+
 std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, const Steps &) {
   Run run;
   int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
@@ -612,6 +692,9 @@ const std::vector<Subject> &subjects() {
       {"tests/device/forms/masked_product.tc", false, masked_products, any},
       {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},
       {"tests/device/forms/transpose.tc", false, transpositions, {}},
+      // Behind the products, whose tiles depend on their places.
+      {"kernels/layer_norm.tc", false, layer_norms, {}},
+      {"kernels/softmax.tc", false, softmaxes, {}},
   };
   return list;
 }
