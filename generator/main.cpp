@@ -10,6 +10,7 @@
 #include "backend/temporary_directory.h"
 #include "cache_command.h"
 #include "compile.h"
+#include "emit/c_header.h"
 #include "emit/depfile.h"
 #include "emit/files.h"
 #include "emit/header.h"
@@ -50,7 +51,7 @@ struct CommandLine {
   std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
-  std::string header, object, host_code, manifest, report, depfile, stamp;
+  std::string header, c_header, object, host_code, manifest, report, depfile, stamp;
   bool time_report = false, is_quiet = false;
   std::string cache_directory, cache_limit; // as given
   std::vector<std::string> inspected;
@@ -180,13 +181,15 @@ std::optional<Failure> parse_architectures(const std::vector<std::string> &texts
 std::string library_name(const CommandLine &line) {
   if (!line.name_space.empty())
     return line.name_space;
-  return line.compile.name.empty() ? fs::path(line.header).stem().string() : line.compile.name;
+  const std::string &header = line.header.empty() ? line.c_header : line.header;
+  return line.compile.name.empty() ? fs::path(header).stem().string() : line.compile.name;
 }
 
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
-  for (const std::string &path : {line.header, line.object, line.host_code, line.manifest,
-                                  line.report, line.depfile, line.output, line.stamp})
+  for (const std::string &path :
+       {line.header, line.c_header, line.object, line.host_code, line.manifest, line.report,
+        line.depfile, line.output, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   return paths;
@@ -199,9 +202,10 @@ std::optional<Failure> check_combination(const CommandLine &line) {
   bool one_stage = line.compile.stage != Stage::library;
   if (!one_stage && line.header.empty() && line.object.empty())
     return Failure{Message::no_output, {}};
-  if (one_stage && !(line.header + line.object + line.manifest + line.report).empty())
-    return usage("--emit shows one stage of one variant; it does not go with --header, --object, "
-                 "--manifest or --report");
+  if (one_stage &&
+      !(line.header + line.c_header + line.object + line.manifest + line.report).empty())
+    return usage("--emit shows one stage of one variant; it does not go with --header, --c-header, "
+                 "--object, --manifest or --report");
   if (one_stage && line.output.empty())
     return usage("--emit needs -o FILE, or -o - for standard output");
   if (!one_stage && !line.output.empty())
@@ -214,6 +218,8 @@ std::optional<Failure> check_combination(const CommandLine &line) {
     return usage("--arch is missing, as in --arch 80,90a");
   if (line.compile.emulate.empty() != line.host_code.empty())
     return usage("--emulate and --host-code FILE.a go together");
+  if (!line.c_header.empty() && line.object.empty())
+    return usage("--c-header needs --object FILE: there is no code in it");
   if (!line.host_code.empty() && line.object.empty())
     return usage("--emulate needs --object FILE: host code cannot be embedded in a header");
   for (const Gpu *gpu : line.compile.emulate)
@@ -281,6 +287,8 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     files.push_back({line.header, line.object.empty()
                                       ? self_contained_header(library, *interface, *tables)
                                       : object_mode_header(library, *interface)});
+  if (!line.c_header.empty())
+    files.push_back({line.c_header, c_header(library, *interface)});
   if (!line.manifest.empty())
     files.push_back({line.manifest, manifest(library)});
   if (!line.report.empty() && !write_to_stdout(line.report, report(library)))
@@ -497,6 +505,7 @@ void add_cache_options(CLI::App &command, CommandLine &line) {
 
 void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--header", line.header, "writes the C++ header");
+  command.add_option("--c-header", line.c_header, "writes a header for C, beside --object");
   command.add_option("--object", line.object, "writes the object with the compiled kernels");
   command
       .add_option("--emulate", line.emulate,

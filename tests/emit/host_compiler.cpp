@@ -35,13 +35,20 @@ GeneratedFiles::GeneratedFiles(const Library &library) {
   folder_.write("gemm.o", *object);
 }
 
-std::vector<std::string> host_compilers() {
+namespace {
+
+std::vector<std::string> parts_of(const std::string &list) {
   std::vector<std::string> out;
-  std::istringstream list(TRITONC_HOST_COMPILERS);
-  for (std::string compiler; std::getline(list, compiler, ':');)
-    out.push_back(compiler);
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ':');)
+    out.push_back(part);
   return out;
 }
+
+} // namespace
+
+std::vector<std::string> host_compilers() { return parts_of(TRITONC_HOST_COMPILERS); }
+std::vector<std::string> host_c_compilers() { return parts_of(TRITONC_HOST_C_COMPILERS); }
 
 Outcome GeneratedFiles::compile(const std::string &mode, const std::string &source,
                                 const std::string &flags, const std::string &compiler) const {

@@ -20,6 +20,7 @@ Outcome run(const std::string &command);
 
 /// The C++ compilers of this machine: GCC and Clang, as far as they are here.
 std::vector<std::string> host_compilers();
+std::vector<std::string> host_c_compilers(); // those of C
 
 /// A folder with the generated files of a library: object/gemm.hpp, gemm.o and
 /// self_contained/gemm.hpp.

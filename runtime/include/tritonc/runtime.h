@@ -1,0 +1,163 @@
+// The runtime for programs in C, and in languages that can call C. Include the C header of your
+// kernels (tritonc compile --c-header); it includes this.
+//
+// The same functions as in tritonc/runtime.hpp and tritonc/device.hpp, and the same promises: none
+// prints, exits or allocates; all may be called from any number of threads. C11, and C++ takes it,
+// too.
+
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define TRITONC_STATIC_ASSERT static_assert
+#define TRITONC_ALIGNAS alignas
+extern "C" {
+#else
+#define TRITONC_STATIC_ASSERT _Static_assert
+#define TRITONC_ALIGNAS _Alignas
+#endif
+#if defined(__GNUC__)
+#define TRITONC_NODISCARD __attribute__((warn_unused_result))
+#else
+#define TRITONC_NODISCARD
+#endif
+
+// ---- values ----
+
+/// Any CUDA stream: cudaStream_t and CUstream are the same type. Null: the legacy default stream.
+typedef struct CUstream_st *tritonc_stream;
+
+/// How many programs run along each axis.
+typedef struct tritonc_grid {
+  int64_t x, y, z;
+} tritonc_grid;
+
+// Storage for narrow numbers, bit for bit CUDA's.
+typedef struct tritonc_half {
+  uint16_t bits;
+} tritonc_half;
+typedef struct tritonc_bfloat16 {
+  uint16_t bits;
+} tritonc_bfloat16;
+typedef struct tritonc_float8_e4m3 {
+  uint8_t bits;
+} tritonc_float8_e4m3;
+typedef struct tritonc_float8_e5m2 {
+  uint8_t bits;
+} tritonc_float8_e5m2;
+
+// Narrowing rounds to nearest, ties to even; widening is exact.
+tritonc_half tritonc_to_half(float number);
+tritonc_bfloat16 tritonc_to_bfloat16(float number);
+tritonc_float8_e4m3 tritonc_to_float8_e4m3(float number);
+tritonc_float8_e5m2 tritonc_to_float8_e5m2(float number);
+float tritonc_from_half(tritonc_half number);
+float tritonc_from_bfloat16(tritonc_bfloat16 number);
+float tritonc_from_float8_e4m3(tritonc_float8_e4m3 number);
+float tritonc_from_float8_e5m2(tritonc_float8_e5m2 number);
+
+// ---- status ----
+
+/// The codes of tritonc/status.hpp, which says more of each.
+enum {
+  TRITONC_OK,
+  TRITONC_NO_DRIVER,
+  TRITONC_DRIVER_TOO_OLD,
+  TRITONC_WRONG_EMULATOR,
+  TRITONC_NO_DEVICE,
+  TRITONC_NO_IMAGE_FOR_DEVICE,
+  TRITONC_NO_HOST_CODE,
+  TRITONC_NO_VARIANT,
+  TRITONC_REQUIREMENT_FAILED,
+  TRITONC_NULL_POINTER,
+  TRITONC_MISALIGNED_POINTER,
+  TRITONC_INVALID_ARGUMENT,
+  TRITONC_UNSUITABLE_TENSOR,
+  TRITONC_NOT_PREPARED,
+  TRITONC_CORRUPT_IMAGE,
+  TRITONC_NOT_PRELOADED_IN_CAPTURE,
+  TRITONC_FORKED_CHILD,
+  TRITONC_OUT_OF_MEMORY,
+  TRITONC_DEVICE_LOST,
+  TRITONC_CUDA
+};
+
+/// A compiled kernel: what generated headers declare.
+typedef struct tritonc_kernel tritonc_kernel;
+
+/// What became of a call. `code` is for programs to read, the rest for these functions.
+typedef struct tritonc_status {
+  const tritonc_kernel *kernel;
+  const char *subject;
+  int32_t code;
+  int32_t detail;
+} tritonc_status;
+
+/// The code as a word: "misaligned_pointer".
+const char *tritonc_status_name(tritonc_status status);
+/// The kernel's name, and the argument, requirement or function at fault; empty if there is none.
+const char *tritonc_status_kernel(tritonc_status status);
+const char *tritonc_status_subject(tritonc_status status);
+/// The driver's CUresult where it is at fault, else 0.
+int tritonc_status_cuda_result(tritonc_status status);
+/// One sentence with kernel, cause and remedy, cut to `size` with its final zero. Returns the
+/// length of the whole sentence.
+size_t tritonc_status_message(tritonc_status status, char *buffer, size_t size);
+
+// ---- kernels: what generated headers call ----
+
+/// What the GPU's assembler reported of one variant on one GPU, in one form.
+typedef struct tritonc_image_info {
+  const char *gpu;
+  const char *form;
+  int32_t threads, registers, shared_bytes, static_shared_bytes;
+  int32_t spill_stores, spill_loads, stack_bytes, cubin_bytes;
+} tritonc_image_info;
+
+/// A launch made ready; what is in it is the runtime's.
+typedef struct tritonc_prepared_launch {
+  const tritonc_kernel *code;
+  TRITONC_ALIGNAS(64) unsigned char rest[3136];
+} tritonc_prepared_launch;
+
+/// In place of a device's number: that of the thread's current context.
+#define TRITONC_CURRENT_DEVICE (-1)
+
+tritonc_status tritonc_launch(const tritonc_kernel *kernel, tritonc_stream stream,
+                              const void *arguments, const int32_t *choice,
+                              const tritonc_grid *extent) TRITONC_NODISCARD;
+tritonc_status tritonc_prepare(const tritonc_kernel *kernel, tritonc_stream stream,
+                               const void *arguments, const int32_t *choice,
+                               const tritonc_grid *extent,
+                               tritonc_prepared_launch *ready) TRITONC_NODISCARD;
+tritonc_status tritonc_launch_prepared(const tritonc_prepared_launch *ready, tritonc_stream stream,
+                                       const void *arguments) TRITONC_NODISCARD;
+tritonc_status tritonc_preload(const tritonc_kernel *kernel, const int32_t *choice,
+                               int device) TRITONC_NODISCARD;
+const int32_t *tritonc_variants(const tritonc_kernel *kernel, size_t *count);
+const tritonc_image_info *tritonc_info(const tritonc_kernel *kernel, const int32_t *choice,
+                                       size_t *count);
+
+// ---- memory and time, for programs that have no other way to them ----
+
+typedef struct tritonc_device_info {
+  char name[128];
+  int major, minor; // compute capability
+  int multiprocessors;
+  bool emulated; // no GPU: TRITONC_DRIVER names the emulator
+} tritonc_device_info;
+
+tritonc_status tritonc_current_device(tritonc_device_info *info) TRITONC_NODISCARD;
+tritonc_status tritonc_allocate(void **memory, size_t bytes) TRITONC_NODISCARD;
+tritonc_status tritonc_release(void *memory) TRITONC_NODISCARD; // null is ignored
+tritonc_status tritonc_copy_to_device(void *to, const void *from, size_t bytes) TRITONC_NODISCARD;
+tritonc_status tritonc_copy_to_host(void *to, const void *from, size_t bytes) TRITONC_NODISCARD;
+tritonc_status tritonc_fill(void *memory, unsigned char value, size_t bytes) TRITONC_NODISCARD;
+tritonc_status tritonc_synchronize(tritonc_stream stream) TRITONC_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
