@@ -3,8 +3,10 @@
 #include "image.h"
 
 #include "capture.h"
+#include "hooks.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -88,6 +90,38 @@ public:
   Lock(const Lock &) = delete;
 };
 
+/// Tells of a load, if there was one, when nobody is kept waiting any more: it lives longer than
+/// the lock.
+class Loading {
+public:
+  Loading(const abi::kernel &kernel, const image_info &info, const abi::image &image)
+      : kernel_(kernel), info_(info), image_(image) {}
+  ~Loading() {
+    const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
+    if (told && told->on_load)
+      told->on_load({kernel_.name, info_.gpu, info_.form ? info_.form : "",
+                     image_.size - sizeof(abi::image_header), took_},
+                    told->data);
+  }
+  Loading(const Loading &) = delete;
+
+  void begin() { began_ = now(); }
+  void end() { took_ = now() - began_; }
+
+private:
+  static std::int64_t now() {
+    timespec time = {};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * std::int64_t(1000000000) + time.tv_nsec;
+  }
+
+  const abi::kernel &kernel_;
+  const image_info &info_;
+  const abi::image &image_;
+  std::int64_t began_ = 0;
+  std::int64_t took_ = -1;
+};
+
 } // namespace
 
 const abi::image *choose_image(const abi::variant &variant, int device_sm,
@@ -130,6 +164,7 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
   CaptureAllowed allowed(driver);
   if (!allowed.usable() && is_capturing(driver, stream))
     return {status_code::not_preloaded_in_capture, &kernel};
+  Loading loading(kernel, info, image);
   Lock lock;
   handle = static_cast<Kernel>(image.state->kernel.load(std::memory_order_acquire));
   if (!handle) {
@@ -137,8 +172,10 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
       return {status_code::corrupt_image, &kernel, info.gpu};
     if (driver.is_emulator && !image.host)
       return {status_code::no_host_code, &kernel, info.gpu};
+    loading.begin();
     if (Result result = load(driver, variant.entry, image, handle))
       return failure(driver, result, &kernel, "cuLibraryLoadData");
+    loading.end();
     image.state->kernel.store(handle, std::memory_order_release);
   }
   if (raises_limit && !is_raised())

@@ -2,6 +2,7 @@
 // itself.
 
 #include "form.h"
+#include "hooks.h"
 #include "image.h"
 #include "plan.h"
 #include "recent.h"
@@ -177,7 +178,24 @@ private:
     }
     if (is_empty_)
       return {};
-    return variant_ ? status() : refusal();
+    if (!variant_)
+      return refusal();
+    tell_choice();
+    return {};
+  }
+
+  void tell_choice() const {
+    const hooks *told = hooks_told();
+    if (!told || !told->on_choice)
+      return;
+    auto number = std::size_t(variant_ - code_.variants);
+    const image_info &info = variant_->infos[choice_.image - variant_->images];
+    told->on_choice({code_.name,
+                     {code_.choices + number * code_.axis_count, code_.axis_count},
+                     info.gpu,
+                     info.form ? info.form : "",
+                     programs_},
+                    told->data);
   }
 
   /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
@@ -369,7 +387,7 @@ private:
 [[gnu::noinline]] status launch_anew(const recent::Key &key, bool is_new, const kernel &code,
                                      stream where, const void *arguments,
                                      const std::int32_t *choice, const grid *extent) {
-  return Launch(code, where.handle(), arguments).run(key, is_new, choice, extent);
+  return reported(Launch(code, where.handle(), arguments).run(key, is_new, choice, extent));
 }
 
 /// Makes the launch that was prepared, or the two that share the work.
@@ -436,54 +454,8 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
   return {};
 }
 
-} // namespace
-
-status launch(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
-              const grid *extent) noexcept {
-  recent::Key key(code, where.handle(), arguments, choice, extent);
-  const cuda::Driver *driver = cuda::opened_driver();
-  cuda::Device device;
-  bool is_new = false;
-  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
-    Outcome outcome;
-    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
-    if (!is_new && !may_lack_context(outcome))
-      return status_of(*driver, outcome, code);
-  }
-  return launch_anew(key, is_new, code, where, arguments, choice, extent);
-}
-
-status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
-               const grid *extent, prepared_launch &ready) noexcept {
-  ready.code = nullptr;
-  Ready *inside = new (ready.rest) Ready();
-  status made = Launch(code, where.handle(), arguments).make_ready(choice, extent, *inside);
-  if (made.ok())
-    ready.code = &code;
-  return made;
-}
-
-status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept {
-  if (!ready.code)
-    return {status_code::not_prepared, nullptr};
-  const kernel &code = *ready.code;
-  const Ready &inside = ready_of(ready);
-  if (inside.is_empty)
-    return {};
-  const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
-  cuda::Device device = inside.device;
-  // Where there is one device only, the stream is of that.
-  if (driver.devices != 1 && !cuda::ask_device(driver, where.handle(), device))
-    return launch_ready_in_context(driver, code, inside, arguments, where.handle());
-  if (device != inside.device)
-    return {status_code::not_prepared, &code, nullptr, 1 + inside.device};
-  Outcome outcome = launch_ready(driver, code, inside, arguments, where.handle());
-  if (may_lack_context(outcome))
-    return launch_ready_in_context(driver, code, inside, arguments, where.handle());
-  return status_of(driver, outcome, code);
-}
-
-status preload(const kernel &code, const std::int32_t *choice, int device) noexcept {
+/// Of one variant, or of all.
+status load_variants(const kernel &code, const std::int32_t *choice, int device) {
   status why;
   const cuda::Driver *driver = cuda::open_driver(why);
   if (!driver)
@@ -507,6 +479,57 @@ status preload(const kernel &code, const std::int32_t *choice, int device) noexc
   if (!found)
     return {status_code::no_image_for_device, &code, nullptr, context.facts().sm};
   return {};
+}
+
+} // namespace
+
+status launch(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
+              const grid *extent) noexcept {
+  recent::Key key(code, where.handle(), arguments, choice, extent);
+  const cuda::Driver *driver = cuda::opened_driver();
+  cuda::Device device;
+  bool is_new = false;
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+    Outcome outcome;
+    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
+    if (!is_new && !may_lack_context(outcome))
+      return reported(status_of(*driver, outcome, code));
+  }
+  return launch_anew(key, is_new, code, where, arguments, choice, extent);
+}
+
+status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
+               const grid *extent, prepared_launch &ready) noexcept {
+  ready.code = nullptr;
+  Ready *inside = new (ready.rest) Ready();
+  status made = Launch(code, where.handle(), arguments).make_ready(choice, extent, *inside);
+  if (made.ok())
+    ready.code = &code;
+  return reported(made);
+}
+
+status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept {
+  if (!ready.code)
+    return reported({status_code::not_prepared, nullptr});
+  const kernel &code = *ready.code;
+  const Ready &inside = ready_of(ready);
+  if (inside.is_empty)
+    return {};
+  const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
+  cuda::Device device = inside.device;
+  // Where there is one device only, the stream is of that.
+  if (driver.devices != 1 && !cuda::ask_device(driver, where.handle(), device))
+    return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
+  if (device != inside.device)
+    return reported({status_code::not_prepared, &code, nullptr, 1 + inside.device});
+  Outcome outcome = launch_ready(driver, code, inside, arguments, where.handle());
+  if (may_lack_context(outcome))
+    return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
+  return reported(status_of(driver, outcome, code));
+}
+
+status preload(const kernel &code, const std::int32_t *choice, int device) noexcept {
+  return reported(load_variants(code, choice, device));
 }
 
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept {

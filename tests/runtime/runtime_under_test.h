@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tritonc/device.hpp>
+#include <tritonc/hooks.hpp>
 #include <tritonc/runtime.hpp>
 
 namespace tritonc {
@@ -14,6 +15,7 @@ struct RuntimeFunctions {
   decltype(&abi::launch_prepared) launch_prepared;
   decltype(&abi::preload) preload;
   decltype(&abi::info) info;
+  decltype(&tritonc::set_hooks) set_hooks;
   decltype(&tritonc::current_device) current_device;
   decltype(&tritonc::allocate) allocate;
   decltype(&tritonc::release) release;

@@ -1,0 +1,174 @@
+// Tests runtime/src/hooks.cpp: who is told what, and that nobody is told otherwise.
+
+#include "runtime/form_kernel.h"
+#include "runtime/machine.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tritonc;
+
+namespace {
+
+/// What was told, a line each.
+struct Log {
+  std::vector<std::string> lines;
+  void add(const std::string &line) { lines.push_back(line); }
+};
+
+void on_error(const status &what, void *data) {
+  static_cast<Log *>(data)->add(std::string("error ") + what.name() + " " + what.subject());
+}
+
+void on_load(const load_event &what, void *data) {
+  CHECK(what.nanoseconds >= 0);
+  static_cast<Log *>(data)->add(std::string("load ") + what.kernel + " " + what.gpu + " " +
+                                what.form + std::to_string(what.bytes));
+}
+
+void on_choice(const choice_event &what, void *data) {
+  std::string line = std::string("choice ") + what.kernel + " <";
+  for (std::int32_t value : what.variant)
+    line += std::to_string(value);
+  static_cast<Log *>(data)->add(line + "> " + what.gpu + " " + what.form +
+                                std::to_string(what.programs.x));
+}
+
+struct Setting {
+  Setting() { machine.driver().new_context(); }
+
+  status launch() { return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr); }
+  void tell(const hooks *who) { machine.runtime().set_hooks(who); }
+  /// What has been told since it was asked last.
+  std::vector<std::string> told() {
+    std::vector<std::string> lines;
+    lines.swap(log.lines);
+    return lines;
+  }
+
+  Machine machine;
+  SampleKernel sample;
+  SampleArgs args = good_args();
+  Log log;
+  const hooks all = {on_error, on_load, on_choice, &log};
+};
+
+using Lines = std::vector<std::string>;
+
+std::string load_of(const SampleKernel &sample) {
+  return "load sample::copy sm_90a " +
+         std::to_string(sample.bytes[1].size() - sizeof(abi::image_header));
+}
+
+} // namespace
+
+TEST_CASE("a first launch tells what it came to and what it loads, the same one again nothing") {
+  Setting s;
+  s.tell(&s.all);
+  REQUIRE(s.launch().ok());
+  CHECK(s.told() == Lines{"choice sample::copy <64> sm_90a 16", load_of(s.sample)});
+  REQUIRE(s.launch().ok());
+  CHECK(s.told() == Lines{});
+  s.args.n = 64;
+  REQUIRE(s.launch().ok());
+  CHECK(s.told() == Lines{"choice sample::copy <16> sm_90a 4",
+                          "load sample::copy sm_90a " + std::to_string(s.sample.bytes[3].size() -
+                                                                       sizeof(abi::image_header))});
+}
+
+TEST_CASE("errors are told as they are returned") {
+  Setting s;
+  s.tell(&s.all);
+  s.args.n = 17;
+  CHECK_FALSE(s.launch().ok());
+  CHECK(s.told() == Lines{"error requirement_failed n % 16 == 0"});
+  abi::prepared_launch ready;
+  CHECK_FALSE(s.machine.runtime().launch_prepared(ready, {}, &s.args).ok());
+  CHECK_FALSE(
+      s.machine.runtime().prepare(s.sample.kernel, {}, &s.args, nullptr, nullptr, ready).ok());
+  std::int32_t unknown = 5;
+  CHECK_FALSE(s.machine.runtime().preload(s.sample.kernel, &unknown, abi::current).ok());
+  CHECK(s.told() ==
+        Lines{"error not_prepared ", "error requirement_failed n % 16 == 0", "error no_variant "});
+  s.args.n = 64 * 16;
+  REQUIRE(s.launch().ok());
+  s.told();
+  s.machine.driver().configure("fail=cuLaunchKernelEx:1:2");
+  CHECK_FALSE(s.launch().ok()); // the same launch again
+  CHECK(s.told() == Lines{"error out_of_memory cuLaunchKernelEx"});
+}
+
+TEST_CASE("what preload loads is told, and prepare's choice; launches of it are not") {
+  Setting s;
+  s.tell(&s.all);
+  REQUIRE(s.machine.runtime().preload(s.sample.kernel, nullptr, abi::current).ok());
+  CHECK(s.told().size() == 2);
+  abi::prepared_launch ready;
+  REQUIRE(s.machine.runtime().prepare(s.sample.kernel, {}, &s.args, nullptr, nullptr, ready).ok());
+  CHECK(s.told() == Lines{"choice sample::copy <64> sm_90a 16"});
+  REQUIRE(s.machine.runtime().launch_prepared(ready, {}, &s.args).ok());
+  CHECK(s.told() == Lines{});
+}
+
+TEST_CASE("nobody is told who does not want to be, or no longer") {
+  Setting s;
+  REQUIRE(s.launch().ok());
+  CHECK(s.told() == Lines{});
+  const hooks none = {}, errors = {on_error, nullptr, nullptr, &s.log};
+  std::deque<SampleKernel> kernels; // descriptors stay where they are
+  for (const hooks *who : {&none, &errors, (const hooks *)nullptr}) {
+    SampleKernel &another = kernels.emplace_back();
+    s.tell(who);
+    REQUIRE(s.machine.runtime().launch(another.kernel, {}, &s.args, nullptr, nullptr).ok());
+    SampleArgs wrong = s.args;
+    wrong.n = 17;
+    CHECK_FALSE(s.machine.runtime().launch(another.kernel, {}, &wrong, nullptr, nullptr).ok());
+    CHECK(s.told().size() == (who == &errors ? 1u : 0u));
+  }
+}
+
+TEST_CASE("a hook may launch") {
+  static Setting *setting = nullptr;
+  static int depth = 0;
+  Setting s;
+  setting = &s;
+  SampleKernel inner;
+  static SampleKernel *other = nullptr;
+  other = &inner;
+  auto launch_another = [](const load_event &, void *) {
+    if (depth++ == 0)
+      CHECK(setting->machine.runtime()
+                .launch(other->kernel, {}, &setting->args, nullptr, nullptr)
+                .ok());
+  };
+  const hooks launching = {nullptr, launch_another, nullptr, nullptr};
+  s.tell(&launching);
+  CHECK(s.launch().ok());
+  CHECK(depth == 2);
+  CHECK(s.machine.driver().launches() == 2);
+}
+
+TEST_CASE("each of 64 threads is told its own errors, and one load") {
+  Setting s;
+  static std::atomic<int> errors{0}, loads{0};
+  const hooks counting = {[](const status &, void *) { errors++; },
+                          [](const load_event &, void *) { loads++; }, nullptr, nullptr};
+  s.tell(&counting);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; i++)
+    threads.emplace_back([&, i] {
+      SampleArgs args = s.args;
+      args.n = i % 2 ? 17 : 64 * 16;
+      (void)s.machine.runtime().launch(s.sample.kernel, {}, &args, nullptr, nullptr);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(errors == 32);
+  CHECK(loads == 1);
+}
