@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -193,6 +195,122 @@ TEST_CASE("a launch allocates nothing, the first one and those after it") {
   }
   cuda::opened = nullptr;
 }
+
+#if COUNTS_ALLOCATIONS && defined(NDEBUG)
+namespace {
+
+/// Of many rounds the shortest: others want the processor, too.
+template <typename Launch> double nanoseconds(Launch launch) {
+  constexpr int rounds = 200, launches_each = 2000;
+  double least = 1e9;
+  for (int round = 0; round < rounds; round++) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < launches_each; i++)
+      launch();
+    std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    least = std::min(least, took.count() / launches_each);
+  }
+  return least;
+}
+
+} // namespace
+
+TEST_CASE("a launch again costs at most 30 ns beside the driver's call, one made ready less") {
+  static cuda::Driver driver = idle_driver();
+  driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *, cuda::Function, void **, void **) {
+    asm volatile("" ::: "memory");
+    return 0;
+  };
+  static SampleKernel sample;
+  sample.kernel.argument_bytes = 20;
+  static FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = forms.kernel();
+  cuda::opened = &driver;
+  auto *stream = reinterpret_cast<CUstream_st *>(0x1000);
+  SampleArgs args = good_args();
+  FormArgs form_args = tritonc::form_args();
+  abi::prepared_launch ready, form_ready;
+  REQUIRE(abi::prepare(sample.kernel, stream, &args, nullptr, nullptr, ready).ok());
+  REQUIRE(abi::prepare(formed, stream, &form_args, nullptr, nullptr, form_ready).ok());
+  auto volatile call = driver.cuLaunchKernelEx;
+  double bare = nanoseconds([&] { call(nullptr, nullptr, nullptr, nullptr); });
+  double again = nanoseconds([&] { (void)abi::launch(sample.kernel, stream, &args); }) - bare;
+  double prepared = nanoseconds([&] { (void)abi::launch_prepared(ready, stream, &args); }) - bare;
+  double form_again = nanoseconds([&] { (void)abi::launch(formed, stream, &form_args); }) - bare;
+  double form_prepared =
+      nanoseconds([&] { (void)abi::launch_prepared(form_ready, stream, &form_args); }) - bare;
+  cuda::opened = nullptr;
+  MESSAGE("beside the driver's call: ", again, " ns again, ", prepared,
+          " ns prepared; with two "
+          "tensor maps ",
+          form_again, " and ", form_prepared, " ns");
+  CHECK(again <= 30);
+  CHECK(prepared <= again);
+  CHECK(form_again <= 40);
+  CHECK(form_prepared <= form_again);
+}
+#endif
+
+namespace {
+
+std::atomic<int> loads{0};
+
+/// Rounds in each of which 64 threads at once launch a kernel that is not loaded.
+void launch_first(int rounds) {
+  static cuda::Driver driver = idle_driver();
+  auto load = driver.cuLibraryLoadData;
+  static decltype(load) plain;
+  plain = load;
+  driver.cuLibraryLoadData = [](auto... values) {
+    loads++;
+    return plain(values...);
+  };
+  static SampleKernel sample;
+  sample.kernel.argument_bytes = 20;
+  cuda::opened = &driver;
+  constexpr int threads = 64;
+  std::atomic<int> succeeded{0}, arrived{0};
+  std::atomic<int> round{0};
+  std::vector<std::thread> launching;
+  // A barrier: the last to come lets all go.
+  auto wait_for_all = [&](int phase) {
+    if (++arrived == threads * phase)
+      round = phase;
+    while (round < phase)
+      std::this_thread::yield();
+  };
+  int wrong_loads = 0;
+  loads = 0;
+  for (int t = 0; t < threads; t++)
+    launching.emplace_back([&, t] {
+      for (int i = 0; i < rounds; i++) {
+        if (t == 0) {
+          wrong_loads += loads != i;
+          for (const std::vector<abi::image> &images : sample.images)
+            for (const abi::image &image : images)
+              image.state->kernel = nullptr;
+        }
+        wait_for_all(2 * i + 1);
+        SampleArgs args = good_args();
+        args.source =
+            reinterpret_cast<const void *>(std::uintptr_t(i + 1000) << 8); // not a recent one
+        succeeded += abi::launch(sample.kernel, {}, &args).ok();
+        wait_for_all(2 * i + 2);
+      }
+    });
+  for (std::thread &thread : launching)
+    thread.join();
+  cuda::opened = nullptr;
+  CHECK(succeeded.load() == threads * rounds);
+  CHECK(loads.load() == rounds);
+  CHECK(wrong_loads == 0);
+}
+
+} // namespace
+
+TEST_CASE("64 threads at once launch what is not loaded: one loads it") { launch_first(200); }
+
+TEST_CASE("the same, 10,000 times" * doctest::skip()) { launch_first(10000); }
 
 TEST_CASE("threads launch for the first time and again, on streams of their own and of all") {
   static cuda::Driver driver = idle_driver();
