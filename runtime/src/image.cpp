@@ -38,7 +38,9 @@ bool is_whole(const abi::image &image) {
   if (image.size < sizeof header)
     return false;
   std::memcpy(&header, image.bytes, sizeof header);
+  const char unused[sizeof header.padding] = {};
   return std::memcmp(header.magic, abi::image_magic, sizeof header.magic) == 0 &&
+         std::memcmp(header.padding, unused, sizeof unused) == 0 && header.reserved == 0 &&
          header.version == abi::image_version && header.length == image.size - sizeof header &&
          header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
 }

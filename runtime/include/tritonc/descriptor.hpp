@@ -43,7 +43,7 @@ inline constexpr std::uint32_t abi_version = 5;
 struct image_header {
   char magic[8]; // "TritonC\n"
   std::uint32_t version;
-  std::uint32_t reserved;
+  std::uint32_t reserved; // zero
   std::uint64_t length;   // of the bytes that follow
   std::uint64_t checksum; // of the bytes that follow
   char padding[32];       // zero
