@@ -198,12 +198,14 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
   return module;
 }
 
-// The same for code that is not looked at any more, so without places in the source: before it is
-// optimised, since it takes time to keep them right.
-std::unique_ptr<llvm::Module> placeless_module(const ir::Function &function, const Gpu &gpu,
-                                               llvm::LLVMContext &context) {
+// The same for machine code, not yet optimised: without places in the source unless they are to be
+// in it, since it takes time to keep them right.
+std::unique_ptr<llvm::Module> module_for_code(const ir::Function &function, const Gpu &gpu,
+                                              const CompileOptions &options,
+                                              llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> module = lower(function, gpu, context);
-  llvm::StripDebugInfo(*module);
+  if (!options.line_info)
+    llvm::StripDebugInfo(*module);
   return module;
 }
 
@@ -251,24 +253,28 @@ private:
 // `module` is the function's, which is afterwards as it was: others have code of the same module
 // without making it.
 Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
-                                const Gpu &gpu, const Toolchain &tools, StepTimes &times) {
+                                const Gpu &gpu, const CompileOptions &options,
+                                const Toolchain &tools, StepTimes &times) {
   llvm::LLVMContext &context = module->getContext();
   const int estimate = function.residency;
   for (;;) {
     auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
     if (!optimized)
       return optimized.failure();
-    Result<std::string> ptx = times.measure(Step::ptx, [&] { return generate_ptx(*module, gpu); });
+    Result<std::string> ptx =
+        times.measure(Step::ptx, [&] { return generate_ptx(*module, gpu, options.line_info); });
     if (!ptx)
       return ptx.failure();
-    Result<Cubin> cubin =
-        times.measure(Step::ptxas, [&] { return assemble(tools, *ptx, function.name, gpu); });
+    Result<Cubin> cubin = times.measure(Step::ptxas, [&] {
+      return assemble(tools, *ptx, function.name, gpu, "-O3", options.line_info);
+    });
     if (!cubin || !cubin->resources.spill_stores || function.residency <= 1) {
       function.residency = estimate;
       return cubin;
     }
     function.residency--;
-    module = times.measure(Step::lower, [&] { return placeless_module(function, gpu, context); });
+    module = times.measure(Step::lower,
+                           [&] { return module_for_code(function, gpu, options, context); });
   }
 }
 
@@ -283,7 +289,8 @@ struct Workshop {
 Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
                               const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
   const Toolchain &tools = *workshop.tools;
-  Result<Cubin> cubin = assemble_function(function, std::move(module), gpu, tools, times);
+  Result<Cubin> cubin =
+      assemble_function(function, std::move(module), gpu, workshop.options, tools, times);
   if (!cubin)
     return cubin.failure();
   MachineCode code = {.resources = std::move(cubin->resources), .cubin = std::move(cubin->bytes)};
@@ -303,7 +310,7 @@ const Result<MachineCode> &machine_code(ir::Function &function, const Gpu &gpu, 
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::string bitcode = times.measure(Step::lower, [&] {
-    module = placeless_module(function, gpu, context);
+    module = module_for_code(function, gpu, workshop.options, context);
     return bitcode_of(*module);
   });
   return workshop.shared.get(gpu, bitcode, [&]() -> Result<MachineCode> {
@@ -399,7 +406,7 @@ std::optional<Failure> build_text(const CompileOptions &options, const ir::Funct
     job.stage_output = text_of(**module);
     return std::nullopt;
   }
-  Result<std::string> ptx = generate_ptx(**module, *job.gpu);
+  Result<std::string> ptx = generate_ptx(**module, *job.gpu, options.line_info);
   if (!ptx)
     return ptx.failure();
   job.stage_output = *ptx;
@@ -605,11 +612,12 @@ std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu
 std::string key_of(const KernelCache &cache, const CompileOptions &options,
                    const TranslatedVariant &variant, size_t kernel, const Gpu &gpu) {
   const ir::Function &function = variant.front_end.kernels[kernel];
-  std::string host;
-  if (llvm::is_contained(options.emulate, &gpu))
-    host = KernelCache::host_identity(options.name, variant.choice->text, shown_path(function.file),
-                                      variant.front_end.checked[kernel]);
-  return cache.key_of(function, gpu, host);
+  bool has_host_code = llvm::is_contained(options.emulate, &gpu);
+  std::string places = options.line_info ? "in the code too\n" : "";
+  if (has_host_code || options.line_info)
+    places += KernelCache::places(has_host_code ? options.name + "\n" + variant.choice->text : "",
+                                  shown_path(function.file), variant.front_end.checked[kernel]);
+  return cache.key_of(function, gpu, places);
 }
 
 // The job that a form in the cache came from.

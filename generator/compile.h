@@ -36,6 +36,7 @@ struct CompileOptions {
   std::string print_after;      // a pass, or "all"
   bool explain = false;         // which structures there are, and why, into `printed`
   bool details = false;         // of each image, for tritonc report
+  bool line_info = false;       // the code says which lines it comes from, for profilers
   bool verify_each = false;     // the IR after each pass; always done in debug builds
   int jobs = 0;                 // 0: one per core
   Progress *progress = nullptr; // of libraries; nobody waits: null

@@ -177,20 +177,20 @@ std::optional<KernelCache> KernelCache::open(Cache cache, const Toolchain &tools
 }
 
 std::string KernelCache::key_of(const ir::Function &function, const Gpu &gpu,
-                                const std::string &host) const {
+                                const std::string &places) const {
   return cache_key(bytes_of(std::string("variant"), tools_, std::string(gpu.name),
-                            ir::print(function), function.plan, host));
+                            ir::print(function), function.plan, places));
 }
 
-std::string KernelCache::host_identity(const std::string &library, const std::string &variant,
-                                       const std::string &file, const ir::Function &checked) {
+std::string KernelCache::places(const std::string &names, const std::string &file,
+                                const ir::Function &checked) {
   Writer locations;
   ir::for_each_op(*checked.body, [&](const ir::Op &op) {
     ir::Location location = op.location;
     locations(location.line, location.column);
   });
-  return bytes_of(library, variant, file, checked.location.line, checked.location.column,
-                  ir::print(checked), std::move(locations.bytes));
+  return bytes_of(names, file, checked.location.line, checked.location.column, ir::print(checked),
+                  std::move(locations.bytes));
 }
 
 std::optional<std::vector<CompiledForm>> KernelCache::find(const std::string &key) const {

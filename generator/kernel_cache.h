@@ -38,13 +38,14 @@ public:
   /// Nothing if the tools cannot be read.
   static std::optional<KernelCache> open(Cache cache, const Toolchain &tools);
 
-  /// The key of what `function` becomes for `gpu`, before any pass has seen it. `host` says what
-  /// else there is in it if there is host code: empty, or from `host_identity`.
-  std::string key_of(const ir::Function &function, const Gpu &gpu, const std::string &host) const;
+  /// The key of what `function` becomes for `gpu`, before any pass has seen it. `places` is empty
+  /// unless there is host code, or line info, which say where in the source they come from.
+  std::string key_of(const ir::Function &function, const Gpu &gpu, const std::string &places) const;
 
-  /// What host code follows from besides: names, and where each operation is in the source.
-  static std::string host_identity(const std::string &library, const std::string &variant,
-                                   const std::string &file, const ir::Function &checked);
+  /// What those follow from besides: the symbols of host code, which `names` makes, and where each
+  /// operation is in the source.
+  static std::string places(const std::string &names, const std::string &file,
+                            const ir::Function &checked);
 
   /// All forms with their images, in their order.
   std::optional<std::vector<CompiledForm>> find(const std::string &key) const;

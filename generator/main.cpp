@@ -534,6 +534,8 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_flag(
       "--explain", line.compile.explain,
       "Say which structures every variant is compiled in, and what stopped better ones");
+  command.add_flag("--line-info", line.compile.line_info,
+                   "the code says which lines of the source it comes from, for profilers");
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
   command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");

@@ -29,6 +29,7 @@
 #include "backend/target_ops.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -222,6 +223,41 @@ void run_optimisations(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.run(module, modules);
 }
 
+// Lines are enough for a profiler; more would be sections of its own in the PTX. How much there is
+// to be is said by the compile unit, which cannot be changed but replaced.
+void keep_only_lines(llvm::Module &module) {
+  llvm::NamedMDNode *units = module.getNamedMetadata("llvm.dbg.cu");
+  if (!units)
+    return;
+  std::vector<llvm::DICompileUnit *> old(module.debug_compile_units_begin(),
+                                         module.debug_compile_units_end());
+  units->clearOperands();
+  for (llvm::DICompileUnit *unit : old) {
+    llvm::DIBuilder build(module);
+    llvm::DICompileUnit *lines = build.createCompileUnit(
+        unit->getSourceLanguage(), unit->getFile(), unit->getProducer(), unit->isOptimized(),
+        /*Flags=*/"", /*RV=*/0, /*SplitName=*/"", llvm::DICompileUnit::DebugDirectivesOnly);
+    for (llvm::Function &function : module)
+      if (llvm::DISubprogram *program = function.getSubprogram();
+          program && program->getUnit() == unit)
+        program->replaceUnit(lines);
+    build.finalize();
+  }
+}
+
+// `.file 1 "f.tc"` gets a time and a size: without, ptxas writes those that the file has, if it
+// finds one of that name, and the code differs from one machine to the next. Zeros count as none.
+std::string with_fixed_files(llvm::StringRef ptx) {
+  std::string text;
+  while (!ptx.empty()) {
+    auto [line, rest] = ptx.split('\n');
+    bool is_file = line.ltrim().starts_with(".file") && line.ends_with("\"");
+    text += line.str() + (is_file ? ", 1, 1\n" : "\n");
+    ptx = rest;
+  }
+  return text;
+}
+
 } // namespace
 
 void prepare_module(llvm::Module &module) {
@@ -245,12 +281,15 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
   return std::monostate();
 }
 
-Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
+Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line_info) {
   if (const TargetOpInfo *missing = find_missing_target_op(module, gpu))
     return Failure{Message::internal_error,
                    {"lower", "`" + missing->name.str() + "` for " + std::string(gpu.name)}};
   llvm::TargetMachine &machine = target_machine(module, gpu);
-  llvm::StripDebugInfo(module);
+  if (line_info)
+    keep_only_lines(module);
+  else
+    llvm::StripDebugInfo(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
   bypass_divisions(module);
@@ -268,7 +307,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu) {
   passes.run(module);
   if (!collector.errors().empty())
     return llvm_failed(gpu, collector.errors());
-  return ptx.str().str();
+  return line_info ? with_fixed_files(ptx) : ptx.str().str();
 }
 
 Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu) {

@@ -19,7 +19,9 @@ void prepare_module(llvm::Module &module);
 Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu);
 
 /// Lowers the GPU-only calls of `module` and generates PTX. Leaves nothing of use in the module.
-Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu);
+/// With `line_info` the PTX says which line of the source its instructions come from, if the module
+/// does.
+Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line_info = false);
 
 /// Both.
 Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu);

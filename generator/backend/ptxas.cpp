@@ -91,7 +91,7 @@ bool parse_report(const std::string &report, const std::string &kernel, Resource
 }
 
 Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std::string &kernel,
-                       const Gpu &gpu, const std::string &optimization) {
+                       const Gpu &gpu, const std::string &optimization, bool line_info) {
   std::string subject = "`" + kernel + "` for " + std::string(gpu.name);
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
@@ -100,9 +100,11 @@ Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std
   if (auto written = write_tool_input(input, ptx); !written)
     return written.failure();
 
-  Result<std::string> report = run_tool(
-      {tools.ptxas, optimization, "-v", "-arch=" + std::string(gpu.name), input, "-o", output},
-      directory->path(), tools.time_limit, subject);
+  std::vector<std::string> command = {
+      tools.ptxas, optimization, "-v", "-arch=" + std::string(gpu.name), input, "-o", output};
+  if (line_info)
+    command.push_back("-lineinfo");
+  Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
     return report.failure();
 

@@ -25,9 +25,10 @@ struct Cubin {
 };
 
 /// Assembles `ptx`, in which `kernel` is an entry, for `gpu`. Code that is compared with other code
-/// may be optimised less: "-O0".
+/// may be optimised less: "-O0". With `line_info` it says what the PTX does of lines.
 Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std::string &kernel,
-                       const Gpu &gpu, const std::string &optimization = "-O3");
+                       const Gpu &gpu, const std::string &optimization = "-O3",
+                       bool line_info = false);
 
 /// What is wrong with `bytes` as a cubin that contains `kernel`; empty if nothing is.
 std::string check_cubin(const std::string &bytes, const std::string &kernel);

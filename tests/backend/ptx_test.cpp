@@ -81,7 +81,10 @@ TEST_CASE("shared memory is external, aligned, and addressed by one register") {
   CHECK(contains(ptx, "bar"));
 }
 
-TEST_CASE("where in the source an instruction comes from is not in PTX") {
+namespace {
+
+// copy_kernel, whose last instruction comes from line 12 of a file.
+std::string located_kernel() {
   std::string located = copy_kernel;
   located.replace(located.find("\"nvvm.maxntid\"=\"128\" {"), 22,
                   "\"nvvm.maxntid\"=\"128\" !dbg !3 {");
@@ -96,7 +99,33 @@ TEST_CASE("where in the source an instruction comes from is not in PTX") {
                                 spFlags: DISPFlagDefinition)
     !4 = !DISubroutineType(types: !{})
     !5 = !DILocation(line: 12, column: 3, scope: !3))";
-  CHECK(ptx_of(located.c_str(), "80") == ptx_of(copy_kernel, "80"));
+  return located;
+}
+
+std::string ptx_with_lines(const std::string &ir) {
+  Parsed parsed(ir);
+  const Gpu &gpu = *find_gpu("80");
+  REQUIRE(optimize(*parsed.module, gpu));
+  Result<std::string> ptx = generate_ptx(*parsed.module, gpu, /*line_info=*/true);
+  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  return *ptx;
+}
+
+} // namespace
+
+TEST_CASE("where in the source an instruction comes from is not in PTX") {
+  CHECK(ptx_of(located_kernel(), "80") == ptx_of(copy_kernel, "80"));
+}
+
+TEST_CASE("unless line info is wanted: lines, and a file of no special time and size") {
+  std::string ptx = ptx_with_lines(located_kernel());
+  CAPTURE(ptx);
+  CHECK(ptx.find("\t.loc\t1 12 3") != std::string::npos);
+  CHECK(ptx.find(".file\t1 \"k.tc\", 1, 1\n") != std::string::npos);
+  for (const char *more : {".debug_info", ".debug_line", ".debug_abbrev"})
+    CHECK(ptx.find(more) == std::string::npos);
+  // Of IR without places it makes none.
+  CHECK(ptx_with_lines(copy_kernel) == ptx_of(copy_kernel, "80"));
 }
 
 TEST_CASE("loops stay loops: our own passes have unrolled what is worth it") {

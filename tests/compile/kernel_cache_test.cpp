@@ -244,12 +244,11 @@ TEST_CASE("keys: what the result follows from, each by itself") {
   moved.file = "/somewhere/f.tc";
   moved.body->ops[0]->location = {3, 4};
   CHECK(key == cache.key_of(moved, gpu, ""));
-  std::string host = KernelCache::host_identity("library", "N=1", "f.tc", plain);
-  CHECK(host == KernelCache::host_identity("library", "N=1", "f.tc", plain));
-  CHECK(host != KernelCache::host_identity("other", "N=1", "f.tc", plain));
-  CHECK(host != KernelCache::host_identity("library", "N=2", "f.tc", plain));
-  CHECK(host != KernelCache::host_identity("library", "N=1", "g.tc", plain));
-  CHECK(host != KernelCache::host_identity("library", "N=1", "f.tc", moved));
+  std::string places = KernelCache::places("library", "f.tc", plain);
+  CHECK(places == KernelCache::places("library", "f.tc", plain));
+  CHECK(places != KernelCache::places("other", "f.tc", plain));
+  CHECK(places != KernelCache::places("library", "g.tc", plain));
+  CHECK(places != KernelCache::places("library", "f.tc", moved));
 
   // Another ptxas, whatever it says of itself.
   FakeTool ptxas("ptxas", "exec " + tools().ptxas + " \"$@\"");
@@ -339,6 +338,17 @@ TEST_CASE("host code comes from the cache too, unless its lines moved") {
   Project::Run moved = compile();
   CHECK(contains(moved.output, "      4  host code\n"));
   CHECK(moved.assembled == 0);
+}
+
+TEST_CASE("code with line info is another, and follows the lines") {
+  Project project;
+  REQUIRE(project.compile().assembled == 8);
+  CHECK(project.compile({"--line-info"}).assembled == 8);
+  CHECK(project.compile({"--line-info"}).assembled == 0);
+  CHECK(project.compile().assembled == 0);
+  project.files.add("scale.tc", "// A comment.\n" + std::string(scale_source));
+  CHECK(project.compile().assembled == 0);
+  CHECK(project.compile({"--line-info"}).assembled == 8);
 }
 
 TEST_CASE("who looks at passes sees them run") {

@@ -121,8 +121,13 @@ TEST_CASE("the same bytes: an object and host code for the emulator") {
 
 TEST_CASE("the same bytes: a self-contained header") { check_all("--arch 75,90 --embed header"); }
 
+TEST_CASE("the same bytes: with line info, which names the source") {
+  check_all("--arch 80,90a --line-info --object out/both.o");
+}
+
 TEST_CASE("different bytes: what does matter") {
   std::string first = build({}, "--arch 80 --embed header");
   CHECK(difference(first, build({}, "--arch 80 --embed header -D half=bfloat16")) != "");
   CHECK(difference(first, build({}, "--arch 86 --embed header")) != "");
+  CHECK(difference(first, build({}, "--arch 80 --embed header --line-info")) != "");
 }
