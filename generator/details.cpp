@@ -51,7 +51,7 @@ void add_accesses(const Function &function, const Gpu &gpu, ImageDetails &detail
     bool loads = op.is(Opcode::shared_load_);
     if (!loads && !op.is(Opcode::shared_store_))
       return;
-    SharedAccess access = shared_access(op, gpu);
+    SharedAccess access = shared_access(op, loads ? gpu.has_ldmatrix : gpu.has_stmatrix);
     std::string type = text_of((loads ? op.result() : op.operand(0))->type);
     if (!seen.insert({op.location.line, (loads ? "load " : "store ") + type, int(access.bytes),
                       access.by_matrix, access.conflicts})

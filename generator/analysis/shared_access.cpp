@@ -81,19 +81,17 @@ std::vector<uint32_t> MatrixAccess::addressed(const std::vector<uint32_t> &regis
   return images;
 }
 
-std::optional<MatrixAccess> matrix_access(const Op &access, const Gpu &gpu) {
+std::optional<MatrixAccess> matrix_access(const Op &access, bool has_instruction) {
   const Type &tile = tile_of(access)->type;
   const int element_bytes = bytes_of(tile.elem);
   const auto &[reg, lane, warp, origin] = shared_images(access);
-  if (access.is(Opcode::shared_store_)) {
-    // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
-    const std::vector<FlatIndex> &lanes = tile.layout->lane;
-    bool by_all_lanes = std::find(lanes.begin(), lanes.end(), 0u) == lanes.end();
-    if (!gpu.has_stmatrix || element_bytes != 2 || !by_all_lanes)
-      return std::nullopt;
-  } else if (!gpu.has_ldmatrix || element_bytes > 4) {
+  // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
+  const std::vector<FlatIndex> &lanes = tile.layout->lane;
+  bool has_copies = std::find(lanes.begin(), lanes.end(), 0u) != lanes.end();
+  bool fits =
+      access.is(Opcode::shared_store_) ? element_bytes == 2 && !has_copies : element_bytes <= 4;
+  if (!has_instruction || !fits)
     return std::nullopt;
-  }
   auto packed = size_t(log2_exact(4 / element_bytes));
   if (reg.size() < packed || !whole_rows(warp) || !whole_rows(reg, packed))
     return std::nullopt;
@@ -150,12 +148,12 @@ double bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes) {
   return double(taken) / double(times);
 }
 
-SharedAccess shared_access(const Op &access, const Gpu &gpu) {
+SharedAccess shared_access(const Op &access, bool has_matrix_instruction) {
   const SharedImages images = shared_images(access);
   const auto element_bytes = uint32_t(bytes_of(tile_of(access)->type.elem));
   SharedAccess result;
   std::vector<uint32_t> lanes = images.lane;
-  if (std::optional<MatrixAccess> matrices = matrix_access(access, gpu)) {
+  if (std::optional<MatrixAccess> matrices = matrix_access(access, has_matrix_instruction)) {
     lanes = matrices->addressed(images.reg);
     result = {.by_matrix = true, .lanes = 1 << lanes.size(), .bytes = row_bytes};
   } else {

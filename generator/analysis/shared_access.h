@@ -4,7 +4,6 @@
 #pragma once
 
 #include "ir/ir.h"
-#include "target/gpu.h"
 
 #include <cstdint>
 #include <optional>
@@ -46,8 +45,9 @@ struct MatrixAccess {
 
 /// A load is done by ldmatrix where the layout is that of its result: lane l holds the 32-bit word
 /// l of 8 rows of 16 bytes (or, transposing, of 8 columns of 16-bit elements). A store of 16-bit
-/// elements is done by stmatrix in the same case. Nothing if it is done by vectors.
-std::optional<MatrixAccess> matrix_access(const ir::Op &access, const Gpu &gpu);
+/// elements is done by stmatrix in the same case. Nothing if it is done by vectors, as it is where
+/// the GPU does not have that instruction.
+std::optional<MatrixAccess> matrix_access(const ir::Op &access, bool has_instruction);
 
 /// The register bits that one vector spans, in the order of the addresses: those that contribute 1,
 /// 2, 4... elements, which nothing else does, up to 16 bytes.
@@ -65,6 +65,6 @@ struct SharedAccess {
   uint32_t bytes = 0;     // at each of these places
   double conflicts = 1;   // see bank_conflicts
 };
-SharedAccess shared_access(const ir::Op &access, const Gpu &gpu);
+SharedAccess shared_access(const ir::Op &access, bool has_matrix_instruction);
 
 } // namespace tritonc

@@ -122,7 +122,7 @@ void Lowering::lower_shared_store(const Op &op) {
   guarded(holds_first_copy(layout), [&] {
     SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout, {}, op.list("origin"));
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
-    if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_))
+    if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_.has_stmatrix))
       return store_matrices(op, addresses, *matrices);
     std::vector<size_t> bits = vector_bits(shared_images(op), bytes);
     uint32_t width = 1u << bits.size();
@@ -149,7 +149,7 @@ void Lowering::lower_shared_load(const Op &op) {
     addresses.compute_from_one();
   Registers result(size_t(layout.registers()));
 
-  if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_)) {
+  if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_.has_ldmatrix)) {
     std::vector<size_t> chosen = matrices->chosen();
     addresses.set_lane_images(matrices->addressed(addresses.register_images()));
     std::vector<size_t> inside(matrices->packed);

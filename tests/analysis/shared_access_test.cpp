@@ -26,7 +26,9 @@ struct Access {
     REQUIRE(op);
   }
 
-  SharedAccess on(const char *gpu) const { return shared_access(*op, *find_gpu(gpu)); }
+  SharedAccess done(bool has_matrix_instruction = true) const {
+    return shared_access(*op, has_matrix_instruction);
+  }
 };
 
 std::string text_of(const ir::Shape &shape, const ir::LinearLayout &layout) {
@@ -64,9 +66,9 @@ TEST_CASE("addresses are sums of what bits of register, lane and warp contribute
 
 TEST_CASE("vectors are as wide as neighbours are") {
   for (int vector : {1, 4, 8}) // of two, a lane has what one has of a matrix
-    CHECK(rows_of(vector, false).on("90a").bytes == uint32_t(2 * vector));
-  CHECK(rows_of(8, true).on("90a").bytes == 16);
-  CHECK(rows_of(8, true).on("90a").lanes == 32);
+    CHECK(rows_of(vector, false).done().bytes == uint32_t(2 * vector));
+  CHECK(rows_of(8, true).done().bytes == 16);
+  CHECK(rows_of(8, true).done().lanes == 32);
 }
 
 TEST_CASE("fragments of an instruction are loaded and stored as matrices, where the GPU can") {
@@ -79,19 +81,14 @@ TEST_CASE("fragments of an instruction are loaded and stored as matrices, where 
   Access store(tile, slot,
                buffer + "%n = constant {number = 0.0} : f16\n %x = splat %n : f16[64,64] #0\n"
                         "shared_store %x, %s, %z");
-  struct {
-    const Access &access;
-    const char *gpu;
-    bool by_matrix;
-  } cases[] = {{load, "80", true}, {load, "90a", true}, {store, "90a", true}, {store, "80", false}};
-  for (const auto &[access, gpu, by_matrix] : cases) {
-    CAPTURE(gpu);
-    SharedAccess found = access.on(gpu);
-    CHECK(found.by_matrix == by_matrix);
-    CHECK(found.bytes == (by_matrix ? 16 : 4));
-    CHECK(found.conflicts == 1);
-  }
-  CHECK_FALSE(rows_of(8, true).on("90a").by_matrix);
+  for (const Access *access : {&load, &store})
+    for (bool by_matrix : {true, false}) {
+      SharedAccess found = access->done(by_matrix);
+      CHECK(found.by_matrix == by_matrix);
+      CHECK(found.bytes == (by_matrix ? 16 : 4));
+      CHECK(found.conflicts == 1);
+    }
+  CHECK_FALSE(rows_of(8, true).done().by_matrix);
 }
 
 TEST_CASE("lanes that want different words of a bank wait for each other") {
@@ -117,6 +114,6 @@ TEST_CASE("a column of rows that are not swizzled meets in its banks") {
                            "(8,0) (16,0) warp (0,32) (32,0)";
   const std::string load = "%s = shared_alloc : shared<f16>[1,64,64] #1\n"
                            "%x = shared_load %s, %z {origin = [0,0], perm = [0,1]} : f16[64,64] #0";
-  CHECK(Access(tile, text_of(shape, plain), load).on("90a").conflicts == 8);
-  CHECK(Access(tile, text_of(shape, panel_layout(shape, 1, 2)), load).on("90a").conflicts == 1);
+  CHECK(Access(tile, text_of(shape, plain), load).done().conflicts == 8);
+  CHECK(Access(tile, text_of(shape, panel_layout(shape, 1, 2)), load).done().conflicts == 1);
 }

@@ -57,7 +57,7 @@ std::string build(const Setting &setting, const std::string &choice) {
                        "' && export TRITONC_CACHE_DIR=off CACHE=" + files.path("cache") + "\n" +
                        setting.before + "\nexec " + setting.tool + " compile scale.tc product.tc " +
                        choice + " --name both --header out/both.hpp --manifest out/both.json " +
-                       "--report out/both.txt --depfile out/both.d " + setting.options;
+                       "--report out/both.txt --depfile out/both.d --quiet " + setting.options;
   ChildResult child = run_child({"/bin/sh", "-c", script}, "/tmp");
   REQUIRE(child.end == ChildResult::End::exited);
   REQUIRE_MESSAGE(child.code == 0, child.output);

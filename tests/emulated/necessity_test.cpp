@@ -486,7 +486,7 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
     bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
                               [](int64_t times) { return times == 1; });
     const Structure *next = &structure == &structures.back() ? nullptr : &structure + 1;
-    bool is_least = !next || next->specialized != structure.specialized || next->teams > 1 ||
+    bool is_least = !next || next->specialized != structure.specialized ||
                     (!structure.copying_warps && next->copying_warps);
     int64_t programs = 1;
     for (int64_t times : structure.bundle)

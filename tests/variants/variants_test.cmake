@@ -17,7 +17,7 @@ function(check_gpu gpu shared_limit least_structures)
   endif()
   foreach(row IN LISTS rows)
     #       gpu           structure             threads  registers  shared   spilled  cubin embedded
-    if(NOT row MATCHES "sm_[0-9a-z]+ +((sum of the parts of )?[0-9]+x[0-9]+x[0-9]+( [a-z0-9, ]*[a-z0-9])? +)?([0-9]+) +([0-9]+) +([0-9]+) +([0-9]+) +[0-9]+ +[0-9]+$")
+    if(NOT row MATCHES "sm_[0-9a-z]+ +((sum of the parts of )?[0-9]+x[0-9]+x[0-9]+( [a-z0-9, -]*[a-z0-9])? +)?([0-9]+) +([0-9]+) +([0-9]+) +([0-9]+) +[0-9]+ +[0-9]+$")
       message(FATAL_ERROR "cannot read the row: ${row}")
     endif()
     if(CMAKE_MATCH_6 GREATER shared_limit)
