@@ -26,12 +26,15 @@
 #include "lower/lower.h"
 #include "merged_messages.h"
 #include "passes/pipeline.h"
+#include "requirements.h"
 #include "translate/translate.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -77,6 +80,15 @@ struct TranslatedVariant {
   StepTimes times = {};
 };
 
+// Whether the kernel shall be compiled in this variant: for one of the GPUs, if there are any.
+bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
+               const std::vector<const Gpu *> &gpus) {
+  auto wants = [&](const Gpu *gpu) {
+    return variant.source->wants(*variant.choice, function.name, gpu);
+  };
+  return gpus.empty() ? wants(nullptr) : std::any_of(gpus.begin(), gpus.end(), wants);
+}
+
 // One kernel of one variant for one GPU, in one structure.
 struct KernelJob {
   size_t variant; // index of its TranslatedVariant
@@ -92,6 +104,7 @@ struct KernelJob {
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
   std::string printed, stage_output;
+  std::vector<KeptFile> kept;
   Image image;
   StepTimes times = {};
 };
@@ -183,7 +196,8 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
 // Where the source is does not matter to anyone who reads the output, and must not change it.
 std::string shown_path(const std::string &path) {
   std::filesystem::path shown(path);
-  return (shown.is_absolute() ? shown.filename() : shown).generic_string();
+  bool is_elsewhere = shown.is_absolute() || *shown.begin() == "..";
+  return (is_elsewhere ? shown.filename() : shown).generic_string();
 }
 
 // The LLVM IR of a function that went through the pipeline.
@@ -222,20 +236,45 @@ std::string bitcode_of(const llvm::Module &module) {
 // kernel, since passes choose the tile: such code is made once.
 class SharedCode {
 public:
+  /// All code, or only that which falls to a shard.
+  explicit SharedCode(const CompileOptions &options)
+      : shard_(options.shard), shards_(options.shards) {}
+
+  /// Code that another call has made.
+  void add(StoredCode stored) {
+    Entry &entry = entry_of(stored.key);
+    std::call_once(entry.once, [&] {
+      MachineCode code = {.resources = std::move(stored.cubin.resources),
+                          .cubin = std::move(stored.cubin.bytes)};
+      code.cubin_bytes = int(code.cubin.size());
+      code.image = std::move(stored.image);
+      code.ptx = std::move(stored.ptx);
+      entry.code = std::move(code);
+    });
+  }
+
   /// What `make` makes of `bitcode` for `gpu`, the first time; the same for all that ask again.
+  /// Null if it falls to another shard.
   template <typename Make>
-  const Result<MachineCode> &get(const Gpu &gpu, const std::string &bitcode, Make make) {
-    std::string key = std::string(gpu.name) + "\n" + bitcode;
-    std::shared_ptr<Entry> entry;
-    {
-      std::lock_guard lock(mutex_);
-      std::shared_ptr<Entry> &found = entries_[key];
-      if (!found)
-        found = std::make_shared<Entry>();
-      entry = found;
-    }
-    std::call_once(entry->once, [&] { entry->code = make(); });
-    return *entry->code;
+  const Result<MachineCode> *get(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode,
+                                 Make make) {
+    std::string key = key_of(gpu, tools, bitcode);
+    if (shards_ && std::stoul(key.substr(0, 8), nullptr, 16) % size_t(shards_) != size_t(shard_))
+      return nullptr;
+    Entry &entry = entry_of(key);
+    std::call_once(entry.once, [&] { entry.code = make(); });
+    return &*entry.code;
+  }
+
+  /// All that succeeded.
+  std::vector<StoredCode> codes() const {
+    std::vector<StoredCode> codes;
+    for (const auto &[key, entry] : entries_)
+      if (entry->code && *entry->code) {
+        const MachineCode &code = **entry->code;
+        codes.push_back({key, {code.cubin, code.resources}, code.image, code.ptx});
+      }
+    return codes;
   }
 
 private:
@@ -243,6 +282,28 @@ private:
     std::once_flag once;
     std::optional<Result<MachineCode>> code;
   };
+
+  // A hash of all that machine code is made of.
+  static std::string key_of(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode) {
+    std::string options = llvm::join(tools.ptxas_options, "\n");
+    llvm::SHA256 hash;
+    for (const std::string &part : {std::string(tool_name), std::string(gpu.name), tools.version,
+                                    tools.compression, options, bitcode}) {
+      hash.update(std::to_string(part.size()) + "\n");
+      hash.update(part);
+    }
+    return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  }
+
+  Entry &entry_of(const std::string &key) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Entry> &found = entries_[key];
+    if (!found)
+      found = std::make_shared<Entry>();
+    return *found;
+  }
+
+  int shard_, shards_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
@@ -254,7 +315,7 @@ private:
 // without making it.
 Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
                                 const Gpu &gpu, const CompileOptions &options,
-                                const Toolchain &tools, StepTimes &times) {
+                                const Toolchain &tools, StepTimes &times, std::string &ptx_text) {
   llvm::LLVMContext &context = module->getContext();
   const int estimate = function.residency;
   for (;;) {
@@ -265,6 +326,7 @@ Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Mo
         times.measure(Step::ptx, [&] { return generate_ptx(*module, gpu, options.line_info); });
     if (!ptx)
       return ptx.failure();
+    ptx_text = *ptx;
     Result<Cubin> cubin = times.measure(Step::ptxas, [&] {
       return assemble(tools, *ptx, function.name, gpu, "-O3", options.line_info);
     });
@@ -283,17 +345,19 @@ struct Workshop {
   const CompileOptions &options;
   const Toolchain *tools;   // null: the stage needs none
   const KernelCache *cache; // null: none
-  SharedCode shared = {};
+  SharedCode shared{options};
 };
 
 Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
                               const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
   const Toolchain &tools = *workshop.tools;
+  std::string ptx;
   Result<Cubin> cubin =
-      assemble_function(function, std::move(module), gpu, workshop.options, tools, times);
+      assemble_function(function, std::move(module), gpu, workshop.options, tools, times, ptx);
   if (!cubin)
     return cubin.failure();
   MachineCode code = {.resources = std::move(cubin->resources), .cubin = std::move(cubin->bytes)};
+  code.ptx = std::move(ptx);
   code.cubin_bytes = int(code.cubin.size());
   if (workshop.options.stage != Stage::library)
     return code;
@@ -305,7 +369,8 @@ Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Modu
   return code;
 }
 
-const Result<MachineCode> &machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
+// Null if it falls to another shard.
+const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
                                         StepTimes &times) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -313,7 +378,7 @@ const Result<MachineCode> &machine_code(ir::Function &function, const Gpu &gpu, 
     module = module_for_code(function, gpu, workshop.options, context);
     return bitcode_of(*module);
   });
-  return workshop.shared.get(gpu, bitcode, [&]() -> Result<MachineCode> {
+  return workshop.shared.get(gpu, *workshop.tools, bitcode, [&]() -> Result<MachineCode> {
     if (!workshop.cache)
       return make_code(function, std::move(module), gpu, workshop, times);
     std::string key = workshop.cache->key_of_code(gpu, bitcode);
@@ -413,6 +478,32 @@ std::optional<Failure> build_text(const CompileOptions &options, const ir::Funct
   return std::nullopt;
 }
 
+// The forms of a kernel that shall be kept, under a name that is the same in every build.
+std::optional<Failure> keep_forms(const CompileOptions &options, const ir::Function &function,
+                                  const std::string &heading, const std::string &tile_ir,
+                                  const MachineCode &code, KernelJob &job) {
+  std::string stem = function.name + "-" + short_hash(function.name + heading);
+  for (Stage stage : options.keep) {
+    if (stage == Stage::tile_ir)
+      job.kept.push_back({stem + ".tile-ir", tile_ir});
+    if (stage == Stage::ptx)
+      job.kept.push_back({stem + ".ptx", code.ptx});
+    if (stage == Stage::cubin)
+      job.kept.push_back({stem + ".cubin", code.cubin});
+    if (stage == Stage::sass_stats)
+      job.kept.push_back({stem + ".sass-stats",
+                          sass_stats({code.cubin, code.resources}, function.name, *job.gpu)});
+    if (stage != Stage::llvm)
+      continue;
+    llvm::LLVMContext context;
+    auto module = optimized_module(function, *job.gpu, context, job.times);
+    if (!module)
+      return module.failure();
+    job.kept.push_back({stem + ".ll", text_of(**module)});
+  }
+  return std::nullopt;
+}
+
 // The stages from tile IR to an image, or to the stage that was asked for.
 std::optional<Failure> build_kernel(Workshop &workshop, const std::string &heading,
                                     KernelJob &job) {
@@ -439,9 +530,21 @@ std::optional<Failure> build_kernel(Workshop &workshop, const std::string &headi
   if (options.stage == Stage::host_llvm)
     return build_host_text(function, job);
 
-  const Result<MachineCode> &code = machine_code(function, gpu, workshop, job.times);
+  std::string tile_ir;
+  if (llvm::is_contained(options.keep, Stage::tile_ir))
+    tile_ir = ir::print(function);
+  const Result<MachineCode> *made = machine_code(function, gpu, workshop, job.times);
+  if (!made) {
+    job.is_left_out = true;
+    return std::nullopt;
+  }
+  const Result<MachineCode> &code = *made;
   if (!code)
     return code.failure();
+  if (options.shards) { // what else there is to say, the call that makes the library says
+    job.is_left_out = true;
+    return std::nullopt;
+  }
   job.code = code->key;
   if (std::optional<Failure> failure = check_shared(function, code->resources.static_shared, gpu))
     return failure;
@@ -463,6 +566,10 @@ std::optional<Failure> build_kernel(Workshop &workshop, const std::string &headi
     return std::nullopt;
 
   job.image = make_image(function, gpu, job.structure, *code);
+  if (!options.keep.empty())
+    if (std::optional<Failure> failure =
+            keep_forms(options, function, heading, tile_ir, *code, job))
+      return failure;
   if (options.details)
     job.image.details = details_of(function, gpu, code->cubin, code->resources.registers,
                                    code->resources.static_shared);
@@ -522,13 +629,36 @@ Library describe_library(const CompileOptions &options,
   library.source_file = llvm::join(paths, ", ");
   for (const TranslatedVariant &variant : variants)
     for (const ir::Function &function : variant.front_end.kernels)
-      kernel_named(library, function.name, variant.source->axes)
-          .variants.push_back({.values = variant.choice->values,
-                               .entry = function.name,
-                               .defines = variant.choice->defines,
-                               .plan = function.plan,
-                               .parameters = parameters_of(function)});
+      if (is_wanted(variant, function, options.gpus))
+        kernel_named(library, function.name, variant.source->axes)
+            .variants.push_back({.values = variant.choice->values,
+                                 .entry = function.name,
+                                 .defines = variant.choice->defines,
+                                 .plan = function.plan,
+                                 .parameters = parameters_of(function)});
   return library;
+}
+
+// Takes the values away that none of a kernel's variants has: they are other kernels'.
+void prune_axes(Library &library) {
+  for (KernelEntry &kernel : library.kernels)
+    for (size_t a = 0; a < kernel.axes.size(); a++) {
+      Axis &axis = kernel.axes[a];
+      std::vector<AxisValue> used;
+      std::vector<int> place(axis.values.size(), -1);
+      for (size_t value = 0; value < axis.values.size(); value++) {
+        bool is_used =
+            std::any_of(kernel.variants.begin(), kernel.variants.end(),
+                        [&](const Variant &variant) { return variant.values[a] == int(value); });
+        if (!is_used)
+          continue;
+        place[value] = int(used.size());
+        used.push_back(axis.values[value]);
+      }
+      axis.values = std::move(used);
+      for (Variant &variant : kernel.variants)
+        variant.values[a] = place[size_t(variant.values[a])];
+    }
 }
 
 // Whether two launches that share the work are both there: neither is of use alone.
@@ -558,16 +688,61 @@ void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVarian
 }
 
 // Two files of one library must not have a kernel of one name.
-std::optional<Failure> find_kernel_twice(const std::vector<TranslatedVariant> &variants) {
+std::optional<Failure> find_kernel_twice(const std::vector<TranslatedVariant> &variants,
+                                         const std::vector<const Gpu *> &gpus) {
   std::map<std::string, const SourcePlan *> owners;
   for (const TranslatedVariant &variant : variants)
     for (const ir::Function &kernel : variant.front_end.kernels) {
+      if (!is_wanted(variant, kernel, gpus))
+        continue;
       const SourcePlan *owner = owners.try_emplace(kernel.name, variant.source).first->second;
       if (owner != variant.source)
         return Failure{Message::kernel_twice,
                        {kernel.name, shown_path(owner->path), shown_path(variant.source->path)}};
     }
   return std::nullopt;
+}
+
+// Every kernel that options name must be there, and one that is there must have a variant.
+std::optional<Failure> check_kernels(const CompileOptions &options, const Plan &plan,
+                                     const std::vector<TranslatedVariant> &variants) {
+  std::map<std::string, bool> has_variant;
+  for (const TranslatedVariant &variant : variants)
+    for (const ir::Function &kernel : variant.front_end.kernels)
+      has_variant[kernel.name] |= is_wanted(variant, kernel, options.gpus);
+  std::vector<std::string> names;
+  for (const auto &[name, has] : has_variant)
+    names.push_back(name);
+  for (const std::string &name : plan.unseen_kernels)
+    if (!has_variant.count(name))
+      return Failure{Message::unknown_kernel, {name, llvm::join(names, ", ")}};
+  for (const auto &[name, has] : has_variant)
+    if (!has && (options.kernels.empty() || llvm::is_contained(options.kernels, name)))
+      return Failure{Message::kernel_left_out, {name}};
+  return std::nullopt;
+}
+
+// All files that were kept, behind a list that says what they are.
+void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
+                  CompileResult &result) {
+  llvm::json::Array index;
+  for (KernelJob &job : jobs) {
+    if (job.is_left_out)
+      continue;
+    for (KeptFile &file : job.kept) {
+      index.push_back(llvm::json::Object{
+          {"file", file.name},
+          {"kernel", llvm::json::fixUTF8(job.function->name)},
+          {"variant", llvm::json::fixUTF8(variants[job.variant].choice->text)},
+          {"gpu", std::string(job.gpu->name)},
+          {"structure", job.structure.name.empty() ? "plain" : job.structure.name}});
+      result.kept.push_back(std::move(file));
+    }
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(index)))
+                                 << "\n";
+  result.kept.push_back({"index.json", std::move(text)});
 }
 
 // --- The stages ----------------------------------------------------------------------------------
@@ -577,7 +752,21 @@ std::optional<Failure> check_options(const CompileOptions &options) {
   if (!options.print_after.empty() && options.print_after != "all" &&
       !llvm::is_contained(passes, options.print_after))
     return Failure{Message::unknown_pass, {options.print_after, llvm::join(passes, ", ")}};
+  for (const std::string &text : options.require)
+    if (Result<Limit> limit = parse_limit(text); !limit)
+      return limit.failure();
   return std::nullopt;
+}
+
+// Whether the images keep to the caller's limits.
+void check_limits(const CompileOptions &options, CompileResult &result) {
+  std::vector<Limit> limits;
+  for (const std::string &text : options.require)
+    limits.push_back(*parse_limit(text)); // checked by check_options
+  for (const Failure &failure : unmet(result.library, limits)) {
+    result.diagnostics += text(failure) + "\n";
+    result.code = exit_code_of(failure.id);
+  }
 }
 
 std::vector<TranslatedVariant> translate_variants(const CompileOptions &options, const Plan &plan) {
@@ -665,8 +854,10 @@ std::vector<KernelJob> make_jobs(const Workshop &workshop, std::vector<Translate
   run_jobs(variants.size(), workshop.options.jobs, [&](size_t i) {
     for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
       for (const Gpu *gpu : gpus)
-        for (KernelJob &job : jobs_of_kernel(workshop, variants[i], i, k, gpu))
-          of_variants[i].push_back(std::move(job));
+        if (variants[i].source->wants(*variants[i].choice, variants[i].front_end.kernels[k].name,
+                                      gpu))
+          for (KernelJob &job : jobs_of_kernel(workshop, variants[i], i, k, gpu))
+            of_variants[i].push_back(std::move(job));
   });
   std::vector<KernelJob> jobs;
   for (std::vector<KernelJob> &found : of_variants)
@@ -674,12 +865,15 @@ std::vector<KernelJob> make_jobs(const Workshop &workshop, std::vector<Translate
   return jobs;
 }
 
-// The cache, where the whole result comes from it or none: who looks at passes wants them to run.
+// The cache, where the whole result comes from it or none: who looks at passes wants them to run,
+// and the forms that are kept are none of its entries. Its keys don't have lines of the source.
+// What shards read and write is said in their calls.
 std::optional<KernelCache> open_cache(const CompileOptions &options,
                                       const std::optional<Toolchain> &tools,
                                       std::string &diagnostics) {
   if (options.cache.directory.empty() || options.stage != Stage::library ||
-      !options.print_after.empty() || options.verify_each || options.details)
+      !options.print_after.empty() || options.verify_each || !options.keep.empty() ||
+      options.shards || !options.code_files.empty() || options.details)
     return std::nullopt;
   Result<Cache> cache = Cache::open(options.cache);
   if (cache)
@@ -771,6 +965,18 @@ CompileResult failed(CompileResult result, const Failure &failure) {
   return result;
 }
 
+// What the front end has to say about all variants.
+void report_front_end(const std::vector<TranslatedVariant> &variants, ExitCode &code,
+                      std::string &diagnostics) {
+  MergedMessages messages(variants.size());
+  for (size_t i = 0; i < variants.size(); i++) {
+    messages.add_all(variants[i].front_end.diagnostics, i, variants[i].choice->text);
+    if (variants[i].front_end.errors)
+      code = ExitCode::source_error;
+  }
+  diagnostics += messages.text();
+}
+
 // What the jobs have to say, in their order, and the code of the first that failed.
 void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
                  CompileResult &result) {
@@ -793,10 +999,12 @@ void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<Translate
   result.diagnostics += messages.text();
 }
 
-void collect_dependencies(const std::vector<TranslatedVariant> &variants,
+void collect_dependencies(const Plan &plan, const std::vector<TranslatedVariant> &variants,
                           const std::optional<Toolchain> &tools, CompileResult &result) {
   if (tools)
     result.dependencies = {tools->ptxas, tools->fatbinary};
+  result.dependencies.insert(result.dependencies.end(), plan.dependencies.begin(),
+                             plan.dependencies.end());
 
   std::set<std::string> seen;
   for (const TranslatedVariant &variant : variants)
@@ -832,23 +1040,21 @@ CompileResult compile(const CompileOptions &options) {
   // From here on: every variant is known.
 
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  collect_dependencies(variants, tools, result);
-  MergedMessages messages(variants.size());
-  for (size_t i = 0; i < variants.size(); i++) {
-    messages.add_all(variants[i].front_end.diagnostics, i, variants[i].choice->text);
-    if (variants[i].front_end.errors)
-      result.code = ExitCode::source_error;
-  }
-  result.diagnostics += messages.text();
+  collect_dependencies(plan, variants, tools, result);
+  report_front_end(variants, result.code, result.diagnostics);
   if (result.code != ExitCode::ok)
     return result;
-  if (std::optional<Failure> failure = find_kernel_twice(variants))
+  if (std::optional<Failure> failure = check_kernels(options, plan, variants))
+    return failed(std::move(result), *failure);
+  if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return failed(std::move(result), *failure);
 
   // What C++ cannot express is said now, not after minutes of code generation.
   if (options.stage == Stage::library) {
     result.library = describe_library(options, variants);
-    if (Result<Interface> interface = make_interface(result.library); !interface)
+    Library library = result.library;
+    prune_axes(library);
+    if (Result<Interface> interface = make_interface(library); !interface)
       return failed(std::move(result), interface.failure());
   }
 
@@ -858,6 +1064,13 @@ CompileResult compile(const CompileOptions &options) {
   bool for_any_gpu = options.stage == Stage::tile_ir;
   std::optional<KernelCache> cache = open_cache(options, tools, result.diagnostics);
   Workshop workshop = {options, tools ? &*tools : nullptr, cache ? &*cache : nullptr};
+  for (const std::string &path : options.code_files) {
+    Result<std::vector<StoredCode>> codes = read_code_file(path);
+    if (!codes)
+      return failed(std::move(result), codes.failure());
+    for (StoredCode &code : *codes)
+      workshop.shared.add(std::move(code));
+  }
   std::vector<KernelJob> jobs =
       make_jobs(workshop, variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
   if (options.stage != Stage::library && jobs.size() != 1)
@@ -910,11 +1123,59 @@ CompileResult compile(const CompileOptions &options) {
 
   // From here on: everything has succeeded.
 
+  if (options.shards) {
+    result.codes = workshop.shared.codes();
+    return result;
+  }
   if (options.stage != Stage::library) {
     result.stage_output = std::move(jobs[0].stage_output);
     return result;
   }
+  if (!options.keep.empty())
+    collect_kept(jobs, variants, result);
   add_images(jobs, variants, result.library);
+  prune_axes(result.library);
+  check_limits(options, result);
+  return result;
+}
+
+PlannedKernels plan_kernels(const CompileOptions &options) {
+  PlannedKernels result;
+  auto fail = [&](const Failure &failure) {
+    result.code = exit_code_of(failure.id);
+    result.diagnostics += text(failure) + "\n";
+    return std::move(result);
+  };
+  Plan plan = tritonc::plan(options);
+  result.code = plan.code;
+  result.diagnostics = plan.diagnostics;
+  if (result.code != ExitCode::ok)
+    return result;
+  std::vector<TranslatedVariant> variants = translate_variants(options, plan);
+  report_front_end(variants, result.code, result.diagnostics);
+  if (result.code != ExitCode::ok)
+    return result;
+  if (std::optional<Failure> failure = check_kernels(options, plan, variants))
+    return fail(*failure);
+  if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
+    return fail(*failure);
+
+  const Workshop workshop = {options, nullptr, nullptr};
+  for (const KernelJob &job : make_jobs(workshop, variants, options.gpus)) {
+    const TranslatedVariant &variant = variants[job.variant];
+    PlannedKernel kernel = {.source = variant.source->path,
+                            .variant = variant.choice->text,
+                            .kernel = job.function->name,
+                            .gpu = std::string(job.gpu->name),
+                            .structures = {}};
+    bool is_same = !result.kernels.empty() && result.kernels.back().source == kernel.source &&
+                   result.kernels.back().variant == kernel.variant &&
+                   result.kernels.back().kernel == kernel.kernel &&
+                   result.kernels.back().gpu == kernel.gpu;
+    if (!is_same)
+      result.kernels.push_back(std::move(kernel));
+    result.kernels.back().structures.push_back(job.structure.name);
+  }
   return result;
 }
 
@@ -961,6 +1222,19 @@ ExitCode exit_code_of(Message id) {
   case Message::line_break_in_path:
   case Message::axis_value_twice:
   case Message::too_many_variants:
+  case Message::unknown_kernel:
+  case Message::no_variant_left:
+  case Message::kernel_left_out:
+  case Message::gpu_not_compiled:
+  case Message::variant_file_syntax:
+  case Message::variant_file_entry:
+  case Message::condition_syntax:
+  case Message::condition_name:
+  case Message::condition_value:
+  case Message::condition_type:
+  case Message::condition_arch:
+  case Message::condition_overflow:
+  case Message::requirement_syntax:
   case Message::one_variant_wanted:
     return ExitCode::usage;
   case Message::cannot_write:
@@ -989,6 +1263,8 @@ ExitCode exit_code_of(Message id) {
   case Message::other_parameter:
   case Message::other_contents:
     return ExitCode::mismatch;
+  case Message::requirement_unmet:
+    return ExitCode::gate;
   case Message::internal_error:
     return ExitCode::internal;
   default:

@@ -4,6 +4,7 @@
 
 #include "backend/toolchain.h"
 #include "cache.h"
+#include "code_file.h"
 #include "emit/library.h"
 #include "language/front_end.h"
 #include "progress.h"
@@ -11,6 +12,7 @@
 #include "target/gpu.h"
 #include "time_report.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,14 @@ struct CompileOptions {
   std::vector<std::string> sources;
   std::vector<Define> defines; // one that names an axis restricts it to that value
   std::vector<std::string> include_dirs;
-  std::string grid;     // replaces the source's: "M / TM, N / TN"
-  std::string variants; // restricts or adds axes: "TM=32,64;TYPE=half"
+  std::string grid; // replaces the source's: "M / TM, N / TN"
+  /// Restricts or adds axes, for all or for one kernel or GPU: "TM=32,64;[matmul]TYPE=half".
+  std::string variants;
+  std::string variant_file;         // JSON: the variants there shall be (variant_file.h)
+  std::vector<std::string> where;   // all must hold (variant_condition.h): "TM * TN <= 16384"
+  std::vector<std::string> kernels; // only these; empty: all
+  std::vector<Stage> keep;          // of a library: forms of every kernel that are wanted besides
+  std::vector<std::string> require; // what all images must keep to (requirements.h): "spills == 0"
   std::vector<const Gpu *> gpus;
   std::vector<const Gpu *> emulate; // of these: for which there shall be host code too
   ToolchainOptions tools;
@@ -39,7 +47,15 @@ struct CompileOptions {
   bool line_info = false;       // the code says which lines it comes from, for profilers
   bool verify_each = false;     // the IR after each pass; always done in debug builds
   int jobs = 0;                 // 0: one per core
-  Progress *progress = nullptr; // of libraries; nobody waits: null
+  /// Of a library, only machine code, and of that one part of `shards`; none: all of it.
+  int shard = 0, shards = 0;
+  std::vector<std::string> code_files; // of shards: what is in them is not compiled again
+  Progress *progress = nullptr;        // of libraries; nobody waits: null
+};
+
+/// A form of one kernel, of those that were to be kept.
+struct KeptFile {
+  std::string name, content; // "scale-0123456789ab.ptx"
 };
 
 struct CompileResult {
@@ -48,6 +64,8 @@ struct CompileResult {
   std::string printed;                   // what --print-after asked for
   Library library;                       // complete where the stage is library and the code is ok
   std::string stage_output;              // of another stage
+  std::vector<StoredCode> codes;         // of a shard
+  std::vector<KeptFile> kept;            // and an index of them, "index.json"
   std::vector<std::string> dependencies; // every file that the result depends on
   StepTimes times;                       // of all variants and GPUs
 };
@@ -61,21 +79,47 @@ struct VariantChoice {
   std::string text;            // "TYPE=half TM=64"; empty where there are no axes
 };
 
+/// A choice that no kernel has, and what excludes it: a condition or an option.
+struct LeftOut {
+  std::string text, because;
+};
+
 /// A source and what of it is to be compiled.
 struct SourcePlan {
   std::string path;
   std::vector<Axis> axes;
+  std::vector<std::string> kernels; // as the source spells them
   std::vector<VariantChoice> choices;
+  std::vector<LeftOut> left_out;
+  /// Whether the kernel has the variant for the GPU; null stands for any GPU.
+  std::function<bool(const VariantChoice &, const std::string &kernel, const Gpu *)> wants;
 };
 
 struct Plan {
   ExitCode code = ExitCode::ok;
   std::string diagnostics;
   std::vector<SourcePlan> sources;
+  std::vector<std::string> unseen_kernels; // options name them; no source has them as they are
+  std::vector<std::string> dependencies;   // besides the sources
 };
 
 /// The variants that `compile` would compile.
 Plan plan(const CompileOptions &options);
+
+/// A kernel of a variant that would be compiled for a GPU.
+struct PlannedKernel {
+  std::string source, variant, kernel, gpu;
+  std::vector<std::string> structures; // how often it is compiled; "" is the plain one
+};
+
+struct PlannedKernels {
+  ExitCode code = ExitCode::ok;
+  std::string diagnostics;
+  std::vector<PlannedKernel> kernels;
+};
+
+/// What there is to compile, up to where compiling becomes expensive.
+PlannedKernels plan_kernels(const CompileOptions &options);
 
 /// The order in which the runtime tries variants of a kernel, as numbers: lower is tried first.
 /// Those without spills come before those with; then those with larger tiles (the product of the

@@ -7,7 +7,8 @@
 // the sources and the outputs; one in which a pass or a comment changed still finds what it can.
 //
 // Every key has a digest of this program, of ptxas and of fatbinary: which version they call
-// themselves is not enough for someone who works on one of them.
+// themselves is not enough for someone who works on one of them. And it has what the caller wants
+// of them: how images are packed, and options for ptxas.
 //
 // Nothing is kept of what failed.
 //
@@ -173,6 +174,7 @@ std::optional<KernelCache> KernelCache::open(Cache cache, const Toolchain &tools
       return std::nullopt;
     identity += digest;
   }
+  identity += bytes_of(tools.compression, tools.ptxas_options);
   return KernelCache(std::move(cache), std::move(identity));
 }
 

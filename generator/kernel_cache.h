@@ -21,6 +21,7 @@ struct MachineCode {
   int cubin_bytes = 0;
   std::string image;
   std::string key; // in the cache
+  std::string ptx; // that it was made of; empty if it comes from the cache
 };
 
 /// A kernel of a variant for a GPU in one structure.

@@ -20,6 +20,7 @@
 #include "emit/page.h"
 #include "emit/report.h"
 #include "inspect_command.h"
+#include "plan_report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -52,6 +53,12 @@ struct CommandLine {
   std::string name_space;
   std::string embed;
   std::string header, c_header, object, host_code, manifest, report, depfile, stamp;
+  std::string target;         // triple of the object
+  std::string depfile_target; // what the depfile is about, as the build system calls it
+  std::string keep_folder;
+  std::string shard;             // "0/4"
+  std::string codes_file;        // of the shard
+  std::vector<std::string> keep; // names of stages
   bool time_report = false, is_quiet = false;
   std::string cache_directory, cache_limit; // as given
   std::vector<std::string> inspected;
@@ -189,9 +196,11 @@ std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
        {line.header, line.c_header, line.object, line.host_code, line.manifest, line.report,
-        line.depfile, line.output, line.stamp})
+        line.depfile, line.output, line.codes_file, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
+  if (!line.keep_folder.empty())
+    paths.push_back((fs::path(line.keep_folder) / "index.json").string());
   return paths;
 }
 
@@ -200,7 +209,15 @@ std::optional<Failure> usage(const std::string &text) { return Failure{Message::
 // Whether the options make sense together.
 std::optional<Failure> check_combination(const CommandLine &line) {
   bool one_stage = line.compile.stage != Stage::library;
-  if (!one_stage && line.header.empty() && line.object.empty())
+  bool is_shard = line.compile.shards != 0;
+  if (is_shard == line.codes_file.empty())
+    return usage("--shard I/N and --codes-to FILE go together");
+  if (is_shard &&
+      (one_stage || !(line.header + line.object + line.manifest + line.report).empty() ||
+       !line.keep.empty()))
+    return usage("--shard only writes machine code, with --codes-to; a call with --codes makes the "
+                 "library of all shards");
+  if (!one_stage && !is_shard && line.header.empty() && line.object.empty())
     return Failure{Message::no_output, {}};
   if (one_stage &&
       !(line.header + line.c_header + line.object + line.manifest + line.report).empty())
@@ -225,6 +242,12 @@ std::optional<Failure> check_combination(const CommandLine &line) {
   for (const Gpu *gpu : line.compile.emulate)
     if (!llvm::is_contained(line.compile.gpus, gpu))
       return usage("--emulate names " + std::string(gpu->name) + ", which --arch does not");
+  if (!line.target.empty() && !line.host_code.empty())
+    return usage("--emulate compiles for this machine; it does not go with --target");
+  if (line.keep.empty() != line.keep_folder.empty())
+    return usage("--keep STAGE,... and --keep-in FOLDER go together");
+  if (one_stage && !line.keep.empty())
+    return usage("--keep goes with a library, not with --emit");
   return std::nullopt;
 }
 
@@ -247,9 +270,18 @@ std::optional<Failure> complete(CommandLine &line) {
     return failure;
   if (std::optional<Failure> failure = parse_architectures(line.emulate, options.emulate))
     return failure;
-  for (const auto &[name, stage] : stages)
+  for (const auto &[name, stage] : stages) {
     if (name == line.emit)
       options.stage = stage;
+    if (llvm::is_contained(line.keep, name))
+      options.keep.push_back(stage);
+  }
+  if (!line.shard.empty()) {
+    auto [shard, shards] = llvm::StringRef(line.shard).split('/');
+    if (shard.getAsInteger(10, options.shard) || shards.getAsInteger(10, options.shards) ||
+        options.shard < 0 || options.shard >= options.shards)
+      return usage("--shard " + line.shard + " does not read as I/N, with I from 0 to N - 1");
+  }
   options.name = library_name(line);
   options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
   Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit);
@@ -272,7 +304,7 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
 
   std::vector<OutputFile> files;
   if (!line.object.empty()) {
-    Result<std::string> object = object_file(*tables, /*triple=*/"");
+    Result<std::string> object = object_file(*tables, line.target);
     if (!object)
       return object.failure();
     files.push_back({line.object, std::move(*object)});
@@ -298,7 +330,7 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
 
 // What a build system takes as the product: the stamp if there is one.
 std::string main_output(const CommandLine &line) {
-  for (const std::string &path : {line.stamp, line.object, line.header})
+  for (const std::string &path : {line.stamp, line.object, line.header, line.codes_file})
     if (!path.empty())
       return path;
   return line.output;
@@ -307,7 +339,9 @@ std::string main_output(const CommandLine &line) {
 // All files, in the order in which they are written: the stamp says that the others are there.
 Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileResult &result) {
   std::vector<OutputFile> files;
-  if (line.compile.stage == Stage::library) {
+  if (line.compile.shards) {
+    files.push_back({line.codes_file, code_file(std::move(result.codes))});
+  } else if (line.compile.stage == Stage::library) {
     Result<std::vector<OutputFile>> library = library_files(line, result.library);
     if (!library)
       return library;
@@ -316,14 +350,33 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
     files.push_back({line.output, std::move(result.stage_output)});
   }
   if (!line.depfile.empty()) {
-    Result<std::string> text = depfile({main_output(line)}, result.dependencies);
+    std::string target = line.depfile_target.empty() ? main_output(line) : line.depfile_target;
+    Result<std::string> text = depfile({target}, result.dependencies);
     if (!text)
       return text.failure();
     files.push_back({line.depfile, std::move(*text)});
   }
+  for (KeptFile &file : result.kept)
+    files.push_back({(fs::path(line.keep_folder) / file.name).string(), std::move(file.content)});
   if (!line.stamp.empty())
     files.push_back({line.stamp, "", /*even_if_unchanged=*/true});
   return files;
+}
+
+// Takes away what an earlier run kept and this one did not: all that has a name such as ours.
+void remove_stale(const CommandLine &line, const std::vector<OutputFile> &files) {
+  std::set<fs::path> current;
+  for (const OutputFile &file : files)
+    current.insert(file.path);
+  std::error_code error;
+  for (const auto &entry : fs::directory_iterator(line.keep_folder, error)) {
+    std::string stem = entry.path().stem().string();
+    size_t dash = stem.rfind('-');
+    bool is_ours = dash != std::string::npos && stem.size() - dash == 13 &&
+                   stem.find_first_not_of("0123456789abcdef", dash + 1) == std::string::npos;
+    if (is_ours && !current.count(entry.path()))
+      fs::remove(entry.path(), error);
+  }
 }
 
 std::optional<Failure> write_output(const CommandLine &line, CompileResult &result) {
@@ -331,7 +384,10 @@ std::optional<Failure> write_output(const CommandLine &line, CompileResult &resu
   if (!files)
     return files.failure();
   std::lock_guard lock(writing);
-  return write_files(*files);
+  if (std::optional<Failure> failure = write_files(*files))
+    return failure;
+  remove_stale(line, *files);
+  return std::nullopt;
 }
 
 ExitCode run_compile(CommandLine &line) {
@@ -363,19 +419,16 @@ ExitCode run_plan(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
   Plan plan = tritonc::plan(line.compile);
-  std::cerr << plan.diagnostics;
-  if (plan.code != ExitCode::ok)
+  if (plan.code != ExitCode::ok) {
+    std::cerr << plan.diagnostics;
     return plan.code;
-  size_t count = 0;
-  for (const SourcePlan &source : plan.sources) {
-    for (const VariantChoice &choice : source.choices)
-      std::cout << source.path << (choice.text.empty() ? "" : " ") << choice.text << "\n";
-    count += source.choices.size();
   }
-  std::cout << count << " variants";
-  if (!line.compile.gpus.empty())
-    std::cout << " for " << line.compile.gpus.size() << " architectures";
-  std::cout << "\n";
+  PlannedKernels planned = plan_kernels(line.compile);
+  std::cerr << planned.diagnostics;
+  if (planned.code != ExitCode::ok)
+    return planned.code;
+  std::cout << (line.as_json ? plan_json(line.compile, plan, planned)
+                             : plan_text(line.compile, plan, planned));
   return ExitCode::ok;
 }
 
@@ -486,12 +539,28 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   list("--arch", line.architectures, "GPU architectures, as 80,90a");
   command.add_option("--grid", line.compile.grid, "replaces the source's grid: \"M / TM, N / TN\"");
   command.add_option("--variants", line.compile.variants,
-                     "restricts or adds axes: \"TM=32,64;TYPE=half\"");
+                     "restricts or adds axes, for all or for a kernel or GPU: "
+                     "\"TM=32,64;TYPE=half;[matmul]TM=16;[sm_90a]TM=128\"");
+  command.add_option("--variant-file", line.compile.variant_file,
+                     "a JSON list of variants: [{\"TM\": 64, \"TN\": [64, 128]}, ...]");
+  list("--where", line.compile.where,
+       "only variants for which this holds: \"TM * TN <= 16384 && TYPE != float\"");
+  command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
+      ->allow_extra_args(false)
+      ->delimiter(',');
 }
 
 void add_tool_options(CLI::App &command, CommandLine &line) {
   command.add_option("--ptxas", line.compile.tools.ptxas, "the ptxas to use");
   command.add_option("--fatbinary", line.compile.tools.fatbinary, "the fatbinary to use");
+  command
+      .add_option("--ptxas-option", line.compile.tools.ptxas_options,
+                  "an option for ptxas, behind ours: --ptxas-option=-O2")
+      ->allow_extra_args(false);
+  command
+      .add_option("--compress", line.compile.tools.compression,
+                  "how compiled kernels are packed: none, balance or size")
+      ->check(CLI::IsMember({"none", "balance", "size"}));
   command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
       ->check(CLI::PositiveNumber);
 }
@@ -514,11 +583,21 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--host-code", line.host_code, "writes that code, a static library");
   command.add_option("--embed", line.embed, "where the compiled kernels go: object or header")
       ->check(CLI::IsMember({"object", "header"}));
+  command.add_option(
+      "--target", line.target,
+      "the triple that the object is for, as aarch64-linux-gnu; default: this machine's");
   command.add_option("--name", line.compile.name, "name of the library, a C++ namespace");
   command.add_option("--namespace", line.name_space, "the namespace, if it is not the name");
   command.add_option("--manifest", line.manifest, "writes what was compiled, as JSON");
+  command
+      .add_option(
+          "--require", line.compile.require,
+          "fails unless all that is compiled keeps to this: \"spills == 0\", \"regs <= 168\"")
+      ->allow_extra_args(false);
   command.add_option("--report", line.report, "writes a table of registers, shared memory, spills");
   command.add_option("--depfile", line.depfile, "writes which files were read, for the build");
+  command.add_option("--depfile-target", line.depfile_target,
+                     "what the depfile says depends on them, if not the stamp");
   command.add_option("--stamp", line.stamp, "a file that is touched after all others");
 
   std::vector<std::string> names;
@@ -527,6 +606,11 @@ void add_output_options(CLI::App &command, CommandLine &line) {
   command
       .add_option("--emit", line.emit, "shows one stage of one variant: " + llvm::join(names, ", "))
       ->check(CLI::IsMember(names));
+  command.add_option("--keep", line.keep, "forms of all kernels to write, besides: ptx,llvm,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"tile-ir", "llvm", "ptx", "cubin", "sass-stats"}));
+  command.add_option("--keep-in", line.keep_folder, "the folder that they are written to");
   command.add_option("-o", line.output, "where --emit writes; - is standard output");
   command.add_option("--print-after", line.compile.print_after,
                      "prints the tile IR after this pass, or after all");
@@ -536,6 +620,13 @@ void add_output_options(CLI::App &command, CommandLine &line) {
       "Say which structures every variant is compiled in, and what stopped better ones");
   command.add_flag("--line-info", line.compile.line_info,
                    "the code says which lines of the source it comes from, for profilers");
+  command.add_option("--shard", line.shard,
+                     "compiles one part of the machine code only: 0/4 to 3/4, say");
+  command.add_option("--codes-to", line.codes_file, "where --shard writes it");
+  command
+      .add_option("--codes", line.compile.code_files,
+                  "machine code that shards have written, which is not compiled again")
+      ->allow_extra_args(false);
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
   command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
@@ -555,6 +646,7 @@ ExitCode run(int count, char **arguments) {
   add_cache_options(*compile, line);
   CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
   add_source_options(*plan, line);
+  plan->add_flag("--json", line.as_json, "says it as JSON");
   CLI::App *report =
       app.add_subcommand("report", "writes a page about what is compiled, for a browser");
   add_source_options(*report, line);

@@ -2,11 +2,11 @@
 //
 // The file, all little endian: a header (u32 magic, u16 version, u16 its size, u64 size of what
 // follows), then one image (u16 kind, 2 for code; u16; u32 size of its header; u64 size after that;
-// u32 compressed size, or 0; ...; at 56 the u64 size once unpacked). An image's header has 64
+// u32 compressed size, or 0; ...; at 56 the u64 size once unpacked, or 0). An image's header has 64
 // bytes, and 112 from sm_100 on. What is behind it is compressed by zstd, and padded to 8 bytes.
 //
-// Compressed is in the mode `balance`: `size` takes three times as long, a tenth of what ptxas
-// takes, for objects that are 3 percent smaller.
+// Compressed is in the mode `balance` unless the caller wants another: `size` takes three times as
+// long, a tenth of what ptxas takes, for objects that are 3 percent smaller.
 //
 // Tested by tests/backend/fatbinary_test.cpp.
 
@@ -24,6 +24,13 @@ namespace {
 constexpr uint32_t magic = 0xBA55ED50;
 constexpr size_t file_header = 16, least_image_header = 64;
 constexpr uint16_t kind_code = 2;
+
+// Of what an image holds; its header says 0 if it is not compressed.
+size_t size_once_unpacked(const char *image) {
+  using namespace llvm::support::endian;
+  uint64_t unpacked = read64le(image + 56);
+  return unpacked ? unpacked : read64le(image + 8);
+}
 
 } // namespace
 
@@ -44,7 +51,7 @@ std::string check_image(const std::string &bytes, size_t cubin_bytes) {
   if (image_header < least_image_header ||
       file_header + image_header + read64le(image + 8) != bytes.size())
     return "it holds more or less than one piece of code";
-  if (read64le(image + 56) != cubin_bytes)
+  if (size_once_unpacked(image) != cubin_bytes)
     return "what it holds has another size than the code";
   return "";
 }
@@ -52,9 +59,9 @@ std::string check_image(const std::string &bytes, size_t cubin_bytes) {
 bool unpack(const std::string &image, std::string &cubin, std::string &problem) {
   using namespace llvm::support::endian;
   constexpr size_t largest_cubin = size_t(1) << 30;
-  size_t cubin_bytes = image.size() < file_header + least_image_header
-                           ? 0
-                           : read64le(image.data() + file_header + 56);
+  size_t cubin_bytes = 0;
+  if (image.size() >= file_header + least_image_header)
+    cubin_bytes = size_once_unpacked(image.data() + file_header);
   problem = check_image(image, cubin_bytes);
   if (!problem.empty())
     return false;
@@ -91,10 +98,11 @@ Result<std::string> compress(const Toolchain &tools, const std::string &cubin, c
     return written.failure();
 
   std::string sm(gpu.name.substr(3));
-  Result<std::string> report =
-      run_tool({tools.fatbinary, "-64", "--compress-all", "--compress-mode=balance",
-                "--create=" + output, "--image3=kind=elf,sm=" + sm + ",file=" + input},
-               directory->path(), tools.time_limit, subject);
+  std::vector<std::string> command = {
+      tools.fatbinary,      "-64",
+      "--compress-all",     "--compress-mode=" + tools.compression,
+      "--create=" + output, "--image3=kind=elf,sm=" + sm + ",file=" + input};
+  Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
     return report.failure();
 

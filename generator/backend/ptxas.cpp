@@ -100,10 +100,12 @@ Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std
   if (auto written = write_tool_input(input, ptx); !written)
     return written.failure();
 
-  std::vector<std::string> command = {
-      tools.ptxas, optimization, "-v", "-arch=" + std::string(gpu.name), input, "-o", output};
+  std::vector<std::string> command = {tools.ptxas, optimization, "-v",
+                                      "-arch=" + std::string(gpu.name)};
   if (line_info)
     command.push_back("-lineinfo");
+  command.insert(command.end(), tools.ptxas_options.begin(), tools.ptxas_options.end());
+  command.insert(command.end(), {input, "-o", output});
   Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
     return report.failure();

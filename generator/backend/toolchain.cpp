@@ -137,7 +137,8 @@ Result<Toolchain> find_toolchain(const ToolchainOptions &options) {
   Result<std::string> version = ask_version(*ptxas, options.time_limit);
   if (!version)
     return version.failure();
-  return Toolchain{*ptxas, *fatbinary, *version, options.time_limit};
+  return Toolchain{
+      *ptxas, *fatbinary, *version, options.time_limit, options.ptxas_options, options.compression};
 }
 
 Result<std::string> run_tool(const std::vector<std::string> &command, const std::string &directory,

@@ -12,7 +12,9 @@ namespace tritonc {
 struct ToolchainOptions {
   std::string ptxas; // paths given on the command line; empty: search
   std::string fatbinary;
-  std::chrono::seconds time_limit{120}; // of one run of a tool
+  std::chrono::seconds time_limit{120};   // of one run of a tool
+  std::vector<std::string> ptxas_options; // put behind our own
+  std::string compression = "balance";    // of images: fatbinary's none, balance or size
 };
 
 struct Toolchain {
@@ -20,6 +22,8 @@ struct Toolchain {
   std::string fatbinary;
   std::string version; // of ptxas, as "13.0.88"
   std::chrono::seconds time_limit;
+  std::vector<std::string> ptxas_options = {}; // these two as the options have them
+  std::string compression = "balance";
 };
 
 /// The folders that are searched for a tool that no option and no variable names, in order.

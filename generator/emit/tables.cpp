@@ -100,10 +100,11 @@ private:
     KernelTable table;
     table.combination = &combination;
     table.axis_count = kernel.tuned.size();
-    std::vector<std::string> gpus; // a GPU's forms follow one another
-    for (const Image &image : combination.variants.front()->images)
-      if (gpus.empty() || gpus.back() != image.gpu)
-        gpus.push_back(image.gpu);
+    std::vector<std::string> gpus; // not every variant has code for all
+    for (const Variant *variant : combination.variants)
+      for (const Image &image : variant->images)
+        if (std::find(gpus.begin(), gpus.end(), image.gpu) == gpus.end())
+          gpus.push_back(image.gpu);
     table.gpus = join(gpus, ", ");
     for (const Variant *variant : combination.variants) {
       table.variants.push_back(variant_row(kernel, combination, *variant));

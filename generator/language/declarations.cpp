@@ -162,6 +162,24 @@ private:
   std::vector<Axis> axes_;
 };
 
+// `void NAME (` outside of braces and parentheses; only behind `__global__`, if that occurs at all.
+std::vector<std::string> kernel_names(const std::vector<Token> &tokens) {
+  std::vector<std::string> all, marked;
+  bool is_marked = false;
+  int depth = 0;
+  for (size_t i = 0; i < tokens.size(); i++) {
+    const Token &token = tokens[i];
+    is_marked = (is_marked && !token.is("}") && !token.is(";")) || token.spelling == "__global__";
+    bool is_name = depth == 0 && i > 0 && i + 1 < tokens.size() &&
+                   tokens[i - 1].spelling == "void" && token.is(TokenKind::identifier) &&
+                   tokens[i + 1].is("(");
+    if (is_name)
+      (is_marked ? marked : all).push_back(std::string(token.spelling));
+    depth += token.is("(") + token.is("{") - token.is(")") - token.is("}");
+  }
+  return marked.empty() ? all : marked;
+}
+
 } // namespace
 
 Declarations read_declarations(const FrontEndInput &input) {
@@ -169,6 +187,7 @@ Declarations read_declarations(const FrontEndInput &input) {
   Preprocessed source = preprocess(input, diagnostics, /*quiet=*/true);
   Declarations out;
   out.axes = AxisReader(source.tokens, diagnostics).read();
+  out.kernels = kernel_names(source.tokens);
   out.dependencies = std::move(source.files);
   out.diagnostics = diagnostics.text();
   out.failed = diagnostics.errors() > 0;

@@ -35,13 +35,14 @@ struct Axis {
 
 struct Declarations {
   std::vector<Axis> axes;
+  std::vector<std::string> kernels;      // their names as the source has them
   std::vector<std::string> dependencies; // every file opened
   std::string diagnostics;
   bool failed = false;
 };
 
-/// Reads the axes that a source declares. Macros that variants will define may be missing, so all
-/// other mistakes in the source stay unreported here.
+/// Reads the axes that a source declares, and which kernels there are. Macros that variants will
+/// define may be missing, so all other mistakes in the source stay unreported here.
 Declarations read_declarations(const FrontEndInput &input);
 
 } // namespace tritonc

@@ -43,6 +43,23 @@ TEST_CASE("an image is smaller than the code and the same each time, for every G
   }
 }
 
+TEST_CASE("every way of packing holds the same code; not packed it is there byte by byte") {
+  for (const char *mode : {"none", "balance", "size"}) {
+    CAPTURE(mode);
+    Toolchain packing = tools();
+    packing.compression = mode;
+    Result<std::string> image = compress(packing, cubin(), *find_gpu("80"));
+    REQUIRE_MESSAGE(image, text(image.failure()));
+    CHECK(check_image(*image, cubin().size()) == "");
+    CHECK(check_image(*image, cubin().size() + 1) != "");
+    std::string unpacked, problem;
+    CHECK(unpack(*image, unpacked, problem));
+    CHECK(unpacked == cubin());
+    bool is_plain = image->find(cubin()) != std::string::npos;
+    CHECK(is_plain == (std::string(mode) == "none"));
+  }
+}
+
 TEST_CASE("every truncation of an image is noticed") {
   Result<std::string> image = compress(tools(), cubin(), *find_gpu("80"));
   REQUIRE(image);

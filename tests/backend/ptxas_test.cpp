@@ -75,6 +75,18 @@ TEST_CASE("the same PTX gives the same bytes") {
   CHECK(first->bytes == second->bytes);
 }
 
+TEST_CASE("options of the caller are put behind ours") {
+  Toolchain more = tools();
+  more.ptxas_options = {"-O0", "--nonsense"};
+  Result<Cubin> refused = assemble(more, ptx, "k", gpu());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().id == Message::tool_failed);
+  CHECK(text(refused.failure()).find("nonsense") != std::string::npos);
+
+  more.ptxas_options = {"-maxrregcount=16"};
+  CHECK(assemble(more, ptx, "k", gpu()));
+}
+
 TEST_CASE("PTX that ptxas refuses") {
   Result<Cubin> cubin = assemble(tools(), std::string(ptx) + "nonsense", "k", gpu());
   REQUIRE_FALSE(cubin);

@@ -5,9 +5,12 @@
 #include "backend/fake_tool.h"
 #include "source_files.h"
 
+#include "llvm/Support/JSON.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 using namespace tritonc;
@@ -162,6 +165,28 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
       {{"compile", source, "--arch", "80", "--header", header, "--name", "1a"},
        "`1a` is not a name"},
       {{"compile", source, "--arch", "80", "--header", header, "--variants", "SIZE"}, "NAME=VALUE"},
+      {{"compile", source, "--arch", "80", "--header", header, "--where", "SIZE <"},
+       "condition `SIZE <`, column 7: expected an axis, a value or `(`, found its end"},
+      {{"compile", source, "--arch", "80", "--header", header, "--kernels", "scael"},
+       "there is no kernel `scael`; there are scale"},
+      {{"plan", source, "--variants", "[scael]SIZE=128"},
+       "there is no kernel `scael`; there are scale"},
+      {{"compile", source, "--arch", "80", "--header", header, "--keep", "ptx"},
+       "--keep STAGE,... and --keep-in FOLDER go together"},
+      {{"compile", source, "--arch", "80", "--header", header, "--compress", "zip"}, "zip"},
+      {{"compile", source, "--arch", "80", "--header", header, "--require", "spill == 0"},
+       "quantities are spills, regs"},
+      {{"compile", source, "--arch", "80", "--object", header, "--emulate", "80", "--host-code",
+        "/tmp/x.a", "--target", "aarch64-linux-gnu"},
+       "it does not go with --target"},
+      {{"compile", source, "--arch", "80", "--shard", "0/2"}, "--shard I/N and --codes-to FILE"},
+      {{"compile", source, "--arch", "80", "--shard", "2/2", "--codes-to", header},
+       "--shard 2/2 does not read as I/N"},
+      {{"compile", source, "--arch", "80", "--shard", "0/2", "--codes-to", header, "--object",
+        header + ".o"},
+       "--shard only writes machine code"},
+      {{"compile", source, "--arch", "80", "--header", header, "--codes", source},
+       "it is not as `tritonc compile --shard` wrote it"},
       {{"compile", source, "--nonsense"}, "nonsense"},
       {{"compile"}, "SOURCES"},
       {{"nonsense"}, "subcommand"},
@@ -207,6 +232,75 @@ TEST_CASE("a full disk: code 3, no partial file") {
   CAPTURE(run.output);
   CHECK(run.code == 3);
   CHECK(project.files.count() == 1);
+}
+
+TEST_CASE("forms of all kernels are kept on request, and stale ones taken away") {
+  Project project;
+  std::filesystem::create_directory(project.files.path("kept"));
+  std::vector<std::string> keep = {"--keep", "tile-ir,llvm,ptx,cubin,sass-stats", "--keep-in",
+                                   project.files.path("kept"), "--variants"};
+  auto with = [&](const char *variants) {
+    std::vector<std::string> arguments = keep;
+    arguments.push_back(variants);
+    Run run = project.compile(arguments);
+    CHECK(run.output == "");
+    CHECK(run.code == 0);
+    std::vector<std::string> names;
+    for (const auto &entry : std::filesystem::directory_iterator(project.files.path("kept")))
+      names.push_back(entry.path().filename().string());
+    return names;
+  };
+  CHECK(with("TYPE=half;SIZE=128,256").size() == 11);
+  std::vector<std::string> names = with("TYPE=half;SIZE=256");
+  CHECK(names.size() == 6);
+  CHECK(with("TYPE=half;SIZE=256") == names);
+  std::string index = project.files.read("kept/index.json");
+  struct {
+    const char *extension, *text;
+  } forms[] = {{".tile-ir", "func @scale("},
+               {".ll", "define ptx_kernel void @scale("},
+               {".ptx", ".entry scale("},
+               {".cubin", "ELF"},
+               {".sass-stats", "scale for sm_80"}};
+  for (const auto &form : forms) {
+    CAPTURE(form.extension);
+    auto named = std::find_if(names.begin(), names.end(), [&](const std::string &name) {
+      return std::filesystem::path(name).extension() == form.extension;
+    });
+    REQUIRE(named != names.end());
+    CHECK(named->size() == std::string("scale-0123456789ab").size() + strlen(form.extension));
+    CHECK(contains(project.files.read("kept/" + *named), form.text));
+    CHECK(contains(index, *named));
+  }
+  CHECK(contains(index, "TYPE=half SIZE=256"));
+  CHECK_FALSE(contains(index, "SIZE=128"));
+}
+
+TEST_CASE("code that says which line it comes from, the same in every folder") {
+  Project plain, first, second;
+  std::vector<std::string> options = {"--compress", "none", "--variants", "TYPE=half;SIZE=128"};
+  REQUIRE(plain.compile(options).code == 0);
+  options.push_back("--line-info");
+  REQUIRE(first.compile(options).code == 0);
+  REQUIRE(second.compile(options).code == 0);
+  CHECK_FALSE(contains(plain.files.read("scale.o"), ".debug_line"));
+  CHECK(contains(first.files.read("scale.o"), ".debug_line"));
+  CHECK(contains(first.files.read("scale.o"), "scale.tc"));
+  CHECK_FALSE(contains(first.files.read("scale.o"), "tritonc-")); // the folder of the source
+  CHECK(first.files.read("scale.o") == second.files.read("scale.o"));
+}
+
+TEST_CASE("an object for another machine, and a depfile about another name") {
+  Project project;
+  Run run = project.compile({"--target", "aarch64-linux-gnu", "--depfile", project.files.path("d"),
+                             "--depfile-target", "some/stamp", "--ptxas-option=-O2"});
+  CHECK(run.output == "");
+  REQUIRE(run.code == 0);
+  CHECK(project.files.read("scale.o")[18] == char(183)); // EM_AARCH64
+  CHECK(project.files.read("d").rfind("some/stamp:", 0) == 0);
+  run = project.compile({"--target", "nonsense"});
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "cannot write object files for `"));
 }
 
 TEST_CASE("mistakes in the source: code 1, old outputs stay") {
@@ -344,12 +438,47 @@ TEST_CASE("stages to standard output") {
   CHECK(project.files.count() == 1);
 }
 
+TEST_CASE("a limit that is exceeded: code 5, what and by how much, nothing written") {
+  Project project;
+  Run run = project.compile(
+      {"--variants", "TYPE=half;SIZE=128", "--require", "spills == 0", "--require", "threads < 2"});
+  CHECK(run.code == 5);
+  CHECK(contains(run.output, "`scale` for sm_80, TYPE=half SIZE=128: threads is "));
+  CHECK(lines_of(run.output) == 1);
+  CHECK(project.files.count() == 1);
+}
+
 TEST_CASE("plan, doctor and version") {
   Project project;
   Run run = tritonc_with({"plan", project.files.path("scale.tc"), "--variants", "TYPE=half"});
   CHECK(run.code == 0);
   CHECK(contains(run.output, "TYPE=half SIZE=128\n"));
   CHECK(contains(run.output, "2 variants\n"));
+
+  run = tritonc_with({"plan", project.files.path("scale.tc"), "--arch", "80,90a", "--where",
+                      "SIZE < 256 || TYPE == half", "--where", "SIZE == 128 || arch == 90"});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "TYPE=half SIZE=128\n  scale for sm_80: 1 structure\n"
+                             "  scale for sm_90a: 1 structure\n"));
+  CHECK(contains(run.output, "TYPE=half SIZE=256\n  scale for sm_90a: 1 structure\n"));
+  CHECK(contains(run.output, "3 variants for 2 architectures, for which code is generated at most "
+                             "5 times\n"
+                             "1 variant left out by SIZE < 256 || TYPE == half\n"));
+  CHECK(project.files.count() == 1);
+
+  run = tritonc_with({"plan", project.files.path("scale.tc"), "--arch", "80", "--json",
+                      "--variants", "TYPE=half", "--where", "SIZE < 256"});
+  CHECK(run.code == 0);
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(run.output);
+  REQUIRE(bool(json));
+  const llvm::json::Object &root = *json->getAsObject();
+  CHECK(root.getInteger("codes_at_most") == 1);
+  const llvm::json::Object &planned = *(*root.getArray("sources"))[0].getAsObject();
+  CHECK(llvm::formatv("{0}", (*planned.getArray("variants"))[0]).str() ==
+        R"({"kernels":[{"gpu":"sm_80","kernel":"scale","structures":["plain"]}],)"
+        R"("values":{"SIZE":"128","TYPE":"half"}})");
+  CHECK(llvm::formatv("{0}", (*planned.getArray("left_out"))[0]).str() ==
+        R"({"because":"SIZE < 256","variant":"TYPE=half SIZE=256"})");
 
   run = tritonc_with({"doctor"});
   CHECK(run.code == 0);

@@ -10,18 +10,6 @@ using namespace tritonc;
 
 namespace {
 
-std::vector<std::string> choices(const CompileOptions &options) {
-  Plan result = plan(options);
-  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
-  std::vector<std::string> texts;
-  for (const SourcePlan &source : result.sources)
-    for (const VariantChoice &choice : source.choices)
-      texts.push_back(choice.text);
-  return texts;
-}
-
-using Texts = std::vector<std::string>;
-
 bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
@@ -36,73 +24,6 @@ Variant variant(int value, int spilled = 0) {
 }
 
 } // namespace
-
-TEST_CASE("variants are the product of the axes, the last running fastest") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
-  CHECK(choices({.sources = {path}}) == Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256",
-                                              "TYPE=float SIZE=128", "TYPE=float SIZE=256"});
-}
-
-TEST_CASE("a source without axes has one variant without a name") {
-  SourceFiles files;
-  std::string path = files.add("none.tc", "__global__ void f(float *p) { *p = 1; }");
-  CHECK(choices({.sources = {path}}) == Texts{""});
-}
-
-TEST_CASE("axes are restricted by --variants and by macros of their name") {
-  SourceFiles files;
-  std::string path = files.add("scale.tc", scale_source);
-  CHECK(choices({.sources = {path}, .variants = "TYPE=float; SIZE=256"}) ==
-        Texts{"TYPE=float SIZE=256"});
-  CHECK(choices({.sources = {path}, .defines = {{"TYPE", "half"}, {"OTHER", "1"}}}) ==
-        Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256"});
-  // A value that the source does not list is fine where a value is just a token.
-  CHECK(choices({.sources = {path}, .variants = "TYPE=bfloat16;SIZE=512"}) ==
-        Texts{"TYPE=bfloat16 SIZE=512"});
-}
-
-TEST_CASE("an axis that no source declares is tuned if its values are integers") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = N; }");
-  Plan result = plan({.sources = {path}, .variants = "N=1,2;OP=add,mul"});
-  REQUIRE(result.sources.size() == 1);
-  REQUIRE(result.sources[0].axes.size() == 2);
-  CHECK(result.sources[0].axes[0].tuned);
-  CHECK_FALSE(result.sources[0].axes[1].tuned);
-  CHECK(result.sources[0].choices.size() == 4);
-}
-
-TEST_CASE("a choice that does not exist") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "#pragma tritonc variant(A: N = { X = 1 }, T = { X = 2 })\n"
-                                       "__global__ void f(float *p) { *p = X; }");
-  struct {
-    const char *variants, *text;
-  } cases[] = {
-      {"A=Q", "axis `A` has no value `Q`; there are N, T"},
-      {"A=N,N", "axis `A` has the value `N` twice"},
-      {"A", "does not read as"},
-      {"A=", "does not read as"},
-      {"=1", "does not read as"},
-      {"B=1,,2", "does not read as"},
-  };
-  for (const auto &expected : cases) {
-    CAPTURE(expected.variants);
-    Plan result = plan({.sources = {path}, .variants = expected.variants});
-    CHECK(result.code == ExitCode::usage);
-    CHECK(contains(result.diagnostics, expected.text));
-  }
-}
-
-TEST_CASE("too many variants") {
-  SourceFiles files;
-  std::string path = files.add("f.tc", "__global__ void f(float *p) { *p = 1; }");
-  std::string variants;
-  for (char axis = 'A'; axis < 'F'; axis++)
-    variants += std::string(1, axis) + "=1,2,3,4,5,6;";
-  CHECK(plan({.sources = {path}, .variants = variants}).code == ExitCode::usage);
-}
 
 TEST_CASE("a whole library") {
   SourceFiles files;

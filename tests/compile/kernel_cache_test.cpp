@@ -259,6 +259,15 @@ TEST_CASE("keys: what the result follows from, each by itself") {
   auto with_other = KernelCache::open(*plain_cache, others);
   REQUIRE(with_other);
   CHECK(key != with_other->key_of(plain, gpu, ""));
+  // The same ptxas, asked for something else.
+  for (auto change : {+[](Toolchain &tools) { tools.ptxas_options = {"-O2"}; },
+                      +[](Toolchain &tools) { tools.compression = "size"; }}) {
+    Toolchain asked = tools();
+    change(asked);
+    auto with_options = KernelCache::open(*plain_cache, asked);
+    REQUIRE(with_options);
+    CHECK(key != with_options->key_of(plain, gpu, ""));
+  }
   others.ptxas = "/nowhere";
   CHECK_FALSE(KernelCache::open(*plain_cache, others));
 }

@@ -69,6 +69,21 @@ TEST_CASE("choices and GPUs") {
   CHECK(tables->kernels[4].gpus == "sm_80");
 }
 
+TEST_CASE("GPUs are those of all variants, of which each may have its own") {
+  Library library = sample_library();
+  std::vector<Variant> &variants = library.kernels[0].variants;
+  for (Variant &variant : variants) { // sm_90a for tiles of 64, sm_80 for those of 32
+    bool is_large = variant.values.back() == 0;
+    std::erase_if(variant.images,
+                  [&](const Image &image) { return (image.gpu == "sm_80") == is_large; });
+  }
+  Made made(library);
+  Result<Tables> tables = make_tables(made.interface);
+  REQUIRE(tables);
+  CHECK(tables->kernels[0].variants[0].images.size() == 1);
+  CHECK(tables->kernels[0].gpus == "sm_90a, sm_80");
+}
+
 TEST_CASE("whether arguments fill their struct without a gap") {
   auto filled = [](const std::vector<Parameter> &parameters) {
     Library library = sample_library();

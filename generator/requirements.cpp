@@ -1,0 +1,110 @@
+// Limits on what is compiled. See requirements.h.
+//
+// Tested by tests/compile/requirements_test.cpp.
+
+#include "requirements.h"
+
+#include "emit/report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tritonc {
+namespace {
+
+// What can be limited, in the words of `ptxas` and of the report, and what to do where there is too
+// much of it.
+struct Quantity {
+  llvm::StringRef name, unit;
+  long long (*of)(const Image &image);
+  const char *remedy;
+};
+
+constexpr const char *smaller_tiles = "smaller tiles take less; --where leaves variants out";
+
+const Quantity quantities[] = {
+    {"spills", "bytes", [](const Image &i) { return (long long)i.spill_stores + i.spill_loads; },
+     smaller_tiles},
+    {"regs", "registers a thread", [](const Image &i) { return (long long)i.registers; },
+     smaller_tiles},
+    {"shared", "bytes a block",
+     [](const Image &i) { return (long long)i.shared_bytes + i.static_shared; }, smaller_tiles},
+    {"stack", "bytes a thread", [](const Image &i) { return (long long)i.stack_bytes; },
+     smaller_tiles},
+    {"threads", "threads a block", [](const Image &i) { return (long long)i.threads; },
+     "the tile decides how many there are; --where leaves variants out"},
+    {"cubin", "bytes", [](const Image &i) { return (long long)i.cubin_bytes; },
+     "--where leaves variants out"},
+    {"embedded", "bytes", [](const Image &i) { return (long long)i.bytes.size(); },
+     "--compress size packs better; --where leaves variants out"},
+};
+
+constexpr llvm::StringRef comparisons[] = {"==", "!=", "<=", ">=", "<", ">"};
+
+const Quantity *find_quantity(llvm::StringRef name) {
+  auto found = llvm::find_if(quantities, [&](const Quantity &one) { return one.name == name; });
+  return found == std::end(quantities) ? nullptr : &*found;
+}
+
+bool holds(long long left, llvm::StringRef comparison, long long right) {
+  if (comparison == "==")
+    return left == right;
+  if (comparison == "!=")
+    return left != right;
+  if (comparison == "<=")
+    return left <= right;
+  if (comparison == ">=")
+    return left >= right;
+  return comparison == "<" ? left < right : left > right;
+}
+
+} // namespace
+
+Result<Limit> parse_limit(const std::string &text) {
+  Limit limit = {text, "", "", 0};
+  llvm::StringRef rest = llvm::StringRef(text).trim();
+  limit.quantity = rest.take_while([](char c) { return llvm::isAlpha(c); }).str();
+  rest = rest.drop_front(limit.quantity.size()).ltrim();
+  for (llvm::StringRef comparison : comparisons)
+    if (limit.comparison.empty() && rest.consume_front(comparison))
+      limit.comparison = comparison.str();
+  rest = rest.ltrim();
+  bool in_units = rest.consume_back("k");
+  if (!find_quantity(limit.quantity) || limit.comparison.empty() ||
+      rest.getAsInteger(10, limit.number) || limit.number < 0 || limit.number > (1ll << 40)) {
+    std::vector<std::string> names;
+    for (const Quantity &one : quantities)
+      names.push_back(one.name.str());
+    return Failure{Message::requirement_syntax, {text, llvm::join(names, ", ")}};
+  }
+  if (in_units)
+    limit.number *= 1024;
+  return limit;
+}
+
+std::vector<Failure> unmet(const Library &library, const std::vector<Limit> &limits) {
+  std::vector<Failure> failures;
+  for (const KernelEntry &kernel : library.kernels)
+    for (const Variant &variant : kernel.variants)
+      for (const Image &image : variant.images)
+        for (const Limit &limit : limits) {
+          const Quantity &quantity = *find_quantity(limit.quantity);
+          long long measured = quantity.of(image);
+          if (holds(measured, limit.comparison, limit.number))
+            continue;
+          std::string name = "`" + kernel.name + "` for " + image.gpu;
+          if (!image.form.name.empty())
+            name += ", structure " + image.form.name;
+          if (std::string values = variant_name(kernel, variant, " "); !values.empty())
+            name += ", " + values;
+          failures.push_back({Message::requirement_unmet,
+                              {name,
+                               limit.quantity + " is " + std::to_string(measured) + " (" +
+                                   quantity.unit.str() + ")",
+                               limit.text, quantity.remedy}});
+        }
+  return failures;
+}
+
+} // namespace tritonc

@@ -1,0 +1,113 @@
+// Tests requirements.cpp: limits on what is compiled.
+
+#include "requirements.h"
+
+#include "compile.h"
+#include "source_files.h"
+
+using namespace tritonc;
+
+namespace {
+
+// A kernel of one variant for one GPU.
+Library library_of(const Image &image) {
+  Library library;
+  KernelEntry kernel = {"scale", {{"SIZE", true, {{"128", {}}}}}, {}};
+  Variant variant;
+  variant.values = {0};
+  variant.images = {image};
+  kernel.variants = {variant};
+  library.kernels = {kernel};
+  return library;
+}
+
+Image image() {
+  Image image;
+  image.gpu = "sm_80";
+  image.bytes = std::string(900, 'x');
+  image.threads = 128;
+  image.shared_bytes = 100000;
+  image.static_shared = 2400;
+  image.registers = 168;
+  image.spill_stores = 8;
+  image.spill_loads = 16;
+  image.stack_bytes = 32;
+  image.cubin_bytes = 5000;
+  return image;
+}
+
+// "" if the image keeps to the limit, else the message.
+std::string said(const std::string &text) {
+  Result<Limit> limit = parse_limit(text);
+  REQUIRE(limit);
+  std::vector<Failure> failures = unmet(library_of(image()), {*limit});
+  return failures.empty() ? "" : tritonc::text(failures[0]);
+}
+
+} // namespace
+
+TEST_CASE("what keeps to a limit is not mentioned") {
+  for (const char *text :
+       {"spills == 24", "spills<=24", "spills < 25", "spills >= 24", "spills > 23", "spills != 0",
+        "regs <= 168", " regs<=1k ", "shared <= 100k", "shared == 102400", "stack == 32",
+        "threads == 128", "cubin <= 5k", "embedded < 1k"}) {
+    CAPTURE(text);
+    CHECK(said(text) == "");
+  }
+}
+
+TEST_CASE("what exceeds a limit is named, with what was measured and what helps") {
+  CHECK(said("spills == 0") ==
+        "error: `scale` for sm_80, SIZE=128: spills is 24 (bytes), but `spills == 0` is required; "
+        "smaller tiles take less; --where leaves variants out");
+  for (const char *text :
+       {"spills != 24", "spills < 24", "spills > 24", "spills <= 23", "spills >= 25", "regs <= 167",
+        "shared <= 99k", "stack < 32", "threads != 128", "cubin < 5000", "embedded <= 899"}) {
+    CAPTURE(text);
+    CHECK(said(text) != "");
+  }
+  Image form = image();
+  form.form.name = "128x128x64";
+  std::vector<Failure> failures = unmet(library_of(form), {*parse_limit("regs < 5")});
+  REQUIRE(failures.size() == 1);
+  CHECK(text(failures[0]).find("`scale` for sm_80, structure 128x128x64, SIZE=128: regs is 168") !=
+        std::string::npos);
+}
+
+TEST_CASE("each limit and image is a message of its own") {
+  Library library = library_of(image());
+  library.kernels[0].variants[0].images.push_back(image());
+  CHECK(unmet(library, {*parse_limit("spills == 0"), *parse_limit("regs < 100"),
+                        *parse_limit("threads == 128")})
+            .size() == 4);
+  CHECK(unmet(library, {}).empty());
+}
+
+TEST_CASE("what is no limit") {
+  for (const char *text :
+       {"", "spills", "spills ==", "spills = 0", "spill == 0", "== 0", "regs <= x", "regs <= 1m",
+        "regs <= -1", "regs <= 1 2", "regs => 1", "regs <= k"}) {
+    CAPTURE(text);
+    Result<Limit> limit = parse_limit(text);
+    REQUIRE_FALSE(limit);
+    CHECK(tritonc::text(limit.failure()).find("quantities are spills, regs, shared") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a compilation that exceeds a limit fails") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CompileOptions options = {.sources = {path},
+                            .variants = "TYPE=half",
+                            .require = {"spills == 0", "regs >= 1"},
+                            .gpus = {find_gpu("80")}};
+  CHECK(compile(options).code == ExitCode::ok);
+  options.require = {"spills == 0", "threads < 1"};
+  CompileResult result = compile(options);
+  CHECK(result.code == ExitCode::gate);
+  CHECK(result.diagnostics.find("`scale` for sm_80, TYPE=half SIZE=256: threads is ") !=
+        std::string::npos);
+  options.require = {"threads"};
+  CHECK(compile(options).code == ExitCode::usage);
+}
