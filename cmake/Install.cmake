@@ -12,13 +12,22 @@ list(TRANSFORM gpu_rows REPLACE "^GPU\\(\"([^\"]+)\".*" "\\1" OUTPUT_VARIABLE Tr
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TritonC")
 set(kernels_dir "${CMAKE_INSTALL_DATADIR}/tritonc/kernels")
 
-# The runtime installs itself (runtime/CMakeLists.txt), into the same export set.
+# The runtime installs itself (runtime/CMakeLists.txt), as a package of its own.
 install(TARGETS tritonc EXPORT TritonCTargets)
 install(DIRECTORY kernels/ DESTINATION "${kernels_dir}")
 install(EXPORT TritonCTargets NAMESPACE TritonC:: DESTINATION "${package_dir}")
 export(EXPORT TritonCTargets NAMESPACE TritonC:: FILE "${PROJECT_BINARY_DIR}/TritonCTargets.cmake")
 
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+# The tool runs here, whatever it compiles for.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake" COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT)
+get_directory_property(runtime_version DIRECTORY runtime DEFINITION PROJECT_VERSION)
+if(NOT runtime_version STREQUAL PROJECT_VERSION)
+  message(FATAL_ERROR "runtime/CMakeLists.txt says version ${runtime_version}, and CMakeLists.txt ${PROJECT_VERSION}")
+endif()
+
+set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake compare_builds.cmake)
+list(TRANSFORM functions PREPEND cmake/)
 
 # Installed.
 set(TritonC_KERNELS_DIR "${kernels_dir}")
@@ -26,7 +35,7 @@ configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR
   INSTALL_DESTINATION "${package_dir}" PATH_VARS TritonC_KERNELS_DIR)
 install(
   FILES "${PROJECT_BINARY_DIR}/installed/TritonCConfig.cmake" "${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake"
-        cmake/TritonCKernels.cmake
+        ${functions}
   DESTINATION "${package_dir}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
@@ -34,7 +43,10 @@ install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR
 set(TritonC_KERNELS_DIR "${PROJECT_SOURCE_DIR}/kernels")
 configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/TritonCConfig.cmake"
   INSTALL_DESTINATION "${PROJECT_BINARY_DIR}" INSTALL_PREFIX "${PROJECT_BINARY_DIR}" PATH_VARS TritonC_KERNELS_DIR)
-configure_file(cmake/TritonCKernels.cmake "${PROJECT_BINARY_DIR}/TritonCKernels.cmake" COPYONLY)
+foreach(file IN LISTS functions)
+  cmake_path(GET file FILENAME name)
+  configure_file("${file}" "${PROJECT_BINARY_DIR}/${name}" COPYONLY)
+endforeach()
 
 # Where the set-up script had to fetch ptxas and fatbinary, the tool finds them in its own folder.
 foreach(program IN ITEMS ptxas fatbinary)

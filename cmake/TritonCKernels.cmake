@@ -4,6 +4,15 @@
 #                                      default: CMAKE_CUDA_ARCHITECTURES
 #   [VARIANTS <AXIS=value,...>...]     values of macros; all combinations are compiled. An axis that the source declares
 #                                      is restricted to these values, any other is added to those it declares
+#   [VARIANTS[<kernel>] <AXIS=value,...>...]   what this kernel has instead; likewise VARIANTS[sm_90a] for one GPU, and
+#                                      VARIANTS[<kernel>,sm_90a]. What is said for a GPU goes before what is for a kernel.
+#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), so say
+#                                      the same for both if you compile for both
+#   [VARIANT_FILE <file.json>]         the variants there shall be: [{"TM": 64, "TN": [64, 128]}, ...]; "kernel" and "arch"
+#                                      in an entry say what it is meant for, and what no entry is meant for has all
+#   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's
+#                                      operators on axes, `arch` (90 for sm_90a) and `kernel`
+#   [KERNELS <name>...]                only these kernels of the sources; default: all
 #   [GRID <expression>...]             grid of every kernel, instead of the one its source declares: "M / TM" "N / TN"
 #   [DEFINES <NAME[=tokens]>...]       macros, the same for all variants
 #   [INCLUDE_DIRECTORIES <dir>...]     where #include also looks
@@ -12,6 +21,18 @@
 #   [EMBED OBJECT|HEADER]              where the GPU code goes: into an object file (default), or into the header itself
 #   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
+#   [COMPRESS none|balance|size]       how the GPU code is packed; default balance. The driver unpacks all of them
+#   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
+#   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
+#   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
+#   [KEEP <form>...]                   forms of every kernel that are written besides: tile-ir llvm ptx cubin sass-stats
+#   [KEPT <variable>]                  is set to the folder of those; index.json in it says which file is what
+#   [SHARDS AUTO|<number>]             divides the work among so many calls of the tool, AUTO: one per core, that write machine
+#                                      code, and one that makes a library of it: for Ninja and TritonC_LAUNCHER to distribute.
+#                                      Default: one call, which uses all cores by itself, and the cache, which parts do not
+#   [JOB_POOL <pool>]                  a pool of Ninja's: how many calls of the tool run at once
+#   [REQUIRE <limit>...]               stops the build unless all that is compiled keeps to it: "spills == 0" "regs <= 168"
+#                                      "shared <= 100k"; also stack, threads, cubin, embedded
 #   [MANIFEST <variable>]              is set to the path of the manifest (JSON: all that was compiled, and how)
 #   [REPORT <variable>]                is set to the path of the report (text: registers, shared memory, spills, sizes)
 # )
@@ -26,20 +47,42 @@
 #   add_test(NAME gemm COMMAND test_gemm)
 #   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
+# A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
+# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's.
+#
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
+
+# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test() and
+# triton_install_kernels() are described in TritonCKernelTest.cmake and TritonCInstallKernels.cmake.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
+include("${CMAKE_CURRENT_LIST_DIR}/TritonCKernelTest.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
+
 function(triton_add_kernels target)
-  set(single_value NAMESPACE HEADER EMBED MANIFEST REPORT)
-  set(multi_value SOURCES ARCHITECTURES VARIANTS GRID DEFINES INCLUDE_DIRECTORIES EMULATE)
+  set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
-  cmake_parse_arguments(arg "" "${single_value}" "${multi_value}" ${arguments})
-  _tritonc_check_keywords("${call}" "${single_value};${multi_value}" "${arguments}" "${arg_UNPARSED_ARGUMENTS}")
+  # VARIANTS[...] are as many keywords as are written, of names that variables can have.
+  set(scopes "")
+  string(REGEX MATCHALL "(^|;)VARIANTS\\[[^];]*\\]" scoped_keywords "${arguments}")
+  foreach(keyword IN LISTS scoped_keywords)
+    string(REGEX REPLACE "^;?VARIANTS\\[(.*)\\]$" "\\1" scope "${keyword}")
+    if(keyword STREQUAL "" OR scope IN_LIST scopes)
+      continue()
+    endif()
+    list(LENGTH scopes number)
+    list(APPEND scopes "${scope}")
+    list(APPEND scoped_values VARIANTS_${number})
+    string(REPLACE "VARIANTS[${scope}]" "VARIANTS_${number}" arguments "${arguments}")
+  endforeach()
+  cmake_parse_arguments(arg "" "${single_value}" "${multi_value};${scoped_values}" ${arguments})
+  _tritonc_check_keywords("${call}" "${single_value}" "${multi_value}" "${arguments}" "${arg_UNPARSED_ARGUMENTS}")
   foreach(keyword IN LISTS single_value) # a list may be empty: VARIANTS ${perhaps_some}
     if(keyword IN_LIST arg_KEYWORDS_MISSING_VALUES)
       message(FATAL_ERROR "${call}: ${keyword} has no value")
@@ -55,23 +98,73 @@ function(triton_add_kernels target)
   _tritonc_check_sources("${call}" "${arg_SOURCES}" sources)
   _tritonc_check_architectures("${call}" "${arg_ARCHITECTURES}" architectures)
   _tritonc_check_assignments("${call}" VARIANTS "=.+" "TM=32,64" "${arg_VARIANTS}")
+  set(scoped_variants "")
+  set(number 0)
+  foreach(scope IN LISTS scopes)
+    _tritonc_check_scope("${call}" "${scope}" "${architectures}" "${sources}")
+    _tritonc_check_assignments("${call}" "VARIANTS[${scope}]" "=.+" "TM=32,64" "${arg_VARIANTS_${number}}")
+    foreach(assignment IN LISTS arg_VARIANTS_${number})
+      string(APPEND scoped_variants ";[${scope}]${assignment}")
+    endforeach()
+    math(EXPR number "${number} + 1")
+  endforeach()
+  foreach(kernel IN LISTS arg_KERNELS)
+    _tritonc_check_kernel("${call}" KERNELS "${kernel}" "${sources}")
+  endforeach()
+  if(arg_VARIANT_FILE)
+    cmake_path(ABSOLUTE_PATH arg_VARIANT_FILE NORMALIZE)
+    get_source_file_property(generated "${arg_VARIANT_FILE}" GENERATED)
+    if(NOT EXISTS "${arg_VARIANT_FILE}" AND NOT generated)
+      message(FATAL_ERROR "${call}: there is no VARIANT_FILE ${arg_VARIANT_FILE}")
+    endif()
+  endif()
+  _tritonc_check_limits("${call}" "${arg_REQUIRE}")
   _tritonc_check_assignments("${call}" DEFINES "(=.*)?" "NAME or NAME=value" "${arg_DEFINES}")
   if(NOT arg_NAMESPACE)
     set(arg_NAMESPACE "${target}")
   endif()
+  if(NOT arg_NAMESPACE MATCHES "^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$")
+    message(FATAL_ERROR "${call}: NAMESPACE ${arg_NAMESPACE}: write it as in C++: a::b")
+  endif()
   if(NOT arg_HEADER)
     set(arg_HEADER "${target}.hpp")
+  endif()
+  if(arg_HEADER MATCHES "^/|(^|/)\\.\\.(/|$)|/$")
+    message(FATAL_ERROR "${call}: HEADER ${arg_HEADER}: write what the application includes, such as my/${target}.hpp")
   endif()
   if(NOT arg_EMBED)
     set(arg_EMBED OBJECT)
   endif()
   string(TOUPPER "${arg_EMBED}" arg_EMBED)
-  if(NOT arg_EMBED MATCHES "^(OBJECT|HEADER)$")
-    _tritonc_nearest("${arg_EMBED}" "OBJECT;HEADER" nearest)
-    message(FATAL_ERROR "${call}: EMBED ${arg_EMBED}: did you mean ${nearest}?")
+  _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER")
+
+  if(NOT arg_COMPRESS)
+    set(arg_COMPRESS balance)
+  endif()
+  if(NOT arg_LINEINFO)
+    set(arg_LINEINFO OFF)
+  endif()
+  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;balance;size")
+  _tritonc_check_choice("${call}" LINEINFO "${arg_LINEINFO}" "ON;OFF")
+  foreach(form IN LISTS arg_KEEP)
+    _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")
+  endforeach()
+  if(arg_KEPT AND NOT arg_KEEP)
+    message(FATAL_ERROR "${call}: KEPT without KEEP; name what is kept, such as KEEP ptx")
+  endif()
+  if(arg_SHARDS STREQUAL "AUTO")
+    cmake_host_system_information(RESULT arg_SHARDS QUERY NUMBER_OF_LOGICAL_CORES)
+  elseif(arg_SHARDS AND NOT arg_SHARDS MATCHES "^[1-9][0-9]?[0-9]?$")
+    message(FATAL_ERROR "${call}: SHARDS ${arg_SHARDS}: write AUTO or a number up to 999")
+  endif()
+  if(arg_TIMEOUT AND NOT arg_TIMEOUT MATCHES "^[1-9][0-9]*$")
+    message(FATAL_ERROR "${call}: TIMEOUT ${arg_TIMEOUT}: write it as a number of seconds")
   endif()
 
   _tritonc_check_emulate("${call}" "${arg_EMULATE}" "${architectures}" emulate)
+  if(emulate AND CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "${call}: EMULATE compiles for this machine, and the project is for another")
+  endif()
   if(emulate AND arg_EMBED STREQUAL "HEADER")
     message(FATAL_ERROR "${call}: EMULATE needs EMBED OBJECT; code for the CPU cannot be in a header")
   endif()
@@ -82,24 +175,45 @@ function(triton_add_kernels target)
   cmake_path(GET header PARENT_PATH header_dir)
   file(MAKE_DIRECTORY "${header_dir}")
 
-  set(options --name "${target}" --namespace "${arg_NAMESPACE}" --header "${header}")
+  # `outputs` is what a test compares: pairs of an option and a file.
   string(TOLOWER "${arg_EMBED}" embed)
-  list(APPEND options --embed "${embed}")
+  set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
+  set(outputs --header "${header}" --manifest "${base}.manifest.json")
   set(byproducts "${header}" "${base}.manifest.json" "${base}.report.txt")
   if(arg_EMBED STREQUAL "OBJECT")
-    list(APPEND options --object "${base}.o")
+    list(APPEND outputs --object "${base}.o")
     list(APPEND byproducts "${base}.o")
+    _tritonc_target_triple("${call}" triple)
+    if(triple)
+      list(APPEND options --target "${triple}")
+    endif()
   endif()
+  set(host_options "")
   if(emulate)
     string(REPLACE ";" "," emulate_list "${emulate}")
-    list(APPEND options --emulate "${emulate_list}" --host-code "${base}.host.a")
+    set(host_options --emulate "${emulate_list}")
+    list(APPEND outputs --host-code "${base}.host.a")
     list(APPEND byproducts "${base}.host.a")
   endif()
   string(REPLACE ";" "," architecture_list "${architectures}")
   list(APPEND options --arch "${architecture_list}")
-  if(arg_VARIANTS)
-    string(REPLACE ";" "$<SEMICOLON>" variants "${arg_VARIANTS}")
-    list(APPEND options --variants "${variants}")
+  string(JOIN "$<SEMICOLON>" variants ${arg_VARIANTS})
+  string(REPLACE ";" "$<SEMICOLON>" scoped_variants "${scoped_variants}")
+  if(variants OR scoped_variants)
+    list(APPEND options --variants "${variants}${scoped_variants}")
+  endif()
+  if(arg_VARIANT_FILE)
+    list(APPEND options --variant-file "${arg_VARIANT_FILE}")
+  endif()
+  foreach(condition IN LISTS arg_WHERE)
+    list(APPEND options --where "${condition}")
+  endforeach()
+  foreach(limit IN LISTS arg_REQUIRE)
+    list(APPEND options --require "${limit}")
+  endforeach()
+  if(arg_KERNELS)
+    string(REPLACE ";" "," kernels "${arg_KERNELS}")
+    list(APPEND options --kernels "${kernels}")
   endif()
   if(arg_GRID)
     string(REPLACE ";" ", " grid "${arg_GRID}")
@@ -115,19 +229,116 @@ function(triton_add_kernels target)
   if(TritonC_PTXAS)
     list(APPEND options --ptxas "${TritonC_PTXAS}")
   endif()
+  foreach(option IN LISTS arg_PTXAS_OPTIONS)
+    list(APPEND options "--ptxas-option=${option}")
+  endforeach()
+  if(NOT arg_COMPRESS STREQUAL "balance")
+    list(APPEND options --compress "${arg_COMPRESS}")
+  endif()
+  if(arg_LINEINFO STREQUAL "ON")
+    list(APPEND options --line-info)
+  endif()
+  if(arg_TIMEOUT)
+    list(APPEND options --timeout "${arg_TIMEOUT}")
+  endif()
+  set(keep_options "")
+  if(arg_KEEP)
+    set(kept "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/kept")
+    file(MAKE_DIRECTORY "${kept}")
+    string(REPLACE ";" "," keep "${arg_KEEP}")
+    set(keep_options --keep "${keep}" --keep-in "${kept}")
+    list(APPEND byproducts "${kept}/index.json")
+  endif()
+  set(job_pool "")
+  if(arg_JOB_POOL)
+    get_property(pools GLOBAL PROPERTY JOB_POOLS)
+    string(REGEX REPLACE "=[0-9]+" "" pools "${pools}")
+    if(NOT arg_JOB_POOL IN_LIST pools AND NOT arg_JOB_POOL STREQUAL "console")
+      string(REPLACE ";" " " known "${pools}")
+      message(FATAL_ERROR "${call}: JOB_POOL ${arg_JOB_POOL}: the global property JOB_POOLS has [${known}]")
+    endif()
+    set(job_pool JOB_POOL "${arg_JOB_POOL}")
+  endif()
+  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${host_options}")
+
+  # CMake rewrites depfiles for Ninja, and forgets to write \# and $$ for # and $. Where such a name is known to occur, Ninja
+  # reads the tool's own, which must call the stamp as Ninja does.
+  cmake_policy(PUSH)
+  set(depfile_target "")
+  if("${CMAKE_CURRENT_SOURCE_DIR}${CMAKE_CURRENT_BINARY_DIR}" MATCHES ";")
+    message(FATAL_ERROR "${call}: the name of a folder has a `;`, with which CMake separates lists; rename the folder")
+  endif()
+  if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "['\"&*?<>|`]")
+    message(WARNING "${call}: Ninja cannot read names with any of '\"&*?<>|` in depfiles: the kernels are compiled in every build; "
+      "rename the file or folder ${CMAKE_MATCH_0} is in")
+  endif()
+  if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "[#$]")
+    cmake_policy(SET CMP0116 OLD)
+    cmake_path(RELATIVE_PATH base BASE_DIRECTORY "${CMAKE_BINARY_DIR}" OUTPUT_VARIABLE relative)
+    set(depfile_target --depfile-target "${relative}.stamp")
+  endif()
 
   # The stamp is what the build system compares; the other files are only written when they change.
   string(REPLACE ";" " " architecture_text "${architectures}")
+  set(tool ${TritonC_LAUNCHER} "$<TARGET_FILE:TritonC::tritonc>" compile)
+  set(codes "")
+  set(shard_stamps "")
+  if(arg_SHARDS)
+    set(shard_sources "")
+    foreach(source IN LISTS sources)
+      if(NOT depfile_target)
+        cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+      endif()
+      list(APPEND shard_sources "${source}")
+    endforeach()
+    set(shard_options "")
+    foreach(option IN LISTS options)
+      if(NOT depfile_target AND option MATCHES "^(-I)?(/.*)$")
+        set(path "${CMAKE_MATCH_2}")
+        set(prefix "${CMAKE_MATCH_1}")
+        cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+        set(option "${prefix}${path}")
+      endif()
+      list(APPEND shard_options "${option}")
+    endforeach()
+    math(EXPR last "${arg_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      set(part "${base}.${shard}")
+      set(path "${part}")
+      set(shard_target "")
+      if(depfile_target)
+        set(shard_target --depfile-target "${relative}.${shard}.stamp")
+      else()
+        cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+      endif()
+      math(EXPR number "${shard} + 1")
+      add_custom_command(
+        OUTPUT "${part}.stamp"
+        BYPRODUCTS "${part}.codes"
+        COMMAND ${tool} ${shard_sources} ${shard_options} --jobs 1 --shard "${shard}/${arg_SHARDS}" --codes-to "${path}.codes"
+                --depfile "${path}.d" ${shard_target} --stamp "${path}.stamp"
+        WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
+        DEPENDS ${sources} ${arg_VARIANT_FILE} TritonC::tritonc
+        DEPFILE "${part}.d"
+        ${job_pool}
+        COMMENT "Compiling kernels ${target} for ${architecture_text}, part ${number} of ${arg_SHARDS}"
+        VERBATIM)
+      list(APPEND codes --codes "${part}.codes")
+      list(APPEND shard_stamps "${part}.stamp")
+    endforeach()
+  endif()
   add_custom_command(
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
-    COMMAND TritonC::tritonc compile ${sources} ${options}
-            --manifest "${base}.manifest.json" --report "${base}.report.txt"
-            --depfile "${base}.d" --stamp "${base}.stamp"
-    DEPENDS ${sources} TritonC::tritonc
+    COMMAND ${tool} ${sources} ${options} ${host_options} ${outputs} ${codes}
+            ${keep_options} --report "${base}.report.txt"
+            --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
+    DEPENDS ${sources} ${arg_VARIANT_FILE} ${shard_stamps} TritonC::tritonc
     DEPFILE "${base}.d"
+    ${job_pool}
     COMMENT "Compiling kernels ${target} for ${architecture_text}"
     VERBATIM)
+  cmake_policy(POP)
 
   if(arg_EMBED STREQUAL "OBJECT")
     set_source_files_properties("${base}.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
@@ -136,7 +347,7 @@ function(triton_add_kernels target)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
-    add_custom_target(${target}_kernels DEPENDS "${base}.stamp")
+    add_custom_target(${target}_kernels ALL DEPENDS "${base}.stamp")
     add_dependencies(${target} ${target}_kernels)
     set(scope INTERFACE)
   endif()
@@ -148,6 +359,17 @@ function(triton_add_kernels target)
     target_link_libraries(${target} ${scope} "${base}.host.a" m)
   endif()
 
+  set_target_properties(${target} PROPERTIES
+    TRITONC_COMMAND "${command}"
+    TRITONC_OUTPUTS "${outputs}"
+    TRITONC_MANIFEST "${base}.manifest.json"
+    TRITONC_EMULATE "${emulate}"
+    TRITONC_HEADER "${header}"
+    TRITONC_INCLUDE_DIR "${include_dir}")
+
+  if(arg_KEPT)
+    set(${arg_KEPT} "${kept}" PARENT_SCOPE)
+  endif()
   if(arg_MANIFEST)
     set(${arg_MANIFEST} "${base}.manifest.json" PARENT_SCOPE)
   endif()
@@ -157,19 +379,27 @@ function(triton_add_kernels target)
 endfunction()
 
 # Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything
-# in capitals close to a keyword counts as one.
-function(_tritonc_check_keywords call keywords arguments unparsed)
+# in capitals close to a keyword counts as one, but for what can only be the value of a keyword that takes one.
+function(_tritonc_check_keywords call single multi arguments unparsed)
+  set(keywords ${single} ${multi})
   foreach(argument IN LISTS unparsed)
     _tritonc_nearest("${argument}" "${keywords}" nearest)
     message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
   endforeach()
+  set(before "")
   foreach(argument IN LISTS arguments)
-    if(argument MATCHES "^[A-Z_]+$" AND NOT argument IN_LIST keywords)
+    if(argument MATCHES "^[A-Z_]+\\[.*\\]$")
+      message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean VARIANTS[...]?")
+    endif()
+    if(argument MATCHES "^[A-Z_]+$" AND NOT argument IN_LIST keywords AND NOT before IN_LIST single)
       _tritonc_nearest("${argument}" "${keywords}" nearest distance)
-      if(distance LESS_EQUAL 3 AND NOT argument MATCHES "^(OBJECT|ON|OFF)$")
+      math(EXPR twice "2 * ${distance}")
+      string(LENGTH "${argument}" length)
+      if(distance LESS_EQUAL 3 AND twice LESS_EQUAL length AND NOT argument MATCHES "^(ON|OFF)$")
         message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
       endif()
     endif()
+    set(before "${argument}")
   endforeach()
 endfunction()
 
@@ -195,6 +425,74 @@ function(_tritonc_check_sources call sources out)
     list(APPEND absolute "${path}")
   endforeach()
   set(${out} "${absolute}" PARENT_SCOPE)
+endfunction()
+
+# What stands in the brackets of VARIANTS[...]: a kernel, a GPU that is compiled for, or both.
+function(_tritonc_check_scope call scope architectures sources)
+  set(keyword "VARIANTS[${scope}]")
+  string(REPLACE "," ";" parts "${scope}")
+  list(LENGTH parts count)
+  if(count LESS 1 OR count GREATER 2)
+    message(FATAL_ERROR "${call}: ${keyword}: write VARIANTS[kernel], VARIANTS[sm_90a] or VARIANTS[kernel,sm_90a]")
+  endif()
+  foreach(part IN LISTS parts)
+    if(NOT part MATCHES "^(sm_|[0-9])")
+      _tritonc_check_kernel("${call}" "${keyword}" "${part}" "${sources}")
+      continue()
+    endif()
+    _tritonc_known_architectures("${call}" "${part}" plain)
+    if(NOT plain IN_LIST architectures)
+      string(REPLACE ";" " " compiled "${architectures}")
+      message(FATAL_ERROR "${call}: ${keyword}: ARCHITECTURES are ${compiled}")
+    endif()
+  endforeach()
+endfunction()
+
+# Stops if the sources show all their kernels, and this one isn't among them. Where they include files or macros make the
+# names, the tool will say it.
+function(_tritonc_check_kernel call keyword kernel sources)
+  if(NOT kernel MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "${call}: ${keyword}: \"${kernel}\" is no name of a kernel")
+  endif()
+  set(kernels "")
+  foreach(source IN LISTS sources)
+    if(NOT EXISTS "${source}")
+      return()
+    endif()
+    file(READ "${source}" text)
+    if(text MATCHES "#[ \t]*include|##")
+      return()
+    endif()
+    string(REGEX MATCHALL "void[ \t\r\n]+[A-Za-z_][A-Za-z0-9_]*[ \t\r\n]*\\(" heads "${text}")
+    foreach(head IN LISTS heads)
+      string(REGEX REPLACE "^void[ \t\r\n]+([A-Za-z0-9_]+).*$" "\\1" name "${head}")
+      list(APPEND kernels "${name}")
+    endforeach()
+  endforeach()
+  if(kernels AND NOT kernel IN_LIST kernels)
+    _tritonc_nearest("${kernel}" "${kernels}" nearest)
+    message(FATAL_ERROR "${call}: ${keyword}: there is no kernel ${kernel}; did you mean ${nearest}?")
+  endif()
+endfunction()
+
+# The LLVM triple of what the project is built for, if that is not this machine.
+function(_tritonc_target_triple call out)
+  set(${out} "" PARENT_SCOPE)
+  if(CMAKE_CXX_COMPILER_TARGET AND NOT APPLE)
+    set(${out} "${CMAKE_CXX_COMPILER_TARGET}" PARENT_SCOPE)
+    return()
+  endif()
+  if(NOT CMAKE_CROSSCOMPILING OR CMAKE_SYSTEM_PROCESSOR STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+    return()
+  endif()
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+    set(${out} "aarch64-linux-gnu" PARENT_SCOPE)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    set(${out} "x86_64-linux-gnu" PARENT_SCOPE)
+  else()
+    message(FATAL_ERROR "${call}: no objects can be written for CMAKE_SYSTEM_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}; "
+      "EMBED HEADER needs none")
+  endif()
 endfunction()
 
 # The architectures to have host code for: those that are named, which must be compiled for.
@@ -249,6 +547,27 @@ function(_tritonc_known_architectures call architectures out)
   set(${out} "${plain}" PARENT_SCOPE)
 endfunction()
 
+function(_tritonc_check_choice call keyword value choices)
+  if(NOT value IN_LIST choices)
+    _tritonc_nearest("${value}" "${choices}" nearest)
+    message(FATAL_ERROR "${call}: ${keyword} ${value}: did you mean ${nearest}?")
+  endif()
+endfunction()
+
+# Limits are written as the tool reads them (generator/requirements.cpp).
+function(_tritonc_check_limits call limits)
+  set(quantities spills regs shared stack threads cubin embedded)
+  foreach(limit IN LISTS limits)
+    if(NOT limit MATCHES "^ *([a-z]+) *(==|!=|<=|>=|<|>) *[0-9]+k? *$")
+      message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": write it as spills == 0 or shared <= 100k")
+    endif()
+    if(NOT CMAKE_MATCH_1 IN_LIST quantities)
+      _tritonc_nearest("${CMAKE_MATCH_1}" "${quantities}" nearest)
+      message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": did you mean ${nearest}?")
+    endif()
+  endforeach()
+endfunction()
+
 function(_tritonc_check_assignments call keyword pattern example values)
   foreach(value IN LISTS values)
     if(NOT value MATCHES "^[A-Za-z_][A-Za-z0-9_]*${pattern}$")
@@ -258,7 +577,8 @@ function(_tritonc_check_assignments call keyword pattern example values)
 endfunction()
 
 # Sets <out> to the candidate that takes the fewest inserted, deleted or changed letters (none, if the word is its
-# beginning), and the optional variable after it to their number. Only used on the way to an error: it may be slow.
+# beginning; of several such the shortest), and the optional variable after it to their number. Only used on the way to an
+# error: it may be slow.
 function(_tritonc_nearest word candidates out)
   set(best "")
   set(best_distance 1000)
@@ -269,8 +589,10 @@ function(_tritonc_nearest word candidates out)
     else()
       _tritonc_edit_distance("${word}" "${candidate}" distance)
     endif()
-    if(distance LESS best_distance)
+    string(LENGTH "${candidate}" length)
+    if(distance LESS best_distance OR (distance EQUAL 0 AND length LESS best_length))
       set(best "${candidate}")
+      set(best_length ${length})
       set(best_distance ${distance})
     endif()
   endforeach()

@@ -1,0 +1,52 @@
+# triton_install_kernels(<target>...
+#   EXPORT <set>        for install(EXPORT): whoever includes the file that it installs has the target
+#   [COMPONENT <name>]
+# )
+#
+# Installs compiled kernels: the library and its header. Projects that use them need neither this package nor LLVM, CUDA or
+# the sources: find_package(TritonCRuntime) and the exported target are enough.
+
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25)
+
+function(triton_install_kernels)
+  set(call "triton_install_kernels()")
+  cmake_parse_arguments(arg "" "EXPORT;COMPONENT" "" ${ARGN})
+  if(NOT arg_EXPORT)
+    message(FATAL_ERROR "${call}: EXPORT is missing; name a set for install(EXPORT)")
+  endif()
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${call}: name at least one target of triton_add_kernels()")
+  endif()
+  include(GNUInstallDirs)
+  set(component "")
+  if(arg_COMPONENT)
+    set(component COMPONENT "${arg_COMPONENT}")
+  endif()
+  foreach(target IN LISTS arg_UNPARSED_ARGUMENTS)
+    set(header "")
+    if(TARGET "${target}")
+      get_target_property(header ${target} TRITONC_HEADER)
+    endif()
+    if(NOT header)
+      message(FATAL_ERROR "${call}: ${target} is no target of triton_add_kernels()")
+    endif()
+    get_target_property(emulate ${target} TRITONC_EMULATE)
+    if(emulate)
+      message(FATAL_ERROR "${call}: ${target} has code for this machine, for tests; install one without EMULATE")
+    endif()
+    get_target_property(include_dir ${target} TRITONC_INCLUDE_DIR)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${include_dir}" OUTPUT_VARIABLE relative)
+    cmake_path(GET relative PARENT_PATH folder)
+    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}" ${component})
+    install(TARGETS ${target} EXPORT "${arg_EXPORT}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${component})
+    get_target_property(scope ${target} TYPE)
+    set(keyword PUBLIC)
+    if(scope STREQUAL "INTERFACE_LIBRARY")
+      set(keyword INTERFACE)
+    endif()
+    target_include_directories(${target} ${keyword} "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  endforeach()
+endfunction()
+
+cmake_policy(POP)

@@ -1,0 +1,72 @@
+# triton_add_kernel_test(<name>
+#   FROM <target>            kernels of triton_add_kernels()
+#   [MANIFEST <file.json>]   a manifest that is kept with the sources: <name>_manifest fails if what is built has another
+#   [SOURCES <file.cpp>...]  a program that launches the kernels, linked with them
+#   [LINK_LIBRARIES <library>...]
+# )
+#
+# Adds tests for CTest that need no GPU:
+#
+#   <name>            compiles the kernels once more, elsewhere, and compares header, object and manifest byte by byte: what is
+#                     built is what the sources say, and the same each time
+#   <name>_manifest   compares the manifest: registers, spills and sizes are those that were looked at and kept
+#   <name>_program    runs the program on the emulator; the kernels must have been compiled with EMULATE
+
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25)
+
+set(TritonC_COMPARE_BUILDS "${CMAKE_CURRENT_LIST_DIR}/compare_builds.cmake")
+
+function(triton_add_kernel_test name)
+  set(single_value FROM MANIFEST)
+  set(multi_value SOURCES LINK_LIBRARIES)
+  set(call "triton_add_kernel_test(${name})")
+  cmake_parse_arguments(arg "" "${single_value}" "${multi_value}" ${ARGN})
+  _tritonc_check_keywords("${call}" "${single_value}" "${multi_value}" "${ARGN}" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_FROM)
+    message(FATAL_ERROR "${call}: FROM is missing; name a target of triton_add_kernels()")
+  endif()
+  set(command "")
+  if(TARGET "${arg_FROM}")
+    get_target_property(command ${arg_FROM} TRITONC_COMMAND)
+  endif()
+  if(NOT command)
+    message(FATAL_ERROR "${call}: FROM ${arg_FROM}: this is no target of triton_add_kernels()")
+  endif()
+  get_target_property(outputs ${arg_FROM} TRITONC_OUTPUTS)
+  get_target_property(manifest ${arg_FROM} TRITONC_MANIFEST)
+
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.test")
+  set(script "${folder}/compare.cmake")
+  file(MAKE_DIRECTORY "${folder}")
+  file(GENERATE OUTPUT "${script}" CONTENT "set(TOOL [==[$<TARGET_FILE:TritonC::tritonc>]==])
+set(COMMAND_OPTIONS [==[${command}]==])
+set(OUTPUTS [==[${outputs}]==])
+set(FOLDER [==[${folder}]==])
+include([==[${TritonC_COMPARE_BUILDS}]==])
+")
+  add_test(NAME ${name} COMMAND "${CMAKE_COMMAND}" -P "${script}")
+
+  if(arg_MANIFEST)
+    cmake_path(ABSOLUTE_PATH arg_MANIFEST NORMALIZE)
+    add_test(NAME ${name}_manifest COMMAND "${CMAKE_COMMAND}" -E compare_files "${manifest}" "${arg_MANIFEST}")
+  endif()
+
+  if(arg_SOURCES)
+    get_target_property(emulate ${arg_FROM} TRITONC_EMULATE)
+    if(NOT emulate)
+      message(FATAL_ERROR "${call}: SOURCES need EMULATE ON in triton_add_kernels(${arg_FROM})")
+    endif()
+    if(NOT TARGET TritonC::emulator)
+      message(FATAL_ERROR "${call}: SOURCES need the emulator, and this TritonC was built without")
+    endif()
+    add_executable(${name}_program ${arg_SOURCES})
+    target_link_libraries(${name}_program PRIVATE ${arg_FROM} ${arg_LINK_LIBRARIES})
+    add_test(NAME ${name}_program COMMAND ${name}_program)
+    set_tests_properties(${name}_program PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
+  elseif(arg_LINK_LIBRARIES)
+    message(FATAL_ERROR "${call}: LINK_LIBRARIES without SOURCES")
+  endif()
+endfunction()
+
+cmake_policy(POP)

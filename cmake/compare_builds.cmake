@@ -1,0 +1,26 @@
+# Compiles kernels as a build did, and compares. Included by a script that triton_add_kernel_test() writes, which sets TOOL,
+# COMMAND_OPTIONS, OUTPUTS (option, file, option, file, ...) and FOLDER.
+
+set(again "")
+set(pairs "")
+set(option "")
+foreach(word IN LISTS OUTPUTS)
+  if(NOT option)
+    set(option "${word}")
+    continue()
+  endif()
+  cmake_path(GET word FILENAME name)
+  list(APPEND again "${option}" "${FOLDER}/${name}")
+  list(APPEND built "${word}")
+  list(APPEND made "${FOLDER}/${name}")
+  set(option "")
+endforeach()
+
+execute_process(COMMAND "${TOOL}" compile ${COMMAND_OPTIONS} --cache-dir off --quiet ${again} COMMAND_ERROR_IS_FATAL ANY)
+foreach(old new IN ZIP_LISTS built made)
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E compare_files "${old}" "${new}" RESULT_VARIABLE differs)
+  if(differs)
+    message(FATAL_ERROR "${old} is not what its sources are compiled to now (${new}): build again, or, if it was just built, "
+      "report that TritonC does not give the same each time")
+  endif()
+endforeach()

@@ -1,0 +1,12 @@
+// Launches that are refused before a driver is needed, and a count of what was compiled.
+#include <one.hpp>
+#include <two.hpp>
+
+int main() {
+  one::one::args first{};
+  two::two::args second{};
+  first.n = second.n = 1024;
+  bool refused = one::one::launch({}, first).code() == tritonc::status_code::null_pointer &&
+                 two::two::launch({}, second).code() == tritonc::status_code::null_pointer;
+  return refused && one::one::variants().size() == 2 ? 0 : 1;
+}

@@ -1,0 +1,211 @@
+#!/bin/bash
+# What a build does again and what not, with the package of the build tree and kernels that compile in a moment.
+#
+#   mechanics_test.sh <CMake generator> <our source folder> <our build folder> <folder to work in>
+set -euo pipefail
+export TRITONC_CACHE_DIR=off # or nothing would take time, or be compiled again
+
+generator=$1 source=$2 package=$3
+work="$4/work"
+project="$work/project"
+build="$work/build"
+log="$work/log"
+
+fail() {
+  echo "FAILED ($generator): $1" >&2
+  [ -f "$log" ] && cat "$log" >&2
+  exit 1
+}
+
+configure() { # <project> <build> <option>...
+  cmake -S "$1" -B "$2" -G "$generator" -DCMAKE_BUILD_TYPE=Release "-DTritonC_DIR=$package" "${@:3}" \
+    >"$log" 2>&1 || fail "cannot configure $1"
+}
+
+run_build() { # <build>
+  cmake --build "$1" --config Release >"$log" 2>&1 || fail "the build of $1 fails"
+}
+
+says() { grep -q "$1" "$log" || fail "the build does not say '$1'"; }
+says_not() { ! grep -q "$1" "$log" || fail "the build says '$1'"; }
+
+nothing_to_do() { # <build>
+  run_build "$1"
+  for word in Compiling Building Linking; do says_not "$word"; done
+}
+
+program_of() { find "$1" -name app -type f -perm -u+x; }
+
+# Makefiles compare times; files written within one tick of the clock would look unchanged.
+let_time_pass() { sleep 1.1; }
+
+rm -rf "$work"
+mkdir -p "$work"
+cp -r "$source/tests/package/mechanics" "$project"
+
+# A source tree is only read: not one file of it is written, and none is added.
+listing() { (cd "$project" && find . -printf '%p %s %T@\n' | sort); }
+listing >"$work/before"
+chmod -R a-w "$project"
+# (The launcher does what ccache would: it is called with the whole command.)
+printf '#!/bin/sh\necho "$@" >>"%s"\nexec "$@"\n' "$work/launched" >"$work/launcher"
+chmod +x "$work/launcher"
+configure "$project" "$build" "-DTritonC_LAUNCHER=$work/launcher"
+run_build "$build"
+[ "$(grep -c "tritonc compile" "$work/launched")" = 2 ] || fail "the launcher is not called twice"
+says "Compiling kernels one"
+says "Compiling kernels two"
+listing | diff "$work/before" - || fail "the build writes into the source tree"
+chmod -R u+w "$project"
+"$(program_of "$build")" || fail "the program fails"
+grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
+nothing_to_do "$build"
+kept=$(cat "$build/kept_path")
+grep -q '\.loc' "$kept"/two-*.ptx || fail "no line of the source in the kept PTX"
+grep -q "$(basename "$kept"/two-*.cubin)" "$kept/index.json" || fail "a kept file is not in its index"
+
+# A touched file rebuilds exactly what includes it, and the stamp of that.
+let_time_pass
+touch "$project/factor.tch"
+run_build "$build"
+says "Compiling kernels one"
+says_not "Compiling kernels two"
+says_not "Building CXX"
+nothing_to_do "$build"
+
+# A changed body: compiled, linked, and no C++.
+let_time_pass
+sed -i 's/FACTOR 3/FACTOR 5/' "$project/factor.tch"
+run_build "$build"
+says "Compiling kernels one"
+says "Linking CXX executable"
+says_not "Compiling kernels two"
+says_not "Building CXX"
+nothing_to_do "$build"
+
+# The file that lists variants is a source like any other.
+let_time_pass
+echo '[{"TAG": 3}]' >"$project/two.json"
+run_build "$build"
+says "Compiling kernels two"
+says_not "Compiling kernels one"
+nothing_to_do "$build"
+
+# A changed option does as much as a changed kernel.
+let_time_pass
+sed -i 's/SIZE=512/SIZE=1024/' "$project/CMakeLists.txt"
+run_build "$build"
+says "Compiling kernels one"
+says_not "Compiling kernels two"
+nothing_to_do "$build"
+
+# Changed parameters: a new header, and C++ with an object of before does not link.
+let_time_pass
+old=$(find "$build" -name libone.a)
+cp "$old" "$work/old.a"
+sed -i 's/float \*x, int n)/float *x, int n, int unused)/' "$project/one.tc"
+run_build "$build"
+says "Compiling kernels one"
+says "Building CXX"
+c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/two.kernels/include" "-I$source/runtime/include" \
+  -c "$project/main.cpp" -o "$work/main.o" >"$log" 2>&1 || fail "main.cpp does not compile"
+two=$(find "$build" -name libtwo.a)
+runtime=$(find "$package" -name 'libtritonc_runtime*.a' | head -1)
+c++ "$work/main.o" "$old" "$two" "$runtime" -ldl -lpthread -o "$work/fresh" >"$log" 2>&1 || fail "a fresh object does not link"
+if c++ "$work/main.o" "$work/old.a" "$two" "$runtime" -ldl -lpthread -o "$work/stale" >"$log" 2>&1; then
+  fail "an object of before the change links"
+fi
+says "undefined"
+nothing_to_do "$build"
+
+# A gate that is not met stops the build with the kernel, the variant and the measure.
+let_time_pass
+sed -i 's/"spills == 0"/"spills == 0" "threads < 1"/' "$project/CMakeLists.txt"
+if cmake --build "$build" --config Release >"$log" 2>&1; then fail "a limit is exceeded and the build goes on"; fi
+says '`one` for sm_80, SIZE=128: threads is [0-9]*.*but `threads < 1` is required'
+sed -i 's/ "threads < 1"//' "$project/CMakeLists.txt"
+run_build "$build"
+nothing_to_do "$build"
+
+# The same in three parts: each part and the library are made again for what changes, nothing is compiled twice, and the object
+# is the same. Parts are called with relative paths only.
+cp "$build/one.kernels/one.o" "$work/whole.o"
+sharded="$work/sharded"
+: >"$work/launched"
+configure "$project" "$sharded" "-DTritonC_LAUNCHER=$work/launcher" "-DONE_OPTIONS=SHARDS;3;INCLUDE_DIRECTORIES;$project"
+run_build "$sharded"
+says "Compiling kernels one for 80 90a, part 3 of 3"
+cmp "$sharded/one.kernels/one.o" "$work/whole.o" || fail "the object of three parts is another"
+"$(program_of "$sharded")" || fail "the program of three parts fails"
+nothing_to_do "$sharded"
+! sed 's/^[^ ]*tritonc compile//' "$work/launched" | grep -e '--shard' | grep -F "$work" || fail "a part has an absolute path"
+let_time_pass
+touch "$project/factor.tch"
+run_build "$sharded"
+says "Compiling kernels one for 80 90a, part 1 of 3"
+says_not "Compiling kernels two"
+says_not "Building CXX"
+nothing_to_do "$sharded"
+
+# An interrupted build: what is left is whole, and the next one goes on. ptxas takes its time here.
+tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')
+printf '#!/bin/sh\ncase $* in *--version*) ;; *) sleep 1;; esac\nexec "%s" "$@"\n' "$tool" >"$work/slow_ptxas"
+chmod +x "$work/slow_ptxas"
+for signal in INT TERM KILL; do
+  let_time_pass
+  mkdir -p "$work/tmp"
+  rm -rf "$work/interrupted"
+  configure "$project" "$work/interrupted" "-DTritonC_PTXAS=$work/slow_ptxas"
+  TMPDIR="$work/tmp" setsid cmake --build "$work/interrupted" --config Release >"$log" 2>&1 &
+  child=$!
+  sleep 0.9
+  kill -$signal -- -$child 2>/dev/null || fail "the build was over before it was interrupted"
+  wait $child && fail "the interrupted build says that it succeeded"
+  [ -z "$(find "$work/interrupted" -name '*.stamp')" ] || fail "there is a stamp after SIG$signal"
+  if [ $signal != KILL ]; then
+    sleep 0.3
+    [ -z "$(ls "$work/tmp")" ] || fail "SIG$signal leaves $(ls "$work/tmp")"
+  fi
+  run_build "$work/interrupted"
+  "$(program_of "$work/interrupted")" || fail "the program fails after SIG$signal"
+  nothing_to_do "$work/interrupted"
+done
+
+# Names that build systems stumble over. (`;` separates lists in CMake, `&` and quotes end a name in Ninja's depfiles.)
+long=$(printf 'x%.0s' $(seq 250))
+for name in 'a b' 'a$b' 'a#b' 'aé(@)%b' "$long"; do
+  strange="$work/strange"
+  rm -rf "$strange"
+  mkdir -p "$strange/$name"
+  cp "$project/one.tc" "$project/factor.tch" "$strange/$name"
+  cat >"$strange/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(strange LANGUAGES CXX)
+find_package(TritonC REQUIRED)
+triton_add_kernels(one SOURCES [==[$name/one.tc]==] ARCHITECTURES 80 VARIANTS SIZE=128)
+END
+  configure "$strange" "$strange/build"
+  run_build "$strange/build"
+  nothing_to_do "$strange/build"
+  let_time_pass
+  touch "$strange/$name/factor.tch"
+  run_build "$strange/build"
+  says "Compiling kernels one"
+  nothing_to_do "$strange/build"
+done
+
+# Two builds of one folder at once: none of ours fails, and what is left is right. (`ar` and the linker may find a file that
+# the other is just writing; then the next build does it.)
+let_time_pass
+echo '#define FACTOR 7' >"$project/factor.tch"
+cmake --build "$build" --config Release >"$work/first" 2>&1 &
+first=$!
+cmake --build "$build" --config Release >"$work/second" 2>&1 || true
+wait $first || true
+cat "$work/first" "$work/second" >"$log"
+says_not '^error:'
+run_build "$build"
+"$(program_of "$build")" || fail "the program of two builds at once fails"
+nothing_to_do "$build"
+
+rm -rf "$work"
