@@ -142,13 +142,16 @@ private:
 
   // Who takes one element of the vector takes the scalar itself.
   void replace_elements(llvm::CallInst *result) {
+    Values fields(llvm::cast<llvm::StructType>(result->getType())->getNumElements());
     for (llvm::User *user : llvm::make_early_inc_range(call_->users())) {
       auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(user);
       auto *index =
           extract ? llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand()) : nullptr;
       if (!index)
         continue;
-      llvm::Value *field = builder_.CreateExtractValue(result, unsigned(index->getZExtValue()));
+      llvm::Value *&field = fields[index->getZExtValue()];
+      if (!field)
+        field = builder_.CreateExtractValue(result, unsigned(index->getZExtValue()));
       extract->replaceAllUsesWith(coerce(field, extract->getType()));
       extract->eraseFromParent();
     }

@@ -26,6 +26,7 @@
 #include "backend/bypass_divisions.h"
 #include "backend/lower_target_ops.h"
 #include "backend/prepare_for_ptx.h"
+#include "backend/split_vectors.h"
 #include "backend/target_ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -296,6 +297,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
     keep_only_lines(module);
   else
     llvm::StripDebugInfo(module);
+  split_vectors(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
   bypass_divisions(module);

@@ -8,8 +8,10 @@
 #include "backend/ptx.h"
 #include "lower/lowering.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/InstIterator.h"
 
 namespace tritonc {
 
@@ -382,13 +384,76 @@ std::set<int64_t> rings_of(const Op &loop) {
   return rings;
 }
 
+// The vector whose elements these are, all of them and in order; null if there is none.
+llvm::Value *vector_of(const Registers &from, const std::vector<size_t> &which) {
+  llvm::Value *vector = nullptr;
+  for (size_t i = 0; i < which.size(); i++) {
+    auto *element = llvm::dyn_cast<llvm::ExtractElementInst>(from[which[i]]);
+    auto *index = element ? llvm::dyn_cast<llvm::ConstantInt>(element->getIndexOperand()) : nullptr;
+    if (!index || index->getZExtValue() != i || (vector && element->getVectorOperand() != vector))
+      return nullptr;
+    vector = element->getVectorOperand();
+  }
+  auto *type = llvm::cast<llvm::FixedVectorType>(vector->getType());
+  return type->getNumElements() == which.size() ? vector : nullptr;
+}
+
+// An element that was taken from a vector for one who then took the whole vector.
+void erase_unused_elements(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (llvm::isa<llvm::ExtractElementInst>(instruction) && instruction.use_empty())
+      instruction.eraseFromParent();
+}
+
 } // namespace
+
+llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
+                    const std::vector<size_t> &which) {
+  if (llvm::Value *vector = vector_of(from, which))
+    return vector;
+  llvm::Value *packed = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(from[which[0]]->getType(), unsigned(which.size())));
+  for (size_t i = 0; i < which.size(); i++)
+    packed = builder.CreateInsertElement(packed, from[which[i]], uint64_t(i));
+  return packed;
+}
+
+void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
+             const std::vector<size_t> &which) {
+  for (size_t i = 0; i < which.size(); i++)
+    to[which[i]] = builder.CreateExtractElement(packed, uint64_t(i));
+}
+
+// What a loop carries of a value: for sums of wgmma the vectors that its instructions take and
+// give, since some hundred registers by themselves cost LLVM time in each of its passes.
+Registers Lowering::packed(const Value *value, const Groups &sums) {
+  if (sums.empty())
+    return packed_in_words(builder_, registers(value));
+  Registers vectors;
+  for (const std::vector<size_t> &which : sums)
+    vectors.push_back(gather(builder_, registers(value), which));
+  return vectors;
+}
+
+// The registers of `packed`, as those of `like`.
+Registers Lowering::unpacked(const Registers &packed, const Value *like, const Groups &sums) {
+  if (sums.empty())
+    return taken_apart(builder_, packed, registers(like)[0]->getType());
+  Registers elements(registers(like).size());
+  for (size_t i = 0; i < sums.size(); i++)
+    scatter(builder_, packed[i], elements, sums[i]);
+  return elements;
+}
 
 void Lowering::lower_for(const Op &op) {
   const Block &body = *op.blocks[0];
+  const std::vector<Value *> &yielded = body.terminator()->operands;
+  std::vector<Groups> sums;
   std::vector<Registers> carried = {{builder_.getInt32(0)}};
-  for (size_t i = 0; i < op.results.size(); i++)
-    carried.push_back(packed_in_words(builder_, registers(op.operand(i + 1))));
+  for (size_t i = 0; i < op.results.size(); i++) {
+    sums.push_back(instruction_sums(yielded[i]));
+    carried.push_back(packed(op.operand(i + 1), sums[i]));
+  }
   llvm::BasicBlock *before = builder_.GetInsertBlock();
   auto *head = llvm::BasicBlock::Create(context_, "for", function_);
   auto *inside = llvm::BasicBlock::Create(context_, "for.body", function_);
@@ -405,18 +470,16 @@ void Lowering::lower_for(const Op &op) {
     turns_[{body.arguments[0], slots}] = turns.back().first;
   }
   define(body.arguments[0], carried[0]);
-  for (size_t i = 1; i < carried.size(); i++) {
-    llvm::Type *type = registers(op.operand(i))[0]->getType();
-    define(body.arguments[i], taken_apart(builder_, carried[i], type));
-  }
+  for (size_t i = 1; i < carried.size(); i++)
+    define(body.arguments[i], unpacked(carried[i], op.operand(i), sums[i - 1]));
   llvm::Value *counter = scalar(body.arguments[0]);
   builder_.CreateCondBr(builder_.CreateICmpSLT(counter, scalar(op.operand(0))), inside, after);
 
   builder_.SetInsertPoint(inside);
   lower_block(body);
   std::vector<Registers> next = {{builder_.CreateNSWAdd(counter, builder_.getInt32(1))}};
-  for (const Value *yielded : body.terminator()->operands)
-    next.push_back(loaded_here(builder_, packed_in_words(builder_, registers(yielded))));
+  for (size_t i = 0; i < yielded.size(); i++)
+    next.push_back(loaded_here(builder_, packed(yielded[i], sums[i])));
   llvm::BasicBlock *end = builder_.GetInsertBlock();
   for (auto [turn, slots] : turns) {
     llvm::Value *later = builder_.CreateNUWAdd(turn, builder_.getInt32(1));
@@ -482,6 +545,7 @@ void Lowering::lower_if(const Op &op) {
 void Lowering::run() {
   start_function();
   lower_block(*fn_.body);
+  erase_unused_elements(*function_);
 }
 
 std::unique_ptr<llvm::Module> lower(const Function &fn, const Gpu &gpu,

@@ -83,6 +83,11 @@ private:
   void lower_fragment_product(const ir::Op &op);
   void lower_product_wait(const ir::Op &op);
   llvm::Value *whether_to_add(const ir::Value *condition);
+  using Groups = std::vector<std::vector<size_t>>;
+  /// The registers of each instruction whose sum `value` is; nothing if it is none of wgmma.
+  static Groups instruction_sums(const ir::Value *value);
+  Registers packed(const ir::Value *value, const Groups &sums);
+  Registers unpacked(const Registers &packed, const ir::Value *like, const Groups &sums);
 
   // clusters.cpp: what the blocks of a cluster do together.
   void lower_cluster_load(const ir::Op &op);
@@ -153,6 +158,15 @@ private:
   enum class Part { whole, workers, helper, helpers } part_ = Part::whole; // of a specialize
   int prints_ = 0;                                                         // statements so far
 };
+
+/// Those `which` as one vector: the vector itself that scatter has taken them from, if they are
+/// all.
+llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
+                    const std::vector<size_t> &which);
+
+/// The elements of a vector in the places `which`.
+void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
+             const std::vector<size_t> &which);
 
 /// The register of a layout by the part of the flat index that it contributes.
 std::map<ir::FlatIndex, int> registers_by_index(const ir::LinearLayout &layout);

@@ -112,15 +112,6 @@ struct Instructions {
   }
 };
 
-llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
-                    const std::vector<size_t> &which) {
-  llvm::Value *packed = llvm::PoisonValue::get(
-      llvm::FixedVectorType::get(from[which[0]]->getType(), unsigned(which.size())));
-  for (size_t i = 0; i < which.size(); i++)
-    packed = builder.CreateInsertElement(packed, from[which[i]], uint64_t(i));
-  return packed;
-}
-
 // The left factor in registers.
 struct Fragment {
   const Registers &registers;
@@ -149,12 +140,6 @@ struct Fragment {
   }
 };
 
-void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
-             const std::vector<size_t> &which) {
-  for (size_t i = 0; i < which.size(); i++)
-    to[which[i]] = builder.CreateExtractElement(packed, uint64_t(i));
-}
-
 // How deep along K an instruction goes.
 int64_t depth_of(Elem elem) { return 256 / bits_of(elem); }
 
@@ -172,6 +157,17 @@ llvm::Value *descriptor(llvm::IRBuilder<> &builder, llvm::Value *start, const Sh
 }
 
 } // namespace
+
+Lowering::Groups Lowering::instruction_sums(const Value *value) {
+  constexpr Opcode products[] = {Opcode::shared_product_, Opcode::fragment_product_,
+                                 Opcode::product_wait_};
+  if (!value->op || !llvm::is_contained(products, value->op->code))
+    return {};
+  Groups groups;
+  Instructions(value, value->op->list("warpgroups"))
+      .for_each([&](int64_t, int64_t, const auto &which) { groups.push_back(which); });
+  return groups;
+}
 
 void Lowering::lower_shared_product(const Op &op) {
   const Value *sum = op.result();
