@@ -165,10 +165,11 @@ Result<std::string> read_tool_output(const std::string &tool, const std::string 
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return bad_output(tool, subject, "it wrote nothing");
-  std::string contents((std::istreambuf_iterator<char>(file)), {});
-  if (file.bad())
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  if (file.bad() || contents.bad())
     return bad_output(tool, subject, "what it wrote cannot be read");
-  return contents;
+  return contents.str();
 }
 
 Result<std::monostate> write_tool_input(const std::string &path, const std::string &text) {

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <vector>
 
 namespace tritonc {
 
@@ -32,11 +33,22 @@ namespace {
 
 struct State {
   Function &fn;
-  std::unordered_set<const Value *> live;
+  std::vector<bool> live_values; // by their numbers
   std::unordered_set<const Op *> live_ops;
   bool changed = false;
 
-  void mark(const Value *value) { changed |= live.insert(value).second; }
+  bool is_live(const Value *value) const {
+    return size_t(value->number) < live_values.size() && live_values[size_t(value->number)];
+  }
+
+  void mark(const Value *value) {
+    if (is_live(value))
+      return;
+    changed = true;
+    if (size_t(value->number) >= live_values.size())
+      live_values.resize(2 * size_t(value->number) + 1);
+    live_values[size_t(value->number)] = true;
+  }
 
   void mark_op(const Op &op) {
     if (!live_ops.insert(&op).second)
@@ -74,18 +86,18 @@ struct State {
   // Whether value i that `op` carries or gives is live; then its other forms are.
   void propagate(const Op &op) {
     for (size_t i = 0; i < op.results.size(); i++) {
-      bool is_live = live.count(op.results[i]);
+      bool carried = is_live(op.results[i]);
       if (!op.is(Opcode::if_else_)) {
         size_t skip = first_carried(op);
         for (const Block *block : op.blocks)
-          is_live |= live.count(block->arguments[skip + i]) > 0;
-        if (is_live) {
+          carried |= is_live(block->arguments[skip + i]);
+        if (carried) {
           mark(op.operand(skip + i));
           for (const Block *block : op.blocks)
             mark(block->arguments[skip + i]);
         }
       }
-      if (!is_live)
+      if (!carried)
         continue;
       mark(op.results[i]);
       mark_op(op);
@@ -99,19 +111,19 @@ struct State {
     if (!op.blocks.empty())
       return propagate(op);
     bool used = std::any_of(op.results.begin(), op.results.end(),
-                            [&](const Value *result) { return live.count(result); });
+                            [&](const Value *result) { return is_live(result); });
     if (used)
       mark_op(op);
   }
 
   void mark_all() {
-    for_each_op(*fn.body, [&](Op &op) {
-      if (observable(op))
-        mark_op(op);
-    });
-    // Users before what they use, so that loops alone take more than one round.
     std::vector<Op *> ops;
     for_each_op(*fn.body, [&](Op &op) { ops.push_back(&op); });
+    live_ops.reserve(ops.size());
+    for (const Op *op : ops)
+      if (observable(*op))
+        mark_op(*op);
+    // Users before what they use, so that loops alone take more than one round.
     std::reverse(ops.begin(), ops.end());
     do {
       changed = false;
@@ -126,7 +138,7 @@ struct State {
 
   void drop_carried(Op &op) {
     for (size_t i = op.results.size(); i-- > 0;) {
-      if (live.count(op.results[i]))
+      if (is_live(op.results[i]))
         continue;
       if (!op.is(Opcode::if_else_)) {
         erase_at(op.operands, first_carried(op) + i);
