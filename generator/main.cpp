@@ -33,6 +33,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <iostream>
+#include <malloc.h>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -701,6 +702,17 @@ ExitCode run(int count, char **arguments) {
   return plan->parsed() ? run_plan(line) : run_doctor(line);
 }
 
+// What code generation frees for one image it takes for the next: giving it back to the system in
+// between costs one in nine of all page faults.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int most = 32 << 20; // that glibc takes for the second
+  mallopt(M_TRIM_THRESHOLD, 16 * most);
+  mallopt(M_MMAP_THRESHOLD, most);
+  mallopt(M_TOP_PAD, most / 4);
+#endif
+}
+
 } // namespace
 } // namespace tritonc
 
@@ -708,6 +720,7 @@ int main(int count, char **arguments) {
   using namespace tritonc;
   handle_crashes();
   handle_interrupts();
+  keep_freed_memory();
   try {
     return int(run(count, arguments));
   } catch (const std::bad_alloc &) {
