@@ -124,8 +124,8 @@ constexpr const char *left_out[] = {
     // There is nothing for them to do: no variable in memory, no call, no register of a machine.
     // Large constants cost ptxas no instruction.
     "sroa", "mergeicmps", "expand-memcmp", "partially-inline-libcalls", "consthoist",
-    "codegenprepare", "early-tailduplication", "opt-phis", "peephole-opt", "stack-coloring",
-    "localstackalloc", "stack-slot-coloring"};
+    "early-tailduplication", "opt-phis", "peephole-opt", "stack-coloring", "localstackalloc",
+    "stack-slot-coloring"};
 
 // All passes that are added, but for those: LLVM has no option for most of them.
 class CodeGeneration : public llvm::legacy::PassManager {

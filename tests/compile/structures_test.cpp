@@ -347,6 +347,19 @@ TEST_CASE("without wgmma nothing spills, and each structure that suits the type 
     }
 }
 
+TEST_CASE("where threads copy masked rows, no tile is left out because it spills") {
+  CompileResult result = compile({.sources = {TRITONC_TESTS_DIR "/bench/kernels/matmul_masked.tc"},
+                                  .include_dirs = {TRITONC_KERNELS_DIR},
+                                  .variants = "TYPE=half;TM=64;TN=128;TK=32",
+                                  .gpus = {find_gpu("90a")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  std::set<std::string> forms;
+  for (const Image &image : result.library.kernels[0].variants[0].images)
+    forms.insert(image.form.name);
+  for (const char *tile : {"128x256x64", "128x128x64", "64x128x64"})
+    CHECK(forms.count(tile + std::string(" specialized, copied by threads")) == 1);
+}
+
 TEST_CASE("passes are printed of the structures that there are") {
   CompileOptions options = {.sources = {kernel},
                             .variants = variant(64, 64, 64),
