@@ -26,6 +26,7 @@ struct MeasuredTile {
 /// that moves the fewest bytes for each sum to the one that has work for the most multiprocessors.
 /// As measured on an H200 (driver 580.159.04, f16, 2026-11-21). wgmma and the copies that feed it
 /// share the bandwidth of shared memory, which is why smaller tiles take longer than their share.
+/// Pairs of blocks that copy for each other are not among them: see tests/bench/README.md.
 inline constexpr MeasuredTile tiles_by_engine[] = {
     {{128, 256, 1}, 711, 1500},
     // By teams (2026-11-22); without them only where there can be none. In 24 products of one to 16
