@@ -75,22 +75,17 @@ Result primary_context(const Driver &driver, Device device, Context &context) {
   return success;
 }
 
-/// Drivers before CUDA 12.8 know the device of the current context alone.
-bool ask_device_of_current(const Driver &driver, Stream stream, Device &device) {
+} // namespace
+
+// Newer drivers would say the device of a stream at once, by cuStreamGetDevice; but asked about a
+// stream that is being captured they refuse, and the capture has failed.
+bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept {
+  if (is_default(stream))
+    return driver.cuCtxGetDevice(&device) == success;
   Context current = nullptr, wanted = nullptr;
   return driver.cuCtxGetCurrent(&current) == success && current &&
          driver.cuStreamGetCtx(stream, &wanted) == success && wanted == current &&
          driver.cuCtxGetDevice(&device) == success;
-}
-
-} // namespace
-
-bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept {
-  if (is_default(stream))
-    return driver.cuCtxGetDevice(&device) == success;
-  if (driver.cuStreamGetDevice)
-    return driver.cuStreamGetDevice(stream, &device) == success;
-  return ask_device_of_current(driver, stream, device);
 }
 
 CurrentContext::~CurrentContext() {

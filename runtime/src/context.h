@@ -24,8 +24,8 @@ inline bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(
 bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
 
 /// The device of a stream, with as few questions as will do: none where there is one device, unless
-/// the stream is a default one; else one, or with older drivers three. False if they don't tell, or
-/// if no context is current where one is needed: then `CurrentContext` knows what to do.
+/// the stream is a default one; else one, or three. False if they don't tell, or if the context
+/// that is current is not the stream's: then `CurrentContext` knows what to do.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
   if (driver.devices != 1 || is_default(stream))
     return ask_device(driver, stream, device);

@@ -1113,6 +1113,17 @@ TEST_CASE("what a capture does not allow") {
     CHECK(driver.cuStreamQuery(capture.stream) == 900);
     CHECK(capture.end() == 901);
   }
+  SUBCASE("asking for the stream's device, but not for its context") {
+    Capture capture(own, relaxed);
+    cu::Context *context = nullptr;
+    cu::Device device = -1;
+    CHECK(driver.cuStreamGetCtx(capture.stream, &context) == 0);
+    CHECK(context == own.context);
+    bool may_ask = driver.cuStreamGetDevice != nullptr;
+    if (may_ask)
+      CHECK(driver.cuStreamGetDevice(capture.stream, &device) == 900);
+    CHECK(capture.end() == (may_ask ? 901 : 0));
+  }
   SUBCASE("waiting for the context") {
     Capture capture(own, relaxed);
     CHECK(driver.cuCtxSynchronize() == 900);

@@ -162,6 +162,22 @@ TEST_CASE("first use during a capture") {
     CHECK(mode == 0);
     CHECK(end(machine, stream));
   }
+  SUBCASE("where there are several devices, the driver is not asked what it refuses then") {
+    for (const char *settings : {"version=13000,devices=2", "version=12030,devices=2"}) {
+      CAPTURE(std::string(settings));
+      SampleKernel fresh;
+      Machine machine(Machine::as_driver, settings);
+      cu::Context *other = machine.driver().new_context(0);
+      machine.driver().new_context(1);
+      cu::Stream *stream = machine.driver().new_stream();
+      begin(machine, stream);
+      for (int launches = 0; launches < 3; launches++)
+        CHECK(launch(machine, fresh, stream).ok());
+      REQUIRE(machine.driver().cuCtxPushCurrent_v2(other) == cu::success); // not the stream's
+      CHECK(launch(machine, fresh, stream).ok());
+      CHECK(end(machine, stream));
+    }
+  }
   SUBCASE("an older one is not touched, so that the capture survives") {
     Machine machine(Machine::as_driver, "version=12020");
     machine.driver().new_context();

@@ -248,7 +248,7 @@ TEST_CASE("how many questions a launch again asks") {
   } rows[] = {
       {"version=12000", "cuCtxGetDevice", "", 1, 0},
       {"version=13000", "cuCtxGetDevice", "", 1, 0},
-      {"version=13000,devices=2", "cuCtxGetDevice", "cuStreamGetDevice", 1, 1},
+      {"version=13000,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
       {"version=12070,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
   };
   for (auto &row : rows) {

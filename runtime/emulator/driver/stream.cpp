@@ -156,6 +156,8 @@ Result cuStreamGetDevice(Stream *handle, Device *device) {
   return about_alone("cuStreamGetDevice", handle, [&](Stream &stream) -> Result {
     if (!device)
       return invalid_value;
+    if (Result refused = refuse_if_capturing(stream))
+      return refused;
     *device = stream.context->device;
     return success;
   });
