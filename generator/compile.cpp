@@ -10,10 +10,8 @@
 #include "compile.h"
 
 #include "analysis/launch_form.h"
-#include "backend/fatbinary.h"
 #include "backend/host_object.h"
 #include "backend/ptx.h"
-#include "backend/ptxas.h"
 #include "backend/sass_stats.h"
 #include "details.h"
 #include "emit/interface.h"
@@ -24,17 +22,15 @@
 #include "kernel_cache.h"
 #include "lower/host_kernel.h"
 #include "lower/lower.h"
+#include "machine_code.h"
 #include "merged_messages.h"
 #include "passes/pipeline.h"
 #include "requirements.h"
 #include "translate/translate.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -42,11 +38,8 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <thread>
@@ -210,187 +203,6 @@ Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &funct
   if (!optimized)
     return optimized.failure();
   return module;
-}
-
-// The same for machine code, not yet optimised: without places in the source unless they are to be
-// in it, since it takes time to keep them right.
-std::unique_ptr<llvm::Module> module_for_code(const ir::Function &function, const Gpu &gpu,
-                                              const CompileOptions &options,
-                                              llvm::LLVMContext &context) {
-  std::unique_ptr<llvm::Module> module = lower(function, gpu, context);
-  if (!options.line_info)
-    llvm::StripDebugInfo(*module);
-  return module;
-}
-
-// The same for equal modules only. Written and compared in half the time of the text.
-std::string bitcode_of(const llvm::Module &module) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::BitcodeWriter writer(bytes);
-  writer.writeModule(module);
-  writer.writeStrtab();
-  return std::string(bytes.begin(), bytes.end());
-}
-
-// Machine code that was made. Variants that differ in the source's tile alone may be the same
-// kernel, since passes choose the tile: such code is made once.
-class SharedCode {
-public:
-  /// All code, or only that which falls to a shard.
-  explicit SharedCode(const CompileOptions &options)
-      : shard_(options.shard), shards_(options.shards) {}
-
-  /// Code that another call has made.
-  void add(StoredCode stored) {
-    Entry &entry = entry_of(stored.key);
-    std::call_once(entry.once, [&] {
-      MachineCode code = {.resources = std::move(stored.cubin.resources),
-                          .cubin = std::move(stored.cubin.bytes)};
-      code.cubin_bytes = int(code.cubin.size());
-      code.image = std::move(stored.image);
-      code.ptx = std::move(stored.ptx);
-      entry.code = std::move(code);
-    });
-  }
-
-  /// What `make` makes of `bitcode` for `gpu`, the first time; the same for all that ask again.
-  /// Null if it falls to another shard.
-  template <typename Make>
-  const Result<MachineCode> *get(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode,
-                                 Make make) {
-    std::string key = key_of(gpu, tools, bitcode);
-    if (shards_ && std::stoul(key.substr(0, 8), nullptr, 16) % size_t(shards_) != size_t(shard_))
-      return nullptr;
-    Entry &entry = entry_of(key);
-    std::call_once(entry.once, [&] { entry.code = make(); });
-    return &*entry.code;
-  }
-
-  /// All that succeeded.
-  std::vector<StoredCode> codes() const {
-    std::vector<StoredCode> codes;
-    for (const auto &[key, entry] : entries_)
-      if (entry->code && *entry->code) {
-        const MachineCode &code = **entry->code;
-        codes.push_back({key, {code.cubin, code.resources}, code.image, code.ptx});
-      }
-    return codes;
-  }
-
-private:
-  struct Entry {
-    std::once_flag once;
-    std::optional<Result<MachineCode>> code;
-  };
-
-  // A hash of all that machine code is made of.
-  static std::string key_of(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode) {
-    std::string options = llvm::join(tools.ptxas_options, "\n");
-    llvm::SHA256 hash;
-    for (const std::string &part : {std::string(tool_name), std::string(gpu.name), tools.version,
-                                    tools.compression, options, bitcode}) {
-      hash.update(std::to_string(part.size()) + "\n");
-      hash.update(part);
-    }
-    return llvm::toHex(hash.final(), /*LowerCase=*/true);
-  }
-
-  Entry &entry_of(const std::string &key) {
-    std::lock_guard lock(mutex_);
-    std::shared_ptr<Entry> &found = entries_[key];
-    if (!found)
-      found = std::make_shared<Entry>();
-    return *found;
-  }
-
-  int shard_, shards_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Entry>> entries_;
-};
-
-// From LLVM IR to machine code. How many programs a multiprocessor runs, and so how many registers
-// a thread has, rests on an estimate of choose_residency; where ptxas finds them too few, one
-// program less is tried, until nothing spills or there is only one.
-// `module` is the function's, which is afterwards as it was: others have code of the same module
-// without making it.
-Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Module> module,
-                                const Gpu &gpu, const CompileOptions &options,
-                                const Toolchain &tools, StepTimes &times, std::string &ptx_text) {
-  llvm::LLVMContext &context = module->getContext();
-  const int estimate = function.residency;
-  for (;;) {
-    auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
-    if (!optimized)
-      return optimized.failure();
-    Result<std::string> ptx =
-        times.measure(Step::ptx, [&] { return generate_ptx(*module, gpu, options.line_info); });
-    if (!ptx)
-      return ptx.failure();
-    ptx_text = *ptx;
-    Result<Cubin> cubin = times.measure(Step::ptxas, [&] {
-      return assemble(tools, *ptx, function.name, gpu, "-O3", options.line_info);
-    });
-    if (!cubin || !cubin->resources.spill_stores || function.residency <= 1) {
-      function.residency = estimate;
-      return cubin;
-    }
-    function.residency--;
-    module = times.measure(Step::lower,
-                           [&] { return module_for_code(function, gpu, options, context); });
-  }
-}
-
-// What all jobs have together.
-struct Workshop {
-  const CompileOptions &options;
-  const Toolchain *tools;   // null: the stage needs none
-  const KernelCache *cache; // null: none
-  SharedCode shared{options};
-};
-
-Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
-                              const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
-  const Toolchain &tools = *workshop.tools;
-  std::string ptx;
-  Result<Cubin> cubin =
-      assemble_function(function, std::move(module), gpu, workshop.options, tools, times, ptx);
-  if (!cubin)
-    return cubin.failure();
-  MachineCode code = {.resources = std::move(cubin->resources), .cubin = std::move(cubin->bytes)};
-  code.ptx = std::move(ptx);
-  code.cubin_bytes = int(code.cubin.size());
-  if (workshop.options.stage != Stage::library)
-    return code;
-  Result<std::string> image =
-      times.measure(Step::fatbinary, [&] { return compress(tools, code.cubin, gpu); });
-  if (!image)
-    return image.failure();
-  code.image = std::move(*image);
-  return code;
-}
-
-// Null if it falls to another shard.
-const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
-                                        StepTimes &times) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  std::string bitcode = times.measure(Step::lower, [&] {
-    module = module_for_code(function, gpu, workshop.options, context);
-    return bitcode_of(*module);
-  });
-  return workshop.shared.get(gpu, *workshop.tools, bitcode, [&]() -> Result<MachineCode> {
-    if (!workshop.cache)
-      return make_code(function, std::move(module), gpu, workshop, times);
-    std::string key = workshop.cache->key_of_code(gpu, bitcode);
-    if (auto kept = times.measure(Step::cache, [&] { return workshop.cache->find_code(key); }))
-      return *kept;
-    Result<MachineCode> code = make_code(function, std::move(module), gpu, workshop, times);
-    if (code) {
-      code->key = key;
-      times.measure(Step::cache, [&] { workshop.cache->keep_code(*code); });
-    }
-    return code;
-  });
 }
 
 // --- Host code -----------------------------------------------------------------------------------
@@ -1177,99 +989,6 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
     result.kernels.back().structures.push_back(job.structure.name);
   }
   return result;
-}
-
-std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants) {
-  auto spills = [&](int i) {
-    return llvm::any_of(variants[i].images, [](const Image &image) {
-      return image.spill_stores != 0 || image.spill_loads != 0;
-    });
-  };
-  auto tile = [&](int i) {
-    double product = 1;
-    for (size_t axis = 0; axis < axes.size(); axis++) {
-      long long extent;
-      llvm::StringRef value = axes[axis].values[variants[i].values[axis]].name;
-      if (axes[axis].tuned && !value.getAsInteger(0, extent))
-        product *= double(extent);
-    }
-    return product;
-  };
-
-  std::vector<int> order(variants.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
-  });
-  std::vector<int> preferences(variants.size());
-  for (size_t i = 0; i < order.size(); i++)
-    preferences[order[i]] = int(i);
-  return preferences;
-}
-
-ExitCode exit_code_of(Message id) {
-  switch (id) {
-  case Message::cannot_read:
-  case Message::not_a_regular_file:
-  case Message::unknown_gpu:
-  case Message::unknown_variant:
-  case Message::unknown_pass:
-  case Message::no_output:
-  case Message::usage:
-  case Message::bad_size:
-  case Message::bad_variants:
-  case Message::bad_name:
-  case Message::line_break_in_path:
-  case Message::axis_value_twice:
-  case Message::too_many_variants:
-  case Message::unknown_kernel:
-  case Message::no_variant_left:
-  case Message::kernel_left_out:
-  case Message::gpu_not_compiled:
-  case Message::variant_file_syntax:
-  case Message::variant_file_entry:
-  case Message::condition_syntax:
-  case Message::condition_name:
-  case Message::condition_value:
-  case Message::condition_type:
-  case Message::condition_arch:
-  case Message::condition_overflow:
-  case Message::requirement_syntax:
-  case Message::one_variant_wanted:
-    return ExitCode::usage;
-  case Message::cannot_write:
-  case Message::tool_missing:
-  case Message::tool_not_a_program:
-  case Message::tool_not_started:
-  case Message::tool_unusable:
-  case Message::tool_too_old:
-  case Message::tool_bad_output:
-  case Message::no_temporary_directory:
-  case Message::cannot_use_cache:
-  case Message::no_host_object:
-  case Message::out_of_memory:
-    return ExitCode::environment;
-  case Message::tool_failed:
-  case Message::tool_timed_out:
-  case Message::tool_crashed:
-  case Message::llvm_failed:
-    return ExitCode::backend_failed;
-  case Message::no_kernels_inside:
-  case Message::file_damaged:
-  case Message::image_damaged:
-  case Message::other_kernel:
-  case Message::other_gpu:
-  case Message::other_parameters:
-  case Message::other_parameter:
-  case Message::other_contents:
-    return ExitCode::mismatch;
-  case Message::requirement_unmet:
-    return ExitCode::gate;
-  case Message::internal_error:
-    return ExitCode::internal;
-  default:
-    return ExitCode::source_error;
-  }
 }
 
 } // namespace tritonc

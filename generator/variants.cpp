@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 namespace tritonc {
@@ -551,6 +552,34 @@ Plan plan(const CompileOptions &options) {
   if (!options.variant_file.empty())
     result.dependencies.push_back(options.variant_file);
   return result;
+}
+
+std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants) {
+  auto spills = [&](int i) {
+    return llvm::any_of(variants[i].images, [](const Image &image) {
+      return image.spill_stores != 0 || image.spill_loads != 0;
+    });
+  };
+  auto tile = [&](int i) {
+    double product = 1;
+    for (size_t axis = 0; axis < axes.size(); axis++) {
+      long long extent;
+      llvm::StringRef value = axes[axis].values[variants[i].values[axis]].name;
+      if (axes[axis].tuned && !value.getAsInteger(0, extent))
+        product *= double(extent);
+    }
+    return product;
+  };
+
+  std::vector<int> order(variants.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
+  });
+  std::vector<int> preferences(variants.size());
+  for (size_t i = 0; i < order.size(); i++)
+    preferences[order[i]] = int(i);
+  return preferences;
 }
 
 } // namespace tritonc

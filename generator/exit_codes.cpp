@@ -1,0 +1,75 @@
+// Which exit code a failure means: whether the source, the command line, the machine or the code
+// that came out is to blame.
+//
+// Tested by tests/compile/command_line_test.cpp.
+
+#include "compile.h"
+
+namespace tritonc {
+
+ExitCode exit_code_of(Message id) {
+  switch (id) {
+  case Message::cannot_read:
+  case Message::not_a_regular_file:
+  case Message::unknown_gpu:
+  case Message::unknown_variant:
+  case Message::unknown_pass:
+  case Message::no_output:
+  case Message::usage:
+  case Message::bad_size:
+  case Message::bad_variants:
+  case Message::bad_name:
+  case Message::line_break_in_path:
+  case Message::axis_value_twice:
+  case Message::too_many_variants:
+  case Message::unknown_kernel:
+  case Message::no_variant_left:
+  case Message::kernel_left_out:
+  case Message::gpu_not_compiled:
+  case Message::variant_file_syntax:
+  case Message::variant_file_entry:
+  case Message::condition_syntax:
+  case Message::condition_name:
+  case Message::condition_value:
+  case Message::condition_type:
+  case Message::condition_arch:
+  case Message::condition_overflow:
+  case Message::requirement_syntax:
+  case Message::one_variant_wanted:
+    return ExitCode::usage;
+  case Message::cannot_write:
+  case Message::tool_missing:
+  case Message::tool_not_a_program:
+  case Message::tool_not_started:
+  case Message::tool_unusable:
+  case Message::tool_too_old:
+  case Message::tool_bad_output:
+  case Message::no_temporary_directory:
+  case Message::cannot_use_cache:
+  case Message::no_host_object:
+  case Message::out_of_memory:
+    return ExitCode::environment;
+  case Message::tool_failed:
+  case Message::tool_timed_out:
+  case Message::tool_crashed:
+  case Message::llvm_failed:
+    return ExitCode::backend_failed;
+  case Message::no_kernels_inside:
+  case Message::file_damaged:
+  case Message::image_damaged:
+  case Message::other_kernel:
+  case Message::other_gpu:
+  case Message::other_parameters:
+  case Message::other_parameter:
+  case Message::other_contents:
+    return ExitCode::mismatch;
+  case Message::requirement_unmet:
+    return ExitCode::gate;
+  case Message::internal_error:
+    return ExitCode::internal;
+  default:
+    return ExitCode::source_error;
+  }
+}
+
+} // namespace tritonc
