@@ -8,13 +8,13 @@
 #include "backend/fatbinary.h"
 #include "backend/ptx.h"
 #include "backend/ptxas.h"
+#include "cache.h"
 #include "lower/lower.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/SHA256.h"
 
 namespace tritonc {
 namespace {
@@ -96,14 +96,12 @@ Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Modu
 
 // A hash of all that machine code is made of.
 std::string SharedCode::key_of(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode) {
-  std::string options = llvm::join(tools.ptxas_options, "\n");
-  llvm::SHA256 hash;
-  for (const std::string &part : {std::string(tool_name), std::string(gpu.name), tools.version,
-                                  tools.compression, options, bitcode}) {
-    hash.update(std::to_string(part.size()) + "\n");
-    hash.update(part);
-  }
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  std::string all;
+  for (const std::string &part :
+       {std::string(tool_name), std::string(gpu.name), tools.version, tools.compression,
+        llvm::join(tools.ptxas_options, "\n"), bitcode})
+    all += std::to_string(part.size()) + "\n" + part;
+  return cache_key(all);
 }
 
 const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
