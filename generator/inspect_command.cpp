@@ -13,6 +13,7 @@
 #include "backend/ptxas.h"
 #include "emit/contents.h"
 #include "emit/cpp_text.h"
+#include "emit/manifest.h"
 #include "emit/report.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -21,7 +22,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -32,12 +32,6 @@ namespace {
 
 using llvm::json::Array;
 using llvm::json::Object;
-
-std::string sha256(const std::string &bytes) {
-  llvm::SHA256 hash;
-  hash.update(llvm::StringRef(bytes));
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
 
 // --- What a file is ------------------------------------------------------------------------------
 

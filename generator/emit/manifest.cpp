@@ -23,12 +23,6 @@ using llvm::json::Object;
 /// JSON is UTF-8; a source need not be.
 std::string text(const std::string &any) { return llvm::json::fixUTF8(any); }
 
-std::string sha256(const std::string &bytes) {
-  llvm::SHA256 hash;
-  hash.update(llvm::StringRef(bytes));
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
-
 Object map_object(const TensorMap &map, const std::vector<Parameter> &parameters) {
   Array sizes, strides, box;
   for (const Expr &size : map.sizes)
@@ -164,6 +158,12 @@ Object kernel_object(const KernelEntry &kernel) {
 }
 
 } // namespace
+
+std::string sha256(const std::string &bytes) {
+  llvm::SHA256 hash;
+  hash.update(llvm::StringRef(bytes));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
 
 std::string manifest(const Library &library) {
   Array kernels;

@@ -12,4 +12,7 @@ namespace tritonc {
 
 std::string manifest(const Library &library);
 
+/// What the manifest knows an image by: its SHA-256, in hexadecimal.
+std::string sha256(const std::string &bytes);
+
 } // namespace tritonc
