@@ -27,7 +27,7 @@
 //
 // Needs:   form_views, to see how operands lie in memory.
 // Ensures: every dot has {instruction}, {warps} and, for fma, {vector}, or {warpgroups}, and {as}
-//          if its factors become another type; fn.warps is set.
+//          if its factors become another type; fn.warps is set, and with wgmma fn.teams.
 //
 // Tested by tests/passes/choose_dots_test.cpp.
 
