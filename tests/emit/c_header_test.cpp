@@ -181,24 +181,7 @@ int f(const gemm_scale_prepared *first, const gemm_scale_launch__prepared *secon
 }
 
 TEST_CASE("a program in C runs kernels, and links without the library of C++") {
-  static const abi::host_parameter parameters[] = {
-      {"values", 8, 1}, {"bias", 8, 1}, {"factor", 8, 0}, {"n", 4, 0}};
-  Library library = sample_library();
-  Image &image = library.kernels[1].variants[0].images[0];
-  abi::host_code code = {};
-  std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
-  code.version = abi::host_code_version;
-  code.entry = note;
-  code.name = "scale";
-  code.gpu = "sm_80";
-  code.parameters = parameters;
-  code.parameter_count = 4;
-  code.threads = std::uint32_t(image.threads);
-  code.shared_bytes = std::uint32_t(image.shared_bytes);
-  code.cluster_size = 1;
-  image.bytes.assign(reinterpret_cast<const char *>(&code), sizeof code);
-
-  CFiles files(library);
+  CFiles files(emulated_library(note));
   setenv("TRITONC_DRIVER", TRITONC_EMULATOR_LIBRARY, 1);
   StandIn driver(TRITONC_EMULATOR_LIBRARY);
   driver.configure("missing=tritoncEmulatorVersion,gpu=80");

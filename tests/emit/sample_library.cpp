@@ -2,6 +2,8 @@
 
 #include "emit/sample_library.h"
 
+#include <cstring>
+
 namespace tritonc {
 
 namespace {
@@ -159,5 +161,25 @@ Library forms_library() {
 }
 
 Library sample_library() { return {"gemm", "kernels/gemm.tc", "tritonc 0.1.0", {dot(), scale()}}; }
+
+Library emulated_library(decltype(abi::host_code::entry) entry) {
+  static const abi::host_parameter parameters[] = {
+      {"values", 8, 1}, {"bias", 8, 1}, {"factor", 8, 0}, {"n", 4, 0}};
+  Library library = sample_library();
+  Image &image = library.kernels[1].variants[0].images[0];
+  abi::host_code code = {};
+  std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
+  code.version = abi::host_code_version;
+  code.entry = entry;
+  code.name = "scale";
+  code.gpu = "sm_80";
+  code.parameters = parameters;
+  code.parameter_count = 4;
+  code.threads = std::uint32_t(image.threads);
+  code.shared_bytes = std::uint32_t(image.shared_bytes);
+  code.cluster_size = 1;
+  image.bytes.assign(reinterpret_cast<const char *>(&code), sizeof code);
+  return library;
+}
 
 } // namespace tritonc

@@ -5,10 +5,16 @@
 
 #include "emit/library.h"
 
+#include <tritonc/descriptor.hpp>
+
 namespace tritonc {
 
 /// `gemm`: dot<TYPE, A> with TYPE = half, float; A = N, T; TM = 64, 32 tuned, and scale.
 Library sample_library();
+
+/// The same, with host code for scale that calls `entry`: the stand-in driver takes it in place of
+/// a cubin, on the machine that the test runs on.
+Library emulated_library(decltype(abi::host_code::entry) entry);
 
 /// `forms`: dot, whose one variant is compiled for sm_80 in the plain form and for sm_90a in three:
 /// one that has everything that a form can have, one whose cost alone is its own, and the plain

@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 
 using namespace tritonc;
@@ -48,26 +47,6 @@ using HostOperations = const abi::host_operation *;
 void run_first(HostOperations, abi::host_thread *, void *const *) { last = 1; }
 void run_second(HostOperations, abi::host_thread *, void *const *) { last = 2; }
 
-Library with_code(decltype(abi::host_code::entry) entry) {
-  static const abi::host_parameter parameters[] = {
-      {"values", 8, 1}, {"bias", 8, 1}, {"factor", 8, 0}, {"n", 4, 0}};
-  Library library = sample_library();
-  Image &image = library.kernels[1].variants[0].images[0];
-  abi::host_code code = {};
-  std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
-  code.version = abi::host_code_version;
-  code.entry = entry;
-  code.name = "scale";
-  code.gpu = "sm_80";
-  code.parameters = parameters;
-  code.parameter_count = 4;
-  code.threads = std::uint32_t(image.threads);
-  code.shared_bytes = std::uint32_t(image.shared_bytes);
-  code.cluster_size = 1;
-  image.bytes.assign(reinterpret_cast<const char *>(&code), sizeof code);
-  return library;
-}
-
 } // namespace
 
 TEST_CASE("two libraries with kernels of one name run their own code") {
@@ -77,7 +56,8 @@ TEST_CASE("two libraries with kernels of one name run their own code") {
   alignas(16) static char values[16];
   for (const char *mode : {"object", "self_contained"}) {
     CAPTURE(mode);
-    GeneratedFiles first_files(with_code(run_first)), second_files(with_code(run_second));
+    GeneratedFiles first_files(emulated_library(run_first)),
+        second_files(emulated_library(run_second));
     Run first = built(first_files, mode), second = built(second_files, mode);
     int before = driver.launches();
     for (int round = 0; round < 2; round++) {
