@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,14 +39,20 @@ public:
   /// What `make` makes of `bitcode` for `gpu`, the first time; the same for all that ask again.
   /// Null if it falls to another shard.
   template <typename Make>
-  const Result<MachineCode> *get(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode,
-                                 Make make) {
+  Result<MachineCode> *get(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode,
+                           Make make) {
     std::string key = key_of(gpu, tools, bitcode);
     if (shards_ && std::stoul(key.substr(0, 8), nullptr, 16) % size_t(shards_) != size_t(shard_))
       return nullptr;
     Entry &entry = entry_of(key);
     std::call_once(entry.once, [&] { entry.code = make(); });
     return &*entry.code;
+  }
+
+  /// Whether the caller is the first to ask for `code`, and so is to pack it.
+  bool claim(const MachineCode *code) {
+    std::lock_guard lock(mutex_);
+    return claimed_.insert(code).second;
   }
 
   /// All that succeeded.
@@ -78,6 +85,7 @@ private:
   int shard_, shards_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
+  std::set<const MachineCode *> claimed_;
 };
 
 /// What all jobs of a compilation have together.
@@ -88,8 +96,14 @@ struct Workshop {
   SharedCode shared{options};
 };
 
-/// The code of a function that went through the pipeline. Null if it falls to another shard.
-const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
-                                        StepTimes &times);
+/// The code of a function that went through the pipeline, perhaps without an image. Null if it
+/// falls to another shard. It stays where it is as long as `workshop`.
+Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
+                                  StepTimes &times);
+
+/// Gives those of `codes` an image that no other call does, and keeps them in the cache. All have
+/// their images when all calls for them have come back.
+std::optional<Failure> pack(const std::vector<MachineCode *> &codes, const Gpu &gpu,
+                            Workshop &workshop, StepTimes &times);
 
 } // namespace tritonc

@@ -1,9 +1,11 @@
 // Running fatbinary, and checking what it wrote.
 //
 // The file, all little endian: a header (u32 magic, u16 version, u16 its size, u64 size of what
-// follows), then one image (u16 kind, 2 for code; u16; u32 size of its header; u64 size after that;
-// u32 compressed size, or 0; ...; at 56 the u64 size once unpacked, or 0). An image's header has 64
-// bytes, and 112 from sm_100 on. What is behind it is compressed by zstd, and padded to 8 bytes.
+// follows), then each image (u16 kind, 2 for code; u16; u32 size of its header; u64 size after
+// that; u32 compressed size, or 0; ...; at 56 the u64 size once unpacked, or 0), in the order in
+// which they are asked for. An image's header has 64 bytes, and 112 from sm_100 on. What is behind
+// it is compressed by zstd, and padded to 8 bytes. A file of several images is taken apart: what
+// one of them would be by itself is the file's header, for its size, and the image.
 //
 // Compressed is in the mode `balance` unless the caller wants another: `size` takes three times as
 // long, a tenth of what ptxas takes, for objects that are 3 percent smaller.
@@ -17,6 +19,8 @@
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Error.h"
+
+#include <algorithm>
 
 namespace tritonc {
 namespace {
@@ -32,9 +36,8 @@ size_t size_once_unpacked(const char *image) {
   return unpacked ? unpacked : read64le(image + 8);
 }
 
-} // namespace
-
-std::string check_image(const std::string &bytes, size_t cubin_bytes) {
+// What is wrong with the file around the images; empty if nothing is.
+std::string check_file(const std::string &bytes) {
   using namespace llvm::support::endian;
   const char *data = bytes.data();
   if (bytes.size() < file_header + least_image_header)
@@ -44,7 +47,33 @@ std::string check_image(const std::string &bytes, size_t cubin_bytes) {
   if (read64le(data + 8) != bytes.size() - file_header)
     return "its header says " + std::to_string(read64le(data + 8)) + " bytes, it has " +
            std::to_string(bytes.size() - file_header);
-  const char *image = data + file_header;
+  return "";
+}
+
+// The images in `bytes` as files of their own. Where a header is wrong the pieces are, too, and
+// check_image says so.
+std::vector<std::string> taken_apart(const std::string &bytes) {
+  using namespace llvm::support::endian;
+  std::vector<std::string> images;
+  for (size_t at = file_header; at + least_image_header <= bytes.size();) {
+    size_t left = bytes.size() - at;
+    size_t header = std::max<size_t>(read32le(bytes.data() + at + 4), least_image_header);
+    size_t size = std::min(left, header + std::min<size_t>(left, read64le(bytes.data() + at + 8)));
+    std::string image = bytes.substr(0, file_header) + bytes.substr(at, size);
+    write64le(image.data() + 8, size);
+    images.push_back(std::move(image));
+    at += size;
+  }
+  return images;
+}
+
+} // namespace
+
+std::string check_image(const std::string &bytes, size_t cubin_bytes) {
+  using namespace llvm::support::endian;
+  if (std::string problem = check_file(bytes); !problem.empty())
+    return problem;
+  const char *image = bytes.data() + file_header;
   if (read16le(image) != kind_code)
     return "what it holds is not code";
   size_t image_header = read32le(image + 4);
@@ -88,20 +117,21 @@ bool unpack(const std::string &image, std::string &cubin, std::string &problem) 
   return problem.empty();
 }
 
-Result<std::string> compress(const Toolchain &tools, const std::string &cubin, const Gpu &gpu) {
-  std::string subject = "code for " + std::string(gpu.name);
+Result<std::vector<std::string>>
+compress(const Toolchain &tools, const std::vector<const std::string *> &cubins, const Gpu &gpu) {
+  std::string subject = "code for " + std::string(gpu.name), sm(gpu.name.substr(3));
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
     return directory.failure();
-  std::string input = directory->file("kernel.cubin"), output = directory->file("kernel.fatbin");
-  if (auto written = write_tool_input(input, cubin); !written)
-    return written.failure();
-
-  std::string sm(gpu.name.substr(3));
-  std::vector<std::string> command = {
-      tools.fatbinary,      "-64",
-      "--compress-all",     "--compress-mode=" + tools.compression,
-      "--create=" + output, "--image3=kind=elf,sm=" + sm + ",file=" + input};
+  std::string output = directory->file("kernels.fatbin");
+  std::vector<std::string> command = {tools.fatbinary, "-64", "--compress-all",
+                                      "--compress-mode=" + tools.compression, "--create=" + output};
+  for (size_t i = 0; i < cubins.size(); i++) {
+    std::string input = directory->file(std::to_string(i) + ".cubin");
+    if (auto written = write_tool_input(input, *cubins[i]); !written)
+      return written.failure();
+    command.push_back("--image3=kind=elf,sm=" + sm + ",file=" + input);
+  }
   Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
     return report.failure();
@@ -109,9 +139,19 @@ Result<std::string> compress(const Toolchain &tools, const std::string &cubin, c
   Result<std::string> bytes = read_tool_output("fatbinary", output, subject);
   if (!bytes)
     return bytes.failure();
-  if (std::string problem = check_image(*bytes, cubin.size()); !problem.empty())
+  auto damaged = [&](const std::string &problem) {
     return bad_output("fatbinary", subject, "the image is damaged: " + problem);
-  return bytes;
+  };
+  if (std::string problem = check_file(*bytes); !problem.empty())
+    return damaged(problem);
+  std::vector<std::string> images = taken_apart(*bytes);
+  if (images.size() != cubins.size())
+    return damaged("there are " + std::to_string(images.size()) + " for " +
+                   std::to_string(cubins.size()) + " pieces of code");
+  for (size_t i = 0; i < images.size(); i++)
+    if (std::string problem = check_image(images[i], cubins[i]->size()); !problem.empty())
+      return damaged(problem);
+  return images;
 }
 
 } // namespace tritonc

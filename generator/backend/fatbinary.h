@@ -5,11 +5,14 @@
 #include "target/gpu.h"
 
 #include <string>
+#include <vector>
 
 namespace tritonc {
 
-/// Wraps one cubin for `gpu` into the driver's own compressed format, which it unpacks by itself.
-Result<std::string> compress(const Toolchain &tools, const std::string &cubin, const Gpu &gpu);
+/// Wraps each cubin for `gpu` into the driver's own compressed format, which it unpacks by itself.
+/// In one run: fatbinary takes longer to start than to compress.
+Result<std::vector<std::string>>
+compress(const Toolchain &tools, const std::vector<const std::string *> &cubins, const Gpu &gpu);
 
 /// What is wrong with `bytes` as an image of one cubin of `cubin_bytes`; empty if nothing is.
 std::string check_image(const std::string &bytes, size_t cubin_bytes);

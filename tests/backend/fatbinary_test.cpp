@@ -20,6 +20,14 @@ const Toolchain &tools() {
 const char *empty_kernel = ".version 7.0\n.target sm_75\n.address_size 64\n"
                            ".visible .entry k() { ret; }\n";
 
+Result<std::string> compressed(const Toolchain &with, const std::string &code, const Gpu &gpu) {
+  Result<std::vector<std::string>> images = compress(with, {&code}, gpu);
+  if (!images)
+    return images.failure();
+  REQUIRE(images->size() == 1);
+  return images->front();
+}
+
 const std::string &cubin() {
   static Result<Cubin> made = assemble(tools(), empty_kernel, "k", *find_gpu("80"));
   REQUIRE_MESSAGE(made, text(made.failure()));
@@ -33,11 +41,11 @@ TEST_CASE("an image is smaller than the code and the same each time, for every G
     CAPTURE(gpu.name);
     Result<Cubin> code = assemble(tools(), empty_kernel, "k", gpu);
     REQUIRE_MESSAGE(code, text(code.failure()));
-    Result<std::string> image = compress(tools(), code->bytes, gpu);
+    Result<std::string> image = compressed(tools(), code->bytes, gpu);
     REQUIRE_MESSAGE(image, text(image.failure()));
     CHECK(image->size() < code->bytes.size());
     CHECK(check_image(*image, code->bytes.size()) == "");
-    Result<std::string> again = compress(tools(), code->bytes, gpu);
+    Result<std::string> again = compressed(tools(), code->bytes, gpu);
     REQUIRE(again);
     CHECK(*again == *image);
   }
@@ -48,7 +56,7 @@ TEST_CASE("every way of packing holds the same code; not packed it is there byte
     CAPTURE(mode);
     Toolchain packing = tools();
     packing.compression = mode;
-    Result<std::string> image = compress(packing, cubin(), *find_gpu("80"));
+    Result<std::string> image = compressed(packing, cubin(), *find_gpu("80"));
     REQUIRE_MESSAGE(image, text(image.failure()));
     CHECK(check_image(*image, cubin().size()) == "");
     CHECK(check_image(*image, cubin().size() + 1) != "");
@@ -60,8 +68,31 @@ TEST_CASE("every way of packing holds the same code; not packed it is there byte
   }
 }
 
+TEST_CASE("images that are made together are those that are made one by one") {
+  const char *other_kernel = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                             ".visible .entry k(.param .u64 p) { .reg .u64 %p; .reg .u32 %t;\n"
+                             "ld.param.u64 %p, [p]; mov.u32 %t, %tid.x;\n"
+                             "st.global.u32 [%p], %t; ret; }\n";
+  for (const char *name : {"80", "100a"}) { // their images have headers of different length
+    CAPTURE(name);
+    const Gpu &gpu = *find_gpu(name);
+    Result<Cubin> first = assemble(tools(), empty_kernel, "k", gpu),
+                  second = assemble(tools(), other_kernel, "k", gpu);
+    REQUIRE(first);
+    REQUIRE(second);
+    Result<std::vector<std::string>> images =
+        compress(tools(), {&first->bytes, &second->bytes, &first->bytes}, gpu);
+    REQUIRE_MESSAGE(images, text(images.failure()));
+    REQUIRE(images->size() == 3);
+    CHECK((*images)[0] == *compressed(tools(), first->bytes, gpu));
+    CHECK((*images)[1] == *compressed(tools(), second->bytes, gpu));
+    CHECK((*images)[2] == (*images)[0]);
+    CHECK((*images)[1] != (*images)[0]);
+  }
+}
+
 TEST_CASE("every truncation of an image is noticed") {
-  Result<std::string> image = compress(tools(), cubin(), *find_gpu("80"));
+  Result<std::string> image = compressed(tools(), cubin(), *find_gpu("80"));
   REQUIRE(image);
   for (size_t size = 0; size < image->size(); size++) {
     CAPTURE(size);
@@ -77,6 +108,10 @@ TEST_CASE("a fatbinary that lies or hangs") {
     Message message;
   } cases[] = {
       {"exit 0", Message::tool_bad_output},
+      {"for a; do case $a in --create=*) printf '\\120\\355\\125\\272\\001\\000\\020\\000' "
+       ">\"${a#--create=}\""
+       "; head -c 4096 /dev/zero >>\"${a#--create=}\";; esac; done",
+       Message::tool_bad_output},
       {"for a; do case $a in --create=*) : >\"${a#--create=}\";; esac; done",
        Message::tool_bad_output},
       {"echo 'fatbinary fatal: no'; exit 1", Message::tool_failed},
@@ -87,7 +122,7 @@ TEST_CASE("a fatbinary that lies or hangs") {
     CAPTURE(expected.script);
     FakeTool fake("fatbinary", expected.script);
     Toolchain fakes = {"", fake.path(), "", std::chrono::seconds(1)};
-    Result<std::string> image = compress(fakes, cubin(), *find_gpu("80"));
+    Result<std::string> image = compressed(fakes, cubin(), *find_gpu("80"));
     REQUIRE_FALSE(image);
     CHECK(image.failure().id == expected.message);
   }
@@ -98,7 +133,7 @@ TEST_CASE("an image unpacks to its code, for every GPU") {
     CAPTURE(gpu.name);
     Result<Cubin> code = assemble(tools(), empty_kernel, "k", gpu);
     REQUIRE(code);
-    Result<std::string> image = compress(tools(), code->bytes, gpu);
+    Result<std::string> image = compressed(tools(), code->bytes, gpu);
     REQUIRE(image);
     std::string unpacked, problem;
     CHECK(unpack(*image, unpacked, problem));
@@ -108,7 +143,7 @@ TEST_CASE("an image unpacks to its code, for every GPU") {
 }
 
 TEST_CASE("a damaged image does not unpack, or to something") {
-  Result<std::string> image = compress(tools(), cubin(), *find_gpu("80"));
+  Result<std::string> image = compressed(tools(), cubin(), *find_gpu("80"));
   REQUIRE(image);
   std::string unpacked, problem;
   for (size_t size = 0; size < image->size(); size++) {

@@ -228,8 +228,9 @@ TEST_CASE("structures that become the same code in several variants are optimise
   CHECK(images.size() == 22);
   CHECK(codes.size() < images.size() - 4);
   CHECK(shared.times.count(Step::passes) == int(images.size()));
-  for (Step step : {Step::optimize, Step::ptx, Step::ptxas, Step::fatbinary})
+  for (Step step : {Step::optimize, Step::ptx, Step::ptxas})
     CHECK(shared.times.count(step) == int(codes.size()));
+  CHECK(shared.times.count(Step::fatbinary) == 2); // once for each variant
 
   CompileResult unshared = compiled("TYPE=half,float;A=N;B=N;TM=64;TN=64;TK=16", "75");
   CHECK(images_of(unshared).size() == 2);
