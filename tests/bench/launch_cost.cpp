@@ -163,8 +163,10 @@ LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
   for (const Smallest::args &each : arguments)
     require(Smallest::launch(where, each)); // the first one loads it
   stream.drain();
+  Smallest::prepared ready;
+  require(Smallest::prepare(where, arguments[0], ready));
   BareLaunch bare(driver, stream, arguments[0]);
-  std::vector<double> of_ours, of_bare, of_three;
+  std::vector<double> of_ours, of_bare, of_three, of_prepared;
   for (int batch = -warm_up; batch < batches; batch++) {
     double ours = nanoseconds(clock, [&](int) { require(Smallest::launch(where, arguments[0])); });
     stream.drain();
@@ -173,16 +175,20 @@ LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
     double three =
         nanoseconds(clock, [&](int i) { require(Smallest::launch(where, arguments[i % 3])); });
     stream.drain();
+    double prepared = nanoseconds(clock, [&](int) { require(ready.launch(where)); });
+    stream.drain();
     if (batch < 0)
       continue;
     of_ours.push_back(ours);
     of_bare.push_back(by_driver);
     of_three.push_back(three);
+    of_prepared.push_back(prepared);
   }
   result.measured = true;
   result.ours = median(of_ours);
   result.bare = median(of_bare);
   result.three = median(of_three);
+  result.prepared = median(of_prepared);
   result.launches = batches * launches_per_batch;
   return result;
 }

@@ -81,9 +81,9 @@ std::string launch_line(const LaunchCost &launch) {
   double more = launch.ours - launch.bare;
   return text(
       "launch: ours %.0f ns, bare cuLaunchKernelEx %.0f ns, %+.0f ns (goal +%.0f: %s); three "
-      "in turn %.0f ns, %+.0f ns; medians over %d launches\n",
+      "in turn %.0f ns, %+.0f ns; prepared %.0f ns, %+.0f ns; medians over %d launches\n",
       launch.ours, launch.bare, more, launch_goal, more <= launch_goal ? "yes" : "no", launch.three,
-      launch.three - launch.bare, launch.launches);
+      launch.three - launch.bare, launch.prepared, launch.prepared - launch.bare, launch.launches);
 }
 
 void write_row(Json &json, const Result &result, const TritonResults &triton) {
@@ -213,6 +213,7 @@ std::string json(const Report &report) {
     json.field("ours_ns", report.launch.ours);
     json.field("bare_ns", report.launch.bare);
     json.field("three_in_turn_ns", report.launch.three);
+    json.field("prepared_ns", report.launch.prepared);
     json.field("goal_ns_more", launch_goal);
     json.field("launches", report.launch.launches);
     json.end();
