@@ -48,7 +48,14 @@
 #   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
 # A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
-# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's.
+# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's. If
+# it ends as if all were well though the tool did not, the build fails; behind the script launch_again, beside this file, it
+# may lose machines. The README shows that with Slurm. `cmake --build build -j 64` then has 64 parts compiled at a time, and
+# pools limit what this machine does itself:
+#
+#   set_property(GLOBAL PROPERTY JOB_POOLS here=8)
+#   set(CMAKE_JOB_POOL_COMPILE here)
+#   set(CMAKE_JOB_POOL_LINK here)
 #
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
@@ -312,11 +319,14 @@ function(triton_add_kernels target)
         cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
       endif()
       math(EXPR number "${shard} + 1")
+      _tritonc_guard_launch("${part}.stamp")
       add_custom_command(
         OUTPUT "${part}.stamp"
         BYPRODUCTS "${part}.codes"
+        ${before}
         COMMAND ${tool} ${shard_sources} ${shard_options} --jobs 1 --shard "${shard}/${arg_SHARDS}" --codes-to "${path}.codes"
                 --depfile "${path}.d" ${shard_target} --stamp "${path}.stamp"
+        ${after}
         WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
         DEPENDS ${sources} ${arg_VARIANT_FILE} TritonC::tritonc
         DEPFILE "${part}.d"
@@ -327,12 +337,15 @@ function(triton_add_kernels target)
       list(APPEND shard_stamps "${part}.stamp")
     endforeach()
   endif()
+  _tritonc_guard_launch("${base}.stamp")
   add_custom_command(
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
+    ${before}
     COMMAND ${tool} ${sources} ${options} ${host_options} ${outputs} ${codes}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
+    ${after}
     DEPENDS ${sources} ${arg_VARIANT_FILE} ${shard_stamps} TritonC::tritonc
     DEPFILE "${base}.d"
     ${job_pool}
@@ -376,6 +389,19 @@ function(triton_add_kernels target)
   if(arg_REPORT)
     set(${arg_REPORT} "${base}.report.txt" PARENT_SCOPE)
   endif()
+endfunction()
+
+# Sets `before` and `after` to what goes around a call of the tool that TritonC_LAUNCHER makes. Launchers have been seen to say
+# that all is well when a machine was lost with what it ran: then an old stamp, and what it stands for, would pass for new.
+function(_tritonc_guard_launch stamp)
+  set(before "")
+  set(after "")
+  if(TritonC_LAUNCHER)
+    set(before COMMAND "${CMAKE_COMMAND}" -E rm -f "${stamp}")
+    set(after COMMAND "${CMAKE_COMMAND}" -D "STAMP=${stamp}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_launched.cmake")
+  endif()
+  set(before "${before}" PARENT_SCOPE)
+  set(after "${after}" PARENT_SCOPE)
 endfunction()
 
 # Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything

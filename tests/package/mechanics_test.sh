@@ -147,6 +147,27 @@ says_not "Compiling kernels two"
 says_not "Building CXX"
 nothing_to_do "$sharded"
 
+# A launcher that loses what it was given and says that all is well: the build says that it isn't, although there is a stamp of
+# before, and the next one goes on.
+printf '#!/bin/sh\n[ -e "%s" ] || exec "$@"\n' "$work/lose" >"$work/loser"
+chmod +x "$work/loser"
+lost="$work/lost"
+for options in "" "SHARDS;3"; do
+  rm -rf "$lost"
+  configure "$project" "$lost" "-DTritonC_LAUNCHER=$work/loser" "-DONE_OPTIONS=$options"
+  run_build "$lost"
+  nothing_to_do "$lost"
+  let_time_pass
+  touch "$project/factor.tch" "$work/lose"
+  if cmake --build "$lost" --config Release >"$log" 2>&1; then fail "lost kernels are no error"; fi
+  says "what it launched has not"
+  rm "$work/lose"
+  run_build "$lost"
+  says "Compiling kernels one"
+  "$(program_of "$lost")" || fail "the program fails after a loss"
+  nothing_to_do "$lost"
+done
+
 # An interrupted build: what is left is whole, and the next one goes on. ptxas takes its time here.
 tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')
 printf '#!/bin/sh\ncase $* in *--version*) ;; *) sleep 1;; esac\nexec "%s" "$@"\n' "$tool" >"$work/slow_ptxas"
