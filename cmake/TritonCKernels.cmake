@@ -6,8 +6,8 @@
 #                                      is restricted to these values, any other is added to those it declares
 #   [VARIANTS[<kernel>] <AXIS=value,...>...]   what this kernel has instead; likewise VARIANTS[sm_90a] for one GPU, and
 #                                      VARIANTS[<kernel>,sm_90a]. What is said for a GPU goes before what is for a kernel.
-#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), so say
-#                                      the same for both if you compile for both
+#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), but only
+#                                      where no variant with code for itself takes the arguments
 #   [VARIANT_FILE <file.json>]         the variants there shall be: [{"TM": 64, "TN": [64, 128]}, ...]; "kernel" and "arch"
 #                                      in an entry say what it is meant for, and what no entry is meant for has all
 #   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's

@@ -18,19 +18,23 @@ namespace {
 /// More than this, built in and dynamic together, must be asked for.
 constexpr int shared_bytes_for_all = 48 * 1024;
 
-/// Higher is better; 0: cannot run.
-int fitness(const abi::image &image, int device_sm) {
-  if (image.suffix == 'a')
-    return image.sm == device_sm ? 1000 : 0;
-  bool same_major = image.sm / 10 == device_sm / 10;
-  if (!same_major || image.sm > device_sm)
-    return 0;
-  return 10 + 2 * (image.sm % 10) + (image.suffix == 'f');
-}
+/// Where kinds of code begin on the scale of fitness, from the worst to the best. Within a kind the
+/// newest is best.
+constexpr int of_another_gpu = 1, with_host_code = 100000; // where host code for any GPU will do
+constexpr int compatible = 2000000, of_exactly_this_gpu = 3000000;
 
-/// The same where host code for any GPU will do.
-int fitness_anywhere(const abi::image &image) {
-  return 1 + 2 * image.sm + (image.suffix != 0) + (image.host ? 100000 : 0);
+int newness(const abi::image &image) { return 2 * image.sm + (image.suffix != 0); }
+
+/// Higher is better; 0: cannot run.
+int fitness(const abi::image &image, int device_sm, bool takes_any_gpu) {
+  if (image.suffix == 'a' && image.sm == device_sm)
+    return of_exactly_this_gpu;
+  bool same_major = image.sm / 10 == device_sm / 10;
+  if (image.suffix != 'a' && same_major && image.sm <= device_sm)
+    return compatible + newness(image);
+  if (!takes_any_gpu)
+    return 0;
+  return of_another_gpu + newness(image) + (image.host ? with_host_code : 0);
 }
 
 bool is_whole(const abi::image &image) {
@@ -119,25 +123,12 @@ private:
 
 } // namespace
 
-const abi::image *choose_image(const abi::variant &variant, int device_sm,
-                               bool takes_any_gpu) noexcept {
-  const abi::image *best = nullptr;
-  int best_fitness = 0;
+FittingImage choose_image(const abi::variant &variant, int device_sm, bool takes_any_gpu) noexcept {
+  FittingImage best;
   for (std::uint32_t i = 0; i < variant.image_count; i++) {
-    int fit = fitness(variant.images[i], device_sm);
-    if (fit <= best_fitness)
-      continue;
-    best = &variant.images[i];
-    best_fitness = fit;
-  }
-  if (best || !takes_any_gpu)
-    return best;
-  for (std::uint32_t i = 0; i < variant.image_count; i++) {
-    int fit = fitness_anywhere(variant.images[i]);
-    if (fit <= best_fitness)
-      continue;
-    best = &variant.images[i];
-    best_fitness = fit;
+    int fit = fitness(variant.images[i], device_sm, takes_any_gpu);
+    if (fit > best.fitness)
+      best = {&variant.images[i], fit};
   }
   return best;
 }

@@ -177,13 +177,17 @@ public:
 private:
   /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
-    for (std::uint32_t i = 0; i < code_.variant_count && !is_decided_; i++) {
+    std::uint32_t end = code_.variant_count;
+    for (std::uint32_t i = 0; i < end && !is_empty_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
+      bool was_settled = is_settled_;
       status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
+      if (is_settled_ && !was_settled)
+        end = end_of_better_code(choice);
     }
     if (is_empty_)
       return {};
@@ -207,12 +211,26 @@ private:
                     told->data);
   }
 
-  /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
+  cuda::FittingImage fitting(const variant &candidate) const {
+    return cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
+  }
+
+  /// Behind the last variant that has code for a GPU closer to the device than the best one so far.
+  std::uint32_t end_of_better_code(const std::int32_t *choice) const {
+    std::uint32_t end = code_.variant_count;
+    while (end > 0 && ((choice && !is_named(code_, end - 1, choice)) ||
+                       fitting(code_.variants[end - 1]).fitness <= fitness_))
+      end--;
+    return end;
+  }
+
+  /// Sets `is_settled_` when no other variant with code for the same GPU can be preferred. An error
+  /// here is final.
   status consider(const variant &candidate, const grid *extent) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
-      is_empty_ = is_decided_ = true;
+      is_empty_ = true;
       return {};
     }
     if (judged.ok())
@@ -226,15 +244,18 @@ private:
       if (!entered.ok())
         return entered;
     }
-    const image *fitting =
-        cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
-    if (!fitting) {
+    cuda::FittingImage fitting = this->fitting(candidate);
+    if (!fitting.image) {
       has_no_image_ = true;
       return {};
     }
+    // What is made for this GPU comes before what also runs on it: the variants of the one may be
+    // others than those of the other.
+    if (variant_ && (fitting.fitness < fitness_ || (fitting.fitness == fitness_ && is_settled_)))
+      return {};
     std::int64_t programs = size.x * size.y * size.z; // at most 2^63: the grid's limits
     cuda::Choice choice;
-    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting, choice);
+    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting.image, choice);
     if (!judged.ok()) {
       remember(judged);
       return {};
@@ -243,13 +264,14 @@ private:
     bool is_better = choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
                          : programs > most_programs_;
-    if (variant_ && !is_better)
+    if (variant_ && fitting.fitness == fitness_ && !is_better)
       return {};
     variant_ = &candidate;
+    fitness_ = fitting.fitness;
     choice_ = choice;
     programs_ = size;
     most_programs_ = programs;
-    is_decided_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
+    is_settled_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
     return {};
   }
 
@@ -397,12 +419,13 @@ private:
   cuda::CurrentContext context_;
 
   const variant *variant_ = nullptr; // until one fits
+  int fitness_ = 0;                  // of its code
   cuda::Choice choice_;
   grid programs_;
   std::int64_t most_programs_ = 0;
 
   bool tried_ = false;
-  bool is_decided_ = false;
+  bool is_settled_ = false;
   bool is_empty_ = false;
   bool has_no_image_ = false;
   status refusal_;
@@ -468,7 +491,7 @@ status preload_image(const cuda::Driver &driver, const kernel &code, const varia
 /// All its forms for the device: which will run depends on the arguments.
 status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
                        const cuda::DeviceFacts &device, bool &found) {
-  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
+  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu).image;
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
     if (!cuda::is_same_gpu(wanted.images[i], *fitting))
       continue;

@@ -21,10 +21,10 @@
 //                          (these with TM = 64, TN = 64, TK = 32)
 //
 // Which variant runs, unless the call names one: in their order of preference, those whose
-// requirements the arguments meet and that have code for the device; of these, where it is
-// known what they take, the fastest, else the first whose grid has at least as many programs
-// as the device has multiprocessors, or the one with the most programs. variants() lists them
-// in that order.
+// requirements the arguments meet and that have code for the device, for exactly this GPU if
+// any has; of these, where it is known what they take, the fastest, else the first whose grid
+// has at least as many programs as the device has multiprocessors, or the one with the most
+// programs. variants() lists them in that order.
 #pragma once
 
 #include <tritonc/runtime.hpp>

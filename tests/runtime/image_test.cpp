@@ -31,7 +31,7 @@ std::string chosen(const std::vector<std::pair<int, char>> &images, int device) 
   abi::variant variant = {};
   variant.images = rows.data();
   variant.image_count = std::uint32_t(rows.size());
-  const abi::image *image = cuda::choose_image(variant, device);
+  const abi::image *image = cuda::choose_image(variant, device).image;
   if (!image)
     return "none";
   return std::to_string(image->sm) + (image->suffix ? std::string(1, char(image->suffix)) : "");
