@@ -2,6 +2,8 @@
 #   SOURCES <file.tc>...               Triton-C files; each kernel in them becomes a class in the header
 #   ARCHITECTURES <arch>...            GPUs to compile for: 80 90a ... ("sm_90a" and "90-real" are understood);
 #                                      default: CMAKE_CUDA_ARCHITECTURES
+#   [PTX NONE|AUTO|<arch>...]          whether to add PTX, which the driver compiles for GPUs that no code is for (see below):
+#                                      AUTO, of the first of the ARCHITECTURES that later GPUs run; or of which. Default NONE
 #   [VARIANTS <AXIS=value,...>...]     values of macros; all combinations are compiled. An axis that the source declares
 #                                      is restricted to these values, any other is added to those it declares
 #   [VARIANTS[<kernel>] <AXIS=value,...>...]   what this kernel has instead; likewise VARIANTS[sm_90a] for one GPU, and
@@ -47,6 +49,13 @@
 #   add_test(NAME gemm COMMAND test_gemm)
 #   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
+# Code for a GPU runs on those of its generation that are not older (sm_80 on 8.6 and 8.9), code with a letter (sm_90a) on that
+# one alone. On any other GPU, such as next year's, a launch is told `no_image_for_device`: nothing is compiled where the program
+# runs unless you say so. With PTX it runs there too: the driver compiles each kernel when it is first used, which takes it from
+# tenths of seconds to seconds, and keeps the result in its own cache. The hook `on_jit` tells of it (tritonc/hooks.hpp),
+# and preload() does it ahead. For programs that are given away, PTX AUTO; where you know the machines, name their GPUs.
+# PTX has the structures that all GPUs from its own on can run, so code for a GPU itself may be several times as fast.
+#
 # A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
 # TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's. If
 # it ends as if all were well though the tool did not, the build fails; behind the script launch_again, beside this file, it
@@ -71,7 +80,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 
 function(triton_add_kernels target)
   set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTX PTXAS_OPTIONS KEEP REQUIRE)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -104,6 +113,7 @@ function(triton_add_kernels target)
 
   _tritonc_check_sources("${call}" "${arg_SOURCES}" sources)
   _tritonc_check_architectures("${call}" "${arg_ARCHITECTURES}" architectures)
+  _tritonc_check_ptx("${call}" "${arg_PTX}" ptx)
   _tritonc_check_assignments("${call}" VARIANTS "=.+" "TM=32,64" "${arg_VARIANTS}")
   set(scoped_variants "")
   set(number 0)
@@ -204,6 +214,10 @@ function(triton_add_kernels target)
   endif()
   string(REPLACE ";" "," architecture_list "${architectures}")
   list(APPEND options --arch "${architecture_list}")
+  if(ptx)
+    string(REPLACE ";" "," ptx_list "${ptx}")
+    list(APPEND options --ptx "${ptx_list}")
+  endif()
   string(JOIN "$<SEMICOLON>" variants ${arg_VARIANTS})
   string(REPLACE ";" "$<SEMICOLON>" scoped_variants "${scoped_variants}")
   if(variants OR scoped_variants)
@@ -518,6 +532,26 @@ function(_tritonc_target_triple call out)
   else()
     message(FATAL_ERROR "${call}: no objects can be written for CMAKE_SYSTEM_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}; "
       "EMBED HEADER needs none")
+  endif()
+endfunction()
+
+# What the tool is told of PTX: nothing, auto, or architectures that later GPUs run.
+function(_tritonc_check_ptx call values out)
+  list(LENGTH values count)
+  if(count GREATER 1 AND ("AUTO" IN_LIST values OR "NONE" IN_LIST values))
+    message(FATAL_ERROR "${call}: PTX is NONE, AUTO or a list of architectures")
+  endif()
+  set(${out} "" PARENT_SCOPE)
+  if(values STREQUAL "AUTO")
+    set(${out} auto PARENT_SCOPE)
+  elseif(count AND NOT values STREQUAL "NONE")
+    _tritonc_known_architectures("${call}" "${values}" plain)
+    foreach(architecture IN LISTS plain)
+      if(architecture MATCHES "^([0-9]+)[a-z]$")
+        message(FATAL_ERROR "${call}: PTX ${architecture}: later GPUs don't run what only that one has; write PTX ${CMAKE_MATCH_1}")
+      endif()
+    endforeach()
+    set(${out} "${plain}" PARENT_SCOPE)
   endif()
 endfunction()
 

@@ -181,7 +181,6 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
-          .cubin_bytes = code.cubin_bytes,
           .form = form_of(function, structure)};
 }
 
@@ -939,8 +938,10 @@ CompileResult compile(const CompileOptions &options) {
   });
   progress.reset();
   for (KernelJob &job : jobs)
-    if (job.code)
+    if (job.code) {
       job.image.bytes = job.code->image;
+      job.image.cubin_bytes = job.code->cubin_bytes;
+    }
   if (cache && !is_hopeless)
     result.times.measure(Step::cache, [&] { keep_in_cache(*cache, jobs); });
   for (const TranslatedVariant &variant : variants)

@@ -1,8 +1,9 @@
 // `tritonc inspect` and `tritonc verify`. See inspect_command.h.
 //
 // Both read a file as far as its own bytes go: from descriptors to images, from images to cubins,
-// from cubins to what ptxas noted about kernels. What a stub passes and what a kernel takes were
-// written by different programs, so that they agree is worth a look in the end product.
+// from cubins to what ptxas noted about kernels, or from images to PTX and what that says of them.
+// What a stub passes and what a kernel takes were written by different programs, so that they agree
+// is worth a look in the end product.
 //
 // Tested by tests/compile/inspect_test.cpp.
 
@@ -10,6 +11,7 @@
 
 #include "backend/cubin.h"
 #include "backend/fatbinary.h"
+#include "backend/ptx_contents.h"
 #include "backend/ptxas.h"
 #include "emit/contents.h"
 #include "emit/cpp_text.h"
@@ -38,16 +40,18 @@ using llvm::json::Object;
 // An image or a cubin, as far as it could be read.
 struct Code {
   std::string image; // empty: a cubin by itself
-  std::string cubin;
+  std::string code;  // the cubin, or PTX
+  bool is_ptx = false;
   CubinContents contents;
   std::string problem;
 };
 
 Code read_code(std::string image) {
   Code code = {.image = std::move(image)};
-  if (!unpack(code.image, code.cubin, code.problem))
+  if (!unpack(code.image, code.code, code.problem))
     return code;
-  CubinReading reading = read_cubin(code.cubin);
+  code.is_ptx = holds_ptx(code.image);
+  CubinReading reading = code.is_ptx ? read_ptx(code.code) : read_cubin(code.code);
   code.contents = std::move(reading.contents);
   code.problem = std::move(reading.problem);
   return code;
@@ -86,7 +90,7 @@ Result<File> read_file(const std::string &path) {
     CubinReading reading = read_cubin(bytes);
     if (!reading.problem.empty())
       return Failure{Message::file_damaged, {path, reading.problem}};
-    file.codes.push_back({.cubin = bytes, .contents = reading.contents});
+    file.codes.push_back({.code = bytes, .contents = reading.contents});
     return file;
   }
   if (is_fatbinary(bytes)) {
@@ -144,7 +148,7 @@ std::string table_of(const std::vector<Code> &codes) {
                                                  "stack", "parameters", "code", "cubin",
                                                  "embedded"}};
   for (const Code &code : codes) {
-    const std::string &bytes = code.image.empty() ? code.cubin : code.image;
+    const std::string &bytes = code.image.empty() ? code.code : code.image;
     if (!code.problem.empty())
       rows.push_back({"", "", sha256(bytes).substr(0, 12), "damaged", "", "", "", "", "",
                       number(int64_t(bytes.size()))});
@@ -152,7 +156,7 @@ std::string table_of(const std::vector<Code> &codes) {
       rows.push_back({kernel.name, code.contents.gpu, sha256(bytes).substr(0, 12), "ok",
                       number(kernel.registers), number(kernel.stack_bytes),
                       number(int64_t(kernel.parameters.size())), number(kernel.code_bytes),
-                      number(int64_t(code.cubin.size())), number(int64_t(code.image.size()))});
+                      number(int64_t(code.code.size())), number(int64_t(code.image.size()))});
   }
   return aligned(rows, 4);
 }
@@ -182,9 +186,10 @@ Object json_of(const Code &code) {
   Array kernels;
   for (const CubinKernel &kernel : code.contents.kernels)
     kernels.push_back(json_of(kernel));
-  out["cubin_bytes"] = int64_t(code.cubin.size());
-  out["cubin_sha256"] = sha256(code.cubin);
-  out["cubin_gpu"] = llvm::json::fixUTF8(code.contents.gpu);
+  std::string kind = code.is_ptx ? "ptx" : "cubin";
+  out[kind + "_bytes"] = int64_t(code.code.size());
+  out[kind + "_sha256"] = sha256(code.code);
+  out[kind + "_gpu"] = llvm::json::fixUTF8(code.contents.gpu);
   out["kernels"] = std::move(kernels);
   return out;
 }
@@ -319,9 +324,9 @@ private:
     Code code = read_sealed(image.sealed);
     if (!code.problem.empty())
       return problem(Message::image_damaged, name, gpu, code.problem);
-    if (int64_t(code.cubin.size()) != image.cubin_bytes)
+    if (int64_t(code.code.size()) != image.cubin_bytes)
       return problem(Message::image_damaged, name, gpu,
-                     "its code has " + number(int64_t(code.cubin.size())) + " bytes, and should " +
+                     "its code has " + number(int64_t(code.code.size())) + " bytes, and should " +
                          "have " + number(image.cubin_bytes));
     if (code.contents.gpu != image.gpu && "sm_" + number(code.contents.sm) != image.gpu)
       problem(Message::other_gpu, name, gpu, code.contents.gpu);
@@ -330,7 +335,7 @@ private:
     check_announced(name, gpu, code);
     for (const CubinKernel &found : code.contents.kernels)
       if (found.name == variant.entry)
-        check_parameters(name, gpu, variant, image, found);
+        check_parameters(name, gpu, variant, image, code, found);
   }
 
   // Whether the code of the kernel is there, and complete.
@@ -343,7 +348,7 @@ private:
       problem(Message::other_kernel, name, gpu, names.empty() ? "none" : join(names, ", "));
       return false;
     }
-    std::string damage = check_cubin(code.cubin, kernel);
+    std::string damage = code.is_ptx ? "" : check_cubin(code.code, kernel);
     if (!damage.empty())
       problem(Message::image_damaged, name, gpu, damage);
     return damage.empty();
@@ -351,7 +356,7 @@ private:
 
   void check_parameters(const std::string &name, const std::string &gpu,
                         const VariantContents &variant, const ImageContents &image,
-                        const CubinKernel &kernel) {
+                        const Code &code, const CubinKernel &kernel) {
     std::vector<uint32_t> passed;
     for (const ParameterContents &parameter : variant.parameters)
       passed.push_back(parameter.bytes);
@@ -376,7 +381,7 @@ private:
       problem(Message::image_damaged, name, gpu,
               "its parameters end at " + number(end) + ", and should at " +
                   number(kernel.parameter_bytes));
-    if (image.registers != kernel.registers)
+    if (!code.is_ptx && image.registers != kernel.registers)
       problem(Message::image_damaged, name, gpu,
               "its code takes " + number(kernel.registers) + " registers, and should " +
                   number(image.registers));

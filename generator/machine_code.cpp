@@ -71,6 +71,7 @@ Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Mo
   }
 }
 
+// Of PTX, that ptxas takes it is found out with a cubin, which then nobody is given.
 Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
                               const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
   const Toolchain &tools = *workshop.tools;
@@ -86,6 +87,13 @@ Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Modu
 }
 
 } // namespace
+
+int code_bytes(const MachineCode &code) {
+  std::string ptx, problem;
+  if (!holds_ptx(code.image) || !unpack(code.image, ptx, problem))
+    return int(code.cubin.size());
+  return int(ptx.size());
+}
 
 // A hash of all that machine code is made of.
 std::string SharedCode::key_of(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode) {
@@ -121,20 +129,22 @@ Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Worksh
 std::optional<Failure> pack(const std::vector<MachineCode *> &codes, const Gpu &gpu,
                             Workshop &workshop, StepTimes &times) {
   std::vector<MachineCode *> unpacked;
-  std::vector<const std::string *> cubins;
+  std::vector<const std::string *> contents;
   for (MachineCode *code : codes)
     if (workshop.shared.claim(code) && code->image.empty()) {
       unpacked.push_back(code);
-      cubins.push_back(&code->cubin);
+      contents.push_back(gpu.is_ptx() ? &code->ptx : &code->cubin);
     }
   if (unpacked.empty())
     return std::nullopt;
   Result<std::vector<std::string>> images =
-      times.measure(Step::fatbinary, [&] { return compress(*workshop.tools, cubins, gpu); });
+      times.measure(Step::fatbinary, [&] { return compress(*workshop.tools, contents, gpu); });
   if (!images)
     return images.failure();
-  for (size_t i = 0; i < unpacked.size(); i++)
+  for (size_t i = 0; i < unpacked.size(); i++) {
     unpacked[i]->image = std::move((*images)[i]);
+    unpacked[i]->cubin_bytes = code_bytes(*unpacked[i]);
+  }
   if (workshop.cache)
     times.measure(Step::cache, [&] {
       for (const MachineCode *code : unpacked)

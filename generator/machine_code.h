@@ -15,6 +15,9 @@
 
 namespace tritonc {
 
+/// Of what is embedded, before compression: the cubin, or the PTX.
+int code_bytes(const MachineCode &code);
+
 /// Machine code that was made. Variants that differ in the source's tile alone may be the same
 /// kernel, since passes choose the tile: such code is made once.
 class SharedCode {
@@ -29,8 +32,8 @@ public:
     std::call_once(entry.once, [&] {
       MachineCode code = {.resources = std::move(stored.cubin.resources),
                           .cubin = std::move(stored.cubin.bytes)};
-      code.cubin_bytes = int(code.cubin.size());
       code.image = std::move(stored.image);
+      code.cubin_bytes = code_bytes(code);
       code.ptx = std::move(stored.ptx);
       entry.code = std::move(code);
     });

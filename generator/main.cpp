@@ -49,6 +49,7 @@ struct CommandLine {
   CompileOptions compile;
   std::vector<std::string> defines; // as given: NAME or NAME=VALUE
   std::vector<std::string> architectures;
+  std::vector<std::string> ptx;     // architectures, or auto
   std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
@@ -158,6 +159,8 @@ bool write_to_stdout(const std::string &path, const std::string &contents) {
 
 // --- From the command line to options ------------------------------------------------------------
 
+std::optional<Failure> usage(const std::string &text) { return Failure{Message::usage, {text}}; }
+
 std::vector<Define> parse_defines(const std::vector<std::string> &texts) {
   std::vector<Define> defines;
   for (const std::string &text : texts) {
@@ -168,19 +171,53 @@ std::vector<Define> parse_defines(const std::vector<std::string> &texts) {
   return defines;
 }
 
-std::optional<Failure> parse_architectures(const std::vector<std::string> &texts,
-                                           std::vector<const Gpu *> &gpus) {
+// The names in lists such as "80,90a".
+std::vector<std::string> names_in(const std::vector<std::string> &texts) {
+  std::vector<std::string> names;
   for (llvm::StringRef list : texts)
     for (llvm::StringRef rest = list; !rest.empty();) {
       size_t end = rest.find_first_of(",;");
-      llvm::StringRef name = rest.take_front(end).trim();
+      names.push_back(rest.take_front(end).trim().str());
       rest = end == llvm::StringRef::npos ? "" : rest.drop_front(end + 1);
-      const Gpu *gpu = find_gpu(name);
-      if (!gpu)
-        return Failure{Message::unknown_gpu, {name.str(), llvm::join(gpu_names(), ", ")}};
-      if (!llvm::is_contained(gpus, gpu))
-        gpus.push_back(gpu);
     }
+  return names;
+}
+
+std::optional<Failure> parse_architectures(const std::vector<std::string> &texts,
+                                           std::vector<const Gpu *> &gpus) {
+  for (const std::string &name : names_in(texts)) {
+    const Gpu *gpu = find_gpu(name);
+    if (!gpu)
+      return Failure{Message::unknown_gpu, {name, llvm::join(gpu_names(), ", ")}};
+    if (!llvm::is_contained(gpus, gpu))
+      gpus.push_back(gpu);
+  }
+  return std::nullopt;
+}
+
+// Behind the GPUs that are asked for: PTX. `auto` is that of the first of them which later ones
+// run; where all have code that they don't, that of the first without what is its own.
+std::optional<Failure> parse_ptx(const std::vector<std::string> &texts,
+                                 std::vector<const Gpu *> &gpus) {
+  for (const std::string &name : names_in(texts)) {
+    const Gpu *ptx = find_ptx(name);
+    if (name == "auto") {
+      auto is_older = [](const Gpu *a, const Gpu *b) {
+        return std::pair(a->suffix != 0, a->sm) < std::pair(b->suffix != 0, b->sm);
+      };
+      auto oldest = std::min_element(gpus.begin(), gpus.end(), is_older);
+      if (oldest == gpus.end())
+        return usage("--ptx auto needs --arch");
+      ptx = find_ptx(std::to_string((*oldest)->sm));
+    } else if (!ptx && find_gpu(name)) {
+      return usage("--ptx " + name + ": later GPUs don't run what only that one has; write --ptx " +
+                   std::to_string(find_gpu(name)->sm));
+    }
+    if (!ptx)
+      return Failure{Message::unknown_gpu, {name, llvm::join(gpu_names(), ", ")}};
+    if (!llvm::is_contained(gpus, ptx))
+      gpus.push_back(ptx);
+  }
   return std::nullopt;
 }
 
@@ -203,8 +240,6 @@ std::vector<std::string> output_paths(const CommandLine &line) {
     paths.push_back((fs::path(line.keep_folder) / "index.json").string());
   return paths;
 }
-
-std::optional<Failure> usage(const std::string &text) { return Failure{Message::usage, {text}}; }
 
 // Whether the options make sense together.
 std::optional<Failure> check_combination(const CommandLine &line) {
@@ -270,6 +305,12 @@ std::optional<Failure> complete(CommandLine &line) {
     return failure;
   if (std::optional<Failure> failure = parse_architectures(line.emulate, options.emulate))
     return failure;
+  if (std::optional<Failure> failure = parse_ptx(line.ptx, options.gpus))
+    return failure;
+  // Whoever emulates one GPU may emulate one that has nothing but PTX.
+  if (!options.emulate.empty())
+    llvm::copy_if(options.gpus, std::back_inserter(options.emulate),
+                  [](const Gpu *gpu) { return gpu->is_ptx(); });
   for (const auto &[name, stage] : stages) {
     if (name == line.emit)
       options.stage = stage;
@@ -537,6 +578,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   list("-D", line.defines, "defines a macro: NAME or NAME=TOKENS");
   list("-I", line.compile.include_dirs, "a folder to look for included files in");
   list("--arch", line.architectures, "GPU architectures, as 80,90a");
+  list("--ptx", line.ptx,
+       "adds PTX, which drivers compile for GPUs that no code is for: auto, or from which on: 80");
   command.add_option("--grid", line.compile.grid, "replaces the source's grid: \"M / TM, N / TN\"");
   command.add_option("--variants", line.compile.variants,
                      "restricts or adds axes, for all or for a kernel or GPU: "

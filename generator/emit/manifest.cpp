@@ -82,7 +82,7 @@ Object image_object(const Image &image, const std::vector<Parameter> &parameters
       {"spill_stores", image.spill_stores},
       {"spill_loads", image.spill_loads},
       {"stack_bytes", image.stack_bytes},
-      {"cubin_bytes", image.cubin_bytes},
+      {image.is_ptx() ? "ptx_bytes" : "cubin_bytes", image.cubin_bytes},
       {"image_bytes", int64_t(image.bytes.size())},
       {"image_sha256", sha256(image.bytes)},
   };

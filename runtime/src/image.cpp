@@ -21,7 +21,9 @@ constexpr int shared_bytes_for_all = 48 * 1024;
 /// Where kinds of code begin on the scale of fitness, from the worst to the best. Within a kind the
 /// newest is best.
 constexpr int of_another_gpu = 1, with_host_code = 100000; // where host code for any GPU will do
-constexpr int compatible = 2000000, of_exactly_this_gpu = 3000000;
+constexpr int from_ptx = 1000000, compatible = 2000000, of_exactly_this_gpu = 3000000;
+
+bool is_ptx(const abi::image &image) { return image.suffix == abi::ptx_suffix; }
 
 int newness(const abi::image &image) { return 2 * image.sm + (image.suffix != 0); }
 
@@ -29,8 +31,10 @@ int newness(const abi::image &image) { return 2 * image.sm + (image.suffix != 0)
 int fitness(const abi::image &image, int device_sm, bool takes_any_gpu) {
   if (image.suffix == 'a' && image.sm == device_sm)
     return of_exactly_this_gpu;
+  if (is_ptx(image) && image.sm <= device_sm)
+    return from_ptx + newness(image);
   bool same_major = image.sm / 10 == device_sm / 10;
-  if (image.suffix != 'a' && same_major && image.sm <= device_sm)
+  if (!is_ptx(image) && image.suffix != 'a' && same_major && image.sm <= device_sm)
     return compatible + newness(image);
   if (!takes_any_gpu)
     return 0;
@@ -49,8 +53,20 @@ bool is_whole(const abi::image &image) {
          header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
 }
 
+// Into the current context. Where there is none, as for streams of green contexts, the driver does
+// it at the launch.
+Result load_function(const Driver &driver, Kernel handle) {
+  Function function = nullptr;
+  Result result = driver.cuKernelGetFunction(&function, handle);
+  if (result == success && driver.cuFuncLoad)
+    result = driver.cuFuncLoad(function);
+  return result == invalid_context ? success : result;
+}
+
 // Unloading is for failed loads only. Libraries live as long as the process: other threads may be
 // launching when it ends.
+// Drivers put off what they can, but PTX is compiled now: so it is known how long that took, and
+// whether it can be done.
 Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {
   const void *code = image.bytes + sizeof(abi::image_header);
   if (driver.is_emulator)
@@ -62,6 +78,8 @@ Result load(const Driver &driver, const char *entry, const abi::image &image, Ke
           driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place, &yes, 1))
     return result;
   Result result = driver.cuLibraryGetKernel(&handle, library, entry);
+  if (result == success && is_ptx(image))
+    result = load_function(driver, handle);
   if (result != success)
     driver.cuLibraryUnload(library);
   return result;
@@ -97,10 +115,14 @@ public:
       : kernel_(kernel), info_(info), image_(image) {}
   ~Loading() {
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
-    if (told && told->on_load)
-      told->on_load({kernel_.name, info_.gpu, info_.form ? info_.form : "",
-                     image_.size - sizeof(abi::image_header), took_},
-                    told->data);
+    if (!told)
+      return;
+    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "",
+                              image_.size - sizeof(abi::image_header), took_};
+    if (told->on_load)
+      told->on_load(event, told->data);
+    if (told->on_jit && is_ptx(image_))
+      told->on_jit(event, told->data);
   }
   Loading(const Loading &) = delete;
 

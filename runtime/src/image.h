@@ -15,8 +15,9 @@ struct FittingImage {
 };
 
 /// Code for exactly this GPU ("sm_90a") comes first, then that of the same major number and the
-/// highest minor number up to the device's. If the driver `takes_any_gpu`, what would be refused is
-/// instead the newest that there is, preferably one with host code.
+/// highest minor number up to the device's, and PTX only where there is neither. If the driver
+/// `takes_any_gpu`, what would be refused is instead the newest that there is, preferably one with
+/// host code.
 FittingImage choose_image(const abi::variant &variant, int device_sm,
                           bool takes_any_gpu = false) noexcept;
 

@@ -52,7 +52,7 @@ TEST_CASE("an image is smaller than the code and the same each time, for every G
 }
 
 TEST_CASE("every way of packing holds the same code; not packed it is there byte by byte") {
-  for (const char *mode : {"none", "balance", "size"}) {
+  for (const char *mode : {"none", "speed", "balance", "size"}) {
     CAPTURE(mode);
     Toolchain packing = tools();
     packing.compression = mode;
@@ -66,6 +66,59 @@ TEST_CASE("every way of packing holds the same code; not packed it is there byte
     bool is_plain = image->find(cubin()) != std::string::npos;
     CHECK(is_plain == (std::string(mode) == "none"));
   }
+}
+
+TEST_CASE("PTX is packed in every way, too, without its comments") {
+  const std::string ptx = std::string("// not this\n") + empty_kernel;
+  for (const char *mode : {"none", "speed", "balance", "size"}) {
+    CAPTURE(mode);
+    Toolchain packing = tools();
+    packing.compression = mode;
+    Result<std::string> image = compressed(packing, ptx, *find_ptx("80"));
+    REQUIRE_MESSAGE(image, text(image.failure()));
+    CHECK(holds_ptx(*image));
+    std::string unpacked, problem;
+    CHECK(unpack(*image, unpacked, problem));
+    CHECK(problem == "");
+    CHECK(unpacked.find(".visible .entry k() { ret; }") != unpacked.npos);
+    CHECK(unpacked.find("not this") == unpacked.npos);
+    CHECK(unpacked.back() == '\n');
+    CHECK(check_image(*image, unpacked.size()) == "");
+    CHECK(check_image(*image, unpacked.size() - 8) != "");
+    CHECK(check_image(*image, unpacked.size() + 8) != "");
+    for (size_t size = 0; size < image->size(); size++)
+      CHECK_FALSE(unpack(image->substr(0, size), unpacked, problem));
+    Result<std::string> again = compressed(packing, ptx, *find_ptx("80"));
+    REQUIRE(again);
+    CHECK(*again == *image);
+  }
+  Result<std::string> code = compressed(tools(), cubin(), *find_gpu("80"));
+  REQUIRE(code);
+  CHECK_FALSE(holds_ptx(*code));
+  CHECK_FALSE(holds_ptx(""));
+}
+
+TEST_CASE("texts that are packed together are those that are packed one by one") {
+  std::string other = std::string(empty_kernel) + ".visible .entry other() { ret; }\n";
+  std::string one = empty_kernel;
+  Result<std::vector<std::string>> images =
+      compress(tools(), {&one, &other, &one}, *find_ptx("80"));
+  REQUIRE_MESSAGE(images, text(images.failure()));
+  REQUIRE(images->size() == 3);
+  CHECK((*images)[0] == *compressed(tools(), one, *find_ptx("80")));
+  CHECK((*images)[1] == *compressed(tools(), other, *find_ptx("80")));
+  CHECK((*images)[2] == (*images)[0]);
+}
+
+TEST_CASE("a fatbinary that packs another text is found out") {
+  std::string real = tools().fatbinary;
+  FakeTool fake("fatbinary", "for a; do case $a in *file=*) echo '.version 7.0' "
+                             ">\"${a##*file=}\";; esac; done; exec " +
+                                 real + " \"$@\"");
+  Toolchain fakes = {"", fake.path(), "", std::chrono::seconds(10)};
+  Result<std::string> image = compressed(fakes, empty_kernel, *find_ptx("80"));
+  REQUIRE_FALSE(image);
+  CHECK(image.failure().id == Message::tool_bad_output);
 }
 
 TEST_CASE("images that are made together are those that are made one by one") {
@@ -143,7 +196,10 @@ TEST_CASE("an image unpacks to its code, for every GPU") {
 }
 
 TEST_CASE("a damaged image does not unpack, or to something") {
-  Result<std::string> image = compressed(tools(), cubin(), *find_gpu("80"));
+  Toolchain packing = tools();
+  SUBCASE("as usual") {}
+  SUBCASE("in haste") { packing.compression = "speed"; }
+  Result<std::string> image = compressed(packing, cubin(), *find_gpu("80"));
   REQUIRE(image);
   std::string unpacked, problem;
   for (size_t size = 0; size < image->size(); size++) {

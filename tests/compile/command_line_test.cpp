@@ -103,6 +103,27 @@ TEST_CASE("host code: the same archive for any number of jobs, and no absolute p
   CHECK_FALSE(contains(archive, "tritonc-")); // the folder of the source
 }
 
+TEST_CASE("PTX: of the oldest GPU that later ones run, or as named; none unless asked for") {
+  Project project;
+  auto gpus = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"plan", project.files.path("scale.tc"), "--variants", "TYPE=half;SIZE=128"});
+    Run run = tritonc_with(arguments);
+    CHECK(run.code == 0);
+    std::string names;
+    for (size_t at = 0; (at = run.output.find(" for ", at)) != std::string::npos; at++)
+      if (size_t end = run.output.find(": ", at); end < run.output.find('\n', at))
+        names += run.output.substr(at + 5, end - at - 5) + " ";
+    return names;
+  };
+  CHECK(gpus({"--arch", "90a,86,80"}) == "sm_90a sm_86 sm_80 ");
+  CHECK(gpus({"--arch", "90a,86,80", "--ptx", "auto"}) == "sm_90a sm_86 sm_80 compute_80 ");
+  CHECK(gpus({"--arch", "90a,120", "--ptx", "auto"}) == "sm_90a sm_120 compute_120 ");
+  CHECK(gpus({"--arch", "100a,90a", "--ptx", "auto"}) == "sm_100a sm_90a compute_90 ");
+  CHECK(gpus({"--arch", "90a", "--ptx", "75,90"}) == "sm_90a compute_75 compute_90 ");
+  CHECK(gpus({"--ptx", "80", "--ptx", "compute_80"}) == "compute_80 ");
+}
+
 TEST_CASE("a header that did not change keeps its time") {
   Project project;
   REQUIRE(project.compile().code == 0);
@@ -130,6 +151,11 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
       {{"compile", source, "--arch", "sm_12345", "--header", header},
        "unknown architecture `sm_12345`; there are 75, 80"},
       {{"compile", source, "--arch", "80,", "--header", header, "--grid"}, "--grid"},
+      {{"compile", source, "--arch", "80", "--ptx", "90a", "--header", header},
+       "later GPUs don't run what only that one has; write --ptx 90"},
+      {{"compile", source, "--arch", "80", "--ptx", "1", "--header", header},
+       "unknown architecture `1`"},
+      {{"compile", source, "--ptx", "auto", "--header", header}, "--ptx auto needs --arch"},
       {{"compile", source, "--header", header}, "--arch is missing"},
       {{"compile", source, "--arch", "80"}, "nothing to write"},
       {{"compile", project.files.path("no.tc"), "--arch", "80", "--header", header}, "cannot read"},

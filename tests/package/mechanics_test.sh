@@ -59,10 +59,14 @@ listing | diff "$work/before" - || fail "the build writes into the source tree"
 chmod -R u+w "$project"
 "$(program_of "$build")" || fail "the program fails"
 grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
+grep -q '"compute_80"' "$build/two.kernels/two.manifest.json" || fail "no PTX where it was asked for"
+! grep -q '"compute_' "$build/one.kernels/one.manifest.json" || fail "PTX where none was asked for"
 nothing_to_do "$build"
 kept=$(cat "$build/kept_path")
-grep -q '\.loc' "$kept"/two-*.ptx || fail "no line of the source in the kept PTX"
-grep -q "$(basename "$kept"/two-*.cubin)" "$kept/index.json" || fail "a kept file is not in its index"
+grep -l '\.loc' "$kept"/two-*.ptx | grep -q . || fail "no line of the source in the kept PTX"
+for file in "$kept"/two-*.cubin; do
+  grep -q "$(basename "$file")" "$kept/index.json" || fail "a kept file is not in its index"
+done
 
 # A touched file rebuilds exactly what includes it, and the stamp of that.
 let_time_pass

@@ -178,8 +178,10 @@ Result get_attribute(int *value, int attribute, const Kernel &kernel, Device dev
     *value = int(code.threads);
     return success;
   case ptx_version:
+    *value = versions_of(code.gpu, gpu).ptx;
+    return success;
   case binary_version:
-    *value = gpu.sm;
+    *value = versions_of(code.gpu, gpu).binary;
     return success;
   case max_dynamic_shared_size_bytes:
     *value = most_dynamic_shared_bytes(kernel, device);

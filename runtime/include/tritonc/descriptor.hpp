@@ -20,7 +20,7 @@ inline namespace v1 {
 /// several forms for a GPU, each has an entry, and the launch takes the cheapest that fits its
 /// arguments.
 struct image_info {
-  const char *gpu;                  // "sm_90a"
+  const char *gpu;                  // "sm_90a"; "compute_80": PTX, and figures of sm_80
   const char *form;                 // "128x256x64 wgmma"; "" for the plain one
   std::int32_t threads;             // per block
   std::int32_t registers;           // per thread
@@ -29,12 +29,12 @@ struct image_info {
   std::int32_t spill_stores;        // bytes; 0 unless registers ran out
   std::int32_t spill_loads;
   std::int32_t stack_bytes;
-  std::int32_t cubin_bytes; // of the code before compression
+  std::int32_t cubin_bytes; // of the code, or the PTX, before compression
 };
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 5;
+inline constexpr std::uint32_t abi_version = 6;
 
 // ---- images ----
 
@@ -262,13 +262,16 @@ struct form {
 
 // ---- kernels ----
 
+/// In place of a GPU's suffix. Drivers compile PTX for the device that it is loaded on.
+inline constexpr std::int32_t ptx_suffix = 'p';
+
 /// The code of one variant for one GPU, in one form.
 struct image {
   const char *bytes; // an image_header and what it announces
   std::uint64_t size;
   image_state *state;
   std::int32_t sm;       // 90
-  std::int32_t suffix;   // 'a', 'f' or 0
+  std::int32_t suffix;   // 'a', 'f' or 0; ptx_suffix: PTX for this GPU and all after it
   const host_code *host; // the same for the CPU; null unless asked for
   const abi::form *form; // null: a block for each program, and nothing hidden
 };
