@@ -23,7 +23,7 @@
 #   [EMBED OBJECT|HEADER]              where the GPU code goes: into an object file (default), or into the header itself
 #   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
-#   [COMPRESS none|balance|size]       how the GPU code is packed; default balance. The driver unpacks all of them
+#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them
 #   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
 #   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
 #   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
@@ -161,7 +161,7 @@ function(triton_add_kernels target)
   if(NOT arg_LINEINFO)
     set(arg_LINEINFO OFF)
   endif()
-  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;balance;size")
+  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;speed;balance;size")
   _tritonc_check_choice("${call}" LINEINFO "${arg_LINEINFO}" "ON;OFF")
   foreach(form IN LISTS arg_KEEP)
     _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")

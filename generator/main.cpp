@@ -602,8 +602,8 @@ void add_tool_options(CLI::App &command, CommandLine &line) {
       ->allow_extra_args(false);
   command
       .add_option("--compress", line.compile.tools.compression,
-                  "how compiled kernels are packed: none, balance or size")
-      ->check(CLI::IsMember({"none", "balance", "size"}));
+                  "how compiled kernels are packed: none, speed, balance or size")
+      ->check(CLI::IsMember({"none", "speed", "balance", "size"}));
   command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
       ->check(CLI::PositiveNumber);
 }
