@@ -13,7 +13,8 @@ struct DeviceFacts {
   Device device;
   int sm; // 90
   int multiprocessors;
-  bool has_pools; // of memory, and the driver knows how to make and use one
+  int shared_bytes; // the most that a block may have
+  bool has_pools;   // of memory, and the driver knows how to make and use one
 };
 
 /// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and

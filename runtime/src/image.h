@@ -26,6 +26,13 @@ inline bool is_same_gpu(const abi::image &a, const abi::image &b) {
   return a.sm == b.sm && a.suffix == b.suffix;
 }
 
+/// Whether a block of the image's code may have as much shared memory as it takes. A GPU runs code
+/// for others that have more: sm_86 that for sm_80.
+inline bool has_room(const abi::variant &variant, const abi::image &image, int shared_bytes) {
+  const image_info &info = variant.infos[&image - variant.images];
+  return info.shared_bytes + info.static_shared_bytes <= shared_bytes;
+}
+
 /// Makes the image ready for a launch on the device: verified and loaded by whichever thread comes
 /// first, once per process; the limit of shared memory raised once per device. Cheap when it is.
 /// `stream`: where it will be launched, to find out whether a graph is being captured there.

@@ -257,6 +257,8 @@ private:
     cuda::Choice choice;
     judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting.image, choice);
     if (!judged.ok()) {
+      if (judged.code() == status_code::no_image_for_device)
+        has_no_image_ = true;
       remember(judged);
       return {};
     }
@@ -282,7 +284,9 @@ private:
             arguments_,
             &programs,
             context_.facts().multiprocessors,
-            context_.facts().has_pools};
+            context_.facts().has_pools,
+            context_.facts().shared_bytes,
+            context_.facts().sm};
   }
 
   status enter() {
@@ -493,7 +497,8 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
                        const cuda::DeviceFacts &device, bool &found) {
   const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu).image;
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
-    if (!cuda::is_same_gpu(wanted.images[i], *fitting))
+    if (!cuda::is_same_gpu(wanted.images[i], *fitting) ||
+        !cuda::has_room(wanted, wanted.images[i], device.shared_bytes))
       continue;
     found = true;
     const image &one = wanted.images[i];

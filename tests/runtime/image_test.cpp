@@ -142,10 +142,31 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     CHECK(machine.driver().calls("cuKernelSetAttribute") == 0);
   }
   SUBCASE("what no block may have is refused") {
-    sample.infos[0][1].shared_bytes = 1 << 20;
-    CHECK(launch(machine, sample).code() == status_code::cuda);
+    sample.infos[0][1].shared_bytes = sample.infos[1][1].shared_bytes = 1 << 20;
+    CHECK(launch(machine, sample).code() == status_code::no_image_for_device);
+    CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
+          status_code::no_image_for_device);
+    CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
     CHECK(machine.runtime().synchronize({}).ok());
   }
+}
+
+TEST_CASE("code for a GPU with more shared memory: what has no room is passed over") {
+  auto run = [](const std::string &gpu, int bytes, int static_bytes) {
+    SampleKernel sample;
+    sample.infos[0][0].shared_bytes = bytes;
+    sample.infos[0][0].static_shared_bytes = static_bytes;
+    sample.codes[0].shared_bytes = std::uint32_t(bytes);
+    Machine machine(Machine::as_driver, "gpu=" + gpu);
+    REQUIRE(launch(machine, sample).ok());
+    CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
+    return std::string(machine.driver().last_launch().kernel);
+  };
+  CHECK(run("80", 147456, 0) == "copy_64");
+  CHECK(run("86", 147456, 0) == "copy_16");
+  CHECK(run("86", 101376, 0) == "copy_64");
+  CHECK(run("86", 101376, 16) == "copy_16");
+  CHECK(run("80", 163 * 1024, 0) == "copy_64");
 }
 
 TEST_CASE("first use during a capture") {
