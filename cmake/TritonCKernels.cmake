@@ -20,10 +20,13 @@
 #   [INCLUDE_DIRECTORIES <dir>...]     where #include also looks
 #   [NAMESPACE <name>]                 C++ namespace of the header, default <target>; may be nested: a::b
 #   [HEADER <name.hpp>]                what the application includes, default <target>.hpp
-#   [EMBED OBJECT|HEADER]              where the GPU code goes: into an object file (default), or into the header itself
+#   [EMBED OBJECT|HEADER|BUNDLE]       where the GPU code goes: into an object file (default), into the header itself, or into a
+#                                      file <target>.tcb beside every program and shared library that links the kernels, from
+#                                      which each kernel is read when it is first used: for very many variants (see below)
 #   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
-#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them
+#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed three
+#                                      times as fast as balance, which is a quarter smaller (runtime/README.md)
 #   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
 #   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
 #   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
@@ -51,10 +54,15 @@
 #
 # Code for a GPU runs on those of its generation that are not older (sm_80 on 8.6 and 8.9), code with a letter (sm_90a) on that
 # one alone. On any other GPU, such as next year's, a launch is told `no_image_for_device`: nothing is compiled where the program
-# runs unless you say so. With PTX it runs there too: the driver compiles each kernel when it is first used, which takes it from
-# tenths of seconds to seconds, and keeps the result in its own cache. The hook `on_jit` tells of it (tritonc/hooks.hpp),
+# runs unless you say so. With PTX it runs there too: the driver compiles each kernel when it is first used, which took 44 to
+# 223 ms on an H200, and keeps the result in its own cache. The hook `on_jit` tells of it (tritonc/hooks.hpp),
 # and preload() does it ahead. For programs that are given away, PTX AUTO; where you know the machines, name their GPUs.
 # PTX has the structures that all GPUs from its own on can run, so code for a GPU itself may be several times as fast.
+#
+# With EMBED BUNDLE objects and programs stay small, and only what is launched is ever read. Targets of the project that link the
+# kernels get the file beside them; triton_install_kernels() installs it. It is looked for in the folders of the environment's
+# TRITONC_BUNDLE_PATH, then in the folder of the program or shared library that has the kernels. It must be the one that was made with
+# them: a launch is told `no_bundle`, `wrong_bundle` or `corrupt_bundle` otherwise.
 #
 # A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
 # TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's. If
@@ -75,6 +83,7 @@
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
+include("${CMAKE_CURRENT_LIST_DIR}/TritonCBundles.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCKernelTest.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 
@@ -153,7 +162,7 @@ function(triton_add_kernels target)
     set(arg_EMBED OBJECT)
   endif()
   string(TOUPPER "${arg_EMBED}" arg_EMBED)
-  _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER")
+  _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER;BUNDLE")
 
   if(NOT arg_COMPRESS)
     set(arg_COMPRESS balance)
@@ -197,7 +206,11 @@ function(triton_add_kernels target)
   set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
   set(outputs --header "${header}" --manifest "${base}.manifest.json")
   set(byproducts "${header}" "${base}.manifest.json" "${base}.report.txt")
-  if(arg_EMBED STREQUAL "OBJECT")
+  if(arg_EMBED STREQUAL "BUNDLE")
+    list(APPEND outputs --bundle "${base}.tcb")
+    list(APPEND byproducts "${base}.tcb")
+  endif()
+  if(NOT arg_EMBED STREQUAL "HEADER")
     list(APPEND outputs --object "${base}.o")
     list(APPEND byproducts "${base}.o")
     _tritonc_target_triple("${call}" triple)
@@ -367,7 +380,7 @@ function(triton_add_kernels target)
     VERBATIM)
   cmake_policy(POP)
 
-  if(arg_EMBED STREQUAL "OBJECT")
+  if(NOT arg_EMBED STREQUAL "HEADER")
     set_source_files_properties("${base}.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     add_library(${target} STATIC "${base}.o" "${base}.stamp")
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
@@ -393,6 +406,10 @@ function(triton_add_kernels target)
     TRITONC_EMULATE "${emulate}"
     TRITONC_HEADER "${header}"
     TRITONC_INCLUDE_DIR "${include_dir}")
+  if(arg_EMBED STREQUAL "BUNDLE")
+    set_target_properties(${target} PROPERTIES TRITONC_BUNDLE "${base}.tcb")
+    _tritonc_add_bundle(${target})
+  endif()
 
   if(arg_KEPT)
     set(${arg_KEPT} "${kept}" PARENT_SCOPE)

@@ -13,6 +13,7 @@
 #include "backend/fatbinary.h"
 #include "backend/ptx_contents.h"
 #include "backend/ptxas.h"
+#include "emit/bundle.h"
 #include "emit/contents.h"
 #include "emit/cpp_text.h"
 #include "emit/manifest.h"
@@ -26,6 +27,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -64,6 +66,12 @@ Code read_sealed(const std::string &sealed) {
   return read_code(std::move(image));
 }
 
+Code read_image(const ImageContents &image) {
+  if (!image.problem.empty())
+    return {.problem = image.problem};
+  return read_sealed(image.sealed);
+}
+
 struct File {
   std::string path;
   std::vector<KernelContents> kernels; // with descriptors
@@ -79,13 +87,54 @@ bool is_cubin(const std::string &bytes) {
 
 bool is_fatbinary(const std::string &bytes) { return bytes.rfind("\x50\xed\x55\xba", 0) == 0; }
 
-Result<File> read_file(const std::string &path) {
+Result<std::string> bytes_of_file(const std::string &path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return Failure{Message::cannot_read, {path, buffer.getError().message()}};
-  std::string bytes = (*buffer)->getBuffer().str();
+  return (*buffer)->getBuffer().str();
+}
+
+// Images that are in bundles, which lie beside the file, as the runtime finds them.
+void take_from_bundles(File &file) {
+  struct Read {
+    std::string bytes, problem;
+  };
+  std::map<std::string, Read> bundles;
+  for (KernelContents &kernel : file.kernels)
+    for (VariantContents &variant : kernel.variants)
+      for (ImageContents &image : variant.images) {
+        if (image.bundle.empty())
+          continue;
+        auto [found, is_new] = bundles.try_emplace(image.bundle);
+        Read &bundle = found->second;
+        if (is_new) {
+          Result<std::string> bytes = bytes_of_file(
+              (std::filesystem::path(file.path).parent_path() / image.bundle).string());
+          if (bytes)
+            bundle.bytes = std::move(*bytes);
+          bundle.problem = bytes ? check_bundle(bundle.bytes) : bytes.failure().args[1];
+        }
+        if (bundle.problem.empty())
+          take_from_bundle(image, bundle.bytes);
+        else
+          image.problem = "it is in " + image.bundle + ": " + bundle.problem;
+      }
+}
+
+Result<File> read_file(const std::string &path) {
+  Result<std::string> read = bytes_of_file(path);
+  if (!read)
+    return read.failure();
+  const std::string &bytes = *read;
   File file = {.path = path};
+  if (is_bundle(bytes)) {
+    if (std::string problem = check_bundle(bytes); !problem.empty())
+      return Failure{Message::file_damaged, {path, problem}};
+    for (const std::string &sealed : images_of_bundle(bytes))
+      file.codes.push_back(read_sealed(sealed));
+    return file;
+  }
   if (is_cubin(bytes)) {
     CubinReading reading = read_cubin(bytes);
     if (!reading.problem.empty())
@@ -105,6 +154,7 @@ Result<File> read_file(const std::string &path) {
   if (!kernels)
     return kernels.failure();
   file.kernels = std::move(*kernels);
+  take_from_bundles(file);
   if (file.kernels.empty())
     for (const std::string &sealed : find_images(bytes))
       file.codes.push_back(read_sealed(sealed));
@@ -133,7 +183,7 @@ std::string table_of(const KernelContents &kernel) {
                                                  "cubin", "embedded"}};
   for (const VariantContents &variant : kernel.variants)
     for (const ImageContents &image : variant.images) {
-      Code code = read_sealed(image.sealed);
+      Code code = read_image(image);
       rows.push_back({"  " + text_of(variant.choices), image.gpu, image.form,
                       sha256(code.image).substr(0, 12), state_of(code), number(image.threads),
                       number(image.registers), number(image.shared_bytes + image.static_shared),
@@ -195,7 +245,9 @@ Object json_of(const Code &code) {
 }
 
 Object json_of(const ImageContents &image) {
-  Object out = json_of(read_sealed(image.sealed));
+  Object out = json_of(read_image(image));
+  if (!image.bundle.empty())
+    out["bundle"] = llvm::json::fixUTF8(image.bundle);
   out["gpu"] = llvm::json::fixUTF8(image.gpu);
   out["form"] = llvm::json::fixUTF8(image.form);
   out["threads"] = image.threads;
@@ -321,7 +373,7 @@ private:
     if (!variant.choices.empty())
       name += " " + text_of(variant.choices);
     std::string gpu = image.gpu + (image.form.empty() ? "" : ", " + image.form);
-    Code code = read_sealed(image.sealed);
+    Code code = read_image(image);
     if (!code.problem.empty())
       return problem(Message::image_damaged, name, gpu, code.problem);
     if (int64_t(code.code.size()) != image.cubin_bytes)

@@ -53,7 +53,7 @@ struct CommandLine {
   std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
-  std::string header, c_header, object, host_code, manifest, report, depfile, stamp;
+  std::string header, c_header, object, bundle, host_code, manifest, report, depfile, stamp;
   std::string target;         // triple of the object
   std::string depfile_target; // what the depfile is about, as the build system calls it
   std::string keep_folder;
@@ -232,8 +232,8 @@ std::string library_name(const CommandLine &line) {
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
-       {line.header, line.c_header, line.object, line.host_code, line.manifest, line.report,
-        line.depfile, line.output, line.codes_file, line.stamp})
+       {line.header, line.c_header, line.bundle, line.object, line.host_code, line.manifest,
+        line.report, line.depfile, line.output, line.codes_file, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   if (!line.keep_folder.empty())
@@ -264,6 +264,10 @@ std::optional<Failure> check_combination(const CommandLine &line) {
     return usage("-o goes with --emit; a library is written with --header and --object");
   if (line.embed == "object" && !line.header.empty() && line.object.empty())
     return usage("--embed object needs --object FILE beside --header");
+  if ((line.embed == "bundle") == line.bundle.empty())
+    return usage("--embed bundle and --bundle FILE go together");
+  if (!line.bundle.empty() && line.object.empty())
+    return usage("--embed bundle needs --object FILE, which has all but the compiled kernels");
   if (line.embed == "header" && !line.object.empty())
     return usage("--embed header puts the code into the header; leave out --object");
   if (line.compile.gpus.empty() && line.compile.stage != Stage::tile_ir)
@@ -344,8 +348,12 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     return tables.failure();
 
   std::vector<OutputFile> files;
+  std::optional<Bundle> made;
+  if (!line.bundle.empty())
+    made = make_bundle(*tables, fs::path(line.bundle).filename().string());
+  const Bundle *bundle = made ? &*made : nullptr;
   if (!line.object.empty()) {
-    Result<std::string> object = object_file(*tables, line.target);
+    Result<std::string> object = object_file(*tables, line.target, bundle);
     if (!object)
       return object.failure();
     files.push_back({line.object, std::move(*object)});
@@ -363,9 +371,11 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
   if (!line.c_header.empty())
     files.push_back({line.c_header, c_header(library, *interface)});
   if (!line.manifest.empty())
-    files.push_back({line.manifest, manifest(library)});
-  if (!line.report.empty() && !write_to_stdout(line.report, report(library)))
-    files.push_back({line.report, report(library)});
+    files.push_back({line.manifest, manifest(library, bundle)});
+  if (!line.report.empty() && !write_to_stdout(line.report, report(library, bundle)))
+    files.push_back({line.report, report(library, bundle)});
+  if (bundle) // before the object, which is of no use without
+    files.insert(files.begin(), {line.bundle, std::move(made->bytes)});
   return files;
 }
 
@@ -624,8 +634,11 @@ void add_output_options(CLI::App &command, CommandLine &line) {
                   "architectures of --arch for which the object also gets code for this CPU")
       ->allow_extra_args(false);
   command.add_option("--host-code", line.host_code, "writes that code, a static library");
-  command.add_option("--embed", line.embed, "where the compiled kernels go: object or header")
-      ->check(CLI::IsMember({"object", "header"}));
+  command
+      .add_option("--embed", line.embed, "where the compiled kernels go: object, header or bundle")
+      ->check(CLI::IsMember({"object", "header", "bundle"}));
+  command.add_option("--bundle", line.bundle,
+                     "the file that has them with --embed bundle; it is needed when they run");
   command.add_option(
       "--target", line.target,
       "the triple that the object is for, as aarch64-linux-gnu; default: this machine's");

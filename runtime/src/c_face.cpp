@@ -18,6 +18,7 @@ static_assert(sizeof(tritonc_status) == sizeof(tritonc::status) &&
               std::is_trivially_copyable_v<tritonc::status>);
 static_assert(TRITONC_CUDA == int(tritonc::status_code::cuda) &&
               TRITONC_NOT_PREPARED == int(tritonc::status_code::not_prepared) &&
+              TRITONC_CORRUPT_BUNDLE == int(tritonc::status_code::corrupt_bundle) &&
               TRITONC_NO_VARIANT == int(tritonc::status_code::no_variant));
 static_assert(sizeof(tritonc_grid) == sizeof(tritonc::grid));
 static_assert(sizeof(tritonc_image_info) == sizeof(tritonc::image_info));

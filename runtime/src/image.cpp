@@ -2,6 +2,7 @@
 
 #include "image.h"
 
+#include "bundle.h"
 #include "capture.h"
 #include "hooks.h"
 
@@ -41,16 +42,16 @@ int fitness(const abi::image &image, int device_sm, bool takes_any_gpu) {
   return of_another_gpu + newness(image) + (image.host ? with_host_code : 0);
 }
 
-bool is_whole(const abi::image &image) {
+bool is_whole(const char *bytes, std::uint64_t size) {
   abi::image_header header;
-  if (image.size < sizeof header)
+  if (size < sizeof header)
     return false;
-  std::memcpy(&header, image.bytes, sizeof header);
+  std::memcpy(&header, bytes, sizeof header);
   const char unused[sizeof header.padding] = {};
   return std::memcmp(header.magic, abi::image_magic, sizeof header.magic) == 0 &&
          std::memcmp(header.padding, unused, sizeof unused) == 0 && header.reserved == 0 &&
-         header.version == abi::image_version && header.length == image.size - sizeof header &&
-         header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
+         header.version == abi::image_version && header.length == size - sizeof header &&
+         header.checksum == abi::checksum(bytes + sizeof header, header.length);
 }
 
 // Into the current context. Where there is none, as for streams of green contexts, the driver does
@@ -67,15 +68,18 @@ Result load_function(const Driver &driver, Kernel handle) {
 // launching when it ends.
 // Drivers put off what they can, but PTX is compiled now: so it is known how long that took, and
 // whether it can be done.
-Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {
-  const void *code = image.bytes + sizeof(abi::image_header);
+// `bytes`: where the image is, which stays if it is in the program.
+Result load(const Driver &driver, const char *entry, const abi::image &image, const char *bytes,
+            Kernel &handle) {
+  const void *code = bytes + sizeof(abi::image_header);
   if (driver.is_emulator)
     code = image.host;
   int stays_in_place = 1; // CU_LIBRARY_BINARY_IS_PRESERVED: the driver need not copy it
   void *yes = reinterpret_cast<void *>(1);
+  unsigned options = code == bytes + sizeof(abi::image_header) && image.bundle ? 0 : 1;
   Library library = nullptr;
-  if (Result result =
-          driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place, &yes, 1))
+  if (Result result = driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place,
+                                               &yes, options))
     return result;
   Result result = driver.cuLibraryGetKernel(&handle, library, entry);
   if (result == success && is_ptx(image))
@@ -176,12 +180,20 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
   Lock lock;
   handle = static_cast<Kernel>(image.state->kernel.load(std::memory_order_acquire));
   if (!handle) {
-    if (!is_whole(image))
-      return {status_code::corrupt_image, &kernel, info.gpu};
+    BundledImage bundled;
+    if (image.bundle) {
+      status read = bundled.read(kernel, image);
+      if (!read.ok())
+        return read;
+    }
+    const char *bytes = image.bundle ? bundled.bytes() : image.bytes;
+    if (!is_whole(bytes, image.size))
+      return image.bundle ? status(status_code::corrupt_bundle, &kernel, image.bundle->name)
+                          : status(status_code::corrupt_image, &kernel, info.gpu);
     if (driver.is_emulator && !image.host)
       return {status_code::no_host_code, &kernel, info.gpu};
     loading.begin();
-    if (Result result = load(driver, variant.entry, image, handle))
+    if (Result result = load(driver, variant.entry, image, bytes, handle))
       return failure(driver, result, &kernel, "cuLibraryLoadData");
     loading.end();
     image.state->kernel.store(handle, std::memory_order_release);
