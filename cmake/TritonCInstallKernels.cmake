@@ -1,8 +1,8 @@
 # triton_install_kernels(<target>...
 #   EXPORT <set>        for install(EXPORT): whoever includes the file that it installs has the target
 #   [COMPONENT <name>]
-#   [BUNDLES_DIR <dir>] where bundles go (EMBED BUNDLE): the folder of the programs or shared libraries that use the kernels;
-#                       default CMAKE_INSTALL_BINDIR
+#   [BUNDLES_DIR <dir>] where bundles go (EMBED BUNDLE): the folder of the programs or shared libraries that use the kernels, or any
+#                       from which other projects take them, by triton_place_bundles(); default CMAKE_INSTALL_BINDIR
 # )
 #
 # Installs compiled kernels: the library, its header, and its bundle if it has one. Projects that use them need neither this package nor LLVM, CUDA or
@@ -49,6 +49,12 @@ function(triton_install_kernels)
         set(arg_BUNDLES_DIR "${CMAKE_INSTALL_BINDIR}")
       endif()
       install(FILES "${bundle}" DESTINATION "${arg_BUNDLES_DIR}" ${component})
+      # For triton_place_bundles() in other projects.
+      cmake_path(GET bundle FILENAME bundle_name)
+      set(installed "/${arg_BUNDLES_DIR}/${bundle_name}")
+      cmake_path(RELATIVE_PATH installed BASE_DIRECTORY "/${CMAKE_INSTALL_LIBDIR}")
+      set_target_properties(${target} PROPERTIES TRITONC_BUNDLE_FROM_ARCHIVE "${installed}")
+      set_property(TARGET ${target} APPEND PROPERTY EXPORT_PROPERTIES TRITONC_BUNDLE_FROM_ARCHIVE)
     elseif(arg_BUNDLES_DIR)
       list(APPEND without_bundle ${target})
     endif()

@@ -60,7 +60,8 @@
 # PTX has the structures that all GPUs from its own on can run, so code for a GPU itself may be several times as fast.
 #
 # With EMBED BUNDLE objects and programs stay small, and only what is launched is ever read. Targets of the project that link the
-# kernels get the file beside them; triton_install_kernels() installs it. It is looked for in the folders of the environment's
+# kernels get the file beside them; triton_install_kernels() installs it, and triton_place_bundles() does the same for targets of
+# other projects (TritonCBundles.cmake). It is looked for in the folders of the environment's
 # TRITONC_BUNDLE_PATH, then in the folder of the program or shared library that has the kernels. It must be the one that was made with
 # them: a launch is told `no_bundle`, `wrong_bundle` or `corrupt_bundle` otherwise.
 #
@@ -83,7 +84,6 @@
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
-include("${CMAKE_CURRENT_LIST_DIR}/TritonCBundles.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCKernelTest.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 

@@ -108,6 +108,14 @@ cmake --install "$build" --config Release >"$log" 2>&1 || fail "cannot install"
 rm -rf "$build"
 ln -s "$work/prefix/bin/static_app" "$work/link"
 for program in "$work/prefix/bin/static_app" "$work/prefix/bin/shared_app" "$work/link"; do expect "$program" 84; done
+# Another project, which has no compiler: it takes the bundle from where it was installed.
+cmake -S "$project/consumer" -B "$work/consumer" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
+  "-DTritonCRuntime_DIR=$package/runtime" "-DCMAKE_PREFIX_PATH=$work/prefix" >"$log" 2>&1 || fail "cannot configure the consumer"
+cmake --build "$work/consumer" --config Release >"$log" 2>&1 || fail "cannot build the consumer"
+consumer=$(find "$work/consumer" -name consumer -type f -perm -u+x)
+expect "$consumer" no_host_code # there is none, but the bundle is
+rm "$(dirname "$consumer")/product.tcb"
+expect "$consumer" no_bundle
 cd "$work/prefix/bin"
 expect ./static_app 84
 expect ./shared_app 84

@@ -1,11 +1,34 @@
-# Bundles, the files with compiled kernels of triton_add_kernels(... EMBED BUNDLE), beside the programs that need them.
+# triton_place_bundles(<target>...)
 #
-# A program or shared library finds its bundles in its own folder. Which ones link a library of kernels is known when all of the
-# project is configured; then each gets a target that puts them there, before it is built itself. Projects that use installed
-# kernels say what they want: install the bundle beside the program, or name its folder in TRITONC_BUNDLE_PATH.
+# Puts the bundles of the kernels that these programs and shared libraries link, files that triton_add_kernels(... EMBED BUNDLE)
+# made, beside them: there they find them. For projects that use installed kernels; where the kernels are compiled in the same
+# project it is done by itself, when all of that is configured and it is known which targets link them.
 
 cmake_policy(PUSH)
-cmake_policy(VERSION 3.25)
+cmake_policy(VERSION 3.21)
+
+function(triton_place_bundles)
+  foreach(target IN LISTS ARGN)
+    if(NOT TARGET "${target}")
+      message(FATAL_ERROR "triton_place_bundles(): there is no target ${target}")
+    endif()
+    set(linked "")
+    set(placed "")
+    _tritonc_collect_linked(${target} linked)
+    foreach(kernels IN LISTS linked)
+      get_target_property(installed ${kernels} TRITONC_BUNDLE_FROM_ARCHIVE)
+      get_target_property(is_imported ${kernels} IMPORTED)
+      if(installed AND is_imported)
+        cmake_path(GET installed FILENAME name)
+        _tritonc_place_bundle("$<TARGET_FILE_DIR:${kernels}>/${installed}" "${CMAKE_CURRENT_BINARY_DIR}/${name}" ${target} "")
+        set(placed TRUE)
+      endif()
+    endforeach()
+    if(NOT placed)
+      message(FATAL_ERROR "triton_place_bundles(): ${target} links no installed kernels that have a bundle")
+    endif()
+  endforeach()
+endfunction()
 
 # Has the bundle of <target> put beside whatever links it.
 function(_tritonc_add_bundle target)
@@ -32,7 +55,8 @@ function(_tritonc_place_bundles_of folder)
     _tritonc_collect_linked(${target} linked)
     foreach(kernels IN LISTS bundles)
       if(kernels IN_LIST linked)
-        _tritonc_place_bundle(${kernels} ${target})
+        get_target_property(bundle ${kernels} TRITONC_BUNDLE)
+        _tritonc_place_bundle("${bundle}" "${bundle}" ${target} ${kernels})
       endif()
     endforeach()
   endforeach()
@@ -72,16 +96,15 @@ function(_tritonc_collect_linked target out)
   set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
-function(_tritonc_place_bundle kernels target)
-  get_target_property(bundle ${kernels} TRITONC_BUNDLE)
+# `stamp` begins the name of a file that says that it is done; `kernels` is the target that makes the bundle, or empty.
+function(_tritonc_place_bundle bundle stamp target kernels)
   cmake_path(GET bundle FILENAME name)
-  cmake_path(GET bundle PARENT_PATH folder)
   get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
   set(config "")
   if(is_multi_config)
     set(config ".$<CONFIG>")
   endif()
-  set(stamp "${folder}/${name}.for_${target}${config}.stamp")
+  string(APPEND stamp ".for_${target}${config}.stamp")
   add_custom_command(
     OUTPUT "${stamp}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "$<TARGET_FILE_DIR:${target}>"
@@ -90,9 +113,12 @@ function(_tritonc_place_bundle kernels target)
     DEPENDS "${bundle}"
     COMMENT "Putting ${name} beside ${target}"
     VERBATIM)
-  add_custom_target(${target}_${kernels}_bundle DEPENDS "${stamp}")
-  add_dependencies(${target}_${kernels}_bundle ${kernels})
-  add_dependencies(${target} ${target}_${kernels}_bundle)
+  string(MAKE_C_IDENTIFIER "${name}" suffix)
+  add_custom_target(${target}_${suffix} DEPENDS "${stamp}")
+  if(kernels)
+    add_dependencies(${target}_${suffix} ${kernels})
+  endif()
+  add_dependencies(${target} ${target}_${suffix})
 endfunction()
 
 cmake_policy(POP)
