@@ -112,6 +112,7 @@ Result CurrentContext::find_device(Stream stream, Device &device) {
   if (!is_default(stream) && driver_->cuStreamGetCtx(stream, &wanted) != success) {
     // A stream of a green context has no plain context; but it has a device, and can be launched
     // on.
+    is_of_stream_ = false;
     wanted = current;
     if (driver_->cuStreamGetDevice && driver_->cuStreamGetDevice(stream, &device) == success)
       return success;

@@ -48,6 +48,8 @@ public:
   /// The same for a device: the current context if it is one of that, else its primary one.
   status enter_device(const Driver &driver, Device device, const abi::kernel *kernel) noexcept;
   const DeviceFacts &facts() const { return facts_; }
+  /// Not if the stream is of a green context, which can't be made current: then another one is.
+  bool is_of_stream() const { return is_of_stream_; }
 
   /// Leaves the context current instead of restoring.
   void keep() { pushed_ = false; }
@@ -59,6 +61,7 @@ private:
 
   const Driver *driver_ = nullptr;
   bool pushed_ = false;
+  bool is_of_stream_ = true;
   DeviceFacts facts_ = {};
 };
 

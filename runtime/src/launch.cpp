@@ -373,10 +373,11 @@ private:
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
   }
 
-  /// Finds what the kernels are in the current context, into which they are loaded now.
+  /// Finds what the kernels are in the stream's context, into which they are loaded now.
   status find_functions(Ready &ready) {
     cuda::CaptureAllowed allowed(*driver_);
-    ready.has_functions = allowed.usable() || !cuda::is_capturing(*driver_, where_);
+    ready.has_functions =
+        context_.is_of_stream() && (allowed.usable() || !cuda::is_capturing(*driver_, where_));
     for (int i = 0; i < 1 + ready.has_rest; i++) {
       ready.functions[i] = ready.launches[i].function;
       if (!ready.has_functions)
