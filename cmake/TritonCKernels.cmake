@@ -12,6 +12,9 @@
 #                                      in an entry say what it is meant for, and what no entry is meant for has all
 #   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's
 #                                      operators on axes, `arch` (90 for sm_90a) and `kernel`
+#   [SPECIALIZE <hints>...]            what arguments often are: "lda % 8 && ldb % 8" "n == 1". For each of these there is code
+#                                      besides, which a launch takes where all of it is true of its arguments; they are tried in this
+#                                      order, and the general code last. `%` says that an integer is a multiple, or an address
 #   [KERNELS <name>...]                only these kernels of the sources; default: all
 #   [GRID <expression>...]             grid of every kernel, instead of the one its source declares: "M / TM" "N / TN"
 #   [DEFINES <NAME[=tokens]>...]       macros, the same for all variants
@@ -64,7 +67,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 
 function(triton_add_kernels target)
   set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -119,6 +122,7 @@ function(triton_add_kernels target)
     endif()
   endif()
   _tritonc_check_limits("${call}" "${arg_REQUIRE}")
+  _tritonc_check_hints("${call}" "${arg_SPECIALIZE}")
   _tritonc_check_assignments("${call}" DEFINES "(=.*)?" "NAME or NAME=value" "${arg_DEFINES}")
   if(NOT arg_NAMESPACE)
     set(arg_NAMESPACE "${target}")
@@ -207,6 +211,9 @@ function(triton_add_kernels target)
   endif()
   foreach(condition IN LISTS arg_WHERE)
     list(APPEND options --where "${condition}")
+  endforeach()
+  foreach(hints IN LISTS arg_SPECIALIZE)
+    list(APPEND options --specialize "${hints}")
   endforeach()
   foreach(limit IN LISTS arg_REQUIRE)
     list(APPEND options --require "${limit}")
@@ -564,6 +571,16 @@ function(_tritonc_check_limits call limits)
     if(NOT CMAKE_MATCH_1 IN_LIST quantities)
       _tritonc_nearest("${CMAKE_MATCH_1}" "${quantities}" nearest)
       message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": did you mean ${nearest}?")
+    endif()
+  endforeach()
+endfunction()
+
+# Hints are written as the tool reads them (generator/argument_hints.h).
+function(_tritonc_check_hints call all)
+  set(hint " *[A-Za-z_][A-Za-z0-9_]* *(% *[0-9]+( *== *0)?|== *-?[0-9]+) *")
+  foreach(hints IN LISTS all)
+    if(NOT hints MATCHES "^${hint}(&&${hint})*$")
+      message(FATAL_ERROR "${call}: SPECIALIZE \"${hints}\": write it as lda % 8 && n == 1")
     endif()
   endforeach()
 endfunction()

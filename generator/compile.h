@@ -33,6 +33,10 @@ struct CompileOptions {
   std::string variant_file;         // JSON: the variants there shall be (variant_file.h)
   std::vector<std::string> where;   // all must hold (variant_condition.h): "TM * TN <= 16384"
   std::vector<std::string> kernels; // only these; empty: all
+  /// Hints about arguments (argument_hints.h), "lda % 8 && ldb % 8": for each there is code
+  /// besides, which is tried in this order. To look at a stage, there is only the code under the
+  /// first.
+  std::vector<std::string> specialize;
   std::vector<Stage> keep;          // of a library: forms of every kernel that are wanted besides
   std::vector<std::string> require; // what all images must keep to (requirements.h): "spills == 0"
   std::vector<const Gpu *> gpus;
@@ -109,6 +113,7 @@ Plan plan(const CompileOptions &options);
 /// A kernel of a variant that would be compiled for a GPU.
 struct PlannedKernel {
   std::string source, variant, kernel, gpu;
+  std::string hints;                   // that it is compiled under
   std::vector<std::string> structures; // how often it is compiled; "" is the plain one
 };
 
@@ -124,7 +129,8 @@ PlannedKernels plan_kernels(const CompileOptions &options);
 /// The order in which the runtime tries variants of a kernel, as numbers: lower is tried first.
 /// Those without spills come before those with; then those with larger tiles (the product of the
 /// tuned integers), since every element that is loaded is then used more often; then in the order
-/// of the source. The runtime goes on to smaller tiles by itself where the grid would be too small.
+/// of the source. What is compiled under hints goes with the general code of its values. The
+/// runtime goes on to smaller tiles by itself where the grid would be too small.
 std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants);
 
 /// Which exit code the failure means.

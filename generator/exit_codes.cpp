@@ -35,6 +35,8 @@ ExitCode exit_code_of(Message id) {
   case Message::condition_arch:
   case Message::condition_overflow:
   case Message::requirement_syntax:
+  case Message::hint_syntax:
+  case Message::hint_impossible:
   case Message::one_variant_wanted:
     return ExitCode::usage;
   case Message::cannot_write:

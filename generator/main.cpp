@@ -546,6 +546,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
                      "a JSON list of variants: [{\"TM\": 64, \"TN\": [64, 128]}, ...]");
   list("--where", line.compile.where,
        "only variants for which this holds: \"TM * TN <= 16384 && TYPE != float\"");
+  list("--specialize", line.compile.specialize,
+       "code besides the general one, for arguments of which this is true: \"lda % 8 && n == 1\"");
   command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
       ->allow_extra_args(false)
       ->delimiter(',');

@@ -24,8 +24,8 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 namespace tritonc {
@@ -571,14 +571,21 @@ std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Va
     return product;
   };
 
-  std::vector<int> order(variants.size());
-  std::iota(order.begin(), order.end(), 0);
+  auto is_general = [&](int i) { return variants[size_t(i)].plan.hints.empty(); };
+  std::vector<int> order;
+  for (int i = 0; i < int(variants.size()); i++)
+    if (is_general(i))
+      order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
   });
   std::vector<int> preferences(variants.size());
+  std::map<std::vector<int>, int> of_values;
   for (size_t i = 0; i < order.size(); i++)
-    preferences[order[i]] = int(i);
+    of_values[variants[size_t(order[i])].values] = preferences[order[i]] = int(i);
+  for (int i = 0; i < int(variants.size()); i++)
+    if (!is_general(i))
+      preferences[i] = of_values[variants[size_t(i)].values];
   return preferences;
 }
 

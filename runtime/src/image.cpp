@@ -102,7 +102,8 @@ public:
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
     if (told && told->on_load)
       told->on_load({kernel_.name, info_.gpu, info_.form ? info_.form : "",
-                     image_.size - sizeof(abi::image_header), took_},
+                     info_.hints ? info_.hints : "", image_.size - sizeof(abi::image_header),
+                     took_},
                     told->data);
   }
   Loading(const Loading &) = delete;

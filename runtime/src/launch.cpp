@@ -172,6 +172,7 @@ private:
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
+      choice_number_ = i;
       status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
@@ -188,18 +189,35 @@ private:
     const hooks *told = hooks_told();
     if (!told || !told->on_choice)
       return;
-    auto number = std::size_t(variant_ - code_.variants);
     const image_info &info = variant_->infos[choice_.image - variant_->images];
     told->on_choice({code_.name,
-                     {code_.choices + number * code_.axis_count, code_.axis_count},
+                     {code_.choices + number_ * code_.axis_count, code_.axis_count},
                      info.gpu,
                      info.form ? info.form : "",
+                     info.hints ? info.hints : "",
                      programs_},
                     told->data);
   }
 
   /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
+  ///
+  /// Of what was compiled under hints and the general code, the first that takes the arguments
+  /// stands for all. Why one with hints does not take them is nobody's fault, and not remembered.
   status consider(const variant &candidate, const grid *extent) {
+    bool takes = false;
+    const status before = refusal_;
+    const bool had_no_image = has_no_image_;
+    for (std::uint32_t i = 0; i < candidate.specialized_count && !takes && !is_decided_; i++) {
+      status judged = judge(candidate.specialized[i], extent, takes);
+      if (!judged.ok())
+        return judged;
+      refusal_ = before;
+      has_no_image_ = had_no_image;
+    }
+    return takes || is_decided_ ? status() : judge(candidate, extent, takes);
+  }
+
+  status judge(const variant &candidate, const grid *extent, bool &takes) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
@@ -230,6 +248,7 @@ private:
       remember(judged);
       return {};
     }
+    takes = true;
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
     bool is_better = choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
@@ -237,6 +256,7 @@ private:
     if (variant_ && !is_better)
       return {};
     variant_ = &candidate;
+    number_ = choice_number_;
     choice_ = choice;
     programs_ = size;
     most_programs_ = programs;
@@ -372,6 +392,8 @@ private:
   cuda::CurrentContext context_;
 
   const variant *variant_ = nullptr; // until one fits
+  std::size_t number_ = 0;           // of its choice of values
+  std::size_t choice_number_ = 0;    // of those that are considered
   cuda::Choice choice_;
   grid programs_;
   std::int64_t most_programs_ = 0;
@@ -437,8 +459,8 @@ status preload_image(const cuda::Driver &driver, const kernel &code, const varia
 }
 
 /// All its forms for the device: which will run depends on the arguments.
-status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
-                       const cuda::DeviceFacts &device, bool &found) {
+status preload_forms(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                     const cuda::DeviceFacts &device, bool &found) {
   const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
     if (!cuda::is_same_gpu(wanted.images[i], *fitting))
@@ -452,6 +474,17 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
       return loaded;
   }
   return {};
+}
+
+/// What was compiled under hints, too.
+status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                       const cuda::DeviceFacts &device, bool &found) {
+  for (std::uint32_t i = 0; i < wanted.specialized_count; i++) {
+    status loaded = preload_forms(driver, code, wanted.specialized[i], device, found);
+    if (!loaded.ok())
+      return loaded;
+  }
+  return preload_forms(driver, code, wanted, device, found);
 }
 
 /// Of one variant, or of all.
@@ -479,6 +512,13 @@ status load_variants(const kernel &code, const std::int32_t *choice, int device)
   if (!found)
     return {status_code::no_image_for_device, &code, nullptr, context.facts().sm};
   return {};
+}
+
+std::size_t info_count(const variant &of) {
+  std::size_t count = of.image_count;
+  for (std::uint32_t i = 0; i < of.specialized_count; i++)
+    count += of.specialized[i].image_count;
+  return count;
 }
 
 } // namespace
@@ -535,7 +575,7 @@ status preload(const kernel &code, const std::int32_t *choice, int device) noexc
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept {
   for (std::uint32_t i = 0; i < code.variant_count; i++)
     if (!choice || is_named(code, i, choice))
-      return {code.variants[i].infos, code.variants[i].image_count};
+      return {code.variants[i].infos, info_count(code.variants[i])};
   return {};
 }
 

@@ -48,6 +48,10 @@ public:
   std::deque<abi::host_code> codes; // in the order of `images`
   std::deque<std::string> bytes;    // of the images, in the same order
 
+  /// Makes one variant of both: its general code is that of tile 16, and that of tile 64 is
+  /// compiled under the hint "n % 64".
+  void specialize();
+
   /// Makes the blocks of every image larger, or gives them more shared memory.
   void set_threads(int threads);
 

@@ -115,6 +115,7 @@ typedef struct tritonc_image_info {
   const char *form;
   int32_t threads, registers, shared_bytes, static_shared_bytes;
   int32_t spill_stores, spill_loads, stack_bytes, cubin_bytes;
+  const char *hints; // under which it was compiled: "lda % 8 && ldb % 8"; "" if under none
 } tritonc_image_info;
 
 /// A launch made ready; what is in it is the runtime's.
