@@ -490,7 +490,7 @@ bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
 
 // Jobs run through variants and their kernels in the order of describe_library.
 void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
-                Library &library) {
+                const std::vector<Define> &defaults, Library &library) {
   for (size_t i = 0; i < jobs.size(); i++) {
     if (!is_complete(jobs, i))
       continue;
@@ -501,7 +501,7 @@ void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVarian
         entry.images.push_back(std::move(job.image));
   }
   for (KernelEntry &kernel : library.kernels) {
-    std::vector<int> order = preferences(kernel.axes, kernel.variants);
+    std::vector<int> order = preferences(kernel.axes, kernel.variants, defaults);
     for (size_t i = 0; i < order.size(); i++)
       kernel.variants[i].preference = order[i];
   }
@@ -889,6 +889,7 @@ void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<Translate
     std::string variant_text = name_of(variants[job.variant], *job.function);
     for (const Failure &warning : job.warnings)
       messages.add(text(warning) + "\n", job.variant, variant_text);
+    result.warnings += int(job.warnings.size());
     if (!job.failure)
       continue;
     ExitCode code = exit_code_of(job.failure->id);
@@ -948,20 +949,33 @@ CompileResult compile(const CompileOptions &options) {
   report_front_end(variants, result.code, result.diagnostics);
   if (result.code != ExitCode::ok)
     return result;
+  for (const TranslatedVariant &variant : variants)
+    result.warnings += variant.front_end.warnings;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return failed(std::move(result), *failure);
-  if (std::optional<Failure> failure = specialize(options, variants, result.diagnostics))
+  std::string idle;
+  if (std::optional<Failure> failure = specialize(options, variants, idle))
     return failed(std::move(result), *failure);
+  result.diagnostics += idle;
+  result.warnings += !idle.empty();
+
+  if (options.warnings_are_errors && result.warnings)
+    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
 
   // What C++ cannot express is said now, not after minutes of code generation.
+  std::vector<Define> defaults;
   if (options.stage == Stage::library) {
     result.library = describe_library(options, variants);
     Library library = result.library;
     prune_axes(library);
     if (Result<Interface> interface = make_interface(library); !interface)
       return failed(std::move(result), interface.failure());
+    Result<std::vector<Define>> values = default_values(options.default_variant, library);
+    if (!values)
+      return failed(std::move(result), values.failure());
+    defaults = std::move(*values);
   }
 
   // From here on: every variant is valid tile IR. What goes wrong now is the GPU's limits, the
@@ -1030,6 +1044,8 @@ CompileResult compile(const CompileOptions &options) {
   report_jobs(jobs, variants, result);
   if (result.code != ExitCode::ok)
     return result;
+  if (options.warnings_are_errors && result.warnings)
+    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
 
   // From here on: everything has succeeded.
 
@@ -1043,7 +1059,7 @@ CompileResult compile(const CompileOptions &options) {
   }
   if (!options.keep.empty())
     collect_kept(jobs, variants, result);
-  add_images(jobs, variants, result.library);
+  add_images(jobs, variants, defaults, result.library);
   prune_axes(result.library);
   check_limits(options, result);
   return result;

@@ -597,6 +597,9 @@ void add_output_options(CLI::App &command, CommandLine &line) {
           "--require", line.compile.require,
           "fails unless all that is compiled keeps to this: \"spills == 0\", \"regs <= 168\"")
       ->allow_extra_args(false);
+  command.add_option(
+      "--default-variant", line.compile.default_variant,
+      "what a launch prefers: \"TM=128;TN=64\"; else the largest tiles without spills");
   command.add_option("--report", line.report, "writes a table of registers, shared memory, spills");
   command.add_option("--depfile", line.depfile, "writes which files were read, for the build");
   command.add_option("--depfile-target", line.depfile_target,
@@ -632,6 +635,8 @@ void add_output_options(CLI::App &command, CommandLine &line) {
       ->allow_extra_args(false);
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
+  command.add_flag("--werror", line.compile.warnings_are_errors,
+                   "fails where there are warnings about kernels, as where a limit is exceeded");
   command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
   command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
 }

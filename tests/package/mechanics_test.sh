@@ -61,6 +61,11 @@ chmod -R u+w "$project"
 grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
 nothing_to_do "$build"
 kept=$(cat "$build/kept_path")
+[ -f "$build/made" ] || fail "what the kernels depend on was not made"
+cc -std=c11 -fsyntax-only -x c "-I$source/runtime/include" "$build/elsewhere/include/in_c/two.h" >"$log" 2>&1 ||
+  fail "the header for C does not compile"
+[ ! -e "$build/two.kernels" ] || fail "OUTPUT_DIR is not where everything is"
+grep -q -- '--werror --quiet --cache-dir off' "$work/launched" || fail "options do not reach the tool"
 grep -q '\.loc' "$kept"/two-*.ptx || fail "no line of the source in the kept PTX"
 grep -q "$(basename "$kept"/two-*.cubin)" "$kept/index.json" || fail "a kept file is not in its index"
 
@@ -85,7 +90,7 @@ nothing_to_do "$build"
 
 # The file that lists variants is a source like any other.
 let_time_pass
-echo '[{"TAG": 3}]' >"$project/two.json"
+echo '[{"TAG": [2, 3]}]' >"$project/two.json"
 run_build "$build"
 says "Compiling kernels two"
 says_not "Compiling kernels one"
@@ -107,7 +112,7 @@ sed -i 's/float \*x, int n)/float *x, int n, int unused)/' "$project/one.tc"
 run_build "$build"
 says "Compiling kernels one"
 says "Building CXX"
-c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/two.kernels/include" "-I$source/runtime/include" \
+c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/elsewhere/include" "-I$source/runtime/include" \
   -c "$project/main.cpp" -o "$work/main.o" >"$log" 2>&1 || fail "main.cpp does not compile"
 two=$(find "$build" -name libtwo.a)
 runtime=$(find "$package" -name 'libtritonc_runtime*.a' | head -1)
