@@ -1,6 +1,7 @@
 // From a call to the driver: which variant in which form, whether it may run, and the launch
 // itself.
 
+#include "forced.h"
 #include "form.h"
 #include "hooks.h"
 #include "image.h"
@@ -168,6 +169,12 @@ public:
 private:
   /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
+    std::uint32_t forced;
+    if (!choice && find_forced(code_, forced)) {
+      if (forced == code_.variant_count)
+        return {status_code::no_variant, &code_, "TRITONC_FORCE_VARIANT"};
+      choice = code_.choices + std::size_t(forced) * code_.axis_count;
+    }
     for (std::uint32_t i = 0; i < code_.variant_count && !is_decided_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;

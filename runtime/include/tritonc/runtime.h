@@ -142,6 +142,36 @@ const int32_t *tritonc_variants(const tritonc_kernel *kernel, size_t *count);
 const tritonc_image_info *tritonc_info(const tritonc_kernel *kernel, const int32_t *choice,
                                        size_t *count);
 
+// ---- hooks: what a program may be told, as in tritonc/hooks.hpp ----
+
+/// Code that was loaded, once for all devices.
+typedef struct tritonc_load_event {
+  const char *kernel, *gpu, *form, *hints;
+  uint64_t bytes;
+  int64_t nanoseconds; // that the driver took
+} tritonc_load_event;
+
+/// What a launch came to: one that was prepared, or one that isn't a recent launch again.
+typedef struct tritonc_choice_event {
+  const char *kernel;
+  const int32_t *variant; // the values of `params`, in order
+  size_t variant_count;
+  const char *gpu, *form, *hints;
+  tritonc_grid programs;
+} tritonc_choice_event;
+
+/// They are called by the thread in which it happens, without a lock held, so they may launch; all
+/// may be called by several threads at once. Null: not told.
+typedef struct tritonc_hooks {
+  void (*on_error)(const tritonc_status *what, void *data);
+  void (*on_load)(const tritonc_load_event *what, void *data);
+  void (*on_choice)(const tritonc_choice_event *what, void *data);
+  void *data; // handed to each of them
+} tritonc_hooks;
+
+/// `told` stays where it is, and as it is, until the process ends; null: nobody is told any more.
+void tritonc_set_hooks(const tritonc_hooks *told);
+
 // ---- memory and time, for programs that have no other way to them ----
 
 typedef struct tritonc_device_info {
