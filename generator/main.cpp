@@ -33,7 +33,6 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <malloc.h>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -681,25 +680,18 @@ ExitCode run(int count, char **arguments) {
   return plan->parsed() ? run_plan(line) : run_doctor(line);
 }
 
-// What code generation frees for one image it takes for the next: giving it back to the system in
-// between costs one in nine of all page faults.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int most = 32 << 20; // that glibc takes for the second
-  mallopt(M_TRIM_THRESHOLD, 16 * most);
-  mallopt(M_MMAP_THRESHOLD, most);
-  mallopt(M_TOP_PAD, most / 4);
-#endif
-}
-
 } // namespace
 } // namespace tritonc
+
+// Read by jemalloc, where the tool is linked with it. What code generation frees for one image it
+// takes for the next: giving it back to the system in between costs page faults.
+extern "C" const char *malloc_conf;
+const char *malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always,metadata_thp:always";
 
 int main(int count, char **arguments) {
   using namespace tritonc;
   handle_crashes();
   handle_interrupts();
-  keep_freed_memory();
   try {
     return int(run(count, arguments));
   } catch (const std::bad_alloc &) {

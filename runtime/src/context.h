@@ -27,7 +27,7 @@ bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
 /// the stream is a default one; else one, or three. False if they don't tell, or if the context
 /// that is current is not the stream's: then `CurrentContext` knows what to do.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
-  if (driver.devices != 1 || is_default(stream))
+  if (driver.devices != 1 || is_default(stream)) [[unlikely]] // or it takes longer anyway
     return ask_device(driver, stream, device);
   device = 0;
   return true;

@@ -45,13 +45,6 @@ bool is_whole(const abi::image &image) {
          header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
 }
 
-bool is_capturing(const Driver &driver, Stream stream) {
-  int capturing = 0;
-  // An error means: another stream of the context captures, and the default stream would break it.
-  return driver.cuStreamIsCapturing &&
-         (driver.cuStreamIsCapturing(stream, &capturing) != success || capturing != 0);
-}
-
 // Unloading is for failed loads only. Libraries live as long as the process: other threads may be
 // launching when it ends.
 Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {

@@ -1,6 +1,7 @@
 // From a call to the driver: which variant in which form, whether it may run, and the launch
 // itself.
 
+#include "capture.h"
 #include "forced.h"
 #include "form.h"
 #include "hooks.h"
@@ -90,9 +91,9 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
                          CUstream_st *where, Outcome &outcome) {
   recent::Again again(key, device);
-  if (!again)
+  if (!again) [[unlikely]]
     return false;
-  if (again.shares_work())
+  if (again.shares_work()) [[unlikely]]
     return launch_both_again(driver, key, device, where, again, outcome);
   outcome.result = again.launch(driver);
   return true;
@@ -106,6 +107,10 @@ struct Ready {
   bool is_empty; // there is nothing to launch
   bool has_rest; // the second of these shares the work
   recent::Prepared launches[2];
+  // The same kernels as the context of `prepare` has them, which the driver need not look up first.
+  // On a stream of another one it refuses them as invalid handles.
+  cuda::Function functions[2];
+  bool has_functions; // else these are the kernels
 };
 static_assert(sizeof(Ready) <= sizeof(prepared_launch::rest) && alignof(Ready) <= 64,
               "what runtime.hpp leaves room for");
@@ -115,10 +120,11 @@ const Ready &ready_of(const prepared_launch &ready) {
 }
 
 /// Hands a launch to the driver, with the arguments where they are. `launch` is as it was prepared,
-/// but for its attributes, which a copy of it has elsewhere, and for the stream.
+/// but for its attributes, which a copy of it has elsewhere, and for the stream. `function` is the
+/// kernel, or what it is in the stream's context.
 cuda::Result enqueue(const cuda::Driver &driver, const kernel &code, const variant &of,
-                     const void *arguments, const recent::Prepared &launch, CUstream_st *where,
-                     cuda::Pointer scratch) {
+                     const void *arguments, const recent::Prepared &launch, cuda::Function function,
+                     CUstream_st *where, cuda::Pointer scratch) {
   void *values[max_parameters + max_hidden]; // the caller's, then the hidden ones
   for (std::uint32_t i = 0; i < code.parameter_count; i++)
     values[i] = const_cast<char *>(static_cast<const char *>(arguments) + of.parameters[i].offset);
@@ -127,7 +133,7 @@ cuda::Result enqueue(const cuda::Driver &driver, const kernel &code, const varia
   cuda::LaunchConfig config = launch.config;
   config.attributes = launch.attributes;
   config.stream = where;
-  return driver.cuLaunchKernelEx(&config, launch.function, values, nullptr);
+  return driver.cuLaunchKernelEx(&config, function, values, nullptr);
 }
 
 /// One launch while it is prepared: the variant that is the best so far, and why others weren't.
@@ -163,7 +169,10 @@ public:
     ready.of = variant_;
     ready.device = context_.facts().device;
     ready.has_rest = choice_.rest != nullptr;
-    return prepare_all(ready.launches[0], ready.launches[1]);
+    status prepared = prepare_all(ready.launches[0], ready.launches[1]);
+    if (prepared.ok())
+      prepared = find_functions(ready);
+    return prepared;
   }
 
 private:
@@ -365,6 +374,21 @@ private:
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
   }
 
+  /// Finds what the kernels are in the current context, into which they are loaded now.
+  status find_functions(Ready &ready) {
+    cuda::CaptureAllowed allowed(*driver_);
+    ready.has_functions = allowed.usable() || !cuda::is_capturing(*driver_, where_);
+    for (int i = 0; i < 1 + ready.has_rest; i++) {
+      ready.functions[i] = ready.launches[i].function;
+      if (!ready.has_functions)
+        continue;
+      auto kernel = reinterpret_cast<cuda::Kernel>(ready.functions[i]);
+      if (cuda::Result result = driver_->cuKernelGetFunction(&ready.functions[i], kernel))
+        return cuda::failure(*driver_, result, &code_, "cuKernelGetFunction");
+    }
+    return {};
+  }
+
   void configure(const image_info &info, const grid &blocks, recent::Prepared &prepared) {
     cuda::LaunchConfig &config = prepared.config;
     config.grid_x = unsigned(blocks.x);
@@ -388,7 +412,8 @@ private:
   bool may_start_early() const { return driver_->version >= 12030; }
 
   cuda::Result enqueue(const recent::Prepared &prepared, cuda::Pointer scratch) {
-    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, where_, scratch);
+    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, prepared.function, where_,
+                        scratch);
   }
 
   const kernel &code_;
@@ -419,21 +444,24 @@ private:
   return reported(Launch(code, where.handle(), arguments).run(key, is_new, choice, extent));
 }
 
-/// Makes the launch that was prepared, or the two that share the work.
+/// Makes the launch that was prepared, or the two that share the work, by these functions.
 Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready &ready,
-                     const void *arguments, CUstream_st *where) {
-  auto launch = [&](const recent::Prepared &one) {
-    return [&](cuda::Pointer scratch) {
-      return enqueue(driver, code, *ready.of, arguments, one, where, scratch);
-    };
+                     const cuda::Function (&functions)[2], const void *arguments,
+                     CUstream_st *where) {
+  auto launch = [&](int which, cuda::Pointer scratch) {
+    return enqueue(driver, code, *ready.of, arguments, ready.launches[which], functions[which],
+                   where, scratch);
   };
-  const recent::Prepared &first = ready.launches[0], &rest = ready.launches[1];
-  if (!ready.has_rest)
-    return {launch(first)(0)};
-  return launch_pair(driver, ready.device, where, first.scratch_bytes, launch(first), launch(rest));
+  if (!ready.has_rest) [[likely]]
+    return {launch(0, 0)};
+  return launch_pair(
+      driver, ready.device, where, ready.launches[0].scratch_bytes,
+      [&](cuda::Pointer scratch) { return launch(0, scratch); },
+      [&](cuda::Pointer scratch) { return launch(1, scratch); });
 }
 
-/// What it takes where the thread has no context of which the device could be told.
+/// What it takes in another context than that of `prepare`, or where the thread has no context of
+/// which the device could be told.
 [[gnu::noinline]] status launch_ready_in_context(const cuda::Driver &driver, const kernel &code,
                                                  const Ready &ready, const void *arguments,
                                                  CUstream_st *where) {
@@ -443,7 +471,8 @@ Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready
     return entered;
   if (context.facts().device != ready.device)
     return {status_code::not_prepared, &code, nullptr, 1 + ready.device};
-  return status_of(driver, launch_ready(driver, code, ready, arguments, where), code);
+  const cuda::Function kernels[2] = {ready.launches[0].function, ready.launches[1].function};
+  return status_of(driver, launch_ready(driver, code, ready, kernels, arguments, where), code);
 }
 
 /// Loads the image down to the function.
@@ -536,9 +565,11 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   const cuda::Driver *driver = cuda::opened_driver();
   cuda::Device device;
   bool is_new = false;
-  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) [[likely]] {
     Outcome outcome;
     is_new = !launch_again(*driver, key, device, where.handle(), outcome);
+    if (!is_new && outcome.result == cuda::success) [[likely]]
+      return {};
     if (!is_new && !may_lack_context(outcome))
       return reported(status_of(*driver, outcome, code));
   }
@@ -564,12 +595,17 @@ status launch_prepared(const prepared_launch &ready, stream where, const void *a
     return {};
   const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
   cuda::Device device = inside.device;
-  // Where there is one device only, the stream is of that.
-  if (driver.devices != 1 && !cuda::ask_device(driver, where.handle(), device))
+  // Where there is one device only, the stream is of that; and functions are refused elsewhere.
+  bool is_refused_elsewhere =
+      inside.has_functions && !inside.has_rest; // before scratch memory is had
+  if (driver.devices != 1 && !is_refused_elsewhere &&
+      !cuda::ask_device(driver, where.handle(), device))
     return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
   if (device != inside.device)
     return reported({status_code::not_prepared, &code, nullptr, 1 + inside.device});
-  Outcome outcome = launch_ready(driver, code, inside, arguments, where.handle());
+  Outcome outcome = launch_ready(driver, code, inside, inside.functions, arguments, where.handle());
+  if (outcome.result == cuda::success) [[likely]]
+    return {};
   if (may_lack_context(outcome))
     return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
   return reported(status_of(driver, outcome, code));

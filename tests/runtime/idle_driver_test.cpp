@@ -106,6 +106,10 @@ cuda::Driver idle_driver() {
     *found = reinterpret_cast<cuda::Kernel>(&kernel);
     return 0;
   };
+  driver.cuKernelGetFunction = [](cuda::Function *function, cuda::Kernel kernel) {
+    *function = reinterpret_cast<cuda::Function>(kernel);
+    return 0;
+  };
   driver.cuTensorMapEncodeTiled =
       [](cuda::TensorMapBytes *map, int, std::uint32_t, void *, const std::uint64_t *,
          const std::uint64_t *, const std::uint32_t *, const std::uint32_t *, int, int, int, int) {

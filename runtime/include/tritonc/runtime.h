@@ -121,7 +121,7 @@ typedef struct tritonc_image_info {
 /// A launch made ready; what is in it is the runtime's.
 typedef struct tritonc_prepared_launch {
   const tritonc_kernel *code;
-  TRITONC_ALIGNAS(64) unsigned char rest[3136];
+  TRITONC_ALIGNAS(64) unsigned char rest[3200];
 } tritonc_prepared_launch;
 
 /// In place of a device's number: that of the thread's current context.
