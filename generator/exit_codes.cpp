@@ -35,6 +35,11 @@ ExitCode exit_code_of(Message id) {
   case Message::condition_arch:
   case Message::condition_overflow:
   case Message::requirement_syntax:
+  case Message::default_syntax:
+  case Message::default_axis:
+  case Message::default_left_out:
+  case Message::hint_syntax:
+  case Message::hint_impossible:
   case Message::one_variant_wanted:
     return ExitCode::usage;
   case Message::cannot_write:
@@ -64,6 +69,7 @@ ExitCode exit_code_of(Message id) {
   case Message::other_contents:
     return ExitCode::mismatch;
   case Message::requirement_unmet:
+  case Message::warned:
     return ExitCode::gate;
   case Message::internal_error:
     return ExitCode::internal;

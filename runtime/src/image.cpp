@@ -121,7 +121,7 @@ public:
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
     if (!told)
       return;
-    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "",
+    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "", info_.hints ? info_.hints : "",
                               image_.size - sizeof(abi::image_header), took_};
     if (told->on_load)
       told->on_load(event, told->data);

@@ -2,6 +2,7 @@
 // itself.
 
 #include "capture.h"
+#include "forced.h"
 #include "form.h"
 #include "hooks.h"
 #include "image.h"
@@ -177,12 +178,19 @@ public:
 private:
   /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
+    std::uint32_t forced;
+    if (!choice && find_forced(code_, forced)) {
+      if (forced == code_.variant_count)
+        return {status_code::no_variant, &code_, "TRITONC_FORCE_VARIANT"};
+      choice = code_.choices + std::size_t(forced) * code_.axis_count;
+    }
     std::uint32_t end = code_.variant_count;
     for (std::uint32_t i = 0; i < end && !is_empty_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
       bool was_settled = is_settled_;
+      choice_number_ = i;
       status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
@@ -201,12 +209,12 @@ private:
     const hooks *told = hooks_told();
     if (!told || !told->on_choice)
       return;
-    auto number = std::size_t(variant_ - code_.variants);
     const image_info &info = variant_->infos[choice_.image - variant_->images];
     told->on_choice({code_.name,
-                     {code_.choices + number * code_.axis_count, code_.axis_count},
+                     {code_.choices + number_ * code_.axis_count, code_.axis_count},
                      info.gpu,
                      info.form ? info.form : "",
+                     info.hints ? info.hints : "",
                      programs_},
                     told->data);
   }
@@ -226,7 +234,24 @@ private:
 
   /// Sets `is_settled_` when no other variant with code for the same GPU can be preferred. An error
   /// here is final.
+  ///
+  /// Of what was compiled under hints and the general code, the first that takes the arguments
+  /// stands for all. Why one with hints does not take them is nobody's fault, and not remembered.
   status consider(const variant &candidate, const grid *extent) {
+    bool takes = false;
+    const status before = refusal_;
+    const bool had_no_image = has_no_image_;
+    for (std::uint32_t i = 0; i < candidate.specialized_count && !takes && !is_empty_; i++) {
+      status judged = judge(candidate.specialized[i], extent, takes);
+      if (!judged.ok())
+        return judged;
+      refusal_ = before;
+      has_no_image_ = had_no_image;
+    }
+    return takes || is_empty_ ? status() : judge(candidate, extent, takes);
+  }
+
+  status judge(const variant &candidate, const grid *extent, bool &takes) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
@@ -262,6 +287,7 @@ private:
       remember(judged);
       return {};
     }
+    takes = true;
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
     bool is_better = choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
@@ -270,6 +296,7 @@ private:
       return {};
     variant_ = &candidate;
     fitness_ = fitting.fitness;
+    number_ = choice_number_;
     choice_ = choice;
     programs_ = size;
     most_programs_ = programs;
@@ -425,6 +452,8 @@ private:
 
   const variant *variant_ = nullptr; // until one fits
   int fitness_ = 0;                  // of its code
+  std::size_t number_ = 0;           // of its choice of values
+  std::size_t choice_number_ = 0;    // of those that are considered
   cuda::Choice choice_;
   grid programs_;
   std::int64_t most_programs_ = 0;
@@ -494,8 +523,8 @@ status preload_image(const cuda::Driver &driver, const kernel &code, const varia
 }
 
 /// All its forms for the device: which will run depends on the arguments.
-status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
-                       const cuda::DeviceFacts &device, bool &found) {
+status preload_forms(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                     const cuda::DeviceFacts &device, bool &found) {
   const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu).image;
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
     if (!cuda::is_same_gpu(wanted.images[i], *fitting) ||
@@ -510,6 +539,17 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
       return loaded;
   }
   return {};
+}
+
+/// What was compiled under hints, too.
+status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                       const cuda::DeviceFacts &device, bool &found) {
+  for (std::uint32_t i = 0; i < wanted.specialized_count; i++) {
+    status loaded = preload_forms(driver, code, wanted.specialized[i], device, found);
+    if (!loaded.ok())
+      return loaded;
+  }
+  return preload_forms(driver, code, wanted, device, found);
 }
 
 /// Of one variant, or of all.
@@ -537,6 +577,13 @@ status load_variants(const kernel &code, const std::int32_t *choice, int device)
   if (!found)
     return {status_code::no_image_for_device, &code, nullptr, context.facts().sm};
   return {};
+}
+
+std::size_t info_count(const variant &of) {
+  std::size_t count = of.image_count;
+  for (std::uint32_t i = 0; i < of.specialized_count; i++)
+    count += of.specialized[i].image_count;
+  return count;
 }
 
 } // namespace
@@ -600,7 +647,7 @@ status preload(const kernel &code, const std::int32_t *choice, int device) noexc
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept {
   for (std::uint32_t i = 0; i < code.variant_count; i++)
     if (!choice || is_named(code, i, choice))
-      return {code.variants[i].infos, code.variants[i].image_count};
+      return {code.variants[i].infos, info_count(code.variants[i])};
   return {};
 }
 
