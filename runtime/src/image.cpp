@@ -121,8 +121,12 @@ public:
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
     if (!told)
       return;
-    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "", info_.hints ? info_.hints : "",
-                              image_.size - sizeof(abi::image_header), took_};
+    const load_event event = {kernel_.name,
+                              info_.gpu,
+                              info_.form ? info_.form : "",
+                              info_.hints ? info_.hints : "",
+                              image_.size - sizeof(abi::image_header),
+                              took_};
     if (told->on_load)
       told->on_load(event, told->data);
     if (told->on_jit && is_ptx(image_))

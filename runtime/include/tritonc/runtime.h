@@ -170,7 +170,7 @@ typedef struct tritonc_hooks {
   void (*on_load)(const tritonc_load_event *what, void *data);
   void (*on_choice)(const tritonc_choice_event *what, void *data);
   void (*on_jit)(const tritonc_load_event *what, void *data); // the driver compiled PTX
-  void *data; // handed to each of them
+  void *data;                                                 // handed to each of them
 } tritonc_hooks;
 
 /// `told` stays where it is, and as it is, until the process ends; null: nobody is told any more.
