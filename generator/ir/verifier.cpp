@@ -135,8 +135,11 @@ struct Verifier {
     if (inside)
       shape.erase(shape.begin() + axis);
     check(inside && shape == op.result()->type.shape, "the result is the tile without {axis}");
-    std::string_view how = op.text("op");
-    check(how == "add" || how == "min" || how == "max", "{op} is one of add, min, max");
+    std::optional<Opcode> how = combining_op(op.text("op"));
+    check(how.has_value(), "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
+    bool wants_integers = how && *how >= Opcode::umin_;
+    check(!wants_integers || is_integer(op.result()->type.elem),
+          "only integers have umin, umax, and, or, xor");
   }
 
   void compare(const Op &op) {

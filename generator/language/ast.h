@@ -67,10 +67,25 @@ bool is_comparison(Operator op);
 
 /// One position of a subscript.
 struct Subscript {
-  enum class Kind : uint8_t { keep, newaxis, sum, max, min, axis, index };
+  enum class Kind : uint8_t {
+    keep,
+    newaxis,
+    sum, // from here to argmin: reductions
+    prod,
+    max,
+    min,
+    any,
+    all,
+    argmax,
+    argmin,
+    axis,
+    index,
+  };
   Kind kind = Kind::keep;
   ExprPtr axis; // of Kind::axis, `^axis`, and Kind::index, which the checker refuses
   Location at;
+
+  bool reduces() const { return kind >= Kind::sum && kind <= Kind::argmin; }
 };
 
 struct Expr {

@@ -81,8 +81,8 @@ void Checker::check_assign(Expr &expr) {
 
 void Checker::check_subscript(Expr &expr) {
   using Where = Subscript::Kind;
-  const Expr &tile = *expr.operands[0];
-  if (!tile.type.is_tile()) {
+  if (!expr.operands[0]->type.is_tile()) {
+    const Expr &tile = *expr.operands[0];
     report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range});
     if (tile.type.is_pointer())
       report(Message::write_deref, expr.at);
@@ -96,19 +96,17 @@ void Checker::check_subscript(Expr &expr) {
     return report(Message::not_supported, expr.at, {"single elements of tiles"}, {expr.range});
   if (has(Where::axis))
     return check_permutation(expr);
+  if (!can_reduce(expr) || !convert_to_reduce(expr))
+    return;
+  const Expr &tile = *expr.operands[0];
   size_t rank = tile.type.shape.size(), named = 0;
   Type type = tile.type.with_shape({});
-  bool computes = false;
   for (const Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       type.shape.push_back(1);
     else if (position.kind == Where::keep && named < rank)
       type.shape.push_back(tile.type.shape[named]);
     named += position.kind != Where::newaxis;
-    bool reduces = position.kind != Where::newaxis && position.kind != Where::keep;
-    if (reduces && !can_reduce(tile, position))
-      return;
-    computes |= reduces;
   }
   if (named != rank) {
     report(Message::subscript_axes, expr.at,
@@ -119,23 +117,56 @@ void Checker::check_subscript(Expr &expr) {
     report(Message::too_many_axes, expr.at, {std::to_string(type.shape.size())});
     return report(Message::at_most_axes, expr.at, {std::to_string(most_axes)});
   }
-  if (computes && is_small_float(type.scalar)) {
-    type.scalar = promoted(type.scalar);
-    wrap(expr.operands[0], tile.type.with_scalar(type.scalar));
-  }
+  if (has(Where::argmax) || has(Where::argmin))
+    type.scalar = Scalar::int32;
   expr.type = type;
 }
 
-bool Checker::can_reduce(const Expr &tile, const Subscript &position) {
-  bool is_sum = position.kind == Subscript::Kind::sum;
-  if (!tile.type.is_number() || tile.type.is_bool())
-    report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
-  else if (is_unsigned(tile.type.scalar) && !is_sum)
-    report(Message::not_supported, position.at,
-           {"reductions of `" + name_of(tile.type.scalar) + "` by max and min"}, {tile.range});
-  else
-    return true;
-  return false;
+// Reductions of one subscript are done one after the other, on elements of one type. So those whose
+// result is of another type than what they reduce stand alone; any and all may be repeated.
+bool Checker::can_reduce(const Expr &expr) {
+  using Where = Subscript::Kind;
+  const Expr &tile = *expr.operands[0];
+  const Subscript *first = nullptr;
+  for (const Subscript &position : expr.subscripts) {
+    if (!position.reduces())
+      continue;
+    if (!tile.type.is_number()) {
+      report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
+      return false;
+    }
+    if (!first)
+      first = &position;
+    bool is_mixed =
+        first != &position &&
+        (std::max(first->kind, position.kind) >= Where::argmax ||
+         (std::max(first->kind, position.kind) >= Where::any && first->kind != position.kind));
+    if (!is_mixed)
+      continue;
+    report(Message::reductions_mixed, position.at, {}, {expr.range});
+    report(Message::reduce_in_turn, position.at);
+    return false;
+  }
+  return true;
+}
+
+// any and all ask for the truth of each element; bools are counted and multiplied as integers, and
+// numbers of 8 bits computed with as floats.
+bool Checker::convert_to_reduce(Expr &expr) {
+  using Where = Subscript::Kind;
+  ExprPtr &tile = expr.operands[0];
+  for (const Subscript &position : expr.subscripts) {
+    bool asks_truth = position.kind == Where::any || position.kind == Where::all;
+    if (asks_truth && !to_bool(tile))
+      return false;
+    bool chooses = position.kind == Where::max || position.kind == Where::min;
+    const Type &type = tile->type;
+    if (!position.reduces() || asks_truth)
+      continue;
+    if (is_small_float(type.scalar) || (type.is_bool() && !chooses))
+      wrap(tile, type.with_scalar(promoted(type.scalar)));
+  }
+  return true;
 }
 
 // `x[^1, ^0]`: axis d of the result is axis p[d] of x.

@@ -284,9 +284,7 @@ void Checker::check_matmul(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   size_t rank = a->type.shape.size(), other_rank = b->type.shape.size();
   std::vector<Range> operands = {a->range, b->range};
-  if (rank > 2 && rank == other_rank)
-    return report(Message::not_supported, expr.at, {"`@` with batch axes"}, operands);
-  if (rank != 2 || other_rank != 2)
+  if (rank < 2 || rank != other_rank)
     return report(Message::matmul_rank, expr.at, {std::to_string(rank), std::to_string(other_rank)},
                   operands);
   const Extents &left = a->type.shape, &right = b->type.shape;
@@ -294,6 +292,15 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::matmul_depth, expr.at,
            {name_of(left), name_of(right), std::to_string(left[1]), std::to_string(right[0])},
            operands);
+    note_shape(*a);
+    note_shape(*b);
+    return;
+  }
+  Extents batch(left.begin() + 2, left.end()), other_batch(right.begin() + 2, right.end());
+  if (batch != other_batch) {
+    report(Message::matmul_batch, expr.at,
+           {name_of(left), name_of(right), name_of(batch), name_of(other_batch)}, operands);
+    report(Message::batch_axes, expr.at);
     note_shape(*a);
     note_shape(*b);
     return;
@@ -307,7 +314,9 @@ void Checker::check_matmul(Expr &expr) {
   std::optional<Scalar> sum = sum_of_products(a->type.scalar);
   if (!sum)
     return report(Message::not_supported, expr.at, {"`@` of " + name_of(a->type.scalar)}, operands);
-  expr.type = Type::of(*sum).with_shape({left[0], right[1]});
+  Extents shape = {left[0], right[1]};
+  shape.insert(shape.end(), batch.begin(), batch.end());
+  expr.type = Type::of(*sum).with_shape(std::move(shape));
 }
 
 // Loads in `expr` are masked by the condition, or by its negation.

@@ -93,7 +93,8 @@ private:
   void fit_to_conditions(Expr &expr);
   void check_assign(Expr &expr);
   void check_subscript(Expr &expr);
-  bool can_reduce(const Expr &tile, const Subscript &position);
+  bool can_reduce(const Expr &expr);
+  bool convert_to_reduce(Expr &expr);
   void check_permutation(Expr &expr);
   void check_range(Expr &expr);
   void check_cast(Expr &expr);

@@ -51,6 +51,20 @@ std::optional<Operator> assignment_operator(const Token &token) {
   return std::nullopt;
 }
 
+struct NamedPosition {
+  std::string_view spelling;
+  Subscript::Kind kind;
+};
+
+// What stands for an axis in a subscript, in one token.
+constexpr NamedPosition named_positions[] = {
+    {":", Subscript::Kind::keep},        {"newaxis", Subscript::Kind::newaxis},
+    {"+", Subscript::Kind::sum},         {"prod", Subscript::Kind::prod},
+    {"max", Subscript::Kind::max},       {"min", Subscript::Kind::min},
+    {"any", Subscript::Kind::any},       {"all", Subscript::Kind::all},
+    {"argmax", Subscript::Kind::argmax}, {"argmin", Subscript::Kind::argmin},
+};
+
 // What the language has and this compiler does not yet.
 constexpr std::array<std::string_view, 13> unsupported_calls = {
     "atomic_add", "atomic_cas", "atomic_xchg",  "atomic_max",     "atomic_min",
@@ -430,17 +444,14 @@ Subscript Parser::subscript_position() {
   Token token = peek();
   if (accept("^"))
     return {Where::axis, conditional(), token.at};
-  Where kind = token.is(":")              ? Where::keep
-               : token.is("+")            ? Where::sum
-               : token.is_word("newaxis") ? Where::newaxis
-               : token.is_word("max")     ? Where::max
-               : token.is_word("min")     ? Where::min
-                                          : Where::index;
-  bool is_sign = (token.is("+") || token.is("-")) && !peek(1).is("]") && !peek(1).is(",");
-  if (kind == Where::index || is_sign)
-    return index_position();
-  next();
-  return {kind, nullptr, token.at};
+  // Only by themselves: `+1` is a number, and `any(x)` a call.
+  bool is_alone = peek(1).is("]") || peek(1).is(",");
+  for (const NamedPosition &row : named_positions)
+    if (is_alone && token.spelling == row.spelling) {
+      next();
+      return {row.kind, nullptr, token.at};
+    }
+  return index_position();
 }
 
 Subscript Parser::index_position() {
@@ -448,7 +459,7 @@ Subscript Parser::index_position() {
   if (token.is("-") && (peek(1).is("]") || peek(1).is(",")))
     fail(Message::not_supported, token.at, {"reductions by `-`"});
   if (token.is("]"))
-    fail_expected("`:`, `newaxis`, `+`, `max`, `min` or `^axis` in the subscript");
+    fail_expected("`:`, `newaxis`, `^axis` or a reduction in the subscript");
   return {Subscript::Kind::index, conditional(), token.at};
 }
 

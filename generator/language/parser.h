@@ -4,7 +4,8 @@
 //
 //   declarator  := name attribute* [ '[' extent (',' extent)* ']' ]
 //   postfix     := primary { '[' subscript (',' subscript)* ']' | '(' arguments ')' | '++' | '--' }
-//   subscript   := ':' | 'newaxis' | '+' | 'max' | 'min' | '^' conditional
+//   subscript   := ':' | 'newaxis' | '^' conditional | '+' | 'prod' | 'max' | 'min' | 'any' | 'all'
+//                | 'argmax' | 'argmin'
 //   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' expression ')' cast | ...
 //   cast        := '(' type ')' cast | 'bitcast' '<' type '>' '(' expression ')' | unary
 //   range       := cast [ '...' cast ]

@@ -234,6 +234,13 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
 ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
   ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
   set_location(expr.at);
+  return expr.type.shape.size() > 2 ? batched_product(expr, a, b, accumulator)
+                                    : dot(expr, a, b, accumulator);
+}
+
+// Of matrices that `expr` multiplies.
+ir::Value *Translator::dot(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                           ir::Value *accumulator) {
   ir::Value *result = build_->dot(a, b, accumulator);
   Scalar scalar = expr.operands[0]->type.scalar;
   bool is_tf32 = source_.uses_tf32 && scalar == Scalar::float_;
@@ -413,23 +420,64 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
     return build_->trans(made, axes);
   }
   // First what removes axes, then what adds them: so there are never too many.
+  made = reduced(expr, made);
   int axis = 0;
-  for (const ast::Subscript &position : expr.subscripts) {
-    if (position.kind == Where::keep)
-      axis++;
-    else if (position.kind != Where::newaxis)
-      made = build_->reduce(made, axis,
-                            position.kind == Where::sum   ? "add"
-                            : position.kind == Where::max ? "max"
-                                                          : "min");
-  }
-  axis = 0;
   for (const ast::Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       made = made->type.is_scalar() ? build_->splat(made, {1}) : build_->expand(made, axis);
     axis += position.kind == Where::keep || position.kind == Where::newaxis;
   }
   return made;
+}
+
+namespace {
+
+// How a reduction combines elements of a type.
+std::string combining(ast::Subscript::Kind kind, Scalar scalar) {
+  using Where = ast::Subscript::Kind;
+  bool is_bool = scalar == Scalar::bool_;
+  std::string prefix = is_unsigned(scalar) ? "u" : "";
+  switch (kind) {
+  case Where::sum:
+    return "add";
+  case Where::prod:
+    return "mul";
+  case Where::any:
+    return "or";
+  case Where::all:
+    return "and";
+  case Where::max:
+  case Where::argmax:
+    return is_bool ? "or" : prefix + "max";
+  default:
+    return is_bool ? "and" : prefix + "min";
+  }
+}
+
+} // namespace
+
+// What the reductions among the subscripts leave of the tile. Sums and products of 16-bit numbers
+// are float until all are done, and rounded once.
+ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
+  using Where = ast::Subscript::Kind;
+  Scalar scalar = expr.operands[0]->type.scalar;
+  bool accumulates = std::any_of(
+      expr.subscripts.begin(), expr.subscripts.end(), [](const ast::Subscript &position) {
+        return position.kind == Where::sum || position.kind == Where::prod;
+      });
+  bool widens = accumulates && is_float(scalar) && bits_of(scalar) == 16;
+  if (widens)
+    tile = build_->cast(tile, ir::Elem::f32);
+  int axis = 0;
+  for (const ast::Subscript &position : expr.subscripts) {
+    axis += position.kind == Where::keep;
+    if (!position.reduces())
+      continue;
+    std::string how = combining(position.kind, scalar);
+    bool finds = position.kind == Where::argmax || position.kind == Where::argmin;
+    tile = finds ? best_position(tile, axis, how) : build_->reduce(tile, axis, how);
+  }
+  return widens ? build_->cast(tile, elem_of(scalar)) : tile;
 }
 
 ir::Value *Translator::call(const ast::Expr &expr) {

@@ -94,14 +94,24 @@ private:
   ir::Value *pointer_sum(const ast::Expr &expr);
   ir::Value *logical(const ast::Expr &expr);
   ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);
+  ir::Value *dot(const ast::Expr &expr, ir::Value *a, ir::Value *b, ir::Value *accumulator);
   ir::Value *conditional(const ast::Expr &expr);
   ir::Value *assign(const ast::Expr &expr);
   ir::Value *convert(const ast::Expr &expr);
   ir::Value *cast(const ast::Expr &expr);
   ir::Value *subscript(const ast::Expr &expr);
+  ir::Value *reduced(const ast::Expr &expr, ir::Value *tile);
   ir::Value *call(const ast::Expr &expr);
   ir::Value *convert_elements(ir::Value *value, Scalar from, Scalar to);
   ir::Value *repeat_to(ir::Value *value, const Extents &shape);
+
+  // Tiles made of others, in several operations: translate_tiles.cpp.
+  ir::Value *batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                             ir::Value *accumulator);
+  ir::Value *matrix_of(ir::Value *tile, ir::Value *chosen);
+  ir::Value *in_batch(const Extents &shape, const Extents &position);
+  ir::Value *positions_along(int axis, const Extents &shape);
+  ir::Value *best_position(ir::Value *tile, int axis, const std::string &how);
   ir::Value *negation(ir::Value *condition);
 
   // Memory.

@@ -21,7 +21,8 @@ std::string operands_of(const Expr &expr) {
 }
 
 std::string text_of(const ast::Subscript &position) {
-  constexpr const char *names[] = {":", "newaxis", "+", "max", "min", "^", "index"};
+  constexpr const char *names[] = {":",   "newaxis", "+",      "prod",   "max", "min",
+                                   "any", "all",     "argmax", "argmin", "^",   "index"};
   std::string text = names[int(position.kind)];
   return position.axis ? text + text_of(*position.axis) : text;
 }
@@ -125,6 +126,8 @@ TEST_CASE("pointers, subscripts, casts and calls") {
       {"(*p)[newaxis, :]", "([] (* p) newaxis :)"},
       {"x[+]", "([] x +)"},
       {"x[:, max, min]", "([] x : max min)"},
+      {"x[any, prod, argmax]", "([] x any prod argmax)"},
+      {"x[any(i), all + 1]", "([] x index(any i) index(+ all 1))"},
       {"x[^1, ^0]", "([] x ^1 ^0)"},
       {"x[i + 1]", "([] x index(+ i 1))"},
       {"x[+1]", "([] x index(+ 1))"},
