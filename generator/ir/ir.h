@@ -80,6 +80,7 @@ struct Op {
   Block *parent = nullptr;
 
   bool is(Opcode c) const { return code == c; }
+  bool is_atomic() const { return is(Opcode::atomic_) || is(Opcode::atomic_cas_); }
   Value *operand(size_t i) const { return operands[i]; }
   /// The operand, or null where an optional one is missing.
   Value *operand_or_null(size_t i) const { return i < operands.size() ? operands[i] : nullptr; }

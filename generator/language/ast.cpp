@@ -47,7 +47,9 @@ bool remove_checks(Program &program) {
 
 bool has_effects(const Expr &expr) {
   bool found = false;
-  for_each_expr(expr, [&](const Expr &e) { found |= e.is(Expr::Kind::assign); });
+  for_each_expr(expr, [&](const Expr &e) {
+    found |= e.is(Expr::Kind::assign) || e.is(Expr::Kind::atomic) || e.is(Expr::Kind::barrier);
+  });
   return found;
 }
 

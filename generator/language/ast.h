@@ -108,9 +108,11 @@ struct Expr {
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
     subscript,   // operands[0][subscripts]
-    call,        // text(operands...)
-    comma,       // operands[0], operands[1]
-    convert,     // operands[0] as `type`; made by the checker
+    call,        // text(operands...); type_name, with extents, of the old atomic_add(T, M, N)(...)
+    atomic,  // text (add, cas, ...) of pointers, one value or two, perhaps a mask; a checked call
+    barrier, // a checked call
+    comma,   // operands[0], operands[1]
+    convert, // operands[0] as `type`; made by the checker
   };
 
   Kind kind = Kind::error;
@@ -223,7 +225,7 @@ template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
 /// any.
 bool remove_checks(Program &program);
 
-/// Whether evaluating it assigns to something.
+/// Whether evaluating it changes something: assigns, or is an atomic operation or a barrier.
 bool has_effects(const Expr &expr);
 /// Whether evaluating it reads memory.
 bool has_loads(const Expr &expr);

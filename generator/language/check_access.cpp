@@ -301,6 +301,15 @@ void Checker::check_call(ExprPtr &expr) {
   if (name == "exp" || name == "expf" || name == "log" || name == "logf" || name == "sqrt" ||
       name == "sqrtf" || name == "abs" || name == "fabs" || name == "fabsf")
     return check_math_call(*expr);
+  if (std::optional<std::string> operation = atomic_operation(name))
+    return check_atomic(*expr, *operation);
+  if (name == "__debug_barrier") {
+    if (!has_arguments(*expr, 0))
+      return;
+    expr->kind = Kind::barrier;
+    expr->type = Type::of(Scalar::void_);
+    return;
+  }
   if (find(name))
     return report(Message::not_a_function, expr->at, {name});
   for (const Function &function : program_.functions)
@@ -312,7 +321,9 @@ void Checker::check_call(ExprPtr &expr) {
 bool Checker::has_arguments(const Expr &expr, size_t count) {
   if (expr.operands.size() == count)
     return true;
-  std::string wanted = count == 1 ? "one argument" : std::to_string(count) + " arguments";
+  std::string wanted = count == 0   ? "no arguments"
+                       : count == 1 ? "one argument"
+                                    : std::to_string(count) + " arguments";
   report(Message::argument_count, expr.at,
          {expr.text, wanted, std::to_string(expr.operands.size())}, {expr.range});
   return false;

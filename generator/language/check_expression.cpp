@@ -55,6 +55,8 @@ void Checker::check_expr(ExprPtr &expr) {
   case Kind::integer:
   case Kind::real:
   case Kind::boolean:
+  case Kind::atomic:
+  case Kind::barrier:
   case Kind::convert:
     return;
   case Kind::name:

@@ -107,6 +107,10 @@ private:
   void check_min_max(Expr &expr);
   bool has_arguments(const Expr &expr, size_t count);
 
+  // Atomic operations: check_atomic.cpp.
+  void check_atomic(Expr &expr, const std::string &operation);
+  bool has_old_shape(Expr &expr);
+
   void report(Message id, Location at, std::vector<std::string> arguments = {},
               std::vector<Range> marks = {}) {
     diagnostics_.report(id, at, std::move(arguments), std::move(marks));
@@ -123,5 +127,9 @@ private:
   int loops_ = 0;
   bool in_pragma_ = false;
 };
+
+/// What the atomic operation of this name does: add, min, ..., exchange, cas. Nothing if it is
+/// none.
+std::optional<std::string> atomic_operation(const std::string &name);
 
 } // namespace tritonc::ast

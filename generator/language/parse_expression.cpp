@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace tritonc::ast {
 namespace {
@@ -66,15 +67,11 @@ constexpr NamedPosition named_positions[] = {
 };
 
 // What the language has and this compiler does not yet.
-constexpr std::array<std::string_view, 13> unsupported_calls = {
-    "atomic_add", "atomic_cas", "atomic_xchg",  "atomic_max",     "atomic_min",
-    "atomic_and", "atomic_or",  "atomic_xor",   "f32_atomic_add", "__debug_barrier",
-    "calloc",     "printf",     "__syncthreads"};
+constexpr std::array<std::string_view, 3> unsupported_calls = {"calloc", "printf", "__syncthreads"};
 
 bool is_unsupported_call(std::string_view name) {
   return std::find(unsupported_calls.begin(), unsupported_calls.end(), name) !=
-             unsupported_calls.end() ||
-         name.substr(0, 11) == "atomic_add_";
+         unsupported_calls.end();
 }
 
 } // namespace
@@ -352,11 +349,58 @@ ExprPtr Parser::name_or_call() {
     fail(Message::not_supported, name.at, {"`" + std::string(name.spelling) + "`"});
     return make_error();
   }
+  if (name.spelling == "atomic_add" && starts_type(peek(1)))
+    return old_atomic_add(name);
   Token opening = next();
   std::vector<ExprPtr> operands = arguments(opening);
   ExprPtr expr = make(Kind::call, name.at, {name.at, last_}, std::move(operands));
   expr->text = name.spelling;
+  return take_old_shape(*expr) ? std::move(expr) : make_error();
+}
+
+// The old compiler's macro `atomic_add(TYPE, M, N)(pointers, values, mask)`.
+ExprPtr Parser::old_atomic_add(const Token &name) {
+  Token opening = next();
+  TypeName type_name = type_specifiers();
+  while (accept(","))
+    type_name.extents.push_back(conditional());
+  expect_closing(")", "behind the shape", opening);
+  opening = peek();
+  expect("(", "before the arguments");
+  std::vector<ExprPtr> operands = arguments(opening);
+  ExprPtr expr = make(Kind::call, name.at, {name.at, last_}, std::move(operands));
+  expr->text = name.spelling;
+  expr->type_name = std::move(type_name);
   return expr;
+}
+
+// What that macro stood for, `atomic_add_TYPE_MxN(...)`, is a call of atomic_add with a shape.
+// False, after a message, if the name is none of these, but begins like them.
+bool Parser::take_old_shape(Expr &call) {
+  constexpr std::string_view prefix = "atomic_add_";
+  if (call.text.rfind(prefix, 0) != 0)
+    return true;
+  char type[16] = {};
+  unsigned rows = 0, columns = 0;
+  int read = 0;
+  const char *rest = call.text.c_str() + prefix.size();
+  bool fits =
+      std::sscanf(rest, "%15[a-z0-9]_%9ux%9u%n", type, &rows, &columns, &read) == 3 && !rest[read];
+  std::string word = type;
+  if (!fits || (word != "float" && word != "half")) {
+    fail(Message::not_supported, call.at, {"`" + call.text + "`"});
+    return false;
+  }
+  call.text = "atomic_add";
+  call.type_name.type.scalar = word == "half" ? Scalar::half : Scalar::float_;
+  call.type_name.range = call.range;
+  for (unsigned extent : {rows, columns}) {
+    ExprPtr literal = make(Kind::integer, call.at, {call.at, call.at});
+    literal->integer = extent;
+    literal->type = Type::of(Scalar::int32);
+    call.type_name.extents.push_back(std::move(literal));
+  }
+  return true;
 }
 
 std::vector<ExprPtr> Parser::arguments(const Token &opening) {

@@ -103,6 +103,8 @@ private:
   ExprPtr postfix();
   ExprPtr primary();
   ExprPtr name_or_call();
+  ExprPtr old_atomic_add(const Token &name);
+  bool take_old_shape(Expr &call);
   ExprPtr number();
   ExprPtr character();
   ExprPtr bitcast();

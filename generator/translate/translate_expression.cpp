@@ -105,6 +105,11 @@ ir::Value *Translator::value(const ast::Expr &expr) {
     return conditional(expr);
   case Kind::assign:
     return assign(expr);
+  case Kind::atomic:
+    return atomic(expr);
+  case Kind::barrier:
+    build_->create(ir::Opcode::barrier_, {});
+    return nullptr;
   case Kind::convert:
     return convert(expr);
   case Kind::cast:
@@ -368,6 +373,27 @@ Translator::Access Translator::access(const ast::Expr &deref) {
   if (deref.operands.size() == 2)
     access.mask = value(*deref.operands[1]);
   return access;
+}
+
+// A scalar one is a step of the program, between barriers: see ops.def.
+ir::Value *Translator::atomic(const ast::Expr &expr) {
+  std::vector<ir::Value *> operands;
+  for (const ast::ExprPtr &operand : expr.operands)
+    operands.push_back(value(*operand));
+  set_location(expr.at);
+  bool is_step = !expr.type.is_tile();
+  if (is_step)
+    build_->create(ir::Opcode::barrier_, {});
+  bool compares = expr.text == "cas";
+  ir::Op *op = build_->create(compares ? ir::Opcode::atomic_cas_ : ir::Opcode::atomic_, operands,
+                              {type_of(expr.type)});
+  bool has_sign = expr.text == "min" || expr.text == "max";
+  std::string prefix = has_sign && is_unsigned(expr.type.scalar) ? "u" : "";
+  if (!compares)
+    op->set("op", prefix + expr.text);
+  if (is_step)
+    build_->create(ir::Opcode::barrier_, {});
+  return op->result();
 }
 
 // A load under the masks of the arms around it.

@@ -97,6 +97,7 @@ private:
   ir::Value *dot(const ast::Expr &expr, ir::Value *a, ir::Value *b, ir::Value *accumulator);
   ir::Value *conditional(const ast::Expr &expr);
   ir::Value *assign(const ast::Expr &expr);
+  ir::Value *atomic(const ast::Expr &expr);
   ir::Value *convert(const ast::Expr &expr);
   ir::Value *cast(const ast::Expr &expr);
   ir::Value *subscript(const ast::Expr &expr);

@@ -193,6 +193,10 @@ std::vector<Case> cases() {
        "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
        "%r = cluster_load %s, %o {blocks = 2} : f32[8]",
        "xxxxxxxx", "f32", "", 2},
+      // Where nothing is changed, nothing is given; what is exchanged for poison is found.
+      {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},
+      {"%r = atomic %p, %b, %m {op = \"exchange\"} : f32[8]", "...xxxxx"},
+      {"%r = atomic_cas %p, %b, %b, %m : f32[8]", "...xxxxx"},
       // What the host computes.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",

@@ -128,6 +128,8 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %71 = inside %2, %35 : i1[8,8] #0
   %72 = pinned %n : i32
   %73 = scratch %2 : ptr<f32>
+  %74 = atomic %p, %x, %33 {op = "exchange"} : f32
+  %75 = atomic_cas %p, %x, %74 : f32
   dependency_wait
   launch_dependents
   return

@@ -70,6 +70,10 @@ std::string text_of(const Expr &expr) {
   }
   case Kind::call:
     return "(" + expr.text + operands_of(expr) + ")";
+  case Kind::atomic:
+    return "(atomic" + operands_of(expr) + ")";
+  case Kind::barrier:
+    return "(barrier)";
   case Kind::comma:
     return "(," + operands_of(expr) + ")";
   case Kind::convert:
@@ -129,6 +133,8 @@ TEST_CASE("pointers, subscripts, casts and calls") {
       {"x[any, prod, argmax]", "([] x any prod argmax)"},
       {"x[any(i), all + 1]", "([] x index(any i) index(+ all 1))"},
       {"x[^1, ^0]", "([] x ^1 ^0)"},
+      {"atomic_add(float, TM, 8)(p, v, m)", "(atomic_add p v m)"},
+      {"atomic_add_half_64x32(p, v, m)", "(atomic_add p v m)"},
       {"x[i + 1]", "([] x index(+ i 1))"},
       {"x[+1]", "([] x index(+ 1))"},
       {"(float[2, 4])x", "(cast x)"},

@@ -484,6 +484,25 @@ TEST_CASE("casts change elements, repeat and re-arrange") {
   )"));
 }
 
+TEST_CASE("atomic operations: scalar ones between barriers, tiles as they are") {
+  CHECK(ir_of("n = atomic_cas(q, 0, n);") == expected(R"(
+    %0 = constant {value = 0} : i32
+    barrier
+    %n.1 = atomic_cas %q, %0, %n : i32
+    barrier
+  )"));
+  CHECK(ir_of("int i[8] = 0 ... 8; atomic_max(q + i, n, i < n); __debug_barrier();") == expected(R"(
+    %i = range {start = 0} : i32[8]
+    %0 = splat %q : ptr<i32>[8]
+    %1 = addptr %0, %i : ptr<i32>[8]
+    %2 = splat %n : i32[8]
+    %3 = splat %n : i32[8]
+    %4 = cmp %i, %3 {pred = "lt"} : i1[8]
+    %5 = atomic %1, %2, %4 {op = "max"} : i32[8]
+    barrier
+  )"));
+}
+
 TEST_CASE("functions of the language") {
   CHECK(ir_of("*q = get_program_id(1) + get_num_programs(2); *h = exp(*h); *q = abs(n);\n"
               "*p = min(*p, n);") == expected(R"(
