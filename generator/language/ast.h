@@ -20,6 +20,7 @@
 namespace tritonc::ast {
 
 struct Expr;
+struct Function;
 using ExprPtr = std::unique_ptr<Expr>;
 
 struct Variable {
@@ -108,11 +109,12 @@ struct Expr {
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
     subscript,   // operands[0][subscripts]
-    call,        // text(operands...); type_name, with extents, of the old atomic_add(T, M, N)(...)
-    atomic,  // text (add, cas, ...) of pointers, one value or two, perhaps a mask; a checked call
-    barrier, // a checked call
-    comma,   // operands[0], operands[1]
-    convert, // operands[0] as `type`; made by the checker
+    call,        // text(operands...); type_name of the old atomic_add(TYPE, M, N)(...)
+    atomic,      // a checked call: text is add, cas, ...; pointers, values, perhaps a mask
+    barrier,     // a checked call
+    inlined,     // a checked call: function(operands...)
+    comma,       // operands[0], operands[1]
+    convert,     // operands[0] as `type`; made by the checker
   };
 
   Kind kind = Kind::error;
@@ -131,6 +133,7 @@ struct Expr {
 
   Type type; // set by the checker, for literals by the parser
   Variable *variable = nullptr;
+  const Function *function = nullptr;
 
   bool is(Kind k) const { return kind == k; }
 };
@@ -196,6 +199,7 @@ struct Pragma {
   std::vector<ExprPtr> arguments;
 };
 
+/// A kernel, or a function that is inlined where it is called.
 struct Function {
   std::string name;
   Location at;
@@ -205,7 +209,9 @@ struct Function {
   std::vector<Declarator> parameters;
   StmtPtr body;
   std::vector<Pragma> pragmas;
-  bool uses_tf32 = false; // set by the checker
+  bool uses_tf32 = false;       // set by the checker
+  bool accesses_memory = false; // it or what it calls; or says something. By the checker
+  bool changes_memory = false;  // or waits for others
 };
 
 struct Program {
@@ -221,12 +227,34 @@ template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
     for_each_expr(*operand, visit);
 }
 
+/// The same for everything in a statement.
+template <typename Visit> void for_each_expr(const Stmt &stmt, Visit visit) {
+  for (const ExprPtr *expr : {&stmt.value, &stmt.step})
+    if (*expr)
+      for_each_expr(**expr, visit);
+  for (const Declarator &declarator : stmt.declarators)
+    if (declarator.init)
+      for_each_expr(*declarator.init, visit);
+  for (const Shown &shown : stmt.shown)
+    if (shown.value)
+      for_each_expr(*shown.value, visit);
+  if (stmt.init)
+    for_each_expr(*stmt.init, visit);
+  for (const StmtPtr &inner : stmt.body)
+    for_each_expr(*inner, visit);
+}
+
 /// Takes all `assert` and `print` out, as if they had not been written. Returns whether there were
 /// any.
 bool remove_checks(Program &program);
 
-/// Whether evaluating it changes something: assigns, or is an atomic operation or a barrier.
+/// Whether evaluating it does more than computing a value: assigns, waits, is an atomic operation
+/// or a call of a function that accesses memory.
 bool has_effects(const Expr &expr);
+/// The first such expression in it, null if there is none.
+const Expr *effect_in(const Expr &expr);
+/// The same, but calls of functions count only if these change memory.
+const Expr *change_in(const Expr &expr);
 /// Whether evaluating it reads memory.
 bool has_loads(const Expr &expr);
 

@@ -283,6 +283,8 @@ void Checker::check_size_of(ExprPtr &expr) {
 }
 
 void Checker::check_call(ExprPtr &expr) {
+  if (const Function *function = function_named(expr->text))
+    return check_inlined(*expr, *function);
   if (expr->text == "select") {
     if (!has_arguments(*expr, 3))
       return;
@@ -312,9 +314,6 @@ void Checker::check_call(ExprPtr &expr) {
   }
   if (find(name))
     return report(Message::not_a_function, expr->at, {name});
-  for (const Function &function : program_.functions)
-    if (function.name == name)
-      return report(Message::not_supported, expr->at, {"calls of functions"}, {expr->range});
   report_undeclared(*expr, /*is_extent=*/false);
 }
 

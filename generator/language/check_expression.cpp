@@ -57,6 +57,7 @@ void Checker::check_expr(ExprPtr &expr) {
   case Kind::boolean:
   case Kind::atomic:
   case Kind::barrier:
+  case Kind::inlined:
   case Kind::convert:
     return;
   case Kind::name:
@@ -334,7 +335,8 @@ void Checker::check_in_arm(ExprPtr &expr, const Expr &condition) {
 void Checker::forbid_effects(const Expr &condition, const Expr &arm) {
   if (!condition.type.is_tile() || !has_effects(arm))
     return;
-  report(Message::effect_in_arm, arm.at, {}, {condition.range});
+  report(Message::effect_in_arm, arm.at, {effect_text(*effect_in(arm), "accesses")},
+         {condition.range});
   report(Message::use_if, arm.at);
 }
 

@@ -5,6 +5,7 @@
 #include "language/constant.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tritonc {
 
@@ -110,6 +111,8 @@ ir::Value *Translator::value(const ast::Expr &expr) {
   case Kind::barrier:
     build_->create(ir::Opcode::barrier_, {});
     return nullptr;
+  case Kind::inlined:
+    return inlined(expr);
   case Kind::convert:
     return convert(expr);
   case Kind::cast:
@@ -504,6 +507,29 @@ ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
     tile = finds ? best_position(tile, axis, how) : build_->reduce(tile, axis, how);
   }
   return widens ? build_->cast(tile, elem_of(scalar)) : tile;
+}
+
+// The body of the function, its parameters being the arguments. Null if it gives nothing.
+ir::Value *Translator::inlined(const ast::Expr &expr) {
+  const ast::Function &callee = *expr.function;
+  std::vector<ir::Value *> arguments;
+  for (const ast::ExprPtr &operand : expr.operands)
+    arguments.push_back(value(*operand));
+  Frame caller = std::exchange(frame_, {});
+  ir::Value *result = nullptr;
+  scope([&] {
+    for (size_t i = 0; i < arguments.size(); i++)
+      values_[callee.parameters[i].variable->index] = arguments[i];
+    bool is_early = returns_early(*callee.body), has_result = !expr.type.is_void();
+    frame_.result = new_flag(is_early && has_result ? known(nullptr, type_of(expr.type)) : nullptr);
+    if (reads_flag(callee.body->body, &Jumps::returns))
+      frame_.alive = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+    list(callee.body->body);
+    result = values_.at(frame_.result);
+  });
+  frame_ = std::move(caller);
+  set_location(expr.at);
+  return result;
 }
 
 ir::Value *Translator::call(const ast::Expr &expr) {

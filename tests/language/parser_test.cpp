@@ -74,6 +74,8 @@ std::string text_of(const Expr &expr) {
     return "(atomic" + operands_of(expr) + ")";
   case Kind::barrier:
     return "(barrier)";
+  case Kind::inlined:
+    return "(inlined" + operands_of(expr) + ")";
   case Kind::comma:
     return "(," + operands_of(expr) + ")";
   case Kind::convert:
