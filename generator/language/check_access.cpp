@@ -300,9 +300,8 @@ void Checker::check_call(ExprPtr &expr) {
     return check_program_call(*expr);
   if (name == "min" || name == "max" || (name == "cdiv" && in_pragma_))
     return check_min_max(*expr);
-  if (name == "exp" || name == "expf" || name == "log" || name == "logf" || name == "sqrt" ||
-      name == "sqrtf" || name == "abs" || name == "fabs" || name == "fabsf")
-    return check_math_call(*expr);
+  if (check_math_call(*expr))
+    return;
   if (std::optional<std::string> operation = atomic_operation(name))
     return check_atomic(*expr, *operation);
   if (name == "__debug_barrier") {
@@ -342,21 +341,65 @@ void Checker::check_program_call(Expr &expr) {
   expr.type = Type::of(Scalar::int32);
 }
 
-void Checker::check_math_call(Expr &expr) {
-  if (!has_arguments(expr, 1))
-    return;
-  ExprPtr &operand = expr.operands[0];
-  if (!operand->type.is_number())
-    return report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)},
-                  {operand->range});
-  bool is_abs = expr.text == "abs" || expr.text == "fabs" || expr.text == "fabsf";
-  Scalar scalar = operand->type.scalar;
-  if (is_abs)
-    scalar = promoted(scalar);
-  else if (scalar != Scalar::double_) // computed in float, whatever comes in
-    scalar = Scalar::float_;
-  expr.type = operand->type.with_scalar(scalar);
-  wrap(operand, expr.type);
+namespace {
+
+struct MathFunction {
+  const char *name; // also with an f behind it
+  size_t arguments;
+  bool has_double;
+};
+
+constexpr MathFunction math_functions[] = {
+    {"exp", 1, true},   {"log", 1, true},   {"sqrt", 1, true},  {"exp2", 1, true},
+    {"log2", 1, true},  {"rsqrt", 1, true}, {"floor", 1, true}, {"ceil", 1, true},
+    {"round", 1, true}, {"trunc", 1, true}, {"fma", 3, true},   {"sin", 1, false},
+    {"cos", 1, false},  {"tanh", 1, false}, {"erf", 1, false},  {"pow", 2, false},
+    {"fabs", 1, true},  {"abs", 1, true},
+};
+
+} // namespace
+
+// Whether it is a call of one of these, which are computed in float, whatever comes in but double.
+// The absolute value is of the type that arithmetic gives.
+bool Checker::check_math_call(Expr &expr) {
+  auto found = std::find_if(
+      std::begin(math_functions), std::end(math_functions), [&](const MathFunction &row) {
+        return expr.text == row.name ||
+               (expr.text == std::string(row.name) + "f" && expr.text != "absf");
+      });
+  if (found == std::end(math_functions))
+    return false;
+  if (!has_arguments(expr, found->arguments))
+    return true;
+  Type type;
+  for (ExprPtr &operand : expr.operands) {
+    if (!operand->type.is_number()) {
+      report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)}, {operand->range});
+      return true;
+    }
+    Scalar scalar = promoted(operand->type.scalar);
+    if (operand == expr.operands[0]) {
+      type = operand->type.with_scalar(scalar);
+      continue;
+    }
+    std::optional<Extents> shape = common_shape(*expr.operands[0], *operand, expr.text, expr.at);
+    std::optional<Extents> all = shape ? broadcast(type.shape, *shape) : std::nullopt;
+    if (!all)
+      return true;
+    type = Type::of(common(type.scalar, scalar)).with_shape(*all);
+  }
+  bool is_abs = found->name == std::string("abs") || found->name == std::string("fabs");
+  if (!is_abs && type.scalar != Scalar::double_)
+    type.scalar = Scalar::float_;
+  if (type.scalar == Scalar::double_ && !found->has_double) {
+    report(Message::not_supported, expr.at, {"`" + expr.text + "` of double"}, {expr.range});
+    return true;
+  }
+  expr.type = type;
+  expr.text = is_abs ? "abs" : found->name;
+  for (ExprPtr &operand : expr.operands)
+    wrap(operand, type);
+  return true;
 }
 
 void Checker::check_min_max(Expr &expr) {

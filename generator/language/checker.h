@@ -104,7 +104,7 @@ private:
   std::optional<Extents> cast_shape(const Expr &expr, const Extents &from, const Extents &to);
   void check_call(ExprPtr &expr);
   void check_program_call(Expr &expr);
-  void check_math_call(Expr &expr);
+  bool check_math_call(Expr &expr);
   void check_min_max(Expr &expr);
   bool has_arguments(const Expr &expr, size_t count);
 

@@ -532,6 +532,22 @@ ir::Value *Translator::inlined(const ast::Expr &expr) {
   return result;
 }
 
+namespace {
+
+// Functions have the names of their operations.
+ir::Opcode function_named(const std::string &name) {
+  using ir::Opcode;
+  for (Opcode code :
+       {Opcode::abs_, Opcode::exp_, Opcode::log_, Opcode::sqrt_, Opcode::rsqrt_, Opcode::exp2_,
+        Opcode::log2_, Opcode::sin_, Opcode::cos_, Opcode::tanh_, Opcode::erf_, Opcode::floor_,
+        Opcode::ceil_, Opcode::round_, Opcode::trunc_, Opcode::pow_})
+    if (ir::info(code).name == name)
+      return code;
+  return Opcode::fma_;
+}
+
+} // namespace
+
 ir::Value *Translator::call(const ast::Expr &expr) {
   const std::string &name = expr.text;
   if (name == "get_program_id")
@@ -545,13 +561,12 @@ ir::Value *Translator::call(const ast::Expr &expr) {
                                      : (is_min ? ir::Opcode::min_ : ir::Opcode::max_);
     return build_->binary(opcode, first, value(*expr.operands[1]));
   }
-  bool without_sign = is_unsigned(expr.type.scalar);
-  if (name == "abs" || name == "fabs" || name == "fabsf")
-    return without_sign ? first : build_->unary(ir::Opcode::abs_, first);
-  return build_->unary(name.substr(0, 3) == "exp"   ? ir::Opcode::exp_
-                       : name.substr(0, 3) == "log" ? ir::Opcode::log_
-                                                    : ir::Opcode::sqrt_,
-                       first);
+  if (name == "abs" && is_unsigned(expr.type.scalar))
+    return first;
+  std::vector<ir::Value *> operands = {first};
+  for (size_t i = 1; i < expr.operands.size(); i++)
+    operands.push_back(value(*expr.operands[i]));
+  return build_->create(function_named(name), operands, {first->type})->result();
 }
 
 } // namespace tritonc

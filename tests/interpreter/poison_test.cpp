@@ -203,7 +203,11 @@ std::vector<Case> cases() {
        "........", "i32"},
       {"%u = num_multiprocessors : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
   };
-  for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max"})
+  for (const char *op :
+       {"rsqrt", "exp2", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil", "round", "trunc"})
+    all.push_back({std::string("%r = ") + op + " %a : f32[8]", "...xxxxx"});
+  all.push_back({"%r = fma %b, %b, %a : f32[8]", "...xxxxx"});
+  for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max", "pow"})
     all.push_back({std::string("%r = ") + op + " %b, %a : f32[8]", "...xxxxx"});
   // Of these, %b has 0 in its first element, which decides an `and`; and a division by it is
   // poison.

@@ -484,6 +484,32 @@ TEST_CASE("casts change elements, repeat and re-arrange") {
   )"));
 }
 
+TEST_CASE("functions of numbers compute in float, or in double if they are given one") {
+  CHECK(ir_of("*h = tanhf(*h); *p = pow(*p, n); *p = fma(*p, 2, *p); double d = floor(1.5 * *p);\n"
+              "*q = abs(u);") == expected(R"(
+    %0 = load %h : f16
+    %1 = cast %0 : f32
+    %2 = tanh %1 : f32
+    %3 = cast %2 : f16
+    store %h, %3
+    %4 = load %p : f32
+    %5 = cast %n : f32
+    %6 = pow %4, %5 : f32
+    store %p, %6
+    %7 = load %p : f32
+    %8 = constant {number = 2.0} : f32
+    %9 = load %p : f32
+    %10 = fma %7, %8, %9 : f32
+    store %p, %10
+    %11 = constant {number = 1.5} : f64
+    %12 = load %p : f32
+    %13 = cast %12 : f64
+    %14 = mul %11, %13 : f64
+    %d = floor %14 : f64
+    store %q, %u
+  )"));
+}
+
 TEST_CASE("atomic operations: scalar ones between barriers, tiles as they are") {
   CHECK(ir_of("n = atomic_cas(q, 0, n);") == expected(R"(
     %0 = constant {value = 0} : i32
