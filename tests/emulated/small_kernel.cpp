@@ -52,8 +52,10 @@ int SmallKernel::add_unwritten(ir::Elem elem, size_t count) {
   return buffer;
 }
 
-void SmallKernel::add(int value) {
-  launch_.arguments.push_back(interpreter::Element::of_integer(value));
+void SmallKernel::add_value(ir::Elem elem, double value) {
+  launch_.arguments.push_back(ir::is_float(elem)
+                                  ? interpreter::Element::of_number(value)
+                                  : interpreter::Element::of_integer(int64_t(value)));
 }
 
 void SmallKernel::compare(const interpreter::Memory &memory, int buffer,

@@ -26,7 +26,9 @@ public:
   /// A pointer to these; the result is the buffer's number.
   int add(ir::Elem elem, const std::vector<double> &values);
   int add_unwritten(ir::Elem elem, size_t count);
-  void add(int value);
+  void add(int value) { add_value(ir::Elem::i32, value); }
+  void add_value(ir::Elem elem, double value);
+  const ir::Function &function() const { return fn_; }
   void set_grid(int x, int y = 1) { launch_.grid = {x, y, 1}; }
   /// For programs that order what they do by atomic operations, of which the emulator knows only
   /// that they don't race with each other.
