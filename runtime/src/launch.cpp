@@ -76,9 +76,16 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 [[gnu::noinline]] bool launch_both_again(const cuda::Driver &driver, const recent::Key &key,
                                          cuda::Device device, CUstream_st *where,
                                          const recent::Again &first, Outcome &outcome) {
-  recent::Again rest(key.of_rest(), device);
+  recent::Again rest(key.of_rest(), cuda::stand_in_for(driver, device));
   if (!rest)
     return false;
+  if (first.scratch_bytes() && device == cuda::any_device) { // that is a device's own
+    device = 0;
+    if (driver.devices != 1 && !cuda::ask_device(driver, where, device)) {
+      outcome.result = cuda::invalid_context;
+      return true;
+    }
+  }
   outcome = launch_pair(
       driver, device, where, first.scratch_bytes(),
       [&](cuda::Pointer scratch) { return first.launch_with(driver, scratch); },
@@ -90,7 +97,7 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 /// False if it is none.
 inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
                          CUstream_st *where, Outcome &outcome) {
-  recent::Again again(key, device);
+  recent::Again again(key, cuda::stand_in_for(driver, device));
   if (!again) [[unlikely]]
     return false;
   if (again.shares_work()) [[unlikely]]
@@ -383,7 +390,7 @@ private:
 
   void keep(const recent::Key &key, const recent::Prepared &prepared) {
     if (key.is_usable())
-      recent::remember(key, context_.facts().device, code_, prepared);
+      recent::remember(key, cuda::stand_in_for(*driver_, context_.facts().device), code_, prepared);
   }
 
   status prepare(const image &code, const grid &blocks, recent::Prepared &prepared) {

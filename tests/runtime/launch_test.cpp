@@ -388,8 +388,9 @@ TEST_CASE("how many questions a launch again asks") {
   } rows[] = {
       {"version=12000", "cuCtxGetDevice", "", 1, 0},
       {"version=13000", "cuCtxGetDevice", "", 1, 0},
-      {"version=13000,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
-      {"version=12070,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
+      {"version=13000,devices=2", "cuCtxGetDevice", "", 1, 0},
+      {"version=13000,gpu=90a/80", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
+      {"version=12070,gpu=90a/80", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
   };
   for (auto &row : rows) {
     CAPTURE(row.settings);
@@ -408,6 +409,30 @@ TEST_CASE("how many questions a launch again asks") {
       CHECK(s.driver().calls(row.of_stream) >= (row.on_stream != 0));
     }
     CHECK(s.launches() == 6);
+  }
+}
+
+TEST_CASE("on devices that are alike nobody asks which one it is, whichever context is current") {
+  Setting s("devices=3");
+  StandIn &driver = s.driver();
+  std::vector<cu::Context *> contexts;
+  std::vector<cu::Stream *> streams;
+  for (int device : {2, 1, 0}) {
+    contexts.push_back(driver.new_context(device));
+    streams.push_back(driver.new_stream());
+  }
+  for (int round = 0; round < 2; round++)
+    for (std::size_t i = 0; i < streams.size(); i++) {
+      driver.forget_calls();
+      REQUIRE(s.launch(as_stream(streams[i])).ok());
+      CHECK((driver.calls() == 1) == (round == 1));
+      CHECK(s.last().context == contexts[i]);
+    }
+  // A default stream is of the device of the current context.
+  for (cu::Context *context : contexts) {
+    driver.make_current(context);
+    REQUIRE(s.launch().ok());
+    CHECK(s.last().context == context);
   }
 }
 
