@@ -795,7 +795,7 @@ function(_tritonc_nearest word candidates out)
     endif()
     string(LENGTH "${candidate}" length)
     if(distance LESS best_distance OR (distance EQUAL 0 AND length LESS best_length))
-      set(best "${candidate}")
+      string(CONCAT best "${candidate}") # not set(): CACHE is a keyword of its
       set(best_length ${length})
       set(best_distance ${distance})
     endif()
