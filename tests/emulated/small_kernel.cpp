@@ -73,14 +73,11 @@ void SmallKernel::compare(const interpreter::Memory &memory, int buffer,
 }
 
 void SmallKernel::must_give(int buffer, const std::vector<double> &expected, double error) {
-  if (interprets_) {
-    interpreter::Memory memory = memory_;
-    interpreter::Result result = interpreter::run(fn_, launch_, memory);
-    for (const interpreter::Finding &finding : result.findings)
-      FAIL_CHECK(interpreter::text_of(finding));
-    INFO("the interpreter");
-    compare(memory, buffer, expected, error);
-  }
+  interpreter::Memory interpreted = memory_;
+  interpreter::Result result = interpreter::run(fn_, launch_, interpreted);
+  for (const interpreter::Finding &finding : result.findings)
+    FAIL_CHECK(interpreter::text_of(finding));
+  compare(interpreted, buffer, expected, error);
   for (const char *gpu : gpus) {
     ir::Function fn = ir::clone(fn_);
     run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
@@ -89,10 +86,10 @@ void SmallKernel::must_give(int buffer, const std::vector<double> &expected, dou
       if (options.async == emulator::Async::random || options.races != races_)
         continue;
       TileMemory memory(memory_);
-      emulator::Result result =
+      emulator::Result emulated =
           emulator::launch(*code, *memory.launch(*code, fn, launch_), options, memory.memory());
       INFO("sm_", gpu, ", ", emulator::test::name_of(options));
-      for (const emulator::Finding &finding : result.findings)
+      for (const emulator::Finding &finding : emulated.findings)
         FAIL_CHECK(finding.text);
       compare(memory.read(), buffer, expected, error);
     }

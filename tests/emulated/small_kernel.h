@@ -33,8 +33,6 @@ public:
   /// For programs that order what they do by atomic operations, of which the emulator knows only
   /// that they don't race with each other.
   void without_races() { races_ = false; }
-  /// Where programs wait for each other, only the emulator, which runs several at once, gets on.
-  void without_interpreter() { interprets_ = false; }
 
   /// Each of these elements, up to that error: relative, or absolute where it is less than 1. None
   /// where an element is NaN.
@@ -47,7 +45,7 @@ private:
   ir::Function fn_;
   interpreter::Memory memory_;
   interpreter::Launch launch_;
-  bool races_ = true, interprets_ = true;
+  bool races_ = true;
 };
 
 } // namespace tritonc::test
