@@ -207,6 +207,58 @@ TEST_CASE("a stage is shown under the hints") {
   CHECK_FALSE(contains(compile(options).stage_output, "16"));
 }
 
+TEST_CASE("--explain says under which hints") {
+  SourceFiles files;
+  CompileOptions options = product_options(files.add("copy.tc", copy_source), {"stride % 16"});
+  options.explain = true;
+  CompileResult result = compile(options);
+  REQUIRE(result.code == ExitCode::ok);
+  CHECK(contains(result.printed, "`copy` for sm_80, under stride % 16:\n"));
+  CHECK(contains(result.printed, "`copy` for sm_80:\n"));
+}
+
+TEST_CASE("shards compile what is under hints, too, and the library has it from them") {
+  SourceFiles files;
+  CompileOptions options =
+      product_options(files.add("copy.tc", copy_source), {"stride % 16", "n == 32"});
+  CompileResult whole = compile(options);
+  REQUIRE(whole.code == ExitCode::ok);
+  size_t codes = 0;
+  for (int shard = 0; shard < 2; shard++) {
+    CompileOptions part = options;
+    part.shard = shard;
+    part.shards = 2;
+    CompileResult result = compile(part);
+    REQUIRE(result.code == ExitCode::ok);
+    codes += result.codes.size();
+    std::string name = "part" + std::to_string(shard);
+    files.add(name, code_file(std::move(result.codes)));
+    options.code_files.push_back(files.path(name));
+  }
+  CHECK(codes == 3);
+  CompileResult divided = compile(options);
+  REQUIRE_MESSAGE(divided.code == ExitCode::ok, divided.diagnostics);
+  for (size_t i = 0; i < 3; i++)
+    CHECK(divided.library.kernels[0].variants[i].images[0].bytes ==
+          whole.library.kernels[0].variants[i].images[0].bytes);
+}
+
+TEST_CASE("a second compilation finds what is under hints in the cache") {
+  SourceFiles files;
+  CompileOptions options = product_options(files.add("copy.tc", copy_source), {"n == 32"});
+  options.cache.directory = files.path("cache");
+  CompileResult first = compile(options), second = compile(options);
+  REQUIRE(second.code == ExitCode::ok);
+  const std::vector<Variant> &before = first.library.kernels[0].variants,
+                             &after = second.library.kernels[0].variants;
+  REQUIRE(after.size() == 2);
+  for (size_t i = 0; i < 2; i++) {
+    CHECK(before[i].images[0].bytes == after[i].images[0].bytes);
+    CHECK(before[i].plan.hints == after[i].plan.hints);
+  }
+  CHECK(after[0].images[0].bytes != after[1].images[0].bytes);
+}
+
 TEST_CASE("the plan says what is compiled under hints") {
   SourceFiles files;
   std::string path = files.add("copy.tc", copy_source);

@@ -50,6 +50,7 @@ cp "$work/product.o" "$producer/product.kernels/product.o"
 
 # The consumer has the runtime and the product, and nothing else of ours; no ptxas, no CUDA.
 logged cmake --install "$producer" || fail "cannot install the product"
+[ -f "$work/product/include/my/product.h" ] || fail "the header for C is not installed"
 mkdir -p "$work/runtime/lib/cmake" "$work/runtime/include"
 cp "$prefix"/lib*/libtritonc_* "$work/runtime/lib"
 cp -r "$prefix"/lib*/cmake/TritonCRuntime "$work/runtime/lib/cmake"

@@ -177,6 +177,27 @@ for options in "" "SHARDS;3"; do
   nothing_to_do "$lost"
 done
 
+# Another tool, which its name says; another runtime; a cache that is the project's, and finds in it what a build before made.
+cp "$package/bin/tritonc" "$work/other_tritonc"
+for build_of_cache in first second; do
+  cached="$work/cached_$build_of_cache"
+  : >"$work/launched"
+  configure "$project" "$cached" "-DTritonC_LAUNCHER=$work/launcher" "-DTritonC_CACHE_DIR=$work/cache" -DTritonC_CACHE_LIMIT=100M \
+    "-DONE_OPTIONS=TOOL;$work/other_tritonc;RUNTIME;TritonC::runtime"
+  run_build "$cached"
+  grep "other_tritonc compile" "$work/launched" | grep -q -- "--cache-dir $work/cache --cache-limit 100M" ||
+    fail "the cache does not reach the tool, or another tool does"
+  "$(program_of "$cached")" || fail "the program of another tool fails"
+  nothing_to_do "$cached"
+  [ -n "$(find "$work/cache" -type f)" ] || fail "there is nothing in the cache"
+done
+cmp "$work/cached_first/one.kernels/one.o" "$work/cached_second/one.kernels/one.o" || fail "the cache gives another object"
+let_time_pass
+touch "$work/other_tritonc"
+run_build "$cached"
+says "Compiling kernels one"
+says_not "Compiling kernels two"
+
 # An interrupted build: what is left is whole, and the next one goes on. ptxas takes its time here.
 tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')
 printf '#!/bin/sh\ncase $* in *--version*) ;; *) sleep 1;; esac\nexec "%s" "$@"\n' "$tool" >"$work/slow_ptxas"
