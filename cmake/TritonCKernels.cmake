@@ -34,6 +34,10 @@
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
 #   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed three
 #                                      times as fast as balance, which is a quarter smaller (runtime/README.md)
+#   [MIN_DRIVER <12.x>]                the oldest driver that shall run the kernels, as the version of CUDA that it is for: stops
+#                                      the build if the code needs a newer one, and packs it with speed where drivers before
+#                                      12.4 are meant, which know neither balance nor size. Default: what the tools make, which
+#                                      is for drivers of their own major version
 #   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
 #   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
 #   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
@@ -104,8 +108,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 
 function(triton_add_kernels target)
   set(flags WERROR QUIET)
-  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT CACHE TOOL RUNTIME KEPT SHARDS
-    JOB_POOL MANIFEST REPORT)
+  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS MIN_DRIVER LINEINFO TIMEOUT CACHE TOOL RUNTIME KEPT
+    SHARDS JOB_POOL MANIFEST REPORT)
   set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
     EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE)
   set(call "triton_add_kernels(${target})")
@@ -187,17 +191,19 @@ function(triton_add_kernels target)
   string(TOUPPER "${arg_EMBED}" arg_EMBED)
   _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER;BUNDLE")
 
-  if(arg_C_HEADER AND NOT arg_EMBED STREQUAL "OBJECT")
-    message(FATAL_ERROR "${call}: C_HEADER needs EMBED OBJECT; there is no code in it")
+  if(arg_C_HEADER AND arg_EMBED STREQUAL "HEADER")
+    message(FATAL_ERROR "${call}: C_HEADER needs EMBED OBJECT or BUNDLE; there is no code in it")
   endif()
 
-  if(NOT arg_COMPRESS)
-    set(arg_COMPRESS balance)
+  if(arg_MIN_DRIVER AND NOT arg_MIN_DRIVER MATCHES "^(1[2-9]|[2-9][0-9])\\.[0-9]$")
+    message(FATAL_ERROR "${call}: MIN_DRIVER ${arg_MIN_DRIVER}: write it as a version of CUDA, such as 12.2")
   endif()
   if(NOT arg_LINEINFO)
     set(arg_LINEINFO OFF)
   endif()
-  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;speed;balance;size")
+  if(arg_COMPRESS)
+    _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;speed;balance;size")
+  endif()
   _tritonc_check_choice("${call}" LINEINFO "${arg_LINEINFO}" "ON;OFF")
   foreach(form IN LISTS arg_KEEP)
     _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")
@@ -317,8 +323,11 @@ function(triton_add_kernels target)
   foreach(option IN LISTS arg_PTXAS_OPTIONS)
     list(APPEND options "--ptxas-option=${option}")
   endforeach()
-  if(NOT arg_COMPRESS STREQUAL "balance")
+  if(arg_COMPRESS)
     list(APPEND options --compress "${arg_COMPRESS}")
+  endif()
+  if(arg_MIN_DRIVER)
+    list(APPEND options --min-driver "${arg_MIN_DRIVER}")
   endif()
   if(arg_LINEINFO STREQUAL "ON")
     list(APPEND options --line-info)

@@ -48,6 +48,7 @@ ExitCode exit_code_of(Message id) {
   case Message::tool_not_started:
   case Message::tool_unusable:
   case Message::tool_too_old:
+  case Message::tool_too_new:
   case Message::tool_bad_output:
   case Message::no_temporary_directory:
   case Message::cannot_use_cache:

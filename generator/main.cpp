@@ -66,6 +66,7 @@ struct CommandLine {
   std::vector<std::string> inspected;
   bool as_json = false;
   std::string emit, output;
+  std::string min_driver, compression; // as given
   int timeout_seconds = 120;
 };
 
@@ -302,6 +303,26 @@ std::optional<Failure> check_outputs(const CommandLine &line) {
   return check_writable(output_paths(line));
 }
 
+// Code that is packed by zstd is for drivers from CUDA 12.4 on.
+std::optional<Failure> choose_compression(const CommandLine &line, ToolchainOptions &tools) {
+  constexpr int with_zstd = 12040;
+  int major = 0, minor = 0;
+  auto [before, after] = llvm::StringRef(line.min_driver).split('.');
+  bool is_version = !before.getAsInteger(10, major) && !after.getAsInteger(10, minor) &&
+                    major >= 12 && major < 100 && minor >= 0 && minor < 100;
+  if (!line.min_driver.empty() && !is_version)
+    return usage("--min-driver " + line.min_driver +
+                 ": write the version of CUDA that it is for, " + "12.0 or later");
+  tools.oldest_driver = major * 1000 + minor * 10;
+  bool is_old = tools.oldest_driver && tools.oldest_driver < with_zstd;
+  bool by_zstd = line.compression == "balance" || line.compression == "size";
+  if (is_old && by_zstd)
+    return usage("--compress " + line.compression + " is for drivers from CUDA 12.4 on, and " +
+                 "--min-driver is " + line.min_driver + "; use speed or none");
+  tools.compression = !line.compression.empty() ? line.compression : is_old ? "speed" : "balance";
+  return std::nullopt;
+}
+
 // What the texts of the command line mean.
 std::optional<Failure> complete(CommandLine &line) {
   CompileOptions &options = line.compile;
@@ -328,6 +349,8 @@ std::optional<Failure> complete(CommandLine &line) {
         options.shard < 0 || options.shard >= options.shards)
       return usage("--shard " + line.shard + " does not read as I/N, with I from 0 to N - 1");
   }
+  if (std::optional<Failure> failure = choose_compression(line, options.tools))
+    return failure;
   options.name = library_name(line);
   options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
   Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit);
@@ -583,9 +606,11 @@ void add_tool_options(CLI::App &command, CommandLine &line) {
                   "an option for ptxas, behind ours: --ptxas-option=-O2")
       ->allow_extra_args(false);
   command
-      .add_option("--compress", line.compile.tools.compression,
-                  "how compiled kernels are packed: none, speed, balance or size")
+      .add_option("--compress", line.compression,
+                  "how compiled kernels are packed: none, speed, balance (the default) or size")
       ->check(CLI::IsMember({"none", "speed", "balance", "size"}));
+  command.add_option("--min-driver", line.min_driver,
+                     "the oldest driver that it shall run with, as the CUDA that it is for: 12.2");
   command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
       ->check(CLI::PositiveNumber);
 }

@@ -100,6 +100,15 @@ Result<std::string> ask_version(const std::string &ptxas, std::chrono::seconds t
   return version;
 }
 
+// Drivers run code of all toolkits of their major version, and of older ones.
+bool runs_code_of(int driver, const std::string &version) {
+  return std::atoi(version.c_str()) <= driver / 1000;
+}
+
+std::string shown_driver(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 } // namespace
 
 std::vector<std::string> tool_folders() {
@@ -137,6 +146,10 @@ Result<Toolchain> find_toolchain(const ToolchainOptions &options) {
   Result<std::string> version = ask_version(*ptxas, options.time_limit);
   if (!version)
     return version.failure();
+  if (options.oldest_driver && !runs_code_of(options.oldest_driver, *version))
+    return Failure{Message::tool_too_new,
+                   {*ptxas, *version, version->substr(0, version->find('.')),
+                    shown_driver(options.oldest_driver)}};
   return Toolchain{
       *ptxas, *fatbinary, *version, options.time_limit, options.ptxas_options, options.compression};
 }

@@ -15,6 +15,7 @@ struct ToolchainOptions {
   std::chrono::seconds time_limit{120};   // of one run of a tool
   std::vector<std::string> ptxas_options; // put behind our own
   std::string compression = "balance";    // of images: fatbinary's none, speed, balance or size
+  int oldest_driver = 0; // that code shall run with: 12020 for CUDA 12.2; 0: any that there is
 };
 
 struct Toolchain {

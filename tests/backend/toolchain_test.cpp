@@ -81,6 +81,24 @@ TEST_CASE("a toolkit that is too old, or no toolkit") {
   CHECK(find_toolchain({.ptxas = oldest.path(), .fatbinary = fatbinary.path()}));
 }
 
+TEST_CASE("a toolkit whose code older drivers don't run, where they shall") {
+  FakeTool fatbinary("fatbinary", "exit 0");
+  FakeTool ptxas("ptxas", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
+  auto found = [&](int oldest_driver) {
+    return find_toolchain(
+        {.ptxas = ptxas.path(), .fatbinary = fatbinary.path(), .oldest_driver = oldest_driver});
+  };
+  for (int driver : {0, 13000, 13010, 14000})
+    CHECK(found(driver));
+  Result<Toolchain> refused = found(12090);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().id == Message::tool_too_new);
+  CHECK(text(refused.failure()) ==
+        "error: code that `" + ptxas.path() +
+            "` makes (version 13.0.88) needs a driver for CUDA 13.0 or newer, and --min-driver is "
+            "12.9: use the ptxas of an older CUDA Toolkit");
+}
+
 TEST_CASE("a missing tool is a sentence with a remedy") {
   Failure failure = {Message::tool_missing, {"ptxas", "TRITONC_PTXAS"}};
   CHECK(text(failure).find("--ptxas") != std::string::npos);

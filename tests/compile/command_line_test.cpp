@@ -3,6 +3,7 @@
 
 #include "backend/child_process.h"
 #include "backend/fake_tool.h"
+#include "backend/toolchain.h"
 #include "source_files.h"
 
 #include "llvm/Support/JSON.h"
@@ -271,6 +272,13 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
        "--shard only writes machine code"},
       {{"compile", source, "--arch", "80", "--header", header, "--codes", source},
        "it is not as `tritonc compile --shard` wrote it"},
+      {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "525"},
+       "--min-driver 525: write the version of CUDA that it is for, 12.0 or later"},
+      {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "11.8"},
+       "--min-driver 11.8: write the version"},
+      {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "12.3", "--compress",
+        "size"},
+       "--compress size is for drivers from CUDA 12.4 on, and --min-driver is 12.3; use speed"},
       {{"compile", source, "--nonsense"}, "nonsense"},
       {{"compile"}, "SOURCES"},
       {{"nonsense"}, "subcommand"},
@@ -428,6 +436,27 @@ TEST_CASE("ptxas missing or failing: one line, the right code, nothing written")
   Run run = project.compile({"--ptxas", "/nowhere/ptxas"});
   CHECK(run.code == 3);
   CHECK(contains(run.output, "/nowhere/ptxas"));
+}
+
+TEST_CASE("code for older drivers: packed so that they can unpack it") {
+  Project project;
+  std::string ptxas = find_toolchain({})->ptxas;
+  FakeTool older("ptxas", "case $* in *--version*) echo 'Cuda tools, release 12.9, V12.9.1';; "
+                          "*) exec " +
+                              ptxas + " \"$@\";; esac");
+  auto object = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--cache-dir", "off", "--ptxas", older.path(), "--fatbinary",
+                             find_toolchain({})->fatbinary});
+    Run run = project.compile(more);
+    CHECK(run.output == "");
+    REQUIRE(run.code == 0);
+    return project.files.read("scale.o");
+  };
+  std::string speed = object({"--compress", "speed"}), balance = object({});
+  CHECK((speed != balance));
+  CHECK((object({"--min-driver", "12.3"}) == speed));
+  CHECK((object({"--min-driver", "12.4"}) == balance));
+  CHECK((object({"--min-driver", "12.0", "--compress", "none"}).size() > speed.size()));
 }
 
 TEST_CASE("where the time went is said when asked for, writing the files included") {
