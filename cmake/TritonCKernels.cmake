@@ -32,8 +32,8 @@
 #                                      which each kernel is read when it is first used: for very many variants (see below)
 #   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
-#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed three
-#                                      times as fast as balance, which is a quarter smaller (runtime/README.md)
+#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed in
+#                                      less than half the time of balance, which is a quarter smaller (runtime/README.md)
 #   [MIN_DRIVER <12.x>]                the oldest driver that shall run the kernels, as the version of CUDA that it is for: stops
 #                                      the build if the code needs a newer one, and packs it with speed where drivers before
 #                                      12.4 are meant, which know neither balance nor size. Default: what the tools make, which
