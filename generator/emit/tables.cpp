@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace tritonc {
 
@@ -126,10 +127,22 @@ private:
       row.grid.push_back(code_of(kernel, variant, axis));
     row.requirements = requirements_.add(requirement_rows(kernel, variant));
     row.parameters = parameters_.add(parameter_rows(combination, variant));
-    for (const Image &image : variant.images)
-      row.images.push_back({images_.add(sealed(image.bytes)), tables_.state_count++,
-                            form_of(kernel, variant, image.form), &image});
+    for (const Image &image : variant.images) {
+      size_t bytes = images_.add(sealed(image.bytes));
+      row.images.push_back(
+          {bytes, state_of(bytes, variant, image), form_of(kernel, variant, image.form), &image});
+    }
     return row;
+  }
+
+  /// The same code of several variants is loaded once: its kernel has one handle, and one limit of
+  /// shared memory.
+  size_t state_of(size_t bytes, const Variant &variant, const Image &image) {
+    auto [state, is_new] = states_.try_emplace(
+        {bytes, variant.entry, image.shared_bytes + image.static_shared, image.host_symbol},
+        tables_.state_count);
+    tables_.state_count += is_new;
+    return state->second;
   }
 
   std::optional<size_t> form_of(const KernelInterface &kernel, const Variant &variant,
@@ -280,6 +293,7 @@ private:
   Interned<TensorMapRow> maps_{tables_.maps};
   Interned<std::vector<HiddenRow>> hidden_{tables_.hidden};
   Interned<FormRow> forms_{tables_.forms};
+  std::map<std::tuple<size_t, std::string, int, std::string>, size_t> states_;
   std::optional<Failure> failure_;
 };
 

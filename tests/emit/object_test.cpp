@@ -100,7 +100,7 @@ TEST_CASE("sections, symbols and relocations, for both processors") {
     REQUIRE(object.sections.count(".note.GNU-stack")); // else the stack becomes executable
     CHECK(object.sections.at(".rodata.tritonc").getFlags() == llvm::ELF::SHF_ALLOC);
     CHECK(object.sections.at(".rodata.tritonc").getAlignment() == llvm::Align(64));
-    CHECK(object.sections.at(".bss.tritonc").getSize() == 17 * sizeof(abi::image_state));
+    CHECK(object.sections.at(".bss.tritonc").getSize() == 13 * sizeof(abi::image_state));
     for (auto &[name, section] : object.sections)
       for (llvm::object::ELFRelocationRef relocation : section.relocations())
         CHECK(relocation.getType() == target.relocation);

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 
 using namespace tritonc;
@@ -24,21 +25,40 @@ TEST_CASE("equal images, expressions and lists are stored once") {
   Made made(sample_library());
   Result<Tables> tables = make_tables(made.interface);
   REQUIRE(tables);
-  // Of 17 images four are shared between A = N and A = T.
-  CHECK(tables->state_count == 17);
+  // Of 17 images four are shared between A = N and A = T, and are loaded once.
+  CHECK(tables->state_count == 13);
   CHECK(tables->images.size() == 13);
   CHECK(std::set<std::string>(tables->images.begin(), tables->images.end()).size() == 13);
   // Two grids, two requirements each for two tiles, and the multiple of 8.
   CHECK(tables->code.size() == 9);
   CHECK(tables->parameters.size() == 2);
   CHECK(tables->requirements.size() == 3); // two tiles, none
-  // But each image has a state: the entry, and so the loaded kernel, may differ.
-  std::set<size_t> states;
+  std::map<size_t, size_t> states;
   for (const KernelTable &kernel : tables->kernels)
     for (const VariantRow &variant : kernel.variants)
       for (const ImageRow &image : variant.images)
-        states.insert(image.state);
-  CHECK(states.size() == 17);
+        CHECK(states.try_emplace(image.state, image.bytes).first->second == image.bytes);
+  CHECK(states.size() == 13);
+}
+
+TEST_CASE("equal code that is loaded in another way has a state of its own") {
+  auto states = [](auto change) {
+    Library library = sample_library();
+    std::vector<Variant> &variants = library.kernels[0].variants;
+    variants.resize(2);
+    variants[1].images = variants[0].images;
+    change(variants[1]);
+    Made made(std::move(library));
+    size_t others = 0; // of the other kernels
+    for (const Variant &variant : made.library.kernels[1].variants)
+      others += variant.images.size();
+    return make_tables(made.interface)->state_count - others;
+  };
+  size_t all = sample_library().kernels[0].variants[0].images.size();
+  CHECK(states([](Variant &) {}) == all);
+  CHECK(states([](Variant &other) { other.entry = "other"; }) == 2 * all);
+  CHECK(states([](Variant &other) { other.images[0].shared_bytes++; }) == all + 1);
+  CHECK(states([](Variant &other) { other.images[0].host_symbol = "host"; }) == all + 1);
 }
 
 TEST_CASE("__multipleof is a requirement, named like one that the source could state") {
