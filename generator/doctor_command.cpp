@@ -30,8 +30,8 @@ constexpr size_t first_column = 22;
 
 // What is read of the environment, here and by programs with kernels.
 const std::vector<std::string> known_variables = {
-    "TRITONC_CACHE_DIR", "TRITONC_CACHE_LIMIT",   "TRITONC_DRIVER", "TRITONC_EMULATOR",
-    "TRITONC_FATBINARY", "TRITONC_FORCE_VARIANT", "TRITONC_PTXAS"};
+    "TRITONC_BUNDLE_PATH", "TRITONC_CACHE_DIR", "TRITONC_CACHE_LIMIT",   "TRITONC_DRIVER",
+    "TRITONC_EMULATOR",    "TRITONC_FATBINARY", "TRITONC_FORCE_VARIANT", "TRITONC_PTXAS"};
 
 const char *trial_source = "__global__ void trial(float *x, int n) { if (n) *x = 1; }\n";
 

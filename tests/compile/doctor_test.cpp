@@ -147,4 +147,6 @@ TEST_CASE("variables that nobody reads") {
   CHECK(
       contains(about(run.output, "TRITONC_CACHEDIR"), "mend: unset TRITONC_CACHEDIR; there are "));
   CHECK(contains(about(run.output, "TRITONC_CACHE_DIR "), "off"));
+  run = doctor(no_cache + " TRITONC_BUNDLE_PATH=/bundles"); // of programs with kernels
+  CHECK(contains(about(run.output, "TRITONC_BUNDLE_PATH"), "/bundles"));
 }
