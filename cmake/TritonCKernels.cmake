@@ -33,6 +33,8 @@
 #   [JOB_POOL <pool>]                  a pool of Ninja's: how many calls of the tool run at once
 #   [REQUIRE <limit>...]               stops the build unless all that is compiled keeps to it: "spills == 0" "regs <= 168"
 #                                      "shared <= 100k"; also stack, threads, cubin, embedded
+#   [TUNING <file.json>...]            what `tritonc tune` measured (TritonCTuner.cmake): launches choose variants by it. Where two
+#                                      say something of the same, the later one counts
 #   [MANIFEST <variable>]              is set to the path of the manifest (JSON: all that was compiled, and how)
 #   [REPORT <variable>]                is set to the path of the report (text: registers, shared memory, spills, sizes)
 # )
@@ -61,10 +63,11 @@ cmake_policy(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCKernelTest.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
   set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -118,6 +121,17 @@ function(triton_add_kernels target)
       message(FATAL_ERROR "${call}: there is no VARIANT_FILE ${arg_VARIANT_FILE}")
     endif()
   endif()
+  set(tuning "")
+  set(tuning_options "")
+  foreach(file IN LISTS arg_TUNING)
+    cmake_path(ABSOLUTE_PATH file NORMALIZE)
+    get_source_file_property(generated "${file}" GENERATED)
+    if(NOT EXISTS "${file}" AND NOT generated)
+      message(FATAL_ERROR "${call}: there is no TUNING ${file}; tritonc tune writes it, of a build without")
+    endif()
+    list(APPEND tuning "${file}")
+    list(APPEND tuning_options --tuning "${file}")
+  endforeach()
   _tritonc_check_limits("${call}" "${arg_REQUIRE}")
   _tritonc_check_assignments("${call}" DEFINES "(=.*)?" "NAME or NAME=value" "${arg_DEFINES}")
   if(NOT arg_NAMESPACE)
@@ -178,8 +192,8 @@ function(triton_add_kernels target)
   # `outputs` is what a test compares: pairs of an option and a file.
   string(TOLOWER "${arg_EMBED}" embed)
   set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
-  set(outputs --header "${header}" --manifest "${base}.manifest.json")
-  set(byproducts "${header}" "${base}.manifest.json" "${base}.report.txt")
+  set(outputs --header "${header}" --registration "${base}.tuner.inc" --manifest "${base}.manifest.json")
+  set(byproducts "${header}" "${base}.tuner.inc" "${base}.manifest.json" "${base}.report.txt")
   if(arg_EMBED STREQUAL "OBJECT")
     list(APPEND outputs --object "${base}.o")
     list(APPEND byproducts "${base}.o")
@@ -259,7 +273,7 @@ function(triton_add_kernels target)
     endif()
     set(job_pool JOB_POOL "${arg_JOB_POOL}")
   endif()
-  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${host_options}")
+  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${tuning_options};${host_options}")
 
   # CMake rewrites depfiles for Ninja, and forgets to write \# and $$ for # and $. Where such a name is known to occur, Ninja
   # reads the tool's own, which must call the stamp as Ninja does.
@@ -330,10 +344,10 @@ function(triton_add_kernels target)
   add_custom_command(
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
-    COMMAND ${tool} ${sources} ${options} ${host_options} ${outputs} ${codes}
+    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
-    DEPENDS ${sources} ${arg_VARIANT_FILE} ${shard_stamps} TritonC::tritonc
+    DEPENDS ${sources} ${arg_VARIANT_FILE} ${tuning} ${shard_stamps} TritonC::tritonc
     DEPFILE "${base}.d"
     ${job_pool}
     COMMENT "Compiling kernels ${target} for ${architecture_text}"
@@ -365,6 +379,7 @@ function(triton_add_kernels target)
     TRITONC_MANIFEST "${base}.manifest.json"
     TRITONC_EMULATE "${emulate}"
     TRITONC_HEADER "${header}"
+    TRITONC_REGISTRATION "${base}.tuner.inc"
     TRITONC_INCLUDE_DIR "${include_dir}")
 
   if(arg_KEPT)

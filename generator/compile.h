@@ -35,6 +35,7 @@ struct CompileOptions {
   std::vector<std::string> kernels; // only these; empty: all
   std::vector<Stage> keep;          // of a library: forms of every kernel that are wanted besides
   std::vector<std::string> require; // what all images must keep to (requirements.h): "spills == 0"
+  std::vector<std::string> tuning;  // JSON of measurements (tuning_data.h); later ones count
   std::vector<const Gpu *> gpus;
   std::vector<const Gpu *> emulate; // of these: for which there shall be host code too
   ToolchainOptions tools;

@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "recent.h"
 #include "scratch.h"
+#include "tuning.h"
 
 #include <tritonc/runtime.hpp>
 
@@ -172,7 +173,7 @@ private:
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
-      status judged = consider(code_.variants[i], extent);
+      status judged = consider(i, choice != nullptr, extent);
       if (!judged.ok())
         return judged;
     }
@@ -194,12 +195,14 @@ private:
                      {code_.choices + number * code_.axis_count, code_.axis_count},
                      info.gpu,
                      info.form ? info.form : "",
-                     programs_},
+                     programs_,
+                     choice_.cost.known ? choice_.cost.value : -1},
                     told->data);
   }
 
   /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
-  status consider(const variant &candidate, const grid *extent) {
+  status consider(std::uint32_t number, bool by_name, const grid *extent) {
+    const variant &candidate = code_.variants[number];
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
@@ -217,6 +220,10 @@ private:
       if (!entered.ok())
         return entered;
     }
+    if (!by_name && code_.tuning_count && !has_looked_) {
+      measurements_.find(*driver_, inputs(candidate, size), context_.facts());
+      has_looked_ = true;
+    }
     const image *fitting =
         cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
     if (!fitting) {
@@ -230,17 +237,22 @@ private:
       remember(judged);
       return {};
     }
+    const image_info &info = candidate.infos[choice.image - candidate.images];
+    plan::Number time = measurements_.time(number, info.form ? info.form : "", choice.cost);
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
-    bool is_better = choice.cost.known || choice_.cost.known
+    int multiprocessors = context_.facts().multiprocessors;
+    bool is_better = time.known || time_.known ? cuda::is_cheaper(time, time_)
+                     : choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
-                         : programs > most_programs_;
+                         : programs > most_programs_ && most_programs_ < multiprocessors;
     if (variant_ && !is_better)
       return {};
     variant_ = &candidate;
     choice_ = choice;
+    time_ = time;
     programs_ = size;
     most_programs_ = programs;
-    is_decided_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
+    is_decided_ = !measurements_.are_there() && !choice.cost.known && programs >= multiprocessors;
     return {};
   }
 
@@ -373,6 +385,9 @@ private:
 
   const variant *variant_ = nullptr; // until one fits
   cuda::Choice choice_;
+  cuda::Measurements measurements_; // once it has been looked for them
+  bool has_looked_ = false;
+  plan::Number time_ = {}; // that the variant is expected to take, by them
   grid programs_;
   std::int64_t most_programs_ = 0;
 

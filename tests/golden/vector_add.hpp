@@ -29,19 +29,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_933ccee70fa5 {
+inline namespace [[gnu::visibility("hidden")]] abi_b7988c91780d {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_933ccee70fa5;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_b7988c91780d;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_933ccee70fa5; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_b7988c91780d; }
   static constexpr std::int32_t variants[][1] = {{1024}};
 };
 
@@ -161,5 +161,5 @@ template <typename TYPE> struct vector_add {
   };
 };
 
-} // namespace abi_933ccee70fa5
+} // namespace abi_b7988c91780d
 } // namespace vector_add

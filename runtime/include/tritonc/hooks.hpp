@@ -26,6 +26,7 @@ struct choice_event {
   const char *gpu;
   const char *form;
   grid programs;
+  std::int64_t cost; // of the form, as the compiler reckons it; -1: not known
 };
 
 /// They are called by the thread in which it happens, without a lock held, so they may launch. They
