@@ -67,6 +67,18 @@ ends 0 "$tritonc" tune --from "$work/said" -o "$work/other.json"
 ends 0 "$tritonc" tune --from "$work/measured.json" --from "$work/other.json" -o "$work/both.json"
 [ "$(grep -c '"kernel":"scale"' "$work/both.json")" = 6 ] || fail "a problem is there twice"
 
+# By the target, with the launcher of the tool in front of each part.
+printf '#!/bin/sh\necho "$@" >>"%s"\nexec "$@"\n' "$work/launched" >"$work/launcher"
+chmod +x "$work/launcher"
+configure "-DTritonC_LAUNCHER=$work/launcher;env;PART={part}"
+run_build
+cmake --build "$build" --target tune_runner >"$log" 2>&1 || fail "cannot tune by the target"
+[ "$(grep -c '"kernel":"scale"' "$build/target.json")" = 10 ] || fail "the target does not measure both types"
+for part in 0 1 2; do
+  grep -q "^env PART=$part .*/runner measure -" "$work/launched" || fail "part $part has no launcher"
+done
+configure -DTritonC_LAUNCHER=
+
 # The next build chooses by it, and no C++ is compiled for that.
 for size in 512 256; do
   favour $size
