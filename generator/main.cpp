@@ -805,6 +805,10 @@ ExitCode run(int count, char **arguments) {
   add_source_options(*report, line);
   add_tool_options(*report, line);
   report->add_option("-o", line.output, "the HTML file; - is standard output")->required();
+  report
+      ->add_option("--tuning", line.compile.tuning,
+                   "measurements of tritonc tune, to be drawn, too")
+      ->allow_extra_args(false);
   report->add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
   CLI::App *doctor = app.add_subcommand("doctor", "says what is found on this machine");
   add_tool_options(*doctor, line);

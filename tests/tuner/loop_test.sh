@@ -92,6 +92,8 @@ for size in 512 256; do
 done
 run_build
 says "no work to do"
+ends 0 "$tritonc" verify "$build/scales.kernels/scales.o"
+ends 0 "$tritonc" verify "$build/whole.kernels/include/whole.hpp"
 # float has no data: it is chosen as before.
 ends 0 "$tritonc" bench "$build/runner" --problems "$problems" --types TYPE=float --rounds 1
 says_not "n=[0-9]* +SIZE=256 WRONG=0 .* SIZE"x
