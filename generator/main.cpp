@@ -508,6 +508,15 @@ std::optional<Failure> write_one(const std::string &path, const std::string &con
   return write_files({{path, contents}});
 }
 
+RunnerReports run_with_progress(CommandLine &line, const std::string &what,
+                                const std::vector<std::string> &plan) {
+  Progress progress(isatty(2), [](const std::string &text) { std::cerr << text; });
+  progress.set_words(what == "measure" ? "measured" : "compared", "problems");
+  if (!line.is_quiet)
+    line.tune.progress = &progress;
+  return run_runner(line.tune, what, plan);
+}
+
 // Measures, or takes what was measured, and puts it together with what the output has.
 ExitCode run_tune(CommandLine &line) {
   if (line.output.empty() && line.plan_file.empty())
@@ -536,12 +545,14 @@ ExitCode run_tune(CommandLine &line) {
       std::optional<Failure> failure = write_one(line.plan_file, llvm::join(*plan, ""));
       return failure ? fail(*failure) : ExitCode::ok;
     }
-    Result<std::vector<RunnerReport>> reports = run_runner(line.tune, "measure", *plan);
-    if (!reports)
-      return fail(reports.failure());
-    for (const RunnerReport &report : *reports)
+    RunnerReports measured = run_with_progress(line, "measure", *plan);
+    for (const RunnerReport &report : measured.reports)
       data.add(report.entry);
-    differences = differences_of(*reports);
+    differences = differences_of(measured.reports);
+    if (measured.failure && measured.reports.empty())
+      return fail(*measured.failure);
+    if (measured.failure) // what was measured is kept
+      differences.push_back(*measured.failure);
   }
   if (std::optional<Failure> failure = write_one(line.output, data.json()))
     return fail(*failure);
@@ -565,10 +576,10 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
     Result<std::vector<std::string>> plan = plan_tuning(line.tune);
     if (!plan)
       return fail(plan.failure());
-    Result<std::vector<RunnerReport>> measured = run_runner(line.tune, what, *plan);
-    if (!measured)
-      return fail(measured.failure());
-    llvm::append_range(reports, *measured);
+    RunnerReports measured = run_with_progress(line, what, *plan);
+    if (measured.failure)
+      return fail(*measured.failure);
+    llvm::append_range(reports, measured.reports);
   }
   if (what == "measure")
     std::cout << bench_table(reports);
@@ -688,6 +699,7 @@ void add_runner_options(CLI::App &command, CommandLine &line) {
   command
       .add_option("--parts", tune.parts, "so many runners at once, each with a part of the work")
       ->check(CLI::Range(1, 1024));
+  command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
   list("--from", line.tuning_from, "what was measured before, by tritonc tune or by a runner");
 }
 

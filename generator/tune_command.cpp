@@ -16,9 +16,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <thread>
 
 namespace tritonc {
 namespace {
@@ -63,10 +66,26 @@ std::optional<Failure> start(const std::vector<std::string> &command, Call &call
   return std::nullopt;
 }
 
-// 1 says that variants differ, which its output says better.
-std::optional<Failure> finish(const TuneOptions &options, Call &call) {
+// How many problems it is done with.
+size_t count_done(const Call &call) {
+  std::string said = contents_of(call.out);
+  return llvm::StringRef(said).count("\nend\n");
+}
+
+// Until it ends; 1 says that variants differ, which its output says better.
+std::optional<Failure> finish(const TuneOptions &options, Call &call,
+                              const std::function<void()> &meanwhile) {
+  constexpr std::chrono::milliseconds pause(20);
   std::string problem;
-  int code = llvm::sys::Wait(call.process, std::nullopt, &problem).ReturnCode;
+  llvm::sys::ProcessInfo ended;
+  while (!ended.Pid) {
+    ended = llvm::sys::Wait(call.process, 0, &problem, nullptr, /*Polling=*/true);
+    if (ended.Pid)
+      break;
+    meanwhile();
+    std::this_thread::sleep_for(pause);
+  }
+  int code = ended.ReturnCode;
   if (code == 0 || code == 1)
     return std::nullopt;
   std::string said = llvm::StringRef(contents_of(call.err)).trim().str();
@@ -172,7 +191,7 @@ Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options) {
   std::string runner = std::filesystem::absolute(options.runner).string();
   if (std::optional<Failure> failure = start({runner, "describe"}, call))
     return *failure;
-  if (std::optional<Failure> failure = finish(options, call))
+  if (std::optional<Failure> failure = finish(options, call, [] {}))
     return *failure;
   std::vector<RunnerKernel> kernels;
   llvm::SmallVector<llvm::StringRef> lines;
@@ -223,14 +242,16 @@ Result<std::vector<std::string>> plan_tuning(const TuneOptions &options) {
   return lines;
 }
 
-Result<std::vector<RunnerReport>> run_runner(const TuneOptions &options, const std::string &what,
-                                             const std::vector<std::string> &plan) {
+RunnerReports run_runner(const TuneOptions &options, const std::string &what,
+                         const std::vector<std::string> &plan) {
+  RunnerReports all;
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
-  if (!directory)
-    return directory.failure();
+  if (!directory) {
+    all.failure = directory.failure();
+    return all;
+  }
   std::vector<Call> calls;
-  std::optional<Failure> failure;
-  for (int part = 0; part < options.parts && !failure; part++) {
+  for (int part = 0; part < options.parts && !all.failure; part++) {
     std::string name = directory->file(std::to_string(part));
     Call call = {{}, name + ".in", name + ".out", name + ".err"};
     // Neighbours take about as long as each other, so each part gets some of all.
@@ -246,23 +267,34 @@ Result<std::vector<RunnerReport>> run_runner(const TuneOptions &options, const s
                          std::vector<std::string>{"--rounds", std::to_string(options.rounds)});
     if (what == "measure" && options.is_cold)
       command.push_back("--cold");
-    failure = start(command, call);
-    if (!failure)
+    all.failure = start(command, call);
+    if (!all.failure)
       calls.push_back(call);
   }
-  std::vector<RunnerReport> all;
+
+  size_t done = 0;
+  auto say_how_far = [&] {
+    size_t now_done = 0;
+    for (const Call &call : calls)
+      now_done += count_done(call);
+    for (; done < now_done; done++)
+      options.progress->job_done(true);
+  };
+  if (options.progress)
+    options.progress->start(plan.size(), 0, plan.size());
   for (Call &call : calls) {
-    std::optional<Failure> ended = finish(options, call);
-    if (!failure)
-      failure = ended;
+    std::optional<Failure> ended =
+        finish(options, call, options.progress ? say_how_far : std::function<void()>([] {}));
+    if (!all.failure)
+      all.failure = ended;
     Result<std::vector<RunnerReport>> reports = read_reports(options.runner, contents_of(call.out));
     if (reports)
-      llvm::append_range(all, *reports);
-    else if (!failure)
-      failure = reports.failure();
+      llvm::append_range(all.reports, *reports);
+    else if (!all.failure)
+      all.failure = reports.failure();
   }
-  if (failure)
-    return *failure;
+  if (options.progress)
+    options.progress->finish();
   return all;
 }
 

@@ -8,8 +8,10 @@
 #pragma once
 
 #include "problems.h"
+#include "progress.h"
 #include "tuning_data.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct TuneOptions {
   bool is_cold = false;
   std::vector<std::string> launcher; // words; {part} is the number of the part
   int parts = 1;
+  Progress *progress = nullptr;
 };
 
 /// What a runner said of a problem.
@@ -43,9 +46,14 @@ Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options);
 /// The lines of the plan, each a problem.
 Result<std::vector<std::string>> plan_tuning(const TuneOptions &options);
 
+struct RunnerReports {
+  std::vector<RunnerReport> reports; // of the problems that were done
+  std::optional<Failure> failure;    // why others may not be
+};
+
 /// What the runner says of all problems; `what` is measure or check.
-Result<std::vector<RunnerReport>> run_runner(const TuneOptions &options, const std::string &what,
-                                             const std::vector<std::string> &plan);
+RunnerReports run_runner(const TuneOptions &options, const std::string &what,
+                         const std::vector<std::string> &plan);
 
 /// The same of text that a runner wrote.
 Result<std::vector<RunnerReport>> read_reports(const std::string &from, const std::string &text);

@@ -112,10 +112,14 @@ TEST_CASE("parts of a plan run at once, behind a launcher") {
   Result<std::vector<std::string>> plan = plan_tuning(script.options);
   REQUIRE(plan);
   CHECK(plan->size() == 5);
-  Result<std::vector<RunnerReport>> reports = run_runner(script.options, "measure", *plan);
-  REQUIRE(reports);
+  std::string progress_said;
+  Progress progress(false, [&](const std::string &text) { progress_said += text; });
+  script.options.progress = &progress;
+  RunnerReports reports = run_runner(script.options, "measure", *plan);
+  REQUIRE(!reports.failure);
+  CHECK(progress_said == ""); // it takes no time
   std::vector<std::string> said;
-  for (const RunnerReport &report : *reports)
+  for (const RunnerReport &report : reports.reports)
     said.push_back(text_of(report.entry.problem) + ": " + report.entry.times.at("SIZE=1").form);
   std::string common = " measure - --rounds 3";
   CHECK(said == std::vector<std::string>{"n=1: part 0" + common, "n=3: part 0" + common,
@@ -140,13 +144,42 @@ TEST_CASE("runners that fail") {
     Script script(measure);
     script.options.problems = {"n=1"};
     script.options.launcher = std::move(launcher);
-    Result<std::vector<RunnerReport>> reports =
-        run_runner(script.options, "measure", *plan_tuning(script.options));
-    return reports ? "none" : text(reports.failure());
+    RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+    return reports.failure ? text(*reports.failure) : "none";
   };
   CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
   CHECK(contains(failure("exit 4"), "failed: it ended with 4"));
   CHECK(contains(failure("echo nonsense"), "says what no runner says: `nonsense`"));
   CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
   CHECK(failure("exit 1") == "none"); // variants differ: what it says tells which
+}
+
+TEST_CASE("what was measured before a runner failed is there") {
+  Script script(std::string(answering) + "echo 'error: the GPU is gone' >&2; exit 3\n");
+  script.options.problems = {"n=1,2,3"};
+  RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+  CHECK(reports.reports.size() == 3);
+  REQUIRE(reports.failure);
+  CHECK(contains(text(*reports.failure), "failed: error: the GPU is gone"));
+}
+
+TEST_CASE("who waits is told how far it is") {
+  Script script(R"sh(
+printf 'gpu\tNVIDIA H200\t90\t132\n'
+while read -r line; do
+  printf 'problem\tadd\t\ti32 n\tn=1\twarm\nend\n'
+  sleep 0.2
+done
+)sh");
+  script.options.problems = {"n=1,2,3"};
+  std::string said;
+  Progress::Time time{};
+  // Each look at the clock is ten seconds later.
+  Progress progress(
+      false, [&](const std::string &text) { said += text; },
+      [&] { return time += std::chrono::seconds(10); });
+  progress.set_words("measured", "problems");
+  script.options.progress = &progress;
+  CHECK(run_runner(script.options, "measure", *plan_tuning(script.options)).reports.size() == 3);
+  CHECK(contains(said, "measured 1 of 3 problems, about "));
 }
