@@ -2,6 +2,7 @@
 
 #include "tuning_data.h"
 
+#include "emit/header.h"
 #include "emit/tables.h"
 #include "source_files.h"
 
@@ -216,4 +217,22 @@ TEST_CASE("beside costs, if all have some") {
   CHECK(tuning.times == std::vector<int16_t>{0, 1024});
   CHECK(tuning.form_names == std::vector<std::string>{"b", "a"});
   CHECK(tuning.forms == std::vector<uint16_t>{0, 1});
+}
+
+TEST_CASE("a header with code has them as constants") {
+  Library to = library();
+  attached(data({entry(64, {{"SIZE=256", {1000}}, {"SIZE=1024", {2000}}})}), to);
+  Result<Interface> interface = make_interface(to);
+  REQUIRE(interface);
+  std::string header = self_contained_header(to, *interface, *make_tables(*interface));
+  CHECK(contains(header, "inline constexpr std::int16_t times_0_0[] = {1024, 0};"));
+  CHECK(contains(header, "inline constexpr std::int32_t problems_0_0[] = {6144};"));
+  CHECK(contains(header, "inline constexpr tritonc::abi::tuning tunings_0[] = {"));
+  CHECK(contains(header, "{\"NVIDIA H200\", 90, 132, tuned_axes_0_0, problems_0_0, times_0_0,"));
+  // A header without code does not depend on them.
+  CHECK(object_mode_header(to, *interface) == [] {
+    Library plain = library();
+    Result<Interface> its = make_interface(plain);
+    return object_mode_header(plain, *its);
+  }());
 }

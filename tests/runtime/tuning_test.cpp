@@ -192,3 +192,91 @@ TEST_CASE("a launch again asks nothing more for there being data") {
   without.chosen(64 * 10);
   CHECK(with_data == without.machine.driver().calls() - before);
 }
+
+namespace {
+
+/// Tiles of 64 and of 16, each in two forms: `few`, which is cheap for n up to 1000, and `many`.
+struct FormSetting {
+  FormSetting() : machine(Machine::as_driver, "multiprocessors=10") {
+    kernel.add_variant(16, {{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}});
+    described = kernel.kernel();
+  }
+
+  /// Times of both variants, beside their costs, and which forms those were in.
+  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
+    problems.push_back(abi::logarithm(n));
+    times.insert(times.end(), {large, small});
+    forms.insert(forms.end(), {form, form});
+    tuning = {"some GPU",
+              90,
+              10,
+              &n_argument,
+              problems.data(),
+              times.data(),
+              forms.data(),
+              form_names,
+              1,
+              std::uint32_t(problems.size()),
+              2,
+              1};
+    described.tunings = &tuning;
+    described.tuning_count = 1;
+  }
+
+  /// "64 many"
+  std::string chosen(std::int32_t n) {
+    args.n = n;
+    status launched = machine.runtime().launch(described, {}, &args, nullptr, nullptr);
+    if (!launched.ok())
+      return launched.name();
+    std::uint32_t blocks = machine.driver().last_launch().grid[0];
+    return (blocks == unsigned(n + 63) / 64 ? "64 " : "16 ") + noted_form().form;
+  }
+
+  Machine machine;
+  FormKernel kernel{{{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}}};
+  abi::kernel described;
+  FormArgs args = form_args();
+  const std::uint32_t n_argument = 2;
+  const char *form_names[2] = {"few", "many"};
+  std::vector<std::int32_t> problems;
+  std::vector<std::int16_t> times;
+  std::vector<std::uint16_t> forms;
+  abi::tuning tuning;
+};
+
+} // namespace
+
+TEST_CASE("beside costs, measurements say how wrong those were, of each form apart") {
+  FormSetting s;
+  REQUIRE(s.chosen(900) == "64 few"); // equal costs: the first
+  REQUIRE(s.chosen(1100) == "64 many");
+  s.measured(990, 0, 500, 0);
+  s.measured(1010, 500, 0, 1);
+  CHECK(s.chosen(910) == "64 few");
+  CHECK(s.chosen(995) == "64 few");
+  CHECK(s.chosen(1005) == "16 many"); // though 990 is as near
+  CHECK(s.chosen(1400) == "16 many");
+  CHECK(s.chosen(100) == "64 few");
+}
+
+TEST_CASE("a form that no problem near has: what there is of others") {
+  FormSetting s;
+  s.measured(500, 700, 0, 0);
+  CHECK(s.chosen(400) == "16 few");
+  CHECK(s.chosen(2000) == "16 many");
+}
+
+TEST_CASE("without costs what was measured beside them says nothing") {
+  FormSetting s;
+  s.measured(64 * 9, 500, 0, 0);
+  REQUIRE(s.chosen(64 * 9) == "16 few");
+  FormKernel without{{{"few"}}};
+  without.add_variant(16, {{"few"}});
+  abi::kernel described = without.kernel();
+  described.tunings = &s.tuning;
+  described.tuning_count = 1;
+  s.args.n = 64 * 20;
+  REQUIRE(s.machine.runtime().launch(described, {}, &s.args, nullptr, nullptr).ok());
+  CHECK(s.machine.driver().last_launch().grid[0] == 20); // the first that fills the device
+}
