@@ -26,7 +26,8 @@ if(NOT runtime_version STREQUAL PROJECT_VERSION)
   message(FATAL_ERROR "runtime/CMakeLists.txt says version ${runtime_version}, and CMakeLists.txt ${PROJECT_VERSION}")
 endif()
 
-set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake TritonCTuner.cmake compare_builds.cmake)
+set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake TritonCTuner.cmake check_launched.cmake
+  compare_builds.cmake)
 list(TRANSFORM functions PREPEND cmake/)
 
 # Installed.
@@ -37,13 +38,14 @@ install(
   FILES "${PROJECT_BINARY_DIR}/installed/TritonCConfig.cmake" "${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake"
         ${functions}
   DESTINATION "${package_dir}")
+install(PROGRAMS cmake/launch_again DESTINATION "${package_dir}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # In the build tree.
 set(TritonC_KERNELS_DIR "${PROJECT_SOURCE_DIR}/kernels")
 configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/TritonCConfig.cmake"
   INSTALL_DESTINATION "${PROJECT_BINARY_DIR}" INSTALL_PREFIX "${PROJECT_BINARY_DIR}" PATH_VARS TritonC_KERNELS_DIR)
-foreach(file IN LISTS functions)
+foreach(file IN LISTS functions ITEMS cmake/launch_again)
   cmake_path(GET file FILENAME name)
   configure_file("${file}" "${PROJECT_BINARY_DIR}/${name}" COPYONLY)
 endforeach()

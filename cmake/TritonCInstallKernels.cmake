@@ -1,9 +1,11 @@
 # triton_install_kernels(<target>...
 #   EXPORT <set>        for install(EXPORT): whoever includes the file that it installs has the target
 #   [COMPONENT <name>]
+#   [BUNDLES_DIR <dir>] where bundles go (EMBED BUNDLE): the folder of the programs or shared libraries that use the kernels, or any
+#                       from which other projects take them, by triton_place_bundles(); default CMAKE_INSTALL_BINDIR
 # )
 #
-# Installs compiled kernels: the library and its header. Projects that use them need neither this package nor LLVM, CUDA or
+# Installs compiled kernels: the library, its header, and its bundle if it has one. Projects that use them need neither this package nor LLVM, CUDA or
 # the sources: find_package(TritonCRuntime) and the exported target are enough.
 
 cmake_policy(PUSH)
@@ -11,7 +13,7 @@ cmake_policy(VERSION 3.25)
 
 function(triton_install_kernels)
   set(call "triton_install_kernels()")
-  cmake_parse_arguments(arg "" "EXPORT;COMPONENT" "" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORT;COMPONENT;BUNDLES_DIR" "" ${ARGN})
   if(NOT arg_EXPORT)
     message(FATAL_ERROR "${call}: EXPORT is missing; name a set for install(EXPORT)")
   endif()
@@ -19,6 +21,7 @@ function(triton_install_kernels)
     message(FATAL_ERROR "${call}: name at least one target of triton_add_kernels()")
   endif()
   include(GNUInstallDirs)
+  set(without_bundle "")
   set(component "")
   if(arg_COMPONENT)
     set(component COMPONENT "${arg_COMPONENT}")
@@ -40,6 +43,21 @@ function(triton_install_kernels)
     cmake_path(GET relative PARENT_PATH folder)
     install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}" ${component})
     install(TARGETS ${target} EXPORT "${arg_EXPORT}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${component})
+    get_target_property(bundle ${target} TRITONC_BUNDLE)
+    if(bundle)
+      if(NOT arg_BUNDLES_DIR)
+        set(arg_BUNDLES_DIR "${CMAKE_INSTALL_BINDIR}")
+      endif()
+      install(FILES "${bundle}" DESTINATION "${arg_BUNDLES_DIR}" ${component})
+      # For triton_place_bundles() in other projects.
+      cmake_path(GET bundle FILENAME bundle_name)
+      set(installed "/${arg_BUNDLES_DIR}/${bundle_name}")
+      cmake_path(RELATIVE_PATH installed BASE_DIRECTORY "/${CMAKE_INSTALL_LIBDIR}")
+      set_target_properties(${target} PROPERTIES TRITONC_BUNDLE_FROM_ARCHIVE "${installed}")
+      set_property(TARGET ${target} APPEND PROPERTY EXPORT_PROPERTIES TRITONC_BUNDLE_FROM_ARCHIVE)
+    elseif(arg_BUNDLES_DIR)
+      list(APPEND without_bundle ${target})
+    endif()
     get_target_property(scope ${target} TYPE)
     set(keyword PUBLIC)
     if(scope STREQUAL "INTERFACE_LIBRARY")
@@ -47,6 +65,11 @@ function(triton_install_kernels)
     endif()
     target_include_directories(${target} ${keyword} "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   endforeach()
+  list(LENGTH arg_UNPARSED_ARGUMENTS count)
+  list(LENGTH without_bundle without)
+  if(arg_BUNDLES_DIR AND count EQUAL without)
+    message(FATAL_ERROR "${call}: BUNDLES_DIR: none of the targets has a bundle; compile with EMBED BUNDLE")
+  endif()
 endfunction()
 
 cmake_policy(POP)

@@ -2,12 +2,14 @@
 #   SOURCES <file.tc>...               Triton-C files; each kernel in them becomes a class in the header
 #   ARCHITECTURES <arch>...            GPUs to compile for: 80 90a ... ("sm_90a" and "90-real" are understood);
 #                                      default: CMAKE_CUDA_ARCHITECTURES
+#   [PTX NONE|AUTO|<arch>...]          whether to add PTX, which the driver compiles for GPUs that no code is for (see below):
+#                                      AUTO, of the first of the ARCHITECTURES that later GPUs run; or of which. Default NONE
 #   [VARIANTS <AXIS=value,...>...]     values of macros; all combinations are compiled. An axis that the source declares
 #                                      is restricted to these values, any other is added to those it declares
 #   [VARIANTS[<kernel>] <AXIS=value,...>...]   what this kernel has instead; likewise VARIANTS[sm_90a] for one GPU, and
 #                                      VARIANTS[<kernel>,sm_90a]. What is said for a GPU goes before what is for a kernel.
-#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), so say
-#                                      the same for both if you compile for both
+#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), but only
+#                                      where no variant with code for itself takes the arguments
 #   [VARIANT_FILE <file.json>]         the variants there shall be: [{"TM": 64, "TN": [64, 128]}, ...]; "kernel" and "arch"
 #                                      in an entry say what it is meant for, and what no entry is meant for has all
 #   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's
@@ -18,10 +20,13 @@
 #   [INCLUDE_DIRECTORIES <dir>...]     where #include also looks
 #   [NAMESPACE <name>]                 C++ namespace of the header, default <target>; may be nested: a::b
 #   [HEADER <name.hpp>]                what the application includes, default <target>.hpp
-#   [EMBED OBJECT|HEADER]              where the GPU code goes: into an object file (default), or into the header itself
+#   [EMBED OBJECT|HEADER|BUNDLE]       where the GPU code goes: into an object file (default), into the header itself, or into a
+#                                      file <target>.tcb beside every program and shared library that links the kernels, from
+#                                      which each kernel is read when it is first used: for very many variants (see below)
 #   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
 #                                      that kernels can be run and checked without a GPU (see below); default OFF
-#   [COMPRESS none|balance|size]       how the GPU code is packed; default balance. The driver unpacks all of them
+#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed three
+#                                      times as fast as balance, which is a quarter smaller (runtime/README.md)
 #   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
 #   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
 #   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
@@ -49,14 +54,35 @@
 #   add_test(NAME gemm COMMAND test_gemm)
 #   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
+# Code for a GPU runs on those of its generation that are not older (sm_80 on 8.6 and 8.9), code with a letter (sm_90a) on that
+# one alone. On any other GPU, such as next year's, a launch is told `no_image_for_device`: nothing is compiled where the program
+# runs unless you say so. With PTX it runs there too: the driver compiles each kernel when it is first used, which took 44 to
+# 223 ms on an H200, and keeps the result in its own cache. The hook `on_jit` tells of it (tritonc/hooks.hpp),
+# and preload() does it ahead. For programs that are given away, PTX AUTO; where you know the machines, name their GPUs.
+# PTX has the structures that all GPUs from its own on can run, so code for a GPU itself may be several times as fast.
+#
+# With EMBED BUNDLE objects and programs stay small, and only what is launched is ever read. Targets of the project that link the
+# kernels get the file beside them; triton_install_kernels() installs it, and triton_place_bundles() does the same for targets of
+# other projects (TritonCBundles.cmake). It is looked for in the folders of the environment's
+# TRITONC_BUNDLE_PATH, then in the folder of the program or shared library that has the kernels. It must be the one that was made with
+# them: a launch is told `no_bundle`, `wrong_bundle` or `corrupt_bundle` otherwise.
+#
 # A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
-# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's.
+# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's. If
+# it ends as if all were well though the tool did not, the build fails; behind the script launch_again, beside this file, it
+# may lose machines. The README shows that with Slurm. `cmake --build build -j 64` then has 64 parts compiled at a time, and
+# pools limit what this machine does itself:
+#
+#   set_property(GLOBAL PROPERTY JOB_POOLS here=8)
+#   set(CMAKE_JOB_POOL_COMPILE here)
+#   set(CMAKE_JOB_POOL_LINK here)
 #
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
 
-# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test() and
-# triton_install_kernels() are described in TritonCKernelTest.cmake and TritonCInstallKernels.cmake.
+# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test(),
+# triton_add_tuner() and triton_install_kernels() are described in TritonCKernelTest.cmake, TritonCTuner.cmake and
+# TritonCInstallKernels.cmake.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
@@ -67,7 +93,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
   set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTXAS_OPTIONS KEEP REQUIRE TUNING)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTX PTXAS_OPTIONS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -100,6 +126,7 @@ function(triton_add_kernels target)
 
   _tritonc_check_sources("${call}" "${arg_SOURCES}" sources)
   _tritonc_check_architectures("${call}" "${arg_ARCHITECTURES}" architectures)
+  _tritonc_check_ptx("${call}" "${arg_PTX}" ptx)
   _tritonc_check_assignments("${call}" VARIANTS "=.+" "TM=32,64" "${arg_VARIANTS}")
   set(scoped_variants "")
   set(number 0)
@@ -150,7 +177,7 @@ function(triton_add_kernels target)
     set(arg_EMBED OBJECT)
   endif()
   string(TOUPPER "${arg_EMBED}" arg_EMBED)
-  _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER")
+  _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER;BUNDLE")
 
   if(NOT arg_COMPRESS)
     set(arg_COMPRESS balance)
@@ -158,7 +185,7 @@ function(triton_add_kernels target)
   if(NOT arg_LINEINFO)
     set(arg_LINEINFO OFF)
   endif()
-  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;balance;size")
+  _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;speed;balance;size")
   _tritonc_check_choice("${call}" LINEINFO "${arg_LINEINFO}" "ON;OFF")
   foreach(form IN LISTS arg_KEEP)
     _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")
@@ -194,7 +221,11 @@ function(triton_add_kernels target)
   set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
   set(outputs --header "${header}" --registration "${base}.tuner.inc" --manifest "${base}.manifest.json")
   set(byproducts "${header}" "${base}.tuner.inc" "${base}.manifest.json" "${base}.report.txt")
-  if(arg_EMBED STREQUAL "OBJECT")
+  if(arg_EMBED STREQUAL "BUNDLE")
+    list(APPEND outputs --bundle "${base}.tcb")
+    list(APPEND byproducts "${base}.tcb")
+  endif()
+  if(NOT arg_EMBED STREQUAL "HEADER")
     list(APPEND outputs --object "${base}.o")
     list(APPEND byproducts "${base}.o")
     _tritonc_target_triple("${call}" triple)
@@ -211,6 +242,10 @@ function(triton_add_kernels target)
   endif()
   string(REPLACE ";" "," architecture_list "${architectures}")
   list(APPEND options --arch "${architecture_list}")
+  if(ptx)
+    string(REPLACE ";" "," ptx_list "${ptx}")
+    list(APPEND options --ptx "${ptx_list}")
+  endif()
   string(JOIN "$<SEMICOLON>" variants ${arg_VARIANTS})
   string(REPLACE ";" "$<SEMICOLON>" scoped_variants "${scoped_variants}")
   if(variants OR scoped_variants)
@@ -326,11 +361,14 @@ function(triton_add_kernels target)
         cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
       endif()
       math(EXPR number "${shard} + 1")
+      _tritonc_guard_launch("${part}.stamp")
       add_custom_command(
         OUTPUT "${part}.stamp"
         BYPRODUCTS "${part}.codes"
+        ${before}
         COMMAND ${tool} ${shard_sources} ${shard_options} --jobs 1 --shard "${shard}/${arg_SHARDS}" --codes-to "${path}.codes"
                 --depfile "${path}.d" ${shard_target} --stamp "${path}.stamp"
+        ${after}
         WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
         DEPENDS ${sources} ${arg_VARIANT_FILE} TritonC::tritonc
         DEPFILE "${part}.d"
@@ -341,12 +379,15 @@ function(triton_add_kernels target)
       list(APPEND shard_stamps "${part}.stamp")
     endforeach()
   endif()
+  _tritonc_guard_launch("${base}.stamp")
   add_custom_command(
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
+    ${before}
     COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
+    ${after}
     DEPENDS ${sources} ${arg_VARIANT_FILE} ${tuning} ${shard_stamps} TritonC::tritonc
     DEPFILE "${base}.d"
     ${job_pool}
@@ -354,7 +395,7 @@ function(triton_add_kernels target)
     VERBATIM)
   cmake_policy(POP)
 
-  if(arg_EMBED STREQUAL "OBJECT")
+  if(NOT arg_EMBED STREQUAL "HEADER")
     set_source_files_properties("${base}.o" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     add_library(${target} STATIC "${base}.o" "${base}.stamp")
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
@@ -381,6 +422,10 @@ function(triton_add_kernels target)
     TRITONC_HEADER "${header}"
     TRITONC_REGISTRATION "${base}.tuner.inc"
     TRITONC_INCLUDE_DIR "${include_dir}")
+  if(arg_EMBED STREQUAL "BUNDLE")
+    set_target_properties(${target} PROPERTIES TRITONC_BUNDLE "${base}.tcb")
+    _tritonc_add_bundle(${target})
+  endif()
 
   if(arg_KEPT)
     set(${arg_KEPT} "${kept}" PARENT_SCOPE)
@@ -391,6 +436,19 @@ function(triton_add_kernels target)
   if(arg_REPORT)
     set(${arg_REPORT} "${base}.report.txt" PARENT_SCOPE)
   endif()
+endfunction()
+
+# Sets `before` and `after` to what goes around a call of the tool that TritonC_LAUNCHER makes. Launchers have been seen to say
+# that all is well when a machine was lost with what it ran: then an old stamp, and what it stands for, would pass for new.
+function(_tritonc_guard_launch stamp)
+  set(before "")
+  set(after "")
+  if(TritonC_LAUNCHER)
+    set(before COMMAND "${CMAKE_COMMAND}" -E rm -f "${stamp}")
+    set(after COMMAND "${CMAKE_COMMAND}" -D "STAMP=${stamp}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_launched.cmake")
+  endif()
+  set(before "${before}" PARENT_SCOPE)
+  set(after "${after}" PARENT_SCOPE)
 endfunction()
 
 # Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything
@@ -507,6 +565,26 @@ function(_tritonc_target_triple call out)
   else()
     message(FATAL_ERROR "${call}: no objects can be written for CMAKE_SYSTEM_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}; "
       "EMBED HEADER needs none")
+  endif()
+endfunction()
+
+# What the tool is told of PTX: nothing, auto, or architectures that later GPUs run.
+function(_tritonc_check_ptx call values out)
+  list(LENGTH values count)
+  if(count GREATER 1 AND ("AUTO" IN_LIST values OR "NONE" IN_LIST values))
+    message(FATAL_ERROR "${call}: PTX is NONE, AUTO or a list of architectures")
+  endif()
+  set(${out} "" PARENT_SCOPE)
+  if(values STREQUAL "AUTO")
+    set(${out} auto PARENT_SCOPE)
+  elseif(count AND NOT values STREQUAL "NONE")
+    _tritonc_known_architectures("${call}" "${values}" plain)
+    foreach(architecture IN LISTS plain)
+      if(architecture MATCHES "^([0-9]+)[a-z]$")
+        message(FATAL_ERROR "${call}: PTX ${architecture}: later GPUs don't run what only that one has; write PTX ${CMAKE_MATCH_1}")
+      endif()
+    endforeach()
+    set(${out} "${plain}" PARENT_SCOPE)
   endif()
 endfunction()
 

@@ -91,10 +91,10 @@ struct KernelJob {
   const Gpu *gpu;
   Structure structure;
 
-  std::string kept_as;      // the key of all structures together, in the cache; empty: not kept
-  std::string code = "";    // the key of the machine code
-  bool is_done = false;     // it was in the cache
-  bool is_left_out = false; // there is a better structure
+  std::string kept_as;         // the key of all structures together, in the cache; empty: not kept
+  MachineCode *code = nullptr; // if it was made; its image, only when all jobs are done
+  bool is_done = false;        // it was in the cache
+  bool is_left_out = false;    // there is a better structure
   std::optional<Failure> failure;
   std::vector<Failure> warnings;
   std::string printed, stage_output;
@@ -175,7 +175,6 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
   return {.gpu = std::string(gpu.name),
           .sm = gpu.sm,
           .suffix = gpu.suffix,
-          .bytes = code.image,
           .threads = function.threads(),
           .shared_bytes = function.shared_bytes,
           .static_shared = resources.static_shared,
@@ -183,7 +182,6 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
-          .cubin_bytes = code.cubin_bytes,
           .form = form_of(function, structure)};
 }
 
@@ -346,19 +344,19 @@ std::optional<Failure> build_kernel(Workshop &workshop, const std::string &headi
   std::string tile_ir;
   if (llvm::is_contained(options.keep, Stage::tile_ir))
     tile_ir = ir::print(function);
-  const Result<MachineCode> *made = machine_code(function, gpu, workshop, job.times);
+  Result<MachineCode> *made = machine_code(function, gpu, workshop, job.times);
   if (!made) {
     job.is_left_out = true;
     return std::nullopt;
   }
-  const Result<MachineCode> &code = *made;
+  Result<MachineCode> &code = *made;
   if (!code)
     return code.failure();
+  job.code = &*code;
   if (options.shards) { // what else there is to say, the call that makes the library says
     job.is_left_out = true;
     return std::nullopt;
   }
-  job.code = code->key;
   if (std::optional<Failure> failure = check_shared(function, code->resources.static_shared, gpu))
     return failure;
   // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
@@ -731,10 +729,12 @@ public:
       progress_->finish();
   }
 
-  void job_done(size_t job) {
+  /// Whether it was the last of its kernel.
+  bool job_done(size_t job) {
     bool is_last = --left_of_[kernel_of_[job]] == 0;
     if (progress_)
       progress_->job_done(is_last);
+    return is_last;
   }
 
 private:
@@ -742,6 +742,21 @@ private:
   std::vector<size_t> kernel_of_;           // of each job
   std::deque<std::atomic<size_t>> left_of_; // jobs of each kernel
 };
+
+// Packs the code of a kernel for a GPU, of all its structures in one go. `any` is one of its jobs,
+// which are all done.
+void pack_kernel(Workshop &workshop, std::vector<KernelJob> &jobs, size_t any) {
+  size_t begin = any;
+  while (begin > 0 && end_of_structures(jobs, begin - 1) > any)
+    begin--;
+  std::vector<MachineCode *> codes;
+  for (size_t i = begin; i < end_of_structures(jobs, begin); i++)
+    if (jobs[i].code)
+      codes.push_back(jobs[i].code);
+  KernelJob &job = jobs[any];
+  if (std::optional<Failure> failure = pack(codes, *job.gpu, workshop, job.times))
+    job.failure = failure;
+}
 
 // Keeps what has been compiled now: each kernel for each GPU that is complete.
 void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs) {
@@ -758,7 +773,7 @@ void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs)
                        .is_left_out = job.is_left_out,
                        .warnings = job.warnings,
                        .image = job.image,
-                       .code = job.code});
+                       .code = job.code ? job.code->key : ""});
     }
     is_changed |= is_new;
     if (is_new && !has_failed)
@@ -925,11 +940,17 @@ CompileResult compile(const CompileOptions &options) {
     if (!jobs[i].structure.name.empty())
       heading += ", " + jobs[i].structure.name;
     run_kernel_job(workshop, heading, jobs[i]);
+    if (progress->job_done(i) && options.stage == Stage::library)
+      pack_kernel(workshop, jobs, i);
     if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
       is_hopeless = true;
-    progress->job_done(i);
   });
   progress.reset();
+  for (KernelJob &job : jobs)
+    if (job.code) {
+      job.image.bytes = job.code->image;
+      job.image.cubin_bytes = job.code->cubin_bytes;
+    }
   if (cache && !is_hopeless)
     result.times.measure(Step::cache, [&] { keep_in_cache(*cache, jobs); });
   for (const TranslatedVariant &variant : variants)

@@ -1,8 +1,9 @@
 // `tritonc inspect` and `tritonc verify`. See inspect_command.h.
 //
 // Both read a file as far as its own bytes go: from descriptors to images, from images to cubins,
-// from cubins to what ptxas noted about kernels. What a stub passes and what a kernel takes were
-// written by different programs, so that they agree is worth a look in the end product.
+// from cubins to what ptxas noted about kernels, or from images to PTX and what that says of them.
+// What a stub passes and what a kernel takes were written by different programs, so that they agree
+// is worth a look in the end product.
 //
 // Tested by tests/compile/inspect_test.cpp.
 
@@ -10,7 +11,9 @@
 
 #include "backend/cubin.h"
 #include "backend/fatbinary.h"
+#include "backend/ptx_contents.h"
 #include "backend/ptxas.h"
+#include "emit/bundle.h"
 #include "emit/contents.h"
 #include "emit/cpp_text.h"
 #include "emit/manifest.h"
@@ -24,6 +27,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -38,16 +42,18 @@ using llvm::json::Object;
 // An image or a cubin, as far as it could be read.
 struct Code {
   std::string image; // empty: a cubin by itself
-  std::string cubin;
+  std::string code;  // the cubin, or PTX
+  bool is_ptx = false;
   CubinContents contents;
   std::string problem;
 };
 
 Code read_code(std::string image) {
   Code code = {.image = std::move(image)};
-  if (!unpack(code.image, code.cubin, code.problem))
+  if (!unpack(code.image, code.code, code.problem))
     return code;
-  CubinReading reading = read_cubin(code.cubin);
+  code.is_ptx = holds_ptx(code.image);
+  CubinReading reading = code.is_ptx ? read_ptx(code.code) : read_cubin(code.code);
   code.contents = std::move(reading.contents);
   code.problem = std::move(reading.problem);
   return code;
@@ -58,6 +64,12 @@ Code read_sealed(const std::string &sealed) {
   if (!unseal(sealed, image, problem))
     return {.image = image, .problem = problem};
   return read_code(std::move(image));
+}
+
+Code read_image(const ImageContents &image) {
+  if (!image.problem.empty())
+    return {.problem = image.problem};
+  return read_sealed(image.sealed);
 }
 
 struct File {
@@ -75,18 +87,59 @@ bool is_cubin(const std::string &bytes) {
 
 bool is_fatbinary(const std::string &bytes) { return bytes.rfind("\x50\xed\x55\xba", 0) == 0; }
 
-Result<File> read_file(const std::string &path) {
+Result<std::string> bytes_of_file(const std::string &path) {
   auto buffer =
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return Failure{Message::cannot_read, {path, buffer.getError().message()}};
-  std::string bytes = (*buffer)->getBuffer().str();
+  return (*buffer)->getBuffer().str();
+}
+
+// Images that are in bundles, which lie beside the file, as the runtime finds them.
+void take_from_bundles(File &file) {
+  struct Read {
+    std::string bytes, problem;
+  };
+  std::map<std::string, Read> bundles;
+  for (KernelContents &kernel : file.kernels)
+    for (VariantContents &variant : kernel.variants)
+      for (ImageContents &image : variant.images) {
+        if (image.bundle.empty())
+          continue;
+        auto [found, is_new] = bundles.try_emplace(image.bundle);
+        Read &bundle = found->second;
+        if (is_new) {
+          Result<std::string> bytes = bytes_of_file(
+              (std::filesystem::path(file.path).parent_path() / image.bundle).string());
+          if (bytes)
+            bundle.bytes = std::move(*bytes);
+          bundle.problem = bytes ? check_bundle(bundle.bytes) : bytes.failure().args[1];
+        }
+        if (bundle.problem.empty())
+          take_from_bundle(image, bundle.bytes);
+        else
+          image.problem = "it is in " + image.bundle + ": " + bundle.problem;
+      }
+}
+
+Result<File> read_file(const std::string &path) {
+  Result<std::string> read = bytes_of_file(path);
+  if (!read)
+    return read.failure();
+  const std::string &bytes = *read;
   File file = {.path = path};
+  if (is_bundle(bytes)) {
+    if (std::string problem = check_bundle(bytes); !problem.empty())
+      return Failure{Message::file_damaged, {path, problem}};
+    for (const std::string &sealed : images_of_bundle(bytes))
+      file.codes.push_back(read_sealed(sealed));
+    return file;
+  }
   if (is_cubin(bytes)) {
     CubinReading reading = read_cubin(bytes);
     if (!reading.problem.empty())
       return Failure{Message::file_damaged, {path, reading.problem}};
-    file.codes.push_back({.cubin = bytes, .contents = reading.contents});
+    file.codes.push_back({.code = bytes, .contents = reading.contents});
     return file;
   }
   if (is_fatbinary(bytes)) {
@@ -101,6 +154,7 @@ Result<File> read_file(const std::string &path) {
   if (!kernels)
     return kernels.failure();
   file.kernels = std::move(*kernels);
+  take_from_bundles(file);
   if (file.kernels.empty())
     for (const std::string &sealed : find_images(bytes))
       file.codes.push_back(read_sealed(sealed));
@@ -129,7 +183,7 @@ std::string table_of(const KernelContents &kernel) {
                                                  "cubin", "embedded"}};
   for (const VariantContents &variant : kernel.variants)
     for (const ImageContents &image : variant.images) {
-      Code code = read_sealed(image.sealed);
+      Code code = read_image(image);
       rows.push_back({"  " + text_of(variant.choices), image.gpu, image.form,
                       sha256(code.image).substr(0, 12), state_of(code), number(image.threads),
                       number(image.registers), number(image.shared_bytes + image.static_shared),
@@ -144,7 +198,7 @@ std::string table_of(const std::vector<Code> &codes) {
                                                  "stack", "parameters", "code", "cubin",
                                                  "embedded"}};
   for (const Code &code : codes) {
-    const std::string &bytes = code.image.empty() ? code.cubin : code.image;
+    const std::string &bytes = code.image.empty() ? code.code : code.image;
     if (!code.problem.empty())
       rows.push_back({"", "", sha256(bytes).substr(0, 12), "damaged", "", "", "", "", "",
                       number(int64_t(bytes.size()))});
@@ -152,7 +206,7 @@ std::string table_of(const std::vector<Code> &codes) {
       rows.push_back({kernel.name, code.contents.gpu, sha256(bytes).substr(0, 12), "ok",
                       number(kernel.registers), number(kernel.stack_bytes),
                       number(int64_t(kernel.parameters.size())), number(kernel.code_bytes),
-                      number(int64_t(code.cubin.size())), number(int64_t(code.image.size()))});
+                      number(int64_t(code.code.size())), number(int64_t(code.image.size()))});
   }
   return aligned(rows, 4);
 }
@@ -182,15 +236,18 @@ Object json_of(const Code &code) {
   Array kernels;
   for (const CubinKernel &kernel : code.contents.kernels)
     kernels.push_back(json_of(kernel));
-  out["cubin_bytes"] = int64_t(code.cubin.size());
-  out["cubin_sha256"] = sha256(code.cubin);
-  out["cubin_gpu"] = llvm::json::fixUTF8(code.contents.gpu);
+  std::string kind = code.is_ptx ? "ptx" : "cubin";
+  out[kind + "_bytes"] = int64_t(code.code.size());
+  out[kind + "_sha256"] = sha256(code.code);
+  out[kind + "_gpu"] = llvm::json::fixUTF8(code.contents.gpu);
   out["kernels"] = std::move(kernels);
   return out;
 }
 
 Object json_of(const ImageContents &image) {
-  Object out = json_of(read_sealed(image.sealed));
+  Object out = json_of(read_image(image));
+  if (!image.bundle.empty())
+    out["bundle"] = llvm::json::fixUTF8(image.bundle);
   out["gpu"] = llvm::json::fixUTF8(image.gpu);
   out["form"] = llvm::json::fixUTF8(image.form);
   out["threads"] = image.threads;
@@ -316,12 +373,12 @@ private:
     if (!variant.choices.empty())
       name += " " + text_of(variant.choices);
     std::string gpu = image.gpu + (image.form.empty() ? "" : ", " + image.form);
-    Code code = read_sealed(image.sealed);
+    Code code = read_image(image);
     if (!code.problem.empty())
       return problem(Message::image_damaged, name, gpu, code.problem);
-    if (int64_t(code.cubin.size()) != image.cubin_bytes)
+    if (int64_t(code.code.size()) != image.cubin_bytes)
       return problem(Message::image_damaged, name, gpu,
-                     "its code has " + number(int64_t(code.cubin.size())) + " bytes, and should " +
+                     "its code has " + number(int64_t(code.code.size())) + " bytes, and should " +
                          "have " + number(image.cubin_bytes));
     if (code.contents.gpu != image.gpu && "sm_" + number(code.contents.sm) != image.gpu)
       problem(Message::other_gpu, name, gpu, code.contents.gpu);
@@ -330,7 +387,7 @@ private:
     check_announced(name, gpu, code);
     for (const CubinKernel &found : code.contents.kernels)
       if (found.name == variant.entry)
-        check_parameters(name, gpu, variant, image, found);
+        check_parameters(name, gpu, variant, image, code, found);
   }
 
   // Whether the code of the kernel is there, and complete.
@@ -343,7 +400,7 @@ private:
       problem(Message::other_kernel, name, gpu, names.empty() ? "none" : join(names, ", "));
       return false;
     }
-    std::string damage = check_cubin(code.cubin, kernel);
+    std::string damage = code.is_ptx ? "" : check_cubin(code.code, kernel);
     if (!damage.empty())
       problem(Message::image_damaged, name, gpu, damage);
     return damage.empty();
@@ -351,7 +408,7 @@ private:
 
   void check_parameters(const std::string &name, const std::string &gpu,
                         const VariantContents &variant, const ImageContents &image,
-                        const CubinKernel &kernel) {
+                        const Code &code, const CubinKernel &kernel) {
     std::vector<uint32_t> passed;
     for (const ParameterContents &parameter : variant.parameters)
       passed.push_back(parameter.bytes);
@@ -376,7 +433,7 @@ private:
       problem(Message::image_damaged, name, gpu,
               "its parameters end at " + number(end) + ", and should at " +
                   number(kernel.parameter_bytes));
-    if (image.registers != kernel.registers)
+    if (!code.is_ptx && image.registers != kernel.registers)
       problem(Message::image_damaged, name, gpu,
               "its code takes " + number(kernel.registers) + " registers, and should " +
                   number(image.registers));

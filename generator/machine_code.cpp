@@ -71,6 +71,7 @@ Result<Cubin> assemble_function(ir::Function &function, std::unique_ptr<llvm::Mo
   }
 }
 
+// Of PTX, that ptxas takes it is found out with a cubin, which then nobody is given.
 Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Module> module,
                               const Gpu &gpu, const Workshop &workshop, StepTimes &times) {
   const Toolchain &tools = *workshop.tools;
@@ -82,17 +83,17 @@ Result<MachineCode> make_code(ir::Function &function, std::unique_ptr<llvm::Modu
   MachineCode code = {.resources = std::move(cubin->resources), .cubin = std::move(cubin->bytes)};
   code.ptx = std::move(ptx);
   code.cubin_bytes = int(code.cubin.size());
-  if (workshop.options.stage != Stage::library)
-    return code;
-  Result<std::string> image =
-      times.measure(Step::fatbinary, [&] { return compress(tools, code.cubin, gpu); });
-  if (!image)
-    return image.failure();
-  code.image = std::move(*image);
   return code;
 }
 
 } // namespace
+
+int code_bytes(const MachineCode &code) {
+  std::string ptx, problem;
+  if (!holds_ptx(code.image) || !unpack(code.image, ptx, problem))
+    return int(code.cubin.size());
+  return int(ptx.size());
+}
 
 // A hash of all that machine code is made of.
 std::string SharedCode::key_of(const Gpu &gpu, const Toolchain &tools, const std::string &bitcode) {
@@ -104,8 +105,8 @@ std::string SharedCode::key_of(const Gpu &gpu, const Toolchain &tools, const std
   return cache_key(all);
 }
 
-const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
-                                        StepTimes &times) {
+Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, Workshop &workshop,
+                                  StepTimes &times) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::string bitcode = times.measure(Step::lower, [&] {
@@ -119,12 +120,37 @@ const Result<MachineCode> *machine_code(ir::Function &function, const Gpu &gpu, 
     if (auto kept = times.measure(Step::cache, [&] { return workshop.cache->find_code(key); }))
       return *kept;
     Result<MachineCode> code = make_code(function, std::move(module), gpu, workshop, times);
-    if (code) {
+    if (code)
       code->key = key;
-      times.measure(Step::cache, [&] { workshop.cache->keep_code(*code); });
-    }
     return code;
   });
+}
+
+std::optional<Failure> pack(const std::vector<MachineCode *> &codes, const Gpu &gpu,
+                            Workshop &workshop, StepTimes &times) {
+  std::vector<MachineCode *> unpacked;
+  std::vector<const std::string *> contents;
+  for (MachineCode *code : codes)
+    if (workshop.shared.claim(code) && code->image.empty()) {
+      unpacked.push_back(code);
+      contents.push_back(gpu.is_ptx() ? &code->ptx : &code->cubin);
+    }
+  if (unpacked.empty())
+    return std::nullopt;
+  Result<std::vector<std::string>> images =
+      times.measure(Step::fatbinary, [&] { return compress(*workshop.tools, contents, gpu); });
+  if (!images)
+    return images.failure();
+  for (size_t i = 0; i < unpacked.size(); i++) {
+    unpacked[i]->image = std::move((*images)[i]);
+    unpacked[i]->cubin_bytes = code_bytes(*unpacked[i]);
+  }
+  if (workshop.cache)
+    times.measure(Step::cache, [&] {
+      for (const MachineCode *code : unpacked)
+        workshop.cache->keep_code(*code);
+    });
+  return std::nullopt;
 }
 
 } // namespace tritonc

@@ -36,7 +36,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <malloc.h>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -53,10 +52,12 @@ struct CommandLine {
   CompileOptions compile;
   std::vector<std::string> defines; // as given: NAME or NAME=VALUE
   std::vector<std::string> architectures;
+  std::vector<std::string> ptx;     // architectures, or auto
   std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
-  std::string header, c_header, registration, object, host_code, manifest, report, depfile, stamp;
+  std::string header, c_header, registration, object, bundle, host_code, manifest, report, depfile,
+      stamp;
   std::string target;         // triple of the object
   std::string depfile_target; // what the depfile is about, as the build system calls it
   std::string keep_folder;
@@ -166,6 +167,8 @@ bool write_to_stdout(const std::string &path, const std::string &contents) {
 
 // --- From the command line to options ------------------------------------------------------------
 
+std::optional<Failure> usage(const std::string &text) { return Failure{Message::usage, {text}}; }
+
 std::vector<Define> parse_defines(const std::vector<std::string> &texts) {
   std::vector<Define> defines;
   for (const std::string &text : texts) {
@@ -176,19 +179,53 @@ std::vector<Define> parse_defines(const std::vector<std::string> &texts) {
   return defines;
 }
 
-std::optional<Failure> parse_architectures(const std::vector<std::string> &texts,
-                                           std::vector<const Gpu *> &gpus) {
+// The names in lists such as "80,90a".
+std::vector<std::string> names_in(const std::vector<std::string> &texts) {
+  std::vector<std::string> names;
   for (llvm::StringRef list : texts)
     for (llvm::StringRef rest = list; !rest.empty();) {
       size_t end = rest.find_first_of(",;");
-      llvm::StringRef name = rest.take_front(end).trim();
+      names.push_back(rest.take_front(end).trim().str());
       rest = end == llvm::StringRef::npos ? "" : rest.drop_front(end + 1);
-      const Gpu *gpu = find_gpu(name);
-      if (!gpu)
-        return Failure{Message::unknown_gpu, {name.str(), llvm::join(gpu_names(), ", ")}};
-      if (!llvm::is_contained(gpus, gpu))
-        gpus.push_back(gpu);
     }
+  return names;
+}
+
+std::optional<Failure> parse_architectures(const std::vector<std::string> &texts,
+                                           std::vector<const Gpu *> &gpus) {
+  for (const std::string &name : names_in(texts)) {
+    const Gpu *gpu = find_gpu(name);
+    if (!gpu)
+      return Failure{Message::unknown_gpu, {name, llvm::join(gpu_names(), ", ")}};
+    if (!llvm::is_contained(gpus, gpu))
+      gpus.push_back(gpu);
+  }
+  return std::nullopt;
+}
+
+// Behind the GPUs that are asked for: PTX. `auto` is that of the first of them which later ones
+// run; where all have code that they don't, that of the first without what is its own.
+std::optional<Failure> parse_ptx(const std::vector<std::string> &texts,
+                                 std::vector<const Gpu *> &gpus) {
+  for (const std::string &name : names_in(texts)) {
+    const Gpu *ptx = find_ptx(name);
+    if (name == "auto") {
+      auto is_older = [](const Gpu *a, const Gpu *b) {
+        return std::pair(a->suffix != 0, a->sm) < std::pair(b->suffix != 0, b->sm);
+      };
+      auto oldest = std::min_element(gpus.begin(), gpus.end(), is_older);
+      if (oldest == gpus.end())
+        return usage("--ptx auto needs --arch");
+      ptx = find_ptx(std::to_string((*oldest)->sm));
+    } else if (!ptx && find_gpu(name)) {
+      return usage("--ptx " + name + ": later GPUs don't run what only that one has; write --ptx " +
+                   std::to_string(find_gpu(name)->sm));
+    }
+    if (!ptx)
+      return Failure{Message::unknown_gpu, {name, llvm::join(gpu_names(), ", ")}};
+    if (!llvm::is_contained(gpus, ptx))
+      gpus.push_back(ptx);
+  }
   return std::nullopt;
 }
 
@@ -203,16 +240,14 @@ std::string library_name(const CommandLine &line) {
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
-       {line.header, line.c_header, line.registration, line.object, line.host_code, line.manifest,
-        line.report, line.depfile, line.output, line.codes_file, line.stamp})
+       {line.header, line.c_header, line.registration, line.bundle, line.object, line.host_code,
+        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   if (!line.keep_folder.empty())
     paths.push_back((fs::path(line.keep_folder) / "index.json").string());
   return paths;
 }
-
-std::optional<Failure> usage(const std::string &text) { return Failure{Message::usage, {text}}; }
 
 // Whether the options make sense together.
 std::optional<Failure> check_combination(const CommandLine &line) {
@@ -237,6 +272,10 @@ std::optional<Failure> check_combination(const CommandLine &line) {
     return usage("-o goes with --emit; a library is written with --header and --object");
   if (line.embed == "object" && !line.header.empty() && line.object.empty())
     return usage("--embed object needs --object FILE beside --header");
+  if ((line.embed == "bundle") == line.bundle.empty())
+    return usage("--embed bundle and --bundle FILE go together");
+  if (!line.bundle.empty() && line.object.empty())
+    return usage("--embed bundle needs --object FILE, which has all but the compiled kernels");
   if (line.embed == "header" && !line.object.empty())
     return usage("--embed header puts the code into the header; leave out --object");
   if (line.compile.gpus.empty() && line.compile.stage != Stage::tile_ir)
@@ -280,6 +319,12 @@ std::optional<Failure> complete(CommandLine &line) {
     return failure;
   if (std::optional<Failure> failure = parse_architectures(line.emulate, options.emulate))
     return failure;
+  if (std::optional<Failure> failure = parse_ptx(line.ptx, options.gpus))
+    return failure;
+  // Whoever emulates one GPU may emulate one that has nothing but PTX.
+  if (!options.emulate.empty())
+    llvm::copy_if(options.gpus, std::back_inserter(options.emulate),
+                  [](const Gpu *gpu) { return gpu->is_ptx(); });
   for (const auto &[name, stage] : stages) {
     if (name == line.emit)
       options.stage = stage;
@@ -313,8 +358,12 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     return tables.failure();
 
   std::vector<OutputFile> files;
+  std::optional<Bundle> made;
+  if (!line.bundle.empty())
+    made = make_bundle(*tables, fs::path(line.bundle).filename().string());
+  const Bundle *bundle = made ? &*made : nullptr;
   if (!line.object.empty()) {
-    Result<std::string> object = object_file(*tables, line.target);
+    Result<std::string> object = object_file(*tables, line.target, bundle);
     if (!object)
       return object.failure();
     files.push_back({line.object, std::move(*object)});
@@ -334,9 +383,11 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
   if (!line.registration.empty())
     files.push_back({line.registration, registration(*interface, line.object.empty())});
   if (!line.manifest.empty())
-    files.push_back({line.manifest, manifest(library)});
-  if (!line.report.empty() && !write_to_stdout(line.report, report(library)))
-    files.push_back({line.report, report(library)});
+    files.push_back({line.manifest, manifest(library, bundle)});
+  if (!line.report.empty() && !write_to_stdout(line.report, report(library, bundle)))
+    files.push_back({line.report, report(library, bundle)});
+  if (bundle) // before the object, which is of no use without
+    files.insert(files.begin(), {line.bundle, std::move(made->bytes)});
   return files;
 }
 
@@ -662,6 +713,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   list("-D", line.defines, "defines a macro: NAME or NAME=TOKENS");
   list("-I", line.compile.include_dirs, "a folder to look for included files in");
   list("--arch", line.architectures, "GPU architectures, as 80,90a");
+  list("--ptx", line.ptx,
+       "adds PTX, which drivers compile for GPUs that no code is for: auto, or from which on: 80");
   command.add_option("--grid", line.compile.grid, "replaces the source's grid: \"M / TM, N / TN\"");
   command.add_option("--variants", line.compile.variants,
                      "restricts or adds axes, for all or for a kernel or GPU: "
@@ -718,8 +771,8 @@ void add_tool_options(CLI::App &command, CommandLine &line) {
       ->allow_extra_args(false);
   command
       .add_option("--compress", line.compile.tools.compression,
-                  "how compiled kernels are packed: none, balance or size")
-      ->check(CLI::IsMember({"none", "balance", "size"}));
+                  "how compiled kernels are packed: none, speed, balance or size")
+      ->check(CLI::IsMember({"none", "speed", "balance", "size"}));
   command.add_option("--timeout", line.timeout_seconds, "seconds that one run of a tool may take")
       ->check(CLI::PositiveNumber);
 }
@@ -746,8 +799,11 @@ void add_output_options(CLI::App &command, CommandLine &line) {
                   "architectures of --arch for which the object also gets code for this CPU")
       ->allow_extra_args(false);
   command.add_option("--host-code", line.host_code, "writes that code, a static library");
-  command.add_option("--embed", line.embed, "where the compiled kernels go: object or header")
-      ->check(CLI::IsMember({"object", "header"}));
+  command
+      .add_option("--embed", line.embed, "where the compiled kernels go: object, header or bundle")
+      ->check(CLI::IsMember({"object", "header", "bundle"}));
+  command.add_option("--bundle", line.bundle,
+                     "the file that has them with --embed bundle; it is needed when they run");
   command.add_option(
       "--target", line.target,
       "the triple that the object is for, as aarch64-linux-gnu; default: this machine's");
@@ -888,25 +944,18 @@ ExitCode run(int count, char **arguments) {
   return plan->parsed() ? run_plan(line) : run_doctor(line);
 }
 
-// What code generation frees for one image it takes for the next: giving it back to the system in
-// between costs one in nine of all page faults.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int most = 32 << 20; // that glibc takes for the second
-  mallopt(M_TRIM_THRESHOLD, 16 * most);
-  mallopt(M_MMAP_THRESHOLD, most);
-  mallopt(M_TOP_PAD, most / 4);
-#endif
-}
-
 } // namespace
 } // namespace tritonc
+
+// Read by jemalloc, where the tool is linked with it. What code generation frees for one image it
+// takes for the next: giving it back to the system in between costs page faults.
+extern "C" const char *malloc_conf;
+const char *malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always,metadata_thp:always";
 
 int main(int count, char **arguments) {
   using namespace tritonc;
   handle_crashes();
   handle_interrupts();
-  keep_freed_memory();
   try {
     return int(run(count, arguments));
   } catch (const std::bad_alloc &) {

@@ -34,13 +34,16 @@ namespace {
 constexpr size_t most_variants = 4096;
 constexpr size_t most_combinations = 65536; // before conditions and files take their choice
 
+// What is said for a GPU holds for the PTX for it and later ones, too.
+const Gpu *real(const Gpu *gpu) { return gpu && gpu->is_ptx() ? find_gpu(gpu->machine) : gpu; }
+
 // For whom a rule is meant; an empty kernel and a null GPU are all of them.
 struct Scope {
   std::string kernel;
   const Gpu *gpu = nullptr;
 
   bool includes(const std::string &a_kernel, const Gpu *a_gpu) const {
-    return (kernel.empty() || kernel == a_kernel) && (!gpu || gpu == a_gpu);
+    return (kernel.empty() || kernel == a_kernel) && (!gpu || gpu == real(a_gpu));
   }
   /// Of two rules the closer one holds; one for a GPU is closer than one for a kernel.
   int closeness() const { return (gpu ? 2 : 0) + (kernel.empty() ? 0 : 1); }
@@ -62,7 +65,7 @@ struct FileEntry {
 
   bool includes(const std::string &kernel, const Gpu *gpu) const {
     return (kernels.empty() || llvm::is_contained(kernels, kernel)) &&
-           (gpus.empty() || llvm::is_contained(gpus, gpu));
+           (gpus.empty() || llvm::is_contained(gpus, real(gpu)));
   }
   const AxisRule *axis(const std::string &name) const {
     auto found = llvm::find_if(axes, [&](const AxisRule &rule) { return rule.name == name; });

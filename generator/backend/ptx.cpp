@@ -103,9 +103,9 @@ llvm::TargetMachine &target_machine(const llvm::Module &module, const Gpu &gpu) 
   thread_local std::map<std::pair<std::string_view, int>, std::unique_ptr<llvm::TargetMachine>>
       machines;
   int version = ptx_version_for(module, gpu);
-  std::unique_ptr<llvm::TargetMachine> &machine = machines[{gpu.name, version}];
+  std::unique_ptr<llvm::TargetMachine> &machine = machines[{gpu.machine, version}];
   if (!machine)
-    machine = make_target_machine(llvm::StringRef(gpu.name), "+ptx" + std::to_string(version));
+    machine = make_target_machine(llvm::StringRef(gpu.machine), "+ptx" + std::to_string(version));
   return *machine;
 }
 

@@ -101,7 +101,7 @@ Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std
     return written.failure();
 
   std::vector<std::string> command = {tools.ptxas, optimization, "-v",
-                                      "-arch=" + std::string(gpu.name)};
+                                      "-arch=" + std::string(gpu.machine)};
   if (line_info)
     command.push_back("-lineinfo");
   command.insert(command.end(), tools.ptxas_options.begin(), tools.ptxas_options.end());

@@ -14,7 +14,7 @@ struct ToolchainOptions {
   std::string fatbinary;
   std::chrono::seconds time_limit{120};   // of one run of a tool
   std::vector<std::string> ptxas_options; // put behind our own
-  std::string compression = "balance";    // of images: fatbinary's none, balance or size
+  std::string compression = "balance";    // of images: fatbinary's none, speed, balance or size
 };
 
 struct Toolchain {

@@ -39,6 +39,19 @@ std::vector<std::string> find_images(const std::string &bytes) {
   return images;
 }
 
+void take_from_bundle(ImageContents &image, const std::string &bundle) {
+  abi::bundle_header header = {};
+  std::memcpy(&header, bundle.data(), std::min(bundle.size(), sizeof header));
+  bool is_ours = std::memcmp(header.digest, image.bundle_digest, sizeof header.digest) == 0 &&
+                 header.length == image.bundle_length;
+  if (!is_ours)
+    image.problem = "it is in " + image.bundle + ", and that is of another build";
+  else if (image.offset > bundle.size() || image.size > bundle.size() - image.offset)
+    image.problem = "it is behind the end of " + image.bundle;
+  else
+    image.sealed = bundle.substr(image.offset, image.size);
+}
+
 bool unseal(const std::string &sealed, std::string &image, std::string &problem) {
   abi::image_header header;
   problem = "";

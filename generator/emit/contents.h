@@ -17,6 +17,10 @@ struct ImageContents {
   int spill_stores = 0, spill_loads = 0, stack_bytes = 0, cubin_bytes = 0;
   std::vector<uint32_t> hidden; // bytes of each hidden parameter
   std::string sealed;           // behind its abi::image_header
+  // If it is in a bundle, `sealed` is empty until it is taken from there.
+  std::string bundle; // its name
+  uint64_t bundle_length = 0, bundle_digest[2] = {}, offset = 0, size = 0;
+  std::string problem; // why it could not be taken
 };
 
 struct ParameterContents {
@@ -48,6 +52,10 @@ Result<std::vector<KernelContents>> read_header(const std::string &path, const s
 
 /// All images that lie anywhere in a file, with their headers.
 std::vector<std::string> find_images(const std::string &bytes);
+
+/// Takes the image from its bundle, which check_bundle found nothing wrong with, or says in
+/// `problem` why it is not there.
+void take_from_bundle(ImageContents &image, const std::string &bundle);
 
 /// The image behind its header. False, and what is wrong in `problem`, if header and image don't
 /// belong together.

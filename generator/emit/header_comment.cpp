@@ -171,14 +171,13 @@ private:
     return "//\n"
            "// Which variant runs, unless the call names one: in their order of preference, those "
            "whose\n"
-           "// requirements the arguments meet and that have code for the device; of these, where "
-           "it "
-           "is\n"
-           "// known what they take, the fastest, else the first whose grid has at least as many "
-           "programs\n"
-           "// as the device has multiprocessors, or the one with the most programs. variants() "
-           "lists them\n"
-           "// in that order.\n";
+           "// requirements the arguments meet and that have code for the device, for exactly this "
+           "GPU if\n"
+           "// any has; of these, where it is known what they take, the fastest, else the first "
+           "whose grid\n"
+           "// has at least as many programs as the device has multiprocessors, or the one with "
+           "the most\n"
+           "// programs. variants() lists them in that order.\n";
   }
 
   /// Names that C++ could not take.

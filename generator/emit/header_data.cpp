@@ -160,7 +160,7 @@ private:
            std::to_string(tables_.images[row.bytes].size()) + ", &states[" +
            std::to_string(row.state) + "], " + std::to_string(image.sm) + ", " +
            (image.suffix ? std::string("'") + image.suffix + "'" : "0") + ", nullptr, " +
-           (row.form ? "&" + numbered("form_", *row.form) : "nullptr") + "}";
+           (row.form ? "&" + numbered("form_", *row.form) : "nullptr") + ", nullptr, 0}";
   }
 
   static std::string info_initialiser(const Image &image) {

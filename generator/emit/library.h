@@ -63,9 +63,9 @@ struct ImageDetails {
 
 /// One variant compiled for one GPU.
 struct Image {
-  std::string gpu;      // "sm_90a"
+  std::string gpu;      // "sm_90a"; of PTX "compute_80"
   int sm = 0;           // 90
-  char suffix = 0;      // 'a', 'f' or 0
+  char suffix = 0;      // 'a', 'f' or 0; 'p': it is PTX, for GPUs that no other image is for
   std::string bytes;    // a fatbinary that holds one kernel
   int threads = 0;      // per block
   int shared_bytes = 0; // dynamic: said at the launch
@@ -74,12 +74,15 @@ struct Image {
   int spill_stores = 0; // bytes
   int spill_loads = 0;  // bytes
   int stack_bytes = 0;
-  int cubin_bytes = 0; // before compression
+  int cubin_bytes = 0; // before compression; of PTX, the text's
   LaunchForm form;
   // The same kernel for this machine's CPU; both empty unless it was asked for.
   std::string host_symbol;             // of its abi::host_code
   std::string host_object;             // the ELF object that defines the symbol
   std::optional<ImageDetails> details; // if they were asked for
+
+  /// Its registers, spills and stack are then those of the GPU that it begins with.
+  bool is_ptx() const { return suffix == 'p'; }
 };
 
 /// One choice of a value for every axis.

@@ -82,7 +82,7 @@ Object image_object(const Image &image, const std::vector<Parameter> &parameters
       {"spill_stores", image.spill_stores},
       {"spill_loads", image.spill_loads},
       {"stack_bytes", image.stack_bytes},
-      {"cubin_bytes", image.cubin_bytes},
+      {image.is_ptx() ? "ptx_bytes" : "cubin_bytes", image.cubin_bytes},
       {"image_bytes", int64_t(image.bytes.size())},
       {"image_sha256", sha256(image.bytes)},
   };
@@ -165,19 +165,24 @@ std::string sha256(const std::string &bytes) {
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
-std::string manifest(const Library &library) {
+std::string manifest(const Library &library, const Bundle *bundle) {
   Array kernels;
   for (const KernelEntry &kernel : library.kernels)
     kernels.push_back(kernel_object(kernel));
-  llvm::json::Value value = Object{
+  Object value{
       {"schema", 1},
       {"tool", text(library.tool)},
       {"library", text(library.name)},
       {"source", text(library.source_file)},
       {"kernels", std::move(kernels)},
   };
+  if (bundle)
+    value["bundle"] = Object{{"file", text(bundle->name)},
+                             {"bytes", int64_t(bundle->bytes.size())},
+                             {"sha256", sha256(bundle->bytes)}};
   std::string out;
-  llvm::raw_string_ostream(out) << llvm::formatv("{0:2}", value) << "\n";
+  llvm::raw_string_ostream(out) << llvm::formatv("{0:2}", llvm::json::Value(std::move(value)))
+                                << "\n";
   return out;
 }
 

@@ -4,13 +4,15 @@
 
 #pragma once
 
+#include "emit/bundle.h"
 #include "emit/library.h"
 
 #include <string>
 
 namespace tritonc {
 
-std::string manifest(const Library &library);
+/// With the name, size and digest of the `bundle` that images are in, if they are.
+std::string manifest(const Library &library, const Bundle *bundle = nullptr);
 
 /// What the manifest knows an image by: its SHA-256, in hexadecimal.
 std::string sha256(const std::string &bytes);

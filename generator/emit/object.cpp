@@ -149,8 +149,8 @@ private:
 
 class ObjectWriter {
 public:
-  ObjectWriter(const Tables &tables, ObjectStream &stream)
-      : tables_(tables), context_(stream.context()), streamer_(stream.streamer()),
+  ObjectWriter(const Tables &tables, const Bundle *bundle, ObjectStream &stream)
+      : tables_(tables), bundle_(bundle), context_(stream.context()), streamer_(stream.streamer()),
         record_(context_, streamer_) {}
 
   void write() {
@@ -167,8 +167,9 @@ private:
   void constants() {
     open(".rodata.tritonc", llvm::ELF::SHT_PROGBITS, llvm::ELF::SHF_ALLOC);
     for (const std::string &image : tables_.images) {
-      images_.push_back(begin(64));
-      streamer_.emitBytes(image);
+      images_.push_back(bundle_ ? nullptr : begin(64));
+      if (!bundle_)
+        streamer_.emitBytes(image);
     }
     for (const std::vector<int64_t> &words : tables_.code) {
       code_.push_back(begin(8));
@@ -198,6 +199,8 @@ private:
   }
 
   void collect_strings() {
+    if (bundle_)
+      strings_[bundle_->name] = nullptr;
     for (const auto &rows : tables_.parameters)
       for (const ParameterRow &row : rows)
         strings_[row.name] = nullptr;
@@ -240,6 +243,10 @@ private:
     // Not for the program to change, but the loader writes addresses into it.
     open(".data.rel.ro.tritonc", llvm::ELF::SHT_PROGBITS,
          llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_WRITE);
+    if (bundle_) {
+      bundle_record_ = begin(8);
+      bundle();
+    }
     for (const auto &rows : tables_.parameters) {
       parameters_.push_back(rows.empty() ? nullptr : begin(8));
       for (const ParameterRow &row : rows)
@@ -328,6 +335,15 @@ private:
     record_.end(sizeof(S));
   }
 
+  void bundle() {
+    using S = abi::bundle;
+    record_.pointer(offsetof(S, name), strings_[bundle_->name]);
+    record_.number(offsetof(S, length), int64_t(bundle_->bytes.size()), sizeof(S::length));
+    for (size_t i = 0; i < 2; i++)
+      record_.number(offsetof(S, digest) + i * 8, int64_t(bundle_->digest[i]), 8);
+    record_.end(sizeof(S));
+  }
+
   void image(const ImageRow &row) {
     using S = abi::image;
     record_.pointer(offsetof(S, bytes), images_[row.bytes]);
@@ -337,6 +353,9 @@ private:
     record_.number(offsetof(S, suffix), row.image->suffix, sizeof(S::suffix));
     record_.pointer(offsetof(S, host), host_symbol(row.image->host_symbol));
     record_.pointer(offsetof(S, form), row.form ? forms_[*row.form] : nullptr);
+    record_.pointer(offsetof(S, bundle), bundle_record_);
+    record_.number(offsetof(S, offset), bundle_ ? int64_t(bundle_->offsets[row.bytes]) : 0,
+                   sizeof(S::offset));
     record_.end(sizeof(S));
   }
 
@@ -468,6 +487,7 @@ private:
   }
 
   const Tables &tables_;
+  const Bundle *bundle_; // null: the images are in the object
   llvm::MCContext &context_;
   llvm::MCStreamer &streamer_;
   Record record_;
@@ -479,18 +499,19 @@ private:
   };
   std::vector<TuningNumbers> tuning_numbers_; // of all kernels
   size_t tuning_count_ = 0;                   // that are written
-  Label states_ = nullptr;
+  Label states_ = nullptr, bundle_record_ = nullptr;
 };
 
 } // namespace
 
-Result<std::string> object_file(const Tables &tables, const std::string &triple) {
+Result<std::string> object_file(const Tables &tables, const std::string &triple,
+                                const Bundle *bundle) {
   llvm::Triple target(
       llvm::Triple::normalize(triple.empty() ? llvm::sys::getDefaultTargetTriple() : triple));
   ObjectStream stream;
   if (std::string reason = stream.open(target); !reason.empty())
     return Failure{Message::no_host_object, {target.str(), reason}};
-  ObjectWriter(tables, stream).write();
+  ObjectWriter(tables, bundle, stream).write();
   return stream.finish();
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "backend/result.h"
+#include "emit/bundle.h"
 #include "emit/tables.h"
 
 #include <string>
@@ -20,7 +21,8 @@
 namespace tritonc {
 
 /// The ELF object for an LLVM triple, "x86_64-linux-gnu" or "aarch64-linux-gnu"; empty: this
-/// host's.
-Result<std::string> object_file(const Tables &tables, const std::string &triple);
+/// host's. Without images if they are in a `bundle`.
+Result<std::string> object_file(const Tables &tables, const std::string &triple,
+                                const Bundle *bundle = nullptr);
 
 } // namespace tritonc

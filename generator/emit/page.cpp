@@ -190,8 +190,11 @@ std::string details_of(const Image &image, const Variant &variant, Pictures &pic
 std::string row_of(const std::string &variant, const Image &image) {
   std::string form = image.form.name.empty() ? "plain" : image.form.name;
   int spilled = image.spill_stores + image.spill_loads;
+  std::string gpu = image.gpu;
+  if (image.is_ptx())
+    gpu += " (PTX; as on sm_" + number(image.sm) + ")";
   std::string row = "<tr" + std::string(variant.empty() ? "" : " class=\"variant\"") + ">" +
-                    cell(variant, "text long") + cell(image.gpu, "text") + cell(form, "text long") +
+                    cell(variant, "text long") + cell(gpu, "text") + cell(form, "text long") +
                     cell(number(image.threads)) + cell(number(image.registers)) +
                     cell(number(image.shared_bytes + image.static_shared)) +
                     cell(number(spilled), spilled ? "bad" : "");

@@ -223,8 +223,18 @@ private:
             hidden_bytes(number<uint32_t>(row + offsetof(abi::hidden_parameter, kind))));
       }
     }
-    llvm::StringRef bytes = bytes_at(pointer(at + offsetof(S, bytes)));
     uint64_t size = number<uint64_t>(at + offsetof(S, size));
+    if (uint64_t bundle = pointer(at + offsetof(S, bundle))) {
+      using B = abi::bundle;
+      result.bundle = text(bundle + offsetof(B, name));
+      result.bundle_length = number<uint64_t>(bundle + offsetof(B, length));
+      for (size_t i = 0; i < 2; i++)
+        result.bundle_digest[i] = number<uint64_t>(bundle + offsetof(B, digest) + i * 8);
+      result.offset = number<uint64_t>(at + offsetof(S, offset));
+      result.size = size;
+      return result;
+    }
+    llvm::StringRef bytes = bytes_at(pointer(at + offsetof(S, bytes)));
     if (size > bytes.size())
       throw Damage{"an image is cut off"};
     result.sealed = bytes.take_front(size).str();

@@ -83,10 +83,13 @@ std::string table_of(const KernelEntry &kernel) {
 
 } // namespace
 
-std::string report(const Library &library) {
+std::string report(const Library &library, const Bundle *bundle) {
   std::string out;
   for (const KernelEntry &kernel : library.kernels)
     out += (out.empty() ? "" : "\n") + table_of(kernel);
+  if (bundle)
+    out += "\n" + bundle->name + " has " + std::to_string(bundle->offsets.size()) + " images, " +
+           std::to_string(bundle->bytes.size()) + " bytes\n";
   return out;
 }
 

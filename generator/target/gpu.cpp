@@ -2,6 +2,9 @@
 
 #include "target/gpu.h"
 
+#include <algorithm>
+#include <deque>
+
 namespace tritonc {
 namespace {
 
@@ -26,6 +29,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
   return {.name = name,
           .sm = sm,
           .suffix = suffix,
+          .machine = name,
           .max_shared_bytes = max_shared_bytes,
           .threads_per_multiprocessor = threads_per_multiprocessor(sm),
           .blocks_per_multiprocessor = blocks_per_multiprocessor(sm),
@@ -47,6 +51,35 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_wgmma = sm == 90 && suffix == 'a',
           .has_bf16_arithmetic = generation >= Hopper};
 }
+
+// What code for `first` can do, and the least of what it and the GPUs after it have room for: it
+// may run on each of them. Of GPUs that don't exist yet that is a guess, as good as any.
+Gpu make_ptx(const Gpu &first, std::string_view name) {
+  Gpu ptx = first;
+  ptx.name = name;
+  ptx.suffix = 'p';
+  for (const Gpu &gpu : all_gpus()) {
+    if (gpu.sm < first.sm)
+      continue;
+    ptx.max_shared_bytes = std::min(ptx.max_shared_bytes, gpu.max_shared_bytes);
+    ptx.threads_per_multiprocessor =
+        std::min(ptx.threads_per_multiprocessor, gpu.threads_per_multiprocessor);
+    ptx.blocks_per_multiprocessor =
+        std::min(ptx.blocks_per_multiprocessor, gpu.blocks_per_multiprocessor);
+  }
+  return ptx;
+}
+
+struct PtxTargets {
+  std::deque<std::string> names;
+  std::vector<Gpu> gpus;
+
+  PtxTargets() {
+    for (const Gpu &gpu : all_gpus())
+      if (gpu.suffix == 0)
+        gpus.push_back(make_ptx(gpu, names.emplace_back("compute_" + std::to_string(gpu.sm))));
+  }
+};
 
 } // namespace
 
@@ -71,6 +104,14 @@ const Gpu *find_gpu(std::string_view name) {
   for (const Gpu &gpu : all_gpus())
     if (name == gpu.name || name == gpu.name.substr(3))
       return &gpu;
+  return nullptr;
+}
+
+const Gpu *find_ptx(std::string_view name) {
+  static const PtxTargets targets;
+  for (const Gpu &ptx : targets.gpus)
+    if (name == ptx.name || name == ptx.machine || name == ptx.machine.substr(3))
+      return &ptx;
   return nullptr;
 }
 

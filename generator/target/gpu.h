@@ -9,9 +9,10 @@
 namespace tritonc {
 
 struct Gpu {
-  std::string_view name; // "sm_90a", as LLVM and ptxas spell it
-  int sm;                // 90: the number alone, for `sm >= 80`
-  char suffix;           // 'a', 'f' or 0: see gpus.def
+  std::string_view name;    // "sm_90a"; of PTX "compute_90"
+  int sm;                   // 90: the number alone, for `sm >= 80`
+  char suffix;              // 'a', 'f' or 0: see gpus.def; 'p' of PTX
+  std::string_view machine; // "sm_90a", as LLVM and ptxas spell it; of PTX "sm_90"
 
   int max_shared_bytes; // one block's limit, after opting in
   int max_registers_per_thread = 255;
@@ -37,10 +38,18 @@ struct Gpu {
   bool has_dependent_launches; // griddepcontrol
   bool has_wgmma;              // wgmma, and registers that move between warpgroups
   bool has_bf16_arithmetic;    // add, mul and fma on bfloat16 itself
+
+  /// Whether what is embedded is PTX, for GPUs that nothing else is made for.
+  bool is_ptx() const { return suffix == 'p'; }
 };
 
 /// The GPU that `name` means, written "90a" or "sm_90a"; null if there is none.
 const Gpu *find_gpu(std::string_view name);
+
+/// PTX for the GPUs from `name` on, written "80", "sm_80" or "compute_80": what all of them can do,
+/// within the limits that all of them keep. Null if there is no such GPU, or if PTX for it would
+/// not run on later ones ("90a").
+const Gpu *find_ptx(std::string_view name);
 
 /// "75", "80", ...: every architecture, as it may be written after `--arch`.
 const std::vector<std::string_view> &gpu_names();

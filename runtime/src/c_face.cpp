@@ -1,6 +1,7 @@
 // The functions of tritonc/runtime.h: those of C++ under names and with types of C.
 
 #include <tritonc/device.hpp>
+#include <tritonc/hooks.hpp>
 #include <tritonc/runtime.h>
 #include <tritonc/runtime.hpp>
 
@@ -17,6 +18,7 @@ static_assert(sizeof(tritonc_status) == sizeof(tritonc::status) &&
               std::is_trivially_copyable_v<tritonc::status>);
 static_assert(TRITONC_CUDA == int(tritonc::status_code::cuda) &&
               TRITONC_NOT_PREPARED == int(tritonc::status_code::not_prepared) &&
+              TRITONC_CORRUPT_BUNDLE == int(tritonc::status_code::corrupt_bundle) &&
               TRITONC_NO_VARIANT == int(tritonc::status_code::no_variant));
 static_assert(sizeof(tritonc_grid) == sizeof(tritonc::grid));
 static_assert(sizeof(tritonc_image_info) == sizeof(tritonc::image_info));
@@ -24,6 +26,16 @@ static_assert(sizeof(tritonc_prepared_launch) == sizeof(tritonc::abi::prepared_l
               alignof(tritonc_prepared_launch) == alignof(tritonc::abi::prepared_launch) &&
               offsetof(tritonc_prepared_launch, rest) ==
                   offsetof(tritonc::abi::prepared_launch, rest));
+// A reference is passed as a pointer is.
+static_assert(sizeof(tritonc_hooks) == sizeof(tritonc::hooks) &&
+              offsetof(tritonc_hooks, on_jit) == offsetof(tritonc::hooks, on_jit) &&
+              offsetof(tritonc_hooks, data) == offsetof(tritonc::hooks, data) &&
+              sizeof(tritonc_load_event) == sizeof(tritonc::load_event) &&
+              offsetof(tritonc_load_event, nanoseconds) ==
+                  offsetof(tritonc::load_event, nanoseconds) &&
+              sizeof(tritonc_choice_event) == sizeof(tritonc::choice_event) &&
+              offsetof(tritonc_choice_event, programs) ==
+                  offsetof(tritonc::choice_event, programs));
 static_assert(sizeof(tritonc_device_info) == sizeof(tritonc::device_info));
 static_assert(TRITONC_CURRENT_DEVICE == tritonc::abi::current);
 
@@ -106,6 +118,12 @@ const tritonc_image_info *tritonc_info(const tritonc_kernel *code, const int32_t
   tritonc::span<tritonc::image_info> infos = tritonc::abi::info(in_cpp(code), choice);
   *count = infos.size();
   return reinterpret_cast<const tritonc_image_info *>(infos.data());
+}
+
+// ---- hooks ----
+
+void tritonc_set_hooks(const tritonc_hooks *told) {
+  tritonc::set_hooks(reinterpret_cast<const tritonc::hooks *>(told));
 }
 
 // ---- memory ----

@@ -6,6 +6,14 @@
 
 namespace tritonc::v1::cuda {
 
+/// Whether the stream is being captured, or must not be used because another one is.
+inline bool is_capturing(const Driver &driver, Stream stream) {
+  int capturing = 0;
+  // An error means: another stream of the context captures, and the default stream would break it.
+  return driver.cuStreamIsCapturing &&
+         (driver.cuStreamIsCapturing(stream, &capturing) != success || capturing != 0);
+}
+
 /// Loading code, making pools and allocating from them, on another stream too, is forbidden while a
 /// graph is captured, on this thread or, in the strictest mode, on any, unless the thread says that
 /// it knows. Drivers from 12.3 allow it then.

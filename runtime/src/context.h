@@ -13,7 +13,8 @@ struct DeviceFacts {
   Device device;
   int sm; // 90
   int multiprocessors;
-  bool has_pools; // of memory, and the driver knows how to make and use one
+  int shared_bytes; // the most that a block may have
+  bool has_pools;   // of memory, and the driver knows how to make and use one
 };
 
 /// The default streams belong to whichever context is current: null, CU_STREAM_LEGACY and
@@ -27,7 +28,7 @@ bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
 /// the stream is a default one; else one, or three. False if they don't tell, or if the context
 /// that is current is not the stream's: then `CurrentContext` knows what to do.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
-  if (driver.devices != 1 || is_default(stream))
+  if (driver.devices != 1 || is_default(stream)) [[unlikely]] // or it takes longer anyway
     return ask_device(driver, stream, device);
   device = 0;
   return true;

@@ -79,6 +79,7 @@ enum DeviceAttribute {
   multiprocessor_count = 16,
   capability_major = 75,
   capability_minor = 76,
+  most_shared_bytes = 97, // of a block that asks for them
   has_memory_pools = 115
 };
 enum PoolChoice { pinned_allocation = 1, location_is_device = 1, release_threshold = 4 };

@@ -1,7 +1,8 @@
 // Which form of a variant runs, and what its kernel is given behind the arguments.
 //
 // A form fits if its guards hold, its numbers and blocks can be computed and are within the limits
-// of their types and of the driver, and the driver will take its tensor maps. The last is decided
+// of their types and of the driver, its shared memory is within those of the device, and the driver
+// will take its tensor maps. The last is decided
 // here by the driver's rules, so that another form can run in its place; the box of a copy does not
 // depend on the arguments, and is for the generator to get right.
 
@@ -134,6 +135,10 @@ bool find_rest(const abi::variant &variant, std::uint32_t i, const abi::image *&
 }
 
 status check_choice(const Driver &driver, const plan::Inputs &inputs, Choice &choice) {
+  const abi::image *images[] = {choice.image, choice.rest};
+  for (const abi::image *image : images)
+    if (image && !has_room(inputs.variant, *image, inputs.shared_bytes))
+      return {status_code::no_image_for_device, &inputs.kernel, nullptr, inputs.sm};
   status fits = check_form(driver, inputs, choice.image->form, choice.blocks);
   if (fits.ok() && choice.rest)
     fits = check_form(driver, inputs, choice.rest->form, choice.rest_blocks);

@@ -2,6 +2,7 @@
 
 #include "image.h"
 
+#include "bundle.h"
 #include "capture.h"
 #include "hooks.h"
 
@@ -18,53 +19,71 @@ namespace {
 /// More than this, built in and dynamic together, must be asked for.
 constexpr int shared_bytes_for_all = 48 * 1024;
 
+/// Where kinds of code begin on the scale of fitness, from the worst to the best. Within a kind the
+/// newest is best.
+constexpr int of_another_gpu = 1, with_host_code = 100000; // where host code for any GPU will do
+constexpr int from_ptx = 1000000, compatible = 2000000, of_exactly_this_gpu = 3000000;
+
+bool is_ptx(const abi::image &image) { return image.suffix == abi::ptx_suffix; }
+
+int newness(const abi::image &image) { return 2 * image.sm + (image.suffix != 0); }
+
 /// Higher is better; 0: cannot run.
-int fitness(const abi::image &image, int device_sm) {
-  if (image.suffix == 'a')
-    return image.sm == device_sm ? 1000 : 0;
+int fitness(const abi::image &image, int device_sm, bool takes_any_gpu) {
+  if (image.suffix == 'a' && image.sm == device_sm)
+    return of_exactly_this_gpu;
+  if (is_ptx(image) && image.sm <= device_sm)
+    return from_ptx + newness(image);
   bool same_major = image.sm / 10 == device_sm / 10;
-  if (!same_major || image.sm > device_sm)
+  if (!is_ptx(image) && image.suffix != 'a' && same_major && image.sm <= device_sm)
+    return compatible + newness(image);
+  if (!takes_any_gpu)
     return 0;
-  return 10 + 2 * (image.sm % 10) + (image.suffix == 'f');
+  return of_another_gpu + newness(image) + (image.host ? with_host_code : 0);
 }
 
-/// The same where host code for any GPU will do.
-int fitness_anywhere(const abi::image &image) {
-  return 1 + 2 * image.sm + (image.suffix != 0) + (image.host ? 100000 : 0);
-}
-
-bool is_whole(const abi::image &image) {
+bool is_whole(const char *bytes, std::uint64_t size) {
   abi::image_header header;
-  if (image.size < sizeof header)
+  if (size < sizeof header)
     return false;
-  std::memcpy(&header, image.bytes, sizeof header);
+  std::memcpy(&header, bytes, sizeof header);
   const char unused[sizeof header.padding] = {};
   return std::memcmp(header.magic, abi::image_magic, sizeof header.magic) == 0 &&
          std::memcmp(header.padding, unused, sizeof unused) == 0 && header.reserved == 0 &&
-         header.version == abi::image_version && header.length == image.size - sizeof header &&
-         header.checksum == abi::checksum(image.bytes + sizeof header, header.length);
+         header.version == abi::image_version && header.length == size - sizeof header &&
+         header.checksum == abi::checksum(bytes + sizeof header, header.length);
 }
 
-bool is_capturing(const Driver &driver, Stream stream) {
-  int capturing = 0;
-  // An error means: another stream of the context captures, and the default stream would break it.
-  return driver.cuStreamIsCapturing &&
-         (driver.cuStreamIsCapturing(stream, &capturing) != success || capturing != 0);
+// Into the current context. Where there is none, as for streams of green contexts, the driver does
+// it at the launch.
+Result load_function(const Driver &driver, Kernel handle) {
+  Function function = nullptr;
+  Result result = driver.cuKernelGetFunction(&function, handle);
+  if (result == success && driver.cuFuncLoad)
+    result = driver.cuFuncLoad(function);
+  return result == invalid_context ? success : result;
 }
 
 // Unloading is for failed loads only. Libraries live as long as the process: other threads may be
 // launching when it ends.
-Result load(const Driver &driver, const char *entry, const abi::image &image, Kernel &handle) {
-  const void *code = image.bytes + sizeof(abi::image_header);
+// Drivers put off what they can, but PTX is compiled now: so it is known how long that took, and
+// whether it can be done.
+// `bytes`: where the image is, which stays if it is in the program.
+Result load(const Driver &driver, const char *entry, const abi::image &image, const char *bytes,
+            Kernel &handle) {
+  const void *code = bytes + sizeof(abi::image_header);
   if (driver.is_emulator)
     code = image.host;
   int stays_in_place = 1; // CU_LIBRARY_BINARY_IS_PRESERVED: the driver need not copy it
   void *yes = reinterpret_cast<void *>(1);
+  unsigned options = code == bytes + sizeof(abi::image_header) && image.bundle ? 0 : 1;
   Library library = nullptr;
-  if (Result result =
-          driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place, &yes, 1))
+  if (Result result = driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place,
+                                               &yes, options))
     return result;
   Result result = driver.cuLibraryGetKernel(&handle, library, entry);
+  if (result == success && is_ptx(image))
+    result = load_function(driver, handle);
   if (result != success)
     driver.cuLibraryUnload(library);
   return result;
@@ -100,10 +119,14 @@ public:
       : kernel_(kernel), info_(info), image_(image) {}
   ~Loading() {
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
-    if (told && told->on_load)
-      told->on_load({kernel_.name, info_.gpu, info_.form ? info_.form : "",
-                     image_.size - sizeof(abi::image_header), took_},
-                    told->data);
+    if (!told)
+      return;
+    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "",
+                              image_.size - sizeof(abi::image_header), took_};
+    if (told->on_load)
+      told->on_load(event, told->data);
+    if (told->on_jit && is_ptx(image_))
+      told->on_jit(event, told->data);
   }
   Loading(const Loading &) = delete;
 
@@ -126,25 +149,12 @@ private:
 
 } // namespace
 
-const abi::image *choose_image(const abi::variant &variant, int device_sm,
-                               bool takes_any_gpu) noexcept {
-  const abi::image *best = nullptr;
-  int best_fitness = 0;
+FittingImage choose_image(const abi::variant &variant, int device_sm, bool takes_any_gpu) noexcept {
+  FittingImage best;
   for (std::uint32_t i = 0; i < variant.image_count; i++) {
-    int fit = fitness(variant.images[i], device_sm);
-    if (fit <= best_fitness)
-      continue;
-    best = &variant.images[i];
-    best_fitness = fit;
-  }
-  if (best || !takes_any_gpu)
-    return best;
-  for (std::uint32_t i = 0; i < variant.image_count; i++) {
-    int fit = fitness_anywhere(variant.images[i]);
-    if (fit <= best_fitness)
-      continue;
-    best = &variant.images[i];
-    best_fitness = fit;
+    int fit = fitness(variant.images[i], device_sm, takes_any_gpu);
+    if (fit > best.fitness)
+      best = {&variant.images[i], fit};
   }
   return best;
 }
@@ -170,12 +180,20 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
   Lock lock;
   handle = static_cast<Kernel>(image.state->kernel.load(std::memory_order_acquire));
   if (!handle) {
-    if (!is_whole(image))
-      return {status_code::corrupt_image, &kernel, info.gpu};
+    BundledImage bundled;
+    if (image.bundle) {
+      status read = bundled.read(kernel, image);
+      if (!read.ok())
+        return read;
+    }
+    const char *bytes = image.bundle ? bundled.bytes() : image.bytes;
+    if (!is_whole(bytes, image.size))
+      return image.bundle ? status(status_code::corrupt_bundle, &kernel, image.bundle->name)
+                          : status(status_code::corrupt_image, &kernel, info.gpu);
     if (driver.is_emulator && !image.host)
       return {status_code::no_host_code, &kernel, info.gpu};
     loading.begin();
-    if (Result result = load(driver, variant.entry, image, handle))
+    if (Result result = load(driver, variant.entry, image, bytes, handle))
       return failure(driver, result, &kernel, "cuLibraryLoadData");
     loading.end();
     image.state->kernel.store(handle, std::memory_order_release);

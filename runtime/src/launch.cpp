@@ -1,6 +1,7 @@
 // From a call to the driver: which variant in which form, whether it may run, and the launch
 // itself.
 
+#include "capture.h"
 #include "form.h"
 #include "hooks.h"
 #include "image.h"
@@ -90,9 +91,9 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
                          CUstream_st *where, Outcome &outcome) {
   recent::Again again(key, device);
-  if (!again)
+  if (!again) [[unlikely]]
     return false;
-  if (again.shares_work())
+  if (again.shares_work()) [[unlikely]]
     return launch_both_again(driver, key, device, where, again, outcome);
   outcome.result = again.launch(driver);
   return true;
@@ -106,6 +107,10 @@ struct Ready {
   bool is_empty; // there is nothing to launch
   bool has_rest; // the second of these shares the work
   recent::Prepared launches[2];
+  // The same kernels as the context of `prepare` has them, which the driver need not look up first.
+  // On a stream of another one it refuses them as invalid handles.
+  cuda::Function functions[2];
+  bool has_functions; // else these are the kernels
 };
 static_assert(sizeof(Ready) <= sizeof(prepared_launch::rest) && alignof(Ready) <= 64,
               "what runtime.hpp leaves room for");
@@ -115,10 +120,11 @@ const Ready &ready_of(const prepared_launch &ready) {
 }
 
 /// Hands a launch to the driver, with the arguments where they are. `launch` is as it was prepared,
-/// but for its attributes, which a copy of it has elsewhere, and for the stream.
+/// but for its attributes, which a copy of it has elsewhere, and for the stream. `function` is the
+/// kernel, or what it is in the stream's context.
 cuda::Result enqueue(const cuda::Driver &driver, const kernel &code, const variant &of,
-                     const void *arguments, const recent::Prepared &launch, CUstream_st *where,
-                     cuda::Pointer scratch) {
+                     const void *arguments, const recent::Prepared &launch, cuda::Function function,
+                     CUstream_st *where, cuda::Pointer scratch) {
   void *values[max_parameters + max_hidden]; // the caller's, then the hidden ones
   for (std::uint32_t i = 0; i < code.parameter_count; i++)
     values[i] = const_cast<char *>(static_cast<const char *>(arguments) + of.parameters[i].offset);
@@ -127,7 +133,7 @@ cuda::Result enqueue(const cuda::Driver &driver, const kernel &code, const varia
   cuda::LaunchConfig config = launch.config;
   config.attributes = launch.attributes;
   config.stream = where;
-  return driver.cuLaunchKernelEx(&config, launch.function, values, nullptr);
+  return driver.cuLaunchKernelEx(&config, function, values, nullptr);
 }
 
 /// One launch while it is prepared: the variant that is the best so far, and why others weren't.
@@ -163,19 +169,26 @@ public:
     ready.of = variant_;
     ready.device = context_.facts().device;
     ready.has_rest = choice_.rest != nullptr;
-    return prepare_all(ready.launches[0], ready.launches[1]);
+    status prepared = prepare_all(ready.launches[0], ready.launches[1]);
+    if (prepared.ok())
+      prepared = find_functions(ready);
+    return prepared;
   }
 
 private:
   /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
-    for (std::uint32_t i = 0; i < code_.variant_count && !is_decided_; i++) {
+    std::uint32_t end = code_.variant_count;
+    for (std::uint32_t i = 0; i < end && !is_empty_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
+      bool was_settled = is_settled_;
       status judged = consider(i, choice != nullptr, extent);
       if (!judged.ok())
         return judged;
+      if (is_settled_ && !was_settled)
+        end = end_of_better_code(choice);
     }
     if (is_empty_)
       return {};
@@ -200,13 +213,27 @@ private:
                     told->data);
   }
 
-  /// Sets `is_decided_` when no other variant can be preferred. An error here is final.
+  cuda::FittingImage fitting(const variant &candidate) const {
+    return cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
+  }
+
+  /// Behind the last variant that has code for a GPU closer to the device than the best one so far.
+  std::uint32_t end_of_better_code(const std::int32_t *choice) const {
+    std::uint32_t end = code_.variant_count;
+    while (end > 0 && ((choice && !is_named(code_, end - 1, choice)) ||
+                       fitting(code_.variants[end - 1]).fitness <= fitness_))
+      end--;
+    return end;
+  }
+
+  /// Sets `is_settled_` when no other variant with code for the same GPU can be preferred. An error
+  /// here is final.
   status consider(std::uint32_t number, bool by_name, const grid *extent) {
     const variant &candidate = code_.variants[number];
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
-      is_empty_ = is_decided_ = true;
+      is_empty_ = true;
       return {};
     }
     if (judged.ok())
@@ -224,16 +251,21 @@ private:
       measurements_.find(*driver_, inputs(candidate, size), context_.facts());
       has_looked_ = true;
     }
-    const image *fitting =
-        cuda::choose_image(candidate, context_.facts().sm, driver_->takes_any_gpu);
-    if (!fitting) {
+    cuda::FittingImage fitting = this->fitting(candidate);
+    if (!fitting.image) {
       has_no_image_ = true;
       return {};
     }
+    // What is made for this GPU comes before what also runs on it: the variants of the one may be
+    // others than those of the other.
+    if (variant_ && (fitting.fitness < fitness_ || (fitting.fitness == fitness_ && is_settled_)))
+      return {};
     std::int64_t programs = size.x * size.y * size.z; // at most 2^63: the grid's limits
     cuda::Choice choice;
-    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting, choice);
+    judged = cuda::choose_form(*driver_, inputs(candidate, size), *fitting.image, choice);
     if (!judged.ok()) {
+      if (judged.code() == status_code::no_image_for_device)
+        has_no_image_ = true;
       remember(judged);
       return {};
     }
@@ -245,14 +277,15 @@ private:
                      : choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
                          : programs > most_programs_ && most_programs_ < multiprocessors;
-    if (variant_ && !is_better)
+    if (variant_ && fitting.fitness == fitness_ && !is_better)
       return {};
     variant_ = &candidate;
+    fitness_ = fitting.fitness;
     choice_ = choice;
     time_ = time;
     programs_ = size;
     most_programs_ = programs;
-    is_decided_ = !measurements_.are_there() && !choice.cost.known && programs >= multiprocessors;
+    is_settled_ = !measurements_.are_there() && !choice.cost.known && programs >= multiprocessors;
     return {};
   }
 
@@ -263,7 +296,9 @@ private:
             arguments_,
             &programs,
             context_.facts().multiprocessors,
-            context_.facts().has_pools};
+            context_.facts().has_pools,
+            context_.facts().shared_bytes,
+            context_.facts().sm};
   }
 
   status enter() {
@@ -350,6 +385,21 @@ private:
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
   }
 
+  /// Finds what the kernels are in the current context, into which they are loaded now.
+  status find_functions(Ready &ready) {
+    cuda::CaptureAllowed allowed(*driver_);
+    ready.has_functions = allowed.usable() || !cuda::is_capturing(*driver_, where_);
+    for (int i = 0; i < 1 + ready.has_rest; i++) {
+      ready.functions[i] = ready.launches[i].function;
+      if (!ready.has_functions)
+        continue;
+      auto kernel = reinterpret_cast<cuda::Kernel>(ready.functions[i]);
+      if (cuda::Result result = driver_->cuKernelGetFunction(&ready.functions[i], kernel))
+        return cuda::failure(*driver_, result, &code_, "cuKernelGetFunction");
+    }
+    return {};
+  }
+
   void configure(const image_info &info, const grid &blocks, recent::Prepared &prepared) {
     cuda::LaunchConfig &config = prepared.config;
     config.grid_x = unsigned(blocks.x);
@@ -373,7 +423,8 @@ private:
   bool may_start_early() const { return driver_->version >= 12030; }
 
   cuda::Result enqueue(const recent::Prepared &prepared, cuda::Pointer scratch) {
-    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, where_, scratch);
+    return abi::enqueue(*driver_, code_, *variant_, arguments_, prepared, prepared.function, where_,
+                        scratch);
   }
 
   const kernel &code_;
@@ -384,6 +435,7 @@ private:
   cuda::CurrentContext context_;
 
   const variant *variant_ = nullptr; // until one fits
+  int fitness_ = 0;                  // of its code
   cuda::Choice choice_;
   cuda::Measurements measurements_; // once it has been looked for them
   bool has_looked_ = false;
@@ -392,7 +444,7 @@ private:
   std::int64_t most_programs_ = 0;
 
   bool tried_ = false;
-  bool is_decided_ = false;
+  bool is_settled_ = false;
   bool is_empty_ = false;
   bool has_no_image_ = false;
   status refusal_;
@@ -405,21 +457,24 @@ private:
   return reported(Launch(code, where.handle(), arguments).run(key, is_new, choice, extent));
 }
 
-/// Makes the launch that was prepared, or the two that share the work.
+/// Makes the launch that was prepared, or the two that share the work, by these functions.
 Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready &ready,
-                     const void *arguments, CUstream_st *where) {
-  auto launch = [&](const recent::Prepared &one) {
-    return [&](cuda::Pointer scratch) {
-      return enqueue(driver, code, *ready.of, arguments, one, where, scratch);
-    };
+                     const cuda::Function (&functions)[2], const void *arguments,
+                     CUstream_st *where) {
+  auto launch = [&](int which, cuda::Pointer scratch) {
+    return enqueue(driver, code, *ready.of, arguments, ready.launches[which], functions[which],
+                   where, scratch);
   };
-  const recent::Prepared &first = ready.launches[0], &rest = ready.launches[1];
-  if (!ready.has_rest)
-    return {launch(first)(0)};
-  return launch_pair(driver, ready.device, where, first.scratch_bytes, launch(first), launch(rest));
+  if (!ready.has_rest) [[likely]]
+    return {launch(0, 0)};
+  return launch_pair(
+      driver, ready.device, where, ready.launches[0].scratch_bytes,
+      [&](cuda::Pointer scratch) { return launch(0, scratch); },
+      [&](cuda::Pointer scratch) { return launch(1, scratch); });
 }
 
-/// What it takes where the thread has no context of which the device could be told.
+/// What it takes in another context than that of `prepare`, or where the thread has no context of
+/// which the device could be told.
 [[gnu::noinline]] status launch_ready_in_context(const cuda::Driver &driver, const kernel &code,
                                                  const Ready &ready, const void *arguments,
                                                  CUstream_st *where) {
@@ -429,7 +484,8 @@ Outcome launch_ready(const cuda::Driver &driver, const kernel &code, const Ready
     return entered;
   if (context.facts().device != ready.device)
     return {status_code::not_prepared, &code, nullptr, 1 + ready.device};
-  return status_of(driver, launch_ready(driver, code, ready, arguments, where), code);
+  const cuda::Function kernels[2] = {ready.launches[0].function, ready.launches[1].function};
+  return status_of(driver, launch_ready(driver, code, ready, kernels, arguments, where), code);
 }
 
 /// Loads the image down to the function.
@@ -454,9 +510,10 @@ status preload_image(const cuda::Driver &driver, const kernel &code, const varia
 /// All its forms for the device: which will run depends on the arguments.
 status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
                        const cuda::DeviceFacts &device, bool &found) {
-  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu);
+  const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu).image;
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
-    if (!cuda::is_same_gpu(wanted.images[i], *fitting))
+    if (!cuda::is_same_gpu(wanted.images[i], *fitting) ||
+        !cuda::has_room(wanted, wanted.images[i], device.shared_bytes))
       continue;
     found = true;
     const image &one = wanted.images[i];
@@ -504,9 +561,11 @@ status launch(const kernel &code, stream where, const void *arguments, const std
   const cuda::Driver *driver = cuda::opened_driver();
   cuda::Device device;
   bool is_new = false;
-  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) [[likely]] {
     Outcome outcome;
     is_new = !launch_again(*driver, key, device, where.handle(), outcome);
+    if (!is_new && outcome.result == cuda::success) [[likely]]
+      return {};
     if (!is_new && !may_lack_context(outcome))
       return reported(status_of(*driver, outcome, code));
   }
@@ -532,12 +591,17 @@ status launch_prepared(const prepared_launch &ready, stream where, const void *a
     return {};
   const cuda::Driver &driver = *cuda::opened_driver(); // `prepare` has opened it
   cuda::Device device = inside.device;
-  // Where there is one device only, the stream is of that.
-  if (driver.devices != 1 && !cuda::ask_device(driver, where.handle(), device))
+  // Where there is one device only, the stream is of that; and functions are refused elsewhere.
+  bool is_refused_elsewhere =
+      inside.has_functions && !inside.has_rest; // before scratch memory is had
+  if (driver.devices != 1 && !is_refused_elsewhere &&
+      !cuda::ask_device(driver, where.handle(), device))
     return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
   if (device != inside.device)
     return reported({status_code::not_prepared, &code, nullptr, 1 + inside.device});
-  Outcome outcome = launch_ready(driver, code, inside, arguments, where.handle());
+  Outcome outcome = launch_ready(driver, code, inside, inside.functions, arguments, where.handle());
+  if (outcome.result == cuda::success) [[likely]]
+    return {};
   if (may_lack_context(outcome))
     return reported(launch_ready_in_context(driver, code, inside, arguments, where.handle()));
   return reported(status_of(driver, outcome, code));

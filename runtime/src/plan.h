@@ -18,6 +18,8 @@ struct Inputs {
   const grid *programs = nullptr;
   int multiprocessors = 0;
   bool has_scratch = false; // whether the device can give scratch memory
+  int shared_bytes = 0;     // the most that a block may have there
+  int sm = 0;               // the device
 };
 
 /// An integer, or the fact that it cannot be computed in 64 bits.

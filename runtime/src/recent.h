@@ -29,11 +29,11 @@ public:
     add(word_of(&kernel) | (choice ? 1 : 0) | (extent ? 2 : 0));
     add(word_of(stream));
     std::uint32_t bytes = kernel.argument_bytes;
-    if (bytes < 8 || bytes > 8 * most_argument_words)
-      add_one_by_one(kernel, arguments);
-    else
+    if (bytes >= 8 && bytes <= 8 * most_argument_words) [[likely]]
       add_whole(static_cast<const char *>(arguments), bytes);
-    if (choice || extent)
+    else
+      add_one_by_one(kernel, arguments);
+    if (choice || extent) [[unlikely]]
       add_rest(kernel, choice, extent);
     hash_ = (hash_ ^ hash_ >> 32) * odd;
     hash_ ^= hash_ >> 29;
@@ -130,9 +130,11 @@ void find_hidden(const abi::form *form, const cuda::TensorMapBytes *maps,
 class alignas(64) Place {
 public:
   /// Asks for what the driver is going to read, all at once: it would wait for one after the other.
-  void fetch() const {
+  /// Inlined by force: g++ takes a function that only prefetches for one that does nothing, and
+  /// leaves calls of it out.
+  [[gnu::always_inline]] void fetch() const {
     constexpr std::size_t line = 64, maps_of_most = 3;
-    auto fetch_from = [](const void *from, std::size_t bytes) {
+    auto fetch_from = [](const void *from, std::size_t bytes) __attribute__((always_inline)) {
       for (std::size_t at = 0; at < bytes; at += line)
         __builtin_prefetch(static_cast<const char *>(from) + at);
     };
@@ -145,7 +147,7 @@ public:
 
   /// Keeps writers out, unless one is in.
   bool enter() {
-    if (!(state_.fetch_add(1, std::memory_order_acquire) & writing))
+    if (!(state_.fetch_add(1, std::memory_order_acquire) & writing)) [[likely]]
       return true;
     leave();
     return false;
@@ -214,16 +216,17 @@ public:
   Again(const Key &key, cuda::Device device) noexcept {
     Set &set = Set::of(key.hash_);
     for (std::size_t i = 0; i < Set::ways; i++) {
-      if (set.hashes[i].load(std::memory_order_relaxed) != key.hash_)
-        continue;
-      set.places[i].fetch();
-      if (!set.places[i].enter())
-        continue;
-      if (set.places[i].holds(key, device)) {
-        place_ = &set.places[i];
-        return;
+      if (set.hashes[i].load(std::memory_order_relaxed) == key.hash_) [[likely]] {
+        Place &place = set.places[i];
+        place.fetch();
+        if (!place.enter()) [[unlikely]]
+          continue;
+        if (place.holds(key, device)) [[likely]] {
+          place_ = &place;
+          return;
+        }
+        place.leave();
       }
-      set.places[i].leave();
     }
   }
   ~Again() {

@@ -5,6 +5,7 @@
 #include <tritonc/status.hpp>
 
 #include <cstdio>
+#include <cstring>
 
 namespace tritonc {
 inline namespace v1 {
@@ -27,6 +28,9 @@ const char *const names[] = {
     "unsuitable_tensor",
     "not_prepared",
     "corrupt_image",
+    "no_bundle",
+    "wrong_bundle",
+    "corrupt_bundle",
     "not_preloaded_in_capture",
     "forked_child",
     "out_of_memory",
@@ -128,6 +132,17 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
     return say("%s%slaunched before it was prepared: prepare() first, and look at its status");
   case status_code::corrupt_image:
     return say("%s%sthe embedded code for %s is damaged: build or install the program again",
+               subject());
+  case status_code::no_bundle:
+    return say("%s%s%s, which has its code, cannot be read: %s; put it into the folder of the "
+               "program or shared library, or name its folder in TRITONC_BUNDLE_PATH",
+               subject(), std::strerror(detail_));
+  case status_code::wrong_bundle:
+    return say("%s%s%s, which has its code, is of another build: put that there which was made "
+               "with this program",
+               subject());
+  case status_code::corrupt_bundle:
+    return say("%s%s%s, which has its code, is damaged or cut off: build or install it again",
                subject());
   case status_code::not_preloaded_in_capture:
     return say("%s%sfirst use during the capture of a graph, which this driver (before CUDA 12.3) "

@@ -76,11 +76,10 @@ public:
   ~BareLaunch() { driver_.cuGraphDestroy(graph_); }
   BareLaunch(const BareLaunch &) = delete;
 
-  void launch() const {
-    Driver::Handle function = node_.function ? node_.function : node_.kernel;
-    driver_.check(driver_.cuLaunchKernelEx(&config_, function, node_.parameters, nullptr),
-                  "cuLaunchKernelEx");
-  }
+  /// By the handle that is the context's.
+  void launch() const { launch_by(node_.function ? node_.function : node_.kernel); }
+  /// By the one that is good in each context.
+  void launch_kernel() const { launch_by(node_.kernel ? node_.kernel : node_.function); }
 
 private:
   static constexpr int capture_relaxed = 2;
@@ -99,6 +98,11 @@ private:
     tritonc::device_info device;
     require(tritonc::current_device(device));
     return device.major >= 9;
+  }
+
+  void launch_by(Driver::Handle function) const {
+    driver_.check(driver_.cuLaunchKernelEx(&config_, function, node_.parameters, nullptr),
+                  "cuLaunchKernelEx");
   }
 
   Attribute &add(int id) {
@@ -163,26 +167,36 @@ LaunchCost launch_cost(const Driver &driver, const Operands &operands) {
   for (const Smallest::args &each : arguments)
     require(Smallest::launch(where, each)); // the first one loads it
   stream.drain();
+  Smallest::prepared ready;
+  require(Smallest::prepare(where, arguments[0], ready));
   BareLaunch bare(driver, stream, arguments[0]);
-  std::vector<double> of_ours, of_bare, of_three;
+  std::vector<double> of_ours, of_bare, of_bare_kernel, of_three, of_prepared;
   for (int batch = -warm_up; batch < batches; batch++) {
     double ours = nanoseconds(clock, [&](int) { require(Smallest::launch(where, arguments[0])); });
     stream.drain();
     double by_driver = nanoseconds(clock, [&](int) { bare.launch(); });
     stream.drain();
+    double by_kernel = nanoseconds(clock, [&](int) { bare.launch_kernel(); });
+    stream.drain();
     double three =
         nanoseconds(clock, [&](int i) { require(Smallest::launch(where, arguments[i % 3])); });
+    stream.drain();
+    double prepared = nanoseconds(clock, [&](int) { require(ready.launch(where)); });
     stream.drain();
     if (batch < 0)
       continue;
     of_ours.push_back(ours);
     of_bare.push_back(by_driver);
+    of_bare_kernel.push_back(by_kernel);
     of_three.push_back(three);
+    of_prepared.push_back(prepared);
   }
   result.measured = true;
   result.ours = median(of_ours);
   result.bare = median(of_bare);
+  result.bare_kernel = median(of_bare_kernel);
   result.three = median(of_three);
+  result.prepared = median(of_prepared);
   result.launches = batches * launches_per_batch;
   return result;
 }

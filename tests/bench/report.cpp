@@ -78,12 +78,15 @@ std::string triton_line(const Report &report) {
 std::string launch_line(const LaunchCost &launch) {
   if (!launch.measured)
     return launch.note.empty() ? "" : "launch: not measured (" + launch.note + ")\n";
-  double more = launch.ours - launch.bare;
-  return text(
-      "launch: ours %.0f ns, bare cuLaunchKernelEx %.0f ns, %+.0f ns (goal +%.0f: %s); three "
-      "in turn %.0f ns, %+.0f ns; medians over %d launches\n",
-      launch.ours, launch.bare, more, launch_goal, more <= launch_goal ? "yes" : "no", launch.three,
-      launch.three - launch.bare, launch.launches);
+  double again = launch.ours - launch.bare_kernel, prepared = launch.prepared - launch.bare;
+  return text("launch: again %.0f ns, bare cuLaunchKernelEx by the same CUkernel %.0f ns, %+.0f ns "
+              "(goal +%.0f: %s); prepared %.0f ns, bare by the same CUfunction %.0f ns, %+.0f ns "
+              "(goal +%.0f: %s); again beyond bare by CUfunction %+.0f ns, three in turn %+.0f ns; "
+              "medians over %d launches\n",
+              launch.ours, launch.bare_kernel, again, launch_goal,
+              again <= launch_goal ? "yes" : "no", launch.prepared, launch.bare, prepared,
+              launch_goal, prepared <= launch_goal ? "yes" : "no", launch.ours - launch.bare,
+              launch.three - launch.bare, launch.launches);
 }
 
 void write_row(Json &json, const Result &result, const TritonResults &triton) {
@@ -212,7 +215,9 @@ std::string json(const Report &report) {
     json.begin_object("launch");
     json.field("ours_ns", report.launch.ours);
     json.field("bare_ns", report.launch.bare);
+    json.field("bare_by_kernel_ns", report.launch.bare_kernel);
     json.field("three_in_turn_ns", report.launch.three);
+    json.field("prepared_ns", report.launch.prepared);
     json.field("goal_ns_more", launch_goal);
     json.field("launches", report.launch.launches);
     json.end();

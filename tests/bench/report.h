@@ -39,9 +39,12 @@ struct Result {
 /// The host's time of a launch, in nanoseconds.
 struct LaunchCost {
   bool measured = false;
-  double ours = 0, bare = 0, three = 0; // medians over batches; three sets of arguments in turn
-  int launches = 0;                     // of each
-  std::string note;                     // why it was not measured
+  // Medians over batches. `bare` is given a CUfunction, which is the context's; `bare_kernel` a
+  // CUkernel as ours, which is good in all. `three`: three sets of arguments in turn; `prepared`:
+  // made ready before.
+  double ours = 0, bare = 0, bare_kernel = 0, three = 0, prepared = 0;
+  int launches = 0; // of each
+  std::string note; // why it was not measured
 };
 constexpr double launch_goal = 100; // nanoseconds above the bare launch
 

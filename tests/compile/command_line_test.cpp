@@ -103,6 +103,78 @@ TEST_CASE("host code: the same archive for any number of jobs, and no absolute p
   CHECK_FALSE(contains(archive, "tritonc-")); // the folder of the source
 }
 
+TEST_CASE("PTX: of the oldest GPU that later ones run, or as named; none unless asked for") {
+  Project project;
+  auto gpus = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"plan", project.files.path("scale.tc"), "--variants", "TYPE=half;SIZE=128"});
+    Run run = tritonc_with(arguments);
+    CHECK(run.code == 0);
+    std::string names;
+    for (size_t at = 0; (at = run.output.find(" for ", at)) != std::string::npos; at++)
+      if (size_t end = run.output.find(": ", at); end < run.output.find('\n', at))
+        names += run.output.substr(at + 5, end - at - 5) + " ";
+    return names;
+  };
+  CHECK(gpus({"--arch", "90a,86,80"}) == "sm_90a sm_86 sm_80 ");
+  CHECK(gpus({"--arch", "90a,86,80", "--ptx", "auto"}) == "sm_90a sm_86 sm_80 compute_80 ");
+  CHECK(gpus({"--arch", "90a,120", "--ptx", "auto"}) == "sm_90a sm_120 compute_120 ");
+  CHECK(gpus({"--arch", "100a,90a", "--ptx", "auto"}) == "sm_100a sm_90a compute_90 ");
+  CHECK(gpus({"--arch", "90a", "--ptx", "75,90"}) == "sm_90a compute_75 compute_90 ");
+  CHECK(gpus({"--ptx", "80", "--ptx", "compute_80"}) == "compute_80 ");
+}
+
+TEST_CASE("a bundle beside the object, the same for any number of jobs") {
+  Project project, other;
+  for (const Project *one : {&project, &other}) {
+    Run run =
+        one->compile({"--embed", "bundle", "--bundle", one->files.path("scale.tcb"), "--manifest",
+                      one->files.path("m.json"), "--jobs", one == &project ? "1" : "5"});
+    CHECK(run.output == "");
+    REQUIRE(run.code == 0);
+  }
+  for (const char *name : {"scale.o", "scale.tcb", "scale.hpp", "m.json"}) {
+    CAPTURE(name);
+    CHECK(project.files.read(name) == other.files.read(name));
+  }
+  std::string object = project.files.path("scale.o"), bundle = project.files.path("scale.tcb");
+  Run verified = tritonc_with({"verify", object, "--manifest", project.files.path("m.json")});
+  CHECK(verified.output == "4 images, all as they should be\n");
+  verified = tritonc_with({"verify", bundle, "--manifest", project.files.path("m.json")});
+  CHECK(verified.output == "4 images, all as they should be\n");
+  Run inspected = tritonc_with({"inspect", object});
+  CHECK(inspected.code == 0);
+  CHECK(contains(inspected.output, " ok "));
+  CHECK(contains(tritonc_with({"inspect", bundle}).output, "sm_80"));
+
+  // The header does not know where the code is.
+  std::string header = project.files.read("scale.hpp");
+  REQUIRE(project.compile().code == 0);
+  CHECK(project.files.read("scale.hpp") == header);
+
+  // Where the bundle is missing, damaged or another one, nothing is as it should be.
+  REQUIRE(project.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
+  std::string whole = project.files.read("scale.tcb");
+  auto problem = [&] {
+    Run run = tritonc_with({"verify", object});
+    CHECK(run.code == 6);
+    CHECK(contains(tritonc_with({"inspect", object}).output, "damaged"));
+    return run.output.substr(0, run.output.find('\n'));
+  };
+  project.files.add("scale.tcb", whole.substr(0, whole.size() - 1));
+  CHECK(contains(problem(), "is damaged: it is in scale.tcb: its header says "));
+  CHECK(tritonc_with({"verify", bundle}).code == 6);
+  std::string flipped = whole;
+  flipped[200] ^= 1;
+  project.files.add("scale.tcb", flipped);
+  CHECK(contains(problem(), "is damaged: it is in scale.tcb: its digest is wrong"));
+  std::filesystem::remove(bundle);
+  CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory"));
+  Project another(R"(__global__ void scale(float *p) { *p = 1; })");
+  REQUIRE(another.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
+  CHECK(contains(problem(), "it is in scale.tcb, and that is of another build"));
+}
+
 TEST_CASE("a header that did not change keeps its time") {
   Project project;
   REQUIRE(project.compile().code == 0);
@@ -130,6 +202,11 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
       {{"compile", source, "--arch", "sm_12345", "--header", header},
        "unknown architecture `sm_12345`; there are 75, 80"},
       {{"compile", source, "--arch", "80,", "--header", header, "--grid"}, "--grid"},
+      {{"compile", source, "--arch", "80", "--ptx", "90a", "--header", header},
+       "later GPUs don't run what only that one has; write --ptx 90"},
+      {{"compile", source, "--arch", "80", "--ptx", "1", "--header", header},
+       "unknown architecture `1`"},
+      {{"compile", source, "--ptx", "auto", "--header", header}, "--ptx auto needs --arch"},
       {{"compile", source, "--header", header}, "--arch is missing"},
       {{"compile", source, "--arch", "80"}, "nothing to write"},
       {{"compile", project.files.path("no.tc"), "--arch", "80", "--header", header}, "cannot read"},
@@ -138,6 +215,13 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
       {{"compile", source, "--arch", "80", "--header", header, "--object", header}, "given twice"},
       {{"compile", source, "--arch", "80", "--header", header, "--embed", "object"},
        "needs --object"},
+      {{"compile", source, "--arch", "80", "--object", header, "--embed", "bundle"},
+       "--embed bundle and --bundle FILE go together"},
+      {{"compile", source, "--arch", "80", "--object", header, "--bundle", header + ".tcb"},
+       "--embed bundle and --bundle FILE go together"},
+      {{"compile", source, "--arch", "80", "--header", header, "--embed", "bundle", "--bundle",
+        header + ".tcb"},
+       "--embed bundle needs --object FILE"},
       {{"compile", source, "--arch", "80", "--header", header, "--c-header", header + ".h"},
        "--c-header needs --object FILE"},
       {{"compile", source, "--arch", "80", "--c-header", header, "--object", header},

@@ -58,6 +58,38 @@ TEST_CASE("a whole library") {
   CHECK(contains(result.dependencies[2], "scale.tc"));
 }
 
+TEST_CASE("PTX beside the code for GPUs") {
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("scale.tc", scale_source)},
+                            .require = {"cubin <= 10000", "spills == 0"},
+                            .gpus = {find_gpu("80"), find_ptx("80")},
+                            .emulate = {find_ptx("80")},
+                            .name = "scaling"};
+  CompileResult result = compile(options);
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  for (const Variant &variant : result.library.kernels[0].variants) {
+    REQUIRE(variant.images.size() == 2);
+    const Image &code = variant.images[0], &ptx = variant.images[1];
+    CHECK(ptx.gpu == "compute_80");
+    CHECK(ptx.sm == 80);
+    CHECK(ptx.is_ptx());
+    CHECK_FALSE(code.is_ptx());
+    CHECK(ptx.registers == code.registers);
+    CHECK(ptx.threads == code.threads);
+    CHECK(ptx.cubin_bytes != code.cubin_bytes);
+    CHECK(ptx.host_symbol != "");
+    CHECK(code.host_symbol == "");
+  }
+  options.tools.compression = "none";
+  result = compile(options);
+  REQUIRE(result.code == ExitCode::ok);
+  const Variant &variant = result.library.kernels[0].variants[0];
+  const std::string &ptx = variant.images[1].bytes;
+  CHECK(contains(ptx, ".version 7.0\n.target sm_80\n")); // the lowest that knows sm_80
+  CHECK(contains(ptx, ".entry scale("));
+  CHECK_FALSE(contains(variant.images[0].bytes, ".target"));
+}
+
 TEST_CASE("the number of jobs changes nothing") {
   SourceFiles files;
   std::string path = files.add("scale.tc", scale_source);

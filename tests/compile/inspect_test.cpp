@@ -78,6 +78,8 @@ TEST_CASE("what was compiled is as it should be, for every GPU") {
   std::vector<const Gpu *> gpus;
   for (const Gpu &gpu : all_gpus())
     gpus.push_back(&gpu);
+  gpus.push_back(find_ptx("75"));
+  gpus.push_back(find_ptx("90"));
   CompileResult result = compile({.sources = {path}, .gpus = gpus, .name = "scale", .jobs = 2});
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   Emitted emitted(result.library);
@@ -109,6 +111,52 @@ TEST_CASE("a launch that passes something else than the code takes") {
     CHECK(Emitted(changed).problems() ==
           "error: `scale::scale<half> 256` for sm_80, with a number: a launch passes 5 "
           "parameters, and the code takes 4\n");
+  }
+}
+
+TEST_CASE("PTX that is not what its descriptor says") {
+  static const Library made = [] {
+    SourceFiles files;
+    CompileResult result = compile({.sources = {files.add("scale.tc", scale_source)},
+                                    .gpus = {find_ptx("80"), find_ptx("90")},
+                                    .name = "scale"});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    return result.library;
+  }();
+  Library changed = made;
+  Variant &variant = first_variant(changed);
+  Image &image = variant.images[0];
+  std::string kernel = "error: `scale::scale<half> 128` for compute_80";
+  CHECK(Emitted(changed).problems(true) == "");
+  SUBCASE("of another kernel") {
+    variant.entry = "scala";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": the code has no kernel of that name; it has scale\n"));
+  }
+  SUBCASE("for another GPU") {
+    image.bytes = variant.images[1].bytes;
+    image.cubin_bytes = variant.images[1].cubin_bytes;
+    CHECK(Emitted(changed).problems() == kernel + ": the code is for compute_90\n");
+  }
+  SUBCASE("of another size") {
+    image.cubin_bytes += 8;
+    CHECK(contains(Emitted(changed).problems(), kernel + " is damaged: its code has "));
+  }
+  SUBCASE("given something else") {
+    for (Variant &each : changed.kernels[0].variants)
+      each.parameters[2].element = "i64";
+    CHECK(contains(Emitted(changed).problems(),
+                   kernel + ": parameter `n` is 8 bytes in a launch, and 4 bytes in the code\n"));
+  }
+  SUBCASE("as inspect shows it") {
+    Emitted emitted(changed);
+    Result<std::string> table = inspect({emitted.files.path("scale.o")}, false);
+    REQUIRE(table);
+    CHECK(contains(*table, "compute_80"));
+    Result<std::string> json = inspect({emitted.files.path("scale.o")}, true);
+    REQUIRE(json);
+    CHECK(contains(*json, "\"ptx_gpu\": \"compute_80\""));
+    CHECK_FALSE(contains(*json, "cubin_gpu"));
   }
 }
 

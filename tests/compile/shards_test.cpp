@@ -73,7 +73,7 @@ TEST_CASE("a file that is not as it was written is refused") {
 TEST_CASE("a library of shards is the library, and nothing is compiled twice") {
   CountedTools counted;
   CompileOptions options = {.sources = {counted.files.add("scale.tc", scale_source)},
-                            .gpus = {find_gpu("80"), find_gpu("90a")},
+                            .gpus = {find_gpu("80"), find_ptx("80")},
                             .name = "library"};
   options.tools.ptxas = counted.ptxas.path();
   CompileResult whole = compile(options);

@@ -40,7 +40,8 @@ __global__ void two(float *x, int n) {
 
 // "one sm_80: SIZE=128, SIZE=256; ..." of all kernels and GPUs that have a variant.
 std::string wanted(CompileOptions options) {
-  options.gpus = {find_gpu("80"), find_gpu("90a")};
+  if (options.gpus.empty())
+    options.gpus = {find_gpu("80"), find_gpu("90a")};
   Plan result = plan(options);
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   Texts lines;
@@ -152,6 +153,24 @@ TEST_CASE("what is said for a kernel or a GPU takes the place of what is said fo
   // Of two that are as close the later one holds.
   CHECK(wanted({.sources = {path}, .variants = "[one]SIZE=64;[one]SIZE=32;SIZE=128"}) ==
         "one sm_80: SIZE=32; one sm_90a: SIZE=32; two sm_80: SIZE=128; two sm_90a: SIZE=128");
+}
+
+TEST_CASE("what is said for a GPU is said for the PTX that begins with it") {
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("scale.tc", scale_source)},
+                            .variants = "TYPE=half;SIZE=128;[sm_80]SIZE=256;[sm_90a]SIZE=64",
+                            .gpus = {find_gpu("80"), find_gpu("90a"), find_ptx("80")}};
+  CHECK(wanted(options) == "scale sm_80: TYPE=half SIZE=256; scale sm_90a: TYPE=half SIZE=64; "
+                           "scale compute_80: TYPE=half SIZE=256");
+  options.gpus[2] = find_ptx("90");
+  CHECK(wanted(options) == "scale sm_80: TYPE=half SIZE=256; scale sm_90a: TYPE=half SIZE=64; "
+                           "scale compute_90: TYPE=half SIZE=128");
+  options.variants = "TYPE=half";
+  options.variant_file =
+      files.add("v.json", R"([{"SIZE": 512, "arch": "sm_90"}, {"SIZE": 64, "arch": "sm_80"}])");
+  CHECK(wanted(options) == "scale sm_80: TYPE=half SIZE=64; "
+                           "scale sm_90a: TYPE=half SIZE=128, TYPE=half SIZE=256; "
+                           "scale compute_90: TYPE=half SIZE=512");
 }
 
 TEST_CASE("kernels are chosen by name") {

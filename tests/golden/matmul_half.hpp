@@ -21,10 +21,10 @@
 //                          (these with TM = 64, TN = 64, TK = 32)
 //
 // Which variant runs, unless the call names one: in their order of preference, those whose
-// requirements the arguments meet and that have code for the device; of these, where it is
-// known what they take, the fastest, else the first whose grid has at least as many programs
-// as the device has multiprocessors, or the one with the most programs. variants() lists them
-// in that order.
+// requirements the arguments meet and that have code for the device, for exactly this GPU if
+// any has; of these, where it is known what they take, the fastest, else the first whose grid
+// has at least as many programs as the device has multiprocessors, or the one with the most
+// programs. variants() lists them in that order.
 #pragma once
 
 #include <tritonc/runtime.hpp>
@@ -32,7 +32,7 @@
 #include <cstdint>
 
 namespace matmul {
-inline namespace [[gnu::visibility("hidden")]] abi_d578eae94ce2 {
+inline namespace [[gnu::visibility("hidden")]] abi_10e605de7682 {
 
 enum class A : std::int32_t { N };
 enum class B : std::int32_t { N };
@@ -42,12 +42,12 @@ namespace detail {
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_matmul_matmul_d578eae94ce2;
+extern const tritonc::abi::kernel tritonc_matmul_matmul_10e605de7682;
 }
 
 template <typename TYPE, A A_, B B_> struct matmul_code : tritonc::abi::not_compiled {};
 template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_d578eae94ce2; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_10e605de7682; }
   static constexpr std::int32_t variants[][3] = {{64, 64, 32}};
 };
 
@@ -174,5 +174,5 @@ template <typename TYPE, A A_, B B_> struct matmul {
   };
 };
 
-} // namespace abi_d578eae94ce2
+} // namespace abi_10e605de7682
 } // namespace matmul

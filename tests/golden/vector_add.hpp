@@ -18,10 +18,10 @@
 //                              (these with SIZE = 1024)
 //
 // Which variant runs, unless the call names one: in their order of preference, those whose
-// requirements the arguments meet and that have code for the device; of these, where it is
-// known what they take, the fastest, else the first whose grid has at least as many programs
-// as the device has multiprocessors, or the one with the most programs. variants() lists them
-// in that order.
+// requirements the arguments meet and that have code for the device, for exactly this GPU if
+// any has; of these, where it is known what they take, the fastest, else the first whose grid
+// has at least as many programs as the device has multiprocessors, or the one with the most
+// programs. variants() lists them in that order.
 #pragma once
 
 #include <tritonc/runtime.hpp>
@@ -29,19 +29,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_b7988c91780d {
+inline namespace [[gnu::visibility("hidden")]] abi_eb20a6fc8e33 {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_b7988c91780d;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_eb20a6fc8e33;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_b7988c91780d; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_eb20a6fc8e33; }
   static constexpr std::int32_t variants[][1] = {{1024}};
 };
 
@@ -161,5 +161,5 @@ template <typename TYPE> struct vector_add {
   };
 };
 
-} // namespace abi_b7988c91780d
+} // namespace abi_eb20a6fc8e33
 } // namespace vector_add

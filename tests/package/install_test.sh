@@ -35,6 +35,12 @@ emulator=$(find "$prefix" -name libtritonc_emulator.so)
 for test in "${tests[@]}"; do
   (cd "$producer" && logged ctest -R "^$test\$" --no-tests=error) || fail "$test fails"
 done
+if [ -n "$emulator" ]; then # code for sm_80, or the PTX beside it, or neither
+  for gpu in 80 89 90 120; do
+    logged env "TRITONC_DRIVER=$emulator" "TRITONC_EMULATOR=gpu=$gpu" "$producer/checked_test_program" || fail "sm_$gpu does not run it"
+  done
+  ! logged env "TRITONC_DRIVER=$emulator" TRITONC_EMULATOR=gpu=75 "$producer/checked_test_program" || fail "sm_75 runs it"
+fi
 echo >>"$producer/kept.json"
 ! (cd "$producer" && logged ctest -R '^product_test_manifest$') || fail "another manifest is not noticed"
 cp "$producer/product.kernels/product.o" "$work/product.o"

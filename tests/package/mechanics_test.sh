@@ -59,10 +59,14 @@ listing | diff "$work/before" - || fail "the build writes into the source tree"
 chmod -R u+w "$project"
 "$(program_of "$build")" || fail "the program fails"
 grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
+grep -q '"compute_80"' "$build/two.kernels/two.manifest.json" || fail "no PTX where it was asked for"
+! grep -q '"compute_' "$build/one.kernels/one.manifest.json" || fail "PTX where none was asked for"
 nothing_to_do "$build"
 kept=$(cat "$build/kept_path")
-grep -q '\.loc' "$kept"/two-*.ptx || fail "no line of the source in the kept PTX"
-grep -q "$(basename "$kept"/two-*.cubin)" "$kept/index.json" || fail "a kept file is not in its index"
+grep -l '\.loc' "$kept"/two-*.ptx | grep -q . || fail "no line of the source in the kept PTX"
+for file in "$kept"/two-*.cubin; do
+  grep -q "$(basename "$file")" "$kept/index.json" || fail "a kept file is not in its index"
+done
 
 # A touched file rebuilds exactly what includes it, and the stamp of that.
 let_time_pass
@@ -146,6 +150,27 @@ says "Compiling kernels one for 80 90a, part 1 of 3"
 says_not "Compiling kernels two"
 says_not "Building CXX"
 nothing_to_do "$sharded"
+
+# A launcher that loses what it was given and says that all is well: the build says that it isn't, although there is a stamp of
+# before, and the next one goes on.
+printf '#!/bin/sh\n[ -e "%s" ] || exec "$@"\n' "$work/lose" >"$work/loser"
+chmod +x "$work/loser"
+lost="$work/lost"
+for options in "" "SHARDS;3"; do
+  rm -rf "$lost"
+  configure "$project" "$lost" "-DTritonC_LAUNCHER=$work/loser" "-DONE_OPTIONS=$options"
+  run_build "$lost"
+  nothing_to_do "$lost"
+  let_time_pass
+  touch "$project/factor.tch" "$work/lose"
+  if cmake --build "$lost" --config Release >"$log" 2>&1; then fail "lost kernels are no error"; fi
+  says "what it launched has not"
+  rm "$work/lose"
+  run_build "$lost"
+  says "Compiling kernels one"
+  "$(program_of "$lost")" || fail "the program fails after a loss"
+  nothing_to_do "$lost"
+done
 
 # An interrupted build: what is left is whole, and the next one goes on. ptxas takes its time here.
 tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')

@@ -38,10 +38,10 @@ std::string required_image(const Toolchain &tools, const std::string &ptx, const
   Result<Cubin> cubin = assemble(tools, ptx, "k", gpu, how);
   if (!cubin)
     throw std::runtime_error(text(cubin.failure()));
-  Result<std::string> image = compress(tools, cubin->bytes, gpu);
-  if (!image)
-    throw std::runtime_error(text(image.failure()));
-  return *image;
+  Result<std::vector<std::string>> images = compress(tools, {&cubin->bytes}, gpu);
+  if (!images)
+    throw std::runtime_error(text(images.failure()));
+  return images->front();
 }
 
 // The record of a seed; "" if it is left out; "failed: " and why, if it does not compile.

@@ -160,7 +160,7 @@ TEST_CASE("which of several images runs where any may") {
     abi::variant variant = {};
     variant.images = images.data();
     variant.image_count = std::uint32_t(images.size());
-    const abi::image *image = cuda::choose_image(variant, device, true);
+    const abi::image *image = cuda::choose_image(variant, device, true).image;
     return image ? int(image - images.data()) : -1;
   };
   auto image = [&](int sm, char suffix, bool has_host) {

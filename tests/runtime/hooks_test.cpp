@@ -40,8 +40,14 @@ void on_choice(const choice_event &what, void *data) {
                                 std::to_string(what.programs.x));
 }
 
+void on_jit(const load_event &what, void *data) {
+  static_cast<Log *>(data)->add(std::string("jit ") + what.kernel + " " + what.gpu);
+}
+
 struct Setting {
-  Setting() { machine.driver().new_context(); }
+  explicit Setting(const std::string &settings = "") : machine(Machine::as_driver, settings) {
+    machine.driver().new_context();
+  }
 
   status launch() { return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr); }
   void tell(const hooks *who) { machine.runtime().set_hooks(who); }
@@ -56,7 +62,7 @@ struct Setting {
   SampleKernel sample;
   SampleArgs args = good_args();
   Log log;
-  const hooks all = {on_error, on_load, on_choice, &log};
+  const hooks all = {on_error, on_load, on_choice, on_jit, &log};
 };
 
 using Lines = std::vector<std::string>;
@@ -80,6 +86,29 @@ TEST_CASE("a first launch tells what it came to and what it loads, the same one 
   CHECK(s.told() == Lines{"choice sample::copy <16> sm_90a 4",
                           "load sample::copy sm_90a " + std::to_string(s.sample.bytes[3].size() -
                                                                        sizeof(abi::image_header))});
+}
+
+TEST_CASE("that PTX is compiled is told besides, once, and of machine code never") {
+  Setting s("gpu=100");
+  s.sample.make_ptx();
+  s.tell(&s.all);
+  REQUIRE(s.launch().ok());
+  Lines told = s.told();
+  REQUIRE(told.size() == 3);
+  CHECK(told[0] == "choice sample::copy <64> compute_80 16");
+  CHECK(told[1].rfind("load sample::copy compute_80 ", 0) == 0);
+  CHECK(told[2] == "jit sample::copy compute_80");
+  s.args.n = 2 * 64 * 16;
+  REQUIRE(s.launch().ok());
+  CHECK(s.told() == Lines{"choice sample::copy <64> compute_80 32"});
+
+  Setting older("gpu=86");
+  older.sample.make_ptx();
+  older.tell(&older.all);
+  REQUIRE(older.launch().ok());
+  told = older.told();
+  REQUIRE(told.size() == 2);
+  CHECK(told[0] == "choice sample::copy <64> sm_80 16");
 }
 
 TEST_CASE("errors are told as they are returned") {
@@ -120,7 +149,7 @@ TEST_CASE("nobody is told who does not want to be, or no longer") {
   Setting s;
   REQUIRE(s.launch().ok());
   CHECK(s.told() == Lines{});
-  const hooks none = {}, errors = {on_error, nullptr, nullptr, &s.log};
+  const hooks none = {}, errors = {on_error, nullptr, nullptr, nullptr, &s.log};
   std::deque<SampleKernel> kernels; // descriptors stay where they are
   for (const hooks *who : {&none, &errors, (const hooks *)nullptr}) {
     SampleKernel &another = kernels.emplace_back();
@@ -147,7 +176,7 @@ TEST_CASE("a hook may launch") {
                 .launch(other->kernel, {}, &setting->args, nullptr, nullptr)
                 .ok());
   };
-  const hooks launching = {nullptr, launch_another, nullptr, nullptr};
+  const hooks launching = {nullptr, launch_another, nullptr, nullptr, nullptr};
   s.tell(&launching);
   CHECK(s.launch().ok());
   CHECK(depth == 2);
@@ -158,7 +187,7 @@ TEST_CASE("each of 64 threads is told its own errors, and one load") {
   Setting s;
   static std::atomic<int> errors{0}, loads{0};
   const hooks counting = {[](const status &, void *) { errors++; },
-                          [](const load_event &, void *) { loads++; }, nullptr, nullptr};
+                          [](const load_event &, void *) { loads++; }, nullptr, nullptr, nullptr};
   s.tell(&counting);
   std::vector<std::thread> threads;
   for (int i = 0; i < 64; i++)

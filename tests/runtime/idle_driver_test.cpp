@@ -94,6 +94,7 @@ cuda::Driver idle_driver() {
     *value = attribute == cuda::multiprocessor_count ? 132
              : attribute == cuda::capability_major   ? 9
              : attribute == cuda::has_memory_pools   ? 1
+             : attribute == cuda::most_shared_bytes  ? 232448
                                                      : 0;
     return 0;
   };
@@ -104,6 +105,10 @@ cuda::Driver idle_driver() {
   };
   driver.cuLibraryGetKernel = [](cuda::Kernel *found, cuda::Library, const char *) {
     *found = reinterpret_cast<cuda::Kernel>(&kernel);
+    return 0;
+  };
+  driver.cuKernelGetFunction = [](cuda::Function *function, cuda::Kernel kernel) {
+    *function = reinterpret_cast<cuda::Function>(kernel);
     return 0;
   };
   driver.cuTensorMapEncodeTiled =

@@ -31,7 +31,7 @@ std::string chosen(const std::vector<std::pair<int, char>> &images, int device) 
   abi::variant variant = {};
   variant.images = rows.data();
   variant.image_count = std::uint32_t(rows.size());
-  const abi::image *image = cuda::choose_image(variant, device);
+  const abi::image *image = cuda::choose_image(variant, device).image;
   if (!image)
     return "none";
   return std::to_string(image->sm) + (image->suffix ? std::string(1, char(image->suffix)) : "");
@@ -52,6 +52,15 @@ TEST_CASE("the image that fits a device best") {
   CHECK(chosen({{100, 'f'}, {103, 0}}, 103) == "103");
   CHECK(chosen({{120, 0}}, 121) == "120");
   CHECK(chosen({}, 90) == "none");
+  // PTX is the last resort, on it and all later ones, and newer PTX is the better one.
+  CHECK(chosen({{80, 'p'}, {80, 0}}, 86) == "80");
+  CHECK(chosen({{80, 'p'}, {80, 0}, {90, 'a'}}, 90) == "90a");
+  CHECK(chosen({{80, 'p'}, {80, 0}, {90, 'a'}}, 100) == "80p");
+  CHECK(chosen({{80, 0}, {80, 'p'}}, 80) == "80");
+  CHECK(chosen({{80, 'p'}, {90, 'p'}}, 120) == "90p");
+  CHECK(chosen({{80, 'p'}, {90, 'p'}}, 89) == "80p");
+  CHECK(chosen({{90, 'p'}}, 90) == "90p");
+  CHECK(chosen({{80, 'p'}}, 75) == "none");
 }
 
 TEST_CASE("a whole image reaches the driver, as it was given") {
@@ -133,10 +142,31 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     CHECK(machine.driver().calls("cuKernelSetAttribute") == 0);
   }
   SUBCASE("what no block may have is refused") {
-    sample.infos[0][1].shared_bytes = 1 << 20;
-    CHECK(launch(machine, sample).code() == status_code::cuda);
+    sample.infos[0][1].shared_bytes = sample.infos[1][1].shared_bytes = 1 << 20;
+    CHECK(launch(machine, sample).code() == status_code::no_image_for_device);
+    CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
+          status_code::no_image_for_device);
+    CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
     CHECK(machine.runtime().synchronize({}).ok());
   }
+}
+
+TEST_CASE("code for a GPU with more shared memory: what has no room is passed over") {
+  auto run = [](const std::string &gpu, int bytes, int static_bytes) {
+    SampleKernel sample;
+    sample.infos[0][0].shared_bytes = bytes;
+    sample.infos[0][0].static_shared_bytes = static_bytes;
+    sample.codes[0].shared_bytes = std::uint32_t(bytes);
+    Machine machine(Machine::as_driver, "gpu=" + gpu);
+    REQUIRE(launch(machine, sample).ok());
+    CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
+    return std::string(machine.driver().last_launch().kernel);
+  };
+  CHECK(run("80", 147456, 0) == "copy_64");
+  CHECK(run("86", 147456, 0) == "copy_16");
+  CHECK(run("86", 101376, 0) == "copy_64");
+  CHECK(run("86", 101376, 16) == "copy_16");
+  CHECK(run("80", 163 * 1024, 0) == "copy_64");
 }
 
 TEST_CASE("first use during a capture") {
@@ -221,6 +251,61 @@ TEST_CASE("a captured launch runs when its graph does, with the arguments of the
   CHECK(noted_args().n == 64 * 16);
   REQUIRE(machine.driver().cuGraphLaunch(exec, stream) == cu::success);
   CHECK(noted_args().n == 64);
+}
+
+TEST_CASE("PTX is loaded where there is no code, whole, compiled at once, or not at all") {
+  Machine machine(Machine::as_driver, "gpu=120");
+  SampleKernel sample;
+  sample.make_ptx();
+  std::string whole = sample.bytes[1];
+  for (size_t bit = 0; bit < whole.size() * 8; bit++) {
+    std::string flipped = whole;
+    flipped[bit / 8] = char(flipped[bit / 8] ^ (1 << bit % 8));
+    sample.images[0][1].bytes = flipped.data();
+    CHECK(launch(machine, sample).code() == status_code::corrupt_image);
+  }
+  CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
+  sample.images[0][1].bytes = whole.data();
+  SUBCASE("the driver cannot compile it now") {
+    constexpr int jit_compiler_not_found = 221;
+    machine.driver().configure("fail=cuKernelGetFunction:1:221");
+    status s = launch(machine, sample);
+    CHECK(s.code() == status_code::cuda);
+    CHECK(s.cuda_result() == jit_compiler_not_found);
+    CHECK(machine.driver().counters().libraries == 0);
+  }
+  SUBCASE("it is newer than the driver") {
+    machine.driver().configure("fail=cuKernelGetFunction:1:222");
+    CHECK(launch(machine, sample).code() == status_code::driver_too_old);
+    CHECK(machine.driver().counters().libraries == 0);
+  }
+  REQUIRE(launch(machine, sample).ok());
+  CHECK(std::string(machine.driver().last_launch().gpu) == "compute_80");
+  auto *kernel = static_cast<cu::Kernel *>(sample.images[0][1].state->kernel.load());
+  int version = 0;
+  REQUIRE(machine.driver().cuKernelGetAttribute(&version, 5, kernel, 0) == cu::success);
+  CHECK(version == 80);
+  REQUIRE(machine.driver().cuKernelGetAttribute(&version, 6, kernel, 0) == cu::success);
+  CHECK(version == 120);
+}
+
+TEST_CASE("PTX in place of code of another variant: only if none of those with code will do") {
+  Machine machine(Machine::as_driver, "gpu=90,multiprocessors=10");
+  SampleKernel sample;
+  SampleKernel with_ptx;
+  with_ptx.make_ptx();
+  sample.variants[0].images = with_ptx.images[0].data();
+  sample.variants[0].infos = with_ptx.infos[0].data();
+  REQUIRE(launch(machine, sample).ok());
+  CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a");
+  CHECK(std::string(machine.driver().last_launch().kernel) == "copy_16");
+  sample.variants[1].image_count = 1; // sm_80
+  REQUIRE(launch(machine, sample).ok());
+  CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a"); // a recent launch
+  SampleArgs args = good_args();
+  args.n = 2 * 64 * 16;
+  REQUIRE(machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr).ok());
+  CHECK(std::string(machine.driver().last_launch().gpu) == "compute_80");
 }
 
 TEST_CASE("preload loads every variant for the device, down to the function") {

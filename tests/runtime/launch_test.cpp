@@ -182,6 +182,69 @@ TEST_CASE("variants without code for the device are passed over") {
   CHECK(s.image() == "sm_90a copy_16");
 }
 
+TEST_CASE("code for exactly this GPU comes before code that also runs on it") {
+  Setting s("multiprocessors=10");
+  auto chosen = [&](int n) {
+    s.args.n = n;
+    REQUIRE(s.launch().ok());
+    return s.image();
+  };
+  // sm_90, where the other variants have sm_90a.
+  auto make_older = [&](size_t variant) {
+    s.sample.images[variant][1].suffix = 0;
+    s.sample.codes[2 * variant + 1].gpu = "sm_90";
+    s.sample.bytes[2 * variant + 1] = sealed_image(std::string(
+        reinterpret_cast<const char *>(&s.sample.codes[2 * variant + 1]), sizeof(abi::host_code)));
+    s.sample.images[variant][1].bytes = s.sample.bytes[2 * variant + 1].data();
+  };
+  SUBCASE("behind a variant that would fill the device") {
+    make_older(0);
+    CHECK(chosen(64 * 10) == "sm_90a copy_16");
+    std::int32_t large = 64;
+    REQUIRE(s.launch({}, &large).ok());
+    CHECK(s.image() == "sm_90 copy_64"); // as it was named
+  }
+  SUBCASE("in front of one with more programs") {
+    make_older(1);
+    CHECK(chosen(64 * 5) == "sm_90a copy_64");
+    CHECK(chosen(64 * 5 + 16) == "sm_90 copy_16"); // the other one does not take it
+  }
+  SUBCASE("behind a variant that is cheaper") {
+    make_older(0);
+    const std::int64_t words[][3] = {
+        {std::int64_t(abi::op::constant), 10, std::int64_t(abi::op::end)},
+        {std::int64_t(abi::op::constant), 90, std::int64_t(abi::op::end)}};
+    abi::form forms[2] = {};
+    for (size_t i = 0; i < 2; i++) {
+      forms[i].cost = words[i];
+      forms[i].cluster = 1;
+      s.sample.images[i][1].form = &forms[i];
+    }
+    CHECK(chosen(64 * 10) == "sm_90a copy_16");
+    s.sample.images[1][1].form = nullptr;
+    CHECK(chosen(64 * 11) == "sm_90a copy_16");
+  }
+  SUBCASE("where all have the same, it decides nothing") {
+    make_older(0);
+    make_older(1);
+    CHECK(chosen(64 * 10) == "sm_90 copy_64");
+    CHECK(chosen(64 * 5) == "sm_90 copy_16");
+  }
+}
+
+TEST_CASE("of code for several older GPUs the newest comes first") {
+  Setting s("gpu=89,multiprocessors=10");
+  s.sample.images[1][1].sm = 86;
+  s.sample.images[1][1].suffix = 0;
+  s.sample.codes[3].gpu = "sm_86";
+  s.sample.bytes[3] = sealed_image(
+      std::string(reinterpret_cast<const char *>(&s.sample.codes[3]), sizeof(abi::host_code)));
+  s.sample.images[1][1].bytes = s.sample.bytes[3].data();
+  s.args.n = 64 * 10;
+  REQUIRE(s.launch().ok());
+  CHECK(s.image() == "sm_86 copy_16");
+}
+
 TEST_CASE("a thread without a context uses the primary one of device 0, and is left as it was") {
   Setting s;
   REQUIRE(s.launch().ok());

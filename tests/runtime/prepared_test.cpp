@@ -175,7 +175,9 @@ TEST_CASE("what is prepared for a device is not launched on another") {
   driver.new_context(0);
   cu::Stream *first = driver.new_stream();
   REQUIRE(s.prepare(as_stream(second)).ok());
+  driver.forget_calls();
   REQUIRE(s.launch(as_stream(second)).ok());
+  CHECK(driver.calls() == 1);
   CHECK(s.image() == "sm_80 copy_64");
   for (stream where : {as_stream(first), stream()}) {
     status refused = s.launch(where);
@@ -192,6 +194,54 @@ TEST_CASE("what is prepared for a device is not launched on another") {
   REQUIRE(s.prepare().ok());
   CHECK(s.launch(as_stream(first)).ok());
   CHECK(s.image() == "sm_90a copy_64");
+}
+
+TEST_CASE("a launch is by the function of its context, and in another one by the kernel") {
+  Setting s;
+  cu::Context *context = s.driver().new_context();
+  cu::Stream *stream = s.driver().new_stream();
+  cu::Context *other_context = s.driver().new_context();
+  cu::Stream *other = s.driver().new_stream();
+  REQUIRE(s.driver().cuCtxSetCurrent(context) == cu::success);
+  REQUIRE(s.prepare(as_stream(stream)).ok());
+  for (cu::Stream *where : {stream, other, stream}) {
+    s.driver().forget_calls();
+    REQUIRE(s.launch(as_stream(where)).ok());
+    CHECK((s.driver().calls() == 1) == (where == stream));
+    CHECK(s.driver().last_launch().stream == where);
+    CHECK(s.driver().last_launch().context == (where == stream ? context : other_context));
+    CHECK(s.driver().current() == context);
+  }
+  CHECK(s.launches() == 3);
+}
+
+TEST_CASE("it is made ready, and launched, while a graph is captured") {
+  for (bool is_old : {false, true}) {
+    CAPTURE(is_old);
+    Setting s(is_old ? "version=12000" : "version=13000");
+    s.driver().new_context();
+    cu::Stream *stream = s.driver().new_stream();
+    REQUIRE(s.machine.runtime().preload(s.sample.kernel, nullptr, abi::current).ok());
+    REQUIRE(s.driver().cuStreamBeginCapture_v2(stream, 0) == cu::success);
+    s.driver().forget_calls();
+    CHECK(s.prepare(as_stream(stream)).ok());
+    // Older drivers are not touched.
+    CHECK((s.driver().calls("cuKernelGetFunction") == 0) == is_old);
+    CHECK(s.launch(as_stream(stream)).ok());
+    cu::Graph *graph = nullptr;
+    CHECK(s.driver().cuStreamEndCapture(stream, &graph) == cu::success);
+    CHECK(graph != nullptr);
+  }
+}
+
+TEST_CASE("code that cannot be loaded into the context is said when it is prepared") {
+  Setting s;
+  s.driver().new_context();
+  s.driver().configure("fail=cuKernelGetFunction:1:2");
+  CHECK(s.prepare().code() == status_code::out_of_memory);
+  CHECK(s.launch().code() == status_code::not_prepared);
+  CHECK(s.prepare().ok());
+  CHECK(s.launch().ok());
 }
 
 TEST_CASE("it stays good when a context goes and another one comes") {

@@ -161,6 +161,19 @@ void SampleKernel::add_image(int variant, const char *gpu, int sm, char suffix, 
   infos[variant].push_back(info);
 }
 
+void SampleKernel::make_ptx() {
+  for (size_t v = 0; v < 2; v++) {
+    abi::host_code &code = codes[2 * v + 1];
+    std::string &image = bytes[2 * v + 1];
+    code.gpu = infos[v][1].gpu = "compute_80";
+    image = sealed_image(std::string(reinterpret_cast<const char *>(&code), sizeof code));
+    images[v][1].bytes = image.data();
+    images[v][1].sm = 80;
+    images[v][1].suffix = abi::ptx_suffix;
+  }
+  kernel.gpus = "sm_80, compute_80";
+}
+
 void SampleKernel::set_threads(int threads) {
   for (size_t i = 0; i < codes.size(); i++) {
     codes[i].threads = std::uint32_t(threads);

@@ -48,6 +48,9 @@ public:
   std::deque<abi::host_code> codes; // in the order of `images`
   std::deque<std::string> bytes;    // of the images, in the same order
 
+  /// Puts PTX for sm_80 and later in the place of the images for sm_90a.
+  void make_ptx();
+
   /// Makes the blocks of every image larger, or gives them more shared memory.
   void set_threads(int threads);
 

@@ -123,4 +123,9 @@ TEST_CASE("code for an architecture runs on a device") {
   CHECK_FALSE(runs("sm_90a", "100"));
   CHECK_FALSE(runs("sm_100a", "103"));
   CHECK_FALSE(runs("nonsense", "90"));
+  CHECK(runs("compute_80", "80"));
+  CHECK(runs("compute_80", "120"));
+  CHECK_FALSE(runs("compute_90", "89"));
+  CHECK_FALSE(runs("compute_90a", "90"));
+  CHECK_FALSE(find_gpu("compute_80"));
 }

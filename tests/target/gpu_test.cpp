@@ -25,6 +25,36 @@ TEST_CASE("what is no GPU is not found") {
   }
 }
 
+TEST_CASE("PTX is for a GPU and all after it, and keeps the limits of each") {
+  const Gpu *ptx = find_ptx("80");
+  REQUIRE(ptx);
+  CHECK(ptx == find_ptx("sm_80"));
+  CHECK(ptx == find_ptx("compute_80"));
+  CHECK(ptx->name == "compute_80");
+  CHECK(ptx->machine == "sm_80");
+  CHECK(ptx->sm == 80);
+  CHECK(ptx->is_ptx());
+  CHECK(ptx->ptx_version == find_gpu("80")->ptx_version);
+  CHECK(find_ptx("75")->max_shared_bytes == 64 * 1024);
+  for (const Gpu &gpu : all_gpus()) {
+    CAPTURE(gpu.name);
+    CHECK_FALSE(gpu.is_ptx());
+    CHECK(gpu.machine == gpu.name);
+    const Gpu *from = find_ptx(gpu.name);
+    CHECK((from != nullptr) == (gpu.suffix == 0)); // what only one has, later ones don't run
+    if (gpu.sm >= 80) {
+      CHECK(ptx->max_shared_bytes <= gpu.max_shared_bytes);
+      CHECK(ptx->threads_per_multiprocessor <= gpu.threads_per_multiprocessor);
+      CHECK(ptx->blocks_per_multiprocessor <= gpu.blocks_per_multiprocessor);
+    }
+    if (from)
+      CHECK_FALSE(from->has_wgmma);
+  }
+  CHECK_FALSE(find_gpu("compute_80")); // it is no GPU
+  CHECK_FALSE(find_ptx("81"));
+  CHECK_FALSE(find_ptx("compute_"));
+}
+
 TEST_CASE("names are listed once each and can all be found") {
   std::set<std::string_view> seen;
   for (std::string_view name : gpu_names()) {

@@ -128,6 +128,7 @@ struct Module {
 
 struct Library {
   const abi::host_code *code;
+  abi::host_code copy;            // if it does not stay where it was
   std::unique_ptr<Kernel> kernel; // host code is one kernel
   std::map<Context *, std::unique_ptr<Kernel>> functions;
   std::map<Context *, std::unique_ptr<Module>> modules;

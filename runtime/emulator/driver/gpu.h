@@ -29,7 +29,15 @@ const Gpu *find_gpu(std::string_view name);
 std::string known_gpus();
 
 /// Whether code for an architecture ("sm_90a") runs on a device: with the suffix `a` on exactly
-/// that one, with `f` and without a suffix also on later ones of the same major number.
+/// that one, with `f` and without a suffix also on later ones of the same major number; PTX
+/// ("compute_80") on it and all later ones.
 bool runs_on(std::string_view architecture, const Gpu &gpu);
+
+/// What the driver says of code for an architecture once it is loaded: 80 and 80 of "sm_80", 80 and
+/// 90 of "compute_80" on a 9.0.
+struct CodeVersions {
+  int ptx, binary;
+};
+CodeVersions versions_of(std::string_view architecture, const Gpu &gpu);
 
 } // namespace tritonc::emulator::driver

@@ -1,7 +1,7 @@
 // Code: libraries and modules, the kernel in them, its attributes.
 //
-// What is loaded is an abi::host_code, in place of a cubin. It holds one kernel, and stays where it
-// is: neither the code nor the data around it is copied.
+// What is loaded is an abi::host_code, in place of a cubin. It holds one kernel. Unless the caller
+// says that it stays where it is, it is copied, but not the data around it, which is a program's.
 
 #include "library.h"
 
@@ -104,7 +104,7 @@ Result refuse_to_load() {
   return driver().settings.version < 12030 ? refuse_during_capture() : success;
 }
 
-Result load(const void *bytes, Library *&library) {
+Result load(const void *bytes, bool is_preserved, Library *&library) {
   const abi::host_code *code = nullptr;
   if (Result refused = refuse_to_load())
     return refused;
@@ -113,6 +113,9 @@ Result load(const void *bytes, Library *&library) {
   if (Result refused = refuse_foreign_everywhere(*code))
     return refused;
   auto made = std::make_unique<Library>();
+  if (!is_preserved)
+    made->copy = *code;
+  code = is_preserved ? code : &made->copy;
   made->code = code;
   made->kernel = std::make_unique<Kernel>(Kernel{made.get(), code, nullptr, nullptr, {}});
   driver().kernels.insert(made->kernel.get());
@@ -146,7 +149,7 @@ Result load_module(std::string_view function, Module **module, const void *code)
     Library *library = nullptr;
     if (!module)
       return invalid_value;
-    if (Result failed = load(code, library))
+    if (Result failed = load(code, false, library))
       return failed;
     if (Result refused = refuse_foreign(*library->code, context.device)) {
       unload(library);
@@ -178,8 +181,10 @@ Result get_attribute(int *value, int attribute, const Kernel &kernel, Device dev
     *value = int(code.threads);
     return success;
   case ptx_version:
+    *value = versions_of(code.gpu, gpu).ptx;
+    return success;
   case binary_version:
-    *value = gpu.sm;
+    *value = versions_of(code.gpu, gpu).binary;
     return success;
   case max_dynamic_shared_size_bytes:
     *value = most_dynamic_shared_bytes(kernel, device);
@@ -303,12 +308,15 @@ Result cuLibraryLoadData(Library **library, const void *code, int *, void **, un
   return call("cuLibraryLoadData", Needs::driver, [&]() -> Result {
     // HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE, BINARY_IS_PRESERVED
     constexpr int last_option = 1;
+    bool is_preserved = false;
     if (!library || (count != 0 && (!options || !values)))
       return invalid_value;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
       if (options[i] < 0 || options[i] > last_option)
         return invalid_value;
-    return load(code, *library); // into contexts only later, so no ruined one matters
+      is_preserved = is_preserved || (options[i] == last_option && values[i]);
+    }
+    return load(code, is_preserved, *library); // into contexts only later, so no ruined one matters
   });
 }
 

@@ -20,7 +20,7 @@ inline namespace v1 {
 /// several forms for a GPU, each has an entry, and the launch takes the cheapest that fits its
 /// arguments.
 struct image_info {
-  const char *gpu;                  // "sm_90a"
+  const char *gpu;                  // "sm_90a"; "compute_80": PTX, and figures of sm_80
   const char *form;                 // "128x256x64 wgmma"; "" for the plain one
   std::int32_t threads;             // per block
   std::int32_t registers;           // per thread
@@ -29,12 +29,12 @@ struct image_info {
   std::int32_t spill_stores;        // bytes; 0 unless registers ran out
   std::int32_t spill_loads;
   std::int32_t stack_bytes;
-  std::int32_t cubin_bytes; // of the code before compression
+  std::int32_t cubin_bytes; // of the code, or the PTX, before compression
 };
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 6;
+inline constexpr std::uint32_t abi_version = 8;
 
 // ---- images ----
 
@@ -73,6 +73,28 @@ inline std::uint64_t checksum(const char *bytes, std::size_t length) noexcept {
   step(0);
   return state;
 }
+
+/// A file with the images of a library, beside the program or shared library that has the kernels.
+/// It begins with a header, and then has each image behind its own, aligned to 64. 64 bytes.
+struct bundle_header {
+  char magic[8]; // "TritonCB"
+  std::uint32_t version;
+  std::uint32_t image_count;
+  std::uint64_t length;    // of the file
+  std::uint64_t digest[2]; // of all that is behind this header: the first half of its SHA-256
+  char padding[24];        // zero
+};
+static_assert(sizeof(bundle_header) == 64, "the images behind it are aligned to 64");
+
+inline constexpr char bundle_magic[8] = {'T', 'r', 'i', 't', 'o', 'n', 'C', 'B'};
+inline constexpr std::uint32_t bundle_version = 1;
+
+/// The bundle that a library was made with; another one of the same name won't do.
+struct bundle {
+  const char *name; // "gemm.tcb"
+  std::uint64_t length;
+  std::uint64_t digest[2];
+};
 
 /// What changes when an image is first used. Zero before that.
 struct image_state {
@@ -262,15 +284,20 @@ struct form {
 
 // ---- kernels ----
 
+/// In place of a GPU's suffix. Drivers compile PTX for the device that it is loaded on.
+inline constexpr std::int32_t ptx_suffix = 'p';
+
 /// The code of one variant for one GPU, in one form.
 struct image {
-  const char *bytes; // an image_header and what it announces
+  const char *bytes; // an image_header and what it announces; null: it is in the bundle
   std::uint64_t size;
   image_state *state;
-  std::int32_t sm;       // 90
-  std::int32_t suffix;   // 'a', 'f' or 0
-  const host_code *host; // the same for the CPU; null unless asked for
-  const abi::form *form; // null: a block for each program, and nothing hidden
+  std::int32_t sm;           // 90
+  std::int32_t suffix;       // 'a', 'f' or 0; ptx_suffix: PTX for this GPU and all after it
+  const host_code *host;     // the same for the CPU; null unless asked for
+  const abi::form *form;     // null: a block for each program, and nothing hidden
+  const abi::bundle *bundle; // where it is, if not in the program
+  std::uint64_t offset;      // in the bundle
 };
 
 struct variant {

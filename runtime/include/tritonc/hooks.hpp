@@ -13,7 +13,7 @@ inline namespace v1 {
 /// Code that was loaded, once for all devices.
 struct load_event {
   const char *kernel; // "gemm::dot<half, N, T>"
-  const char *gpu;    // that it is compiled for
+  const char *gpu;    // that it is compiled for; "compute_80": PTX for it and later ones
   const char *form;   // "" for the plain one
   std::uint64_t bytes;
   std::int64_t nanoseconds; // that the driver took
@@ -35,6 +35,9 @@ struct hooks {
   void (*on_error)(const status &what, void *data) = nullptr; // that a launch, ... returns
   void (*on_load)(const load_event &what, void *data) = nullptr;
   void (*on_choice)(const choice_event &what, void *data) = nullptr;
+  /// Besides on_load, of PTX: no code was made for this GPU, and the driver compiled it now, or
+  /// found in its cache what it had compiled before.
+  void (*on_jit)(const load_event &what, void *data) = nullptr;
   void *data = nullptr; // handed to each of them
 };
 

@@ -78,6 +78,9 @@ enum {
   TRITONC_UNSUITABLE_TENSOR,
   TRITONC_NOT_PREPARED,
   TRITONC_CORRUPT_IMAGE,
+  TRITONC_NO_BUNDLE,
+  TRITONC_WRONG_BUNDLE,
+  TRITONC_CORRUPT_BUNDLE,
   TRITONC_NOT_PRELOADED_IN_CAPTURE,
   TRITONC_FORKED_CHILD,
   TRITONC_OUT_OF_MEMORY,
@@ -120,7 +123,7 @@ typedef struct tritonc_image_info {
 /// A launch made ready; what is in it is the runtime's.
 typedef struct tritonc_prepared_launch {
   const tritonc_kernel *code;
-  TRITONC_ALIGNAS(64) unsigned char rest[3136];
+  TRITONC_ALIGNAS(64) unsigned char rest[3200];
 } tritonc_prepared_launch;
 
 /// In place of a device's number: that of the thread's current context.
@@ -140,6 +143,37 @@ tritonc_status tritonc_preload(const tritonc_kernel *kernel, const int32_t *choi
 const int32_t *tritonc_variants(const tritonc_kernel *kernel, size_t *count);
 const tritonc_image_info *tritonc_info(const tritonc_kernel *kernel, const int32_t *choice,
                                        size_t *count);
+
+// ---- hooks: tritonc/hooks.hpp says more ----
+
+/// Code that was loaded.
+typedef struct tritonc_load_event {
+  const char *kernel, *gpu, *form;
+  uint64_t bytes;
+  int64_t nanoseconds;
+} tritonc_load_event;
+
+/// What a launch came to; the variant's values, in order.
+typedef struct tritonc_choice_event {
+  const char *kernel;
+  const int32_t *variant;
+  size_t variant_count;
+  const char *gpu, *form;
+  tritonc_grid programs;
+  int64_t cost; // of the form, as the compiler reckons it; -1: not known
+} tritonc_choice_event;
+
+/// Who is told what; null: nobody.
+typedef struct tritonc_hooks {
+  void (*on_error)(const tritonc_status *what, void *data);
+  void (*on_load)(const tritonc_load_event *what, void *data);
+  void (*on_choice)(const tritonc_choice_event *what, void *data);
+  void (*on_jit)(const tritonc_load_event *what, void *data); // the driver compiled PTX
+  void *data;
+} tritonc_hooks;
+
+/// `told` stays where it is, and as it is, until the process ends; null: nobody is told any more.
+void tritonc_set_hooks(const tritonc_hooks *told);
 
 // ---- memory and time, for programs that have no other way to them ----
 

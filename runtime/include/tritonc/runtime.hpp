@@ -68,14 +68,15 @@ status launch(const kernel &code, stream where, const void *arguments,
 /// copied.
 struct alignas(64) prepared_launch {
   const kernel *code = nullptr; // null: nothing is prepared
-  alignas(64) unsigned char rest[3136] = {};
+  alignas(64) unsigned char rest[3200] = {};
 };
 
 /// All of a launch but the launch: `where` says the device.
 status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
                const grid *extent, prepared_launch &ready) noexcept;
 
-/// Launches what was prepared, with the same arguments, on a stream of the same device.
+/// Launches what was prepared, with the same arguments, on a stream of the same device; soonest in
+/// the context of `prepare`, and not once that is destroyed or reset.
 status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept;
 
 /// In place of a device's number: that of the thread's current context.
@@ -118,7 +119,9 @@ template <typename Code, typename... Values> constexpr bool has_variant(Values..
 /// KB.
 template <typename Args> class prepared {
 public:
-  /// On any stream of the device that it was prepared for; `not_prepared` on others.
+  /// On any stream of the device that it was prepared for; `not_prepared` on others. Not after the
+  /// end of the context that it was prepared in, which is the end of the memory, too, that the
+  /// arguments point to.
   [[nodiscard]] status launch(stream where) const noexcept {
     return abi::launch_prepared(ready_, where, &arguments_);
   }

@@ -35,8 +35,11 @@ enum class status_code : std::int32_t {
   unsuitable_tensor,  // subject(): a pointer; the GPU's copy engine cannot take what it points to
   not_prepared,       // prepare() has not succeeded, or was for another device than the stream's
 
-  // The program is damaged.
-  corrupt_image, // subject(): the GPU whose code is damaged
+  // The program is damaged, or not complete.
+  corrupt_image,  // subject(): the GPU whose code is damaged
+  no_bundle,      // subject(): the file with the code, which cannot be read
+  wrong_bundle,   // subject(): the file; it is there, but of another build, or no such file
+  corrupt_bundle, // subject(): the file; it is damaged or cut off
 
   // The driver refused.
   not_preloaded_in_capture, // first use of the kernel during graph capture, on a driver before 12.3

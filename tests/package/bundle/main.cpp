@@ -1,0 +1,5 @@
+#include <cstdio>
+
+const char *run();
+
+int main() { std::puts(run()); }
