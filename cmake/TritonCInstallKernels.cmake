@@ -5,7 +5,7 @@
 #                       from which other projects take them, by triton_place_bundles(); default CMAKE_INSTALL_BINDIR
 # )
 #
-# Installs compiled kernels: the library, its header, and its bundle if it has one. Projects that use them need neither this package nor LLVM, CUDA or
+# Installs compiled kernels: the library, its headers, and its bundle if it has one. Projects that use them need neither this package nor LLVM, CUDA or
 # the sources: find_package(TritonCRuntime) and the exported target are enough.
 
 cmake_policy(PUSH)
@@ -39,9 +39,12 @@ function(triton_install_kernels)
       message(FATAL_ERROR "${call}: ${target} has code for this machine, for tests; install one without EMULATE")
     endif()
     get_target_property(include_dir ${target} TRITONC_INCLUDE_DIR)
-    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${include_dir}" OUTPUT_VARIABLE relative)
-    cmake_path(GET relative PARENT_PATH folder)
-    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}" ${component})
+    get_target_property(c_header ${target} TRITONC_C_HEADER)
+    foreach(file IN LISTS header c_header)
+      cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${include_dir}" OUTPUT_VARIABLE relative)
+      cmake_path(GET relative PARENT_PATH folder)
+      install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}" ${component})
+    endforeach()
     install(TARGETS ${target} EXPORT "${arg_EXPORT}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" ${component})
     get_target_property(bundle ${target} TRITONC_BUNDLE)
     if(bundle)

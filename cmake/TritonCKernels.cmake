@@ -14,12 +14,19 @@
 #                                      in an entry say what it is meant for, and what no entry is meant for has all
 #   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's
 #                                      operators on axes, `arch` (90 for sm_90a) and `kernel`
+#   [SPECIALIZE <hints>...]            what arguments often are: "lda % 8 && ldb % 8" "n == 1". For each of these there is code
+#                                      besides, which a launch takes where all of it is true of its arguments; they are tried in this
+#                                      order, and the general code last. `%` says that an integer is a multiple, or an address
+#   [DEFAULT_VARIANT <AXIS=value>...]  what a launch prefers where it is not known what variants cost; default: the largest tiles
+#                                      that keep all values in registers
 #   [KERNELS <name>...]                only these kernels of the sources; default: all
 #   [GRID <expression>...]             grid of every kernel, instead of the one its source declares: "M / TM" "N / TN"
 #   [DEFINES <NAME[=tokens]>...]       macros, the same for all variants
 #   [INCLUDE_DIRECTORIES <dir>...]     where #include also looks
 #   [NAMESPACE <name>]                 C++ namespace of the header, default <target>; may be nested: a::b
 #   [HEADER <name.hpp>]                what the application includes, default <target>.hpp
+#   [C_HEADER <name.h>]                a header for C besides, in the same folder
+#   [OUTPUT_DIR <dir>]                 where all files go, below the current build folder; default <target>.kernels
 #   [EMBED OBJECT|HEADER|BUNDLE]       where the GPU code goes: into an object file (default), into the header itself, or into a
 #                                      file <target>.tcb beside every program and shared library that links the kernels, from
 #                                      which each kernel is read when it is first used: for very many variants (see below)
@@ -37,9 +44,17 @@
 #                                      Default: one call, which uses all cores by itself, and the cache, which parts do not
 #   [JOB_POOL <pool>]                  a pool of Ninja's: how many calls of the tool run at once
 #   [REQUIRE <limit>...]               stops the build unless all that is compiled keeps to it: "spills == 0" "regs <= 168"
-#                                      "shared <= 100k"; also stack, threads, cubin, embedded
+#                                      "shared <= 100k"; also stack, threads, cubin, embedded, and total, of all images
 #   [TUNING <file.json>...]            what `tritonc tune` measured (TritonCTuner.cmake): launches choose variants by it. Where two
 #                                      say something of the same, the later one counts
+#   [WERROR]                           a warning about a kernel stops the build
+#   [QUIET]                            does not say how far it is
+#   [CACHE <dir>|OFF]                  where compiled code is kept between builds; default TritonC_CACHE_DIR if that variable is set,
+#                                      else what the environment says, else ~/.cache/tritonc. TritonC_CACHE_LIMIT: its size (2G)
+#   [COMPILE_OPTIONS <option>...]      given to the tool behind all others
+#   [DEPENDS <file or target>...]      what must be there, and up to date, before the kernels are compiled
+#   [TOOL <target or program>]         in place of TritonC::tritonc
+#   [RUNTIME <target>]                 in place of TritonC::runtime
 #   [MANIFEST <variable>]              is set to the path of the manifest (JSON: all that was compiled, and how)
 #   [REPORT <variable>]                is set to the path of the report (text: registers, shared memory, spills, sizes)
 # )
@@ -92,8 +107,11 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
-  set(single_value NAMESPACE HEADER EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT KEPT SHARDS JOB_POOL MANIFEST REPORT)
-  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE GRID DEFINES INCLUDE_DIRECTORIES EMULATE PTX PTXAS_OPTIONS KEEP REQUIRE TUNING)
+  set(flags WERROR QUIET)
+  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS LINEINFO TIMEOUT CACHE TOOL RUNTIME KEPT SHARDS
+    JOB_POOL MANIFEST REPORT)
+  set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
+    EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -110,8 +128,8 @@ function(triton_add_kernels target)
     list(APPEND scoped_values VARIANTS_${number})
     string(REPLACE "VARIANTS[${scope}]" "VARIANTS_${number}" arguments "${arguments}")
   endforeach()
-  cmake_parse_arguments(arg "" "${single_value}" "${multi_value};${scoped_values}" ${arguments})
-  _tritonc_check_keywords("${call}" "${single_value}" "${multi_value}" "${arguments}" "${arg_UNPARSED_ARGUMENTS}")
+  cmake_parse_arguments(arg "${flags}" "${single_value}" "${multi_value};${scoped_values}" ${arguments})
+  _tritonc_check_keywords("${call}" "${single_value}" "${flags};${multi_value}" "${arguments}" "${arg_UNPARSED_ARGUMENTS}")
   foreach(keyword IN LISTS single_value) # a list may be empty: VARIANTS ${perhaps_some}
     if(keyword IN_LIST arg_KEYWORDS_MISSING_VALUES)
       message(FATAL_ERROR "${call}: ${keyword} has no value")
@@ -160,6 +178,8 @@ function(triton_add_kernels target)
     list(APPEND tuning_options --tuning "${file}")
   endforeach()
   _tritonc_check_limits("${call}" "${arg_REQUIRE}")
+  _tritonc_check_hints("${call}" "${arg_SPECIALIZE}")
+  _tritonc_check_assignments("${call}" DEFAULT_VARIANT "=[^,]+" "TM=64" "${arg_DEFAULT_VARIANT}")
   _tritonc_check_assignments("${call}" DEFINES "(=.*)?" "NAME or NAME=value" "${arg_DEFINES}")
   if(NOT arg_NAMESPACE)
     set(arg_NAMESPACE "${target}")
@@ -173,11 +193,18 @@ function(triton_add_kernels target)
   if(arg_HEADER MATCHES "^/|(^|/)\\.\\.(/|$)|/$")
     message(FATAL_ERROR "${call}: HEADER ${arg_HEADER}: write what the application includes, such as my/${target}.hpp")
   endif()
+  if(arg_C_HEADER MATCHES "^/|(^|/)\\.\\.(/|$)|/$" OR arg_C_HEADER STREQUAL arg_HEADER)
+    message(FATAL_ERROR "${call}: C_HEADER ${arg_C_HEADER}: write what the application includes, such as my/${target}.h")
+  endif()
   if(NOT arg_EMBED)
     set(arg_EMBED OBJECT)
   endif()
   string(TOUPPER "${arg_EMBED}" arg_EMBED)
   _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER;BUNDLE")
+
+  if(arg_C_HEADER AND NOT arg_EMBED STREQUAL "OBJECT")
+    message(FATAL_ERROR "${call}: C_HEADER needs EMBED OBJECT; there is no code in it")
+  endif()
 
   if(NOT arg_COMPRESS)
     set(arg_COMPRESS balance)
@@ -210,9 +237,18 @@ function(triton_add_kernels target)
     message(FATAL_ERROR "${call}: EMULATE needs EMBED OBJECT; code for the CPU cannot be in a header")
   endif()
 
-  set(include_dir "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/include")
+  if(NOT arg_OUTPUT_DIR)
+    set(arg_OUTPUT_DIR "${target}.kernels")
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_OUTPUT_DIR BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}" NORMALIZE)
+  get_property(taken GLOBAL PROPERTY TRITONC_OUTPUT_DIRS)
+  if(arg_OUTPUT_DIR IN_LIST taken)
+    message(FATAL_ERROR "${call}: OUTPUT_DIR ${arg_OUTPUT_DIR} is another target's; each needs one of its own")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TRITONC_OUTPUT_DIRS "${arg_OUTPUT_DIR}")
+  set(include_dir "${arg_OUTPUT_DIR}/include")
   set(header "${include_dir}/${arg_HEADER}")
-  set(base "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/${target}")
+  set(base "${arg_OUTPUT_DIR}/${target}")
   cmake_path(GET header PARENT_PATH header_dir)
   file(MAKE_DIRECTORY "${header_dir}")
 
@@ -232,6 +268,14 @@ function(triton_add_kernels target)
     if(triple)
       list(APPEND options --target "${triple}")
     endif()
+  endif()
+  set(c_header "")
+  if(arg_C_HEADER)
+    set(c_header "${include_dir}/${arg_C_HEADER}")
+    cmake_path(GET c_header PARENT_PATH header_dir)
+    file(MAKE_DIRECTORY "${header_dir}")
+    list(APPEND outputs --c-header "${c_header}")
+    list(APPEND byproducts "${c_header}")
   endif()
   set(host_options "")
   if(emulate)
@@ -257,6 +301,13 @@ function(triton_add_kernels target)
   foreach(condition IN LISTS arg_WHERE)
     list(APPEND options --where "${condition}")
   endforeach()
+  foreach(hints IN LISTS arg_SPECIALIZE)
+    list(APPEND options --specialize "${hints}")
+  endforeach()
+  if(arg_DEFAULT_VARIANT)
+    string(JOIN "$<SEMICOLON>" default_variant ${arg_DEFAULT_VARIANT})
+    list(APPEND options --default-variant "${default_variant}")
+  endif()
   foreach(limit IN LISTS arg_REQUIRE)
     list(APPEND options --require "${limit}")
   endforeach()
@@ -290,9 +341,49 @@ function(triton_add_kernels target)
   if(arg_TIMEOUT)
     list(APPEND options --timeout "${arg_TIMEOUT}")
   endif()
+  list(APPEND options ${arg_COMPILE_OPTIONS})
+
+  # How it is compiled, not what comes out.
+  set(calling_options "")
+  if(arg_WERROR)
+    list(APPEND calling_options --werror)
+  endif()
+  if(arg_QUIET)
+    list(APPEND calling_options --quiet)
+  endif()
+  if("${arg_CACHE}" STREQUAL "") # OFF is a value
+    set(arg_CACHE "${TritonC_CACHE_DIR}")
+  endif()
+  string(TOUPPER "${arg_CACHE}" cache)
+  if(cache STREQUAL "OFF")
+    list(APPEND calling_options --cache-dir off)
+  elseif(NOT cache STREQUAL "")
+    cmake_path(ABSOLUTE_PATH arg_CACHE BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}" NORMALIZE)
+    list(APPEND calling_options --cache-dir "${arg_CACHE}")
+  endif()
+  if(TritonC_CACHE_LIMIT)
+    list(APPEND calling_options --cache-limit "${TritonC_CACHE_LIMIT}")
+  endif()
+  if(NOT arg_TOOL)
+    set(arg_TOOL TritonC::tritonc)
+    set(tool "$<TARGET_FILE:TritonC::tritonc>")
+  elseif(TARGET "${arg_TOOL}")
+    set(tool "$<TARGET_FILE:${arg_TOOL}>")
+  elseif(EXISTS "${arg_TOOL}" AND NOT IS_DIRECTORY "${arg_TOOL}")
+    cmake_path(ABSOLUTE_PATH arg_TOOL NORMALIZE)
+    set(tool "${arg_TOOL}")
+  else()
+    message(FATAL_ERROR "${call}: TOOL ${arg_TOOL} is neither a target nor a program; without TOOL it is TritonC::tritonc")
+  endif()
+  if(NOT arg_RUNTIME)
+    set(arg_RUNTIME TritonC::runtime)
+  elseif(NOT TARGET "${arg_RUNTIME}")
+    message(FATAL_ERROR "${call}: RUNTIME ${arg_RUNTIME} is no target; without RUNTIME it is TritonC::runtime")
+  endif()
+
   set(keep_options "")
   if(arg_KEEP)
-    set(kept "${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels/kept")
+    set(kept "${arg_OUTPUT_DIR}/kept")
     file(MAKE_DIRECTORY "${kept}")
     string(REPLACE ";" "," keep "${arg_KEEP}")
     set(keep_options --keep "${keep}" --keep-in "${kept}")
@@ -329,7 +420,8 @@ function(triton_add_kernels target)
 
   # The stamp is what the build system compares; the other files are only written when they change.
   string(REPLACE ";" " " architecture_text "${architectures}")
-  set(tool ${TritonC_LAUNCHER} "$<TARGET_FILE:TritonC::tritonc>" compile)
+  set(tool_program "${tool}")
+  set(tool ${TritonC_LAUNCHER} "${tool}" compile)
   set(codes "")
   set(shard_stamps "")
   if(arg_SHARDS)
@@ -366,11 +458,11 @@ function(triton_add_kernels target)
         OUTPUT "${part}.stamp"
         BYPRODUCTS "${part}.codes"
         ${before}
-        COMMAND ${tool} ${shard_sources} ${shard_options} --jobs 1 --shard "${shard}/${arg_SHARDS}" --codes-to "${path}.codes"
+        COMMAND ${tool} ${shard_sources} ${shard_options} ${calling_options} --jobs 1 --shard "${shard}/${arg_SHARDS}" --codes-to "${path}.codes"
                 --depfile "${path}.d" ${shard_target} --stamp "${path}.stamp"
         ${after}
         WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
-        DEPENDS ${sources} ${arg_VARIANT_FILE} TritonC::tritonc
+        DEPENDS ${sources} ${arg_VARIANT_FILE} ${arg_DEPENDS} ${arg_TOOL}
         DEPFILE "${part}.d"
         ${job_pool}
         COMMENT "Compiling kernels ${target} for ${architecture_text}, part ${number} of ${arg_SHARDS}"
@@ -384,11 +476,11 @@ function(triton_add_kernels target)
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
     ${before}
-    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes}
+    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes} ${calling_options}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
     ${after}
-    DEPENDS ${sources} ${arg_VARIANT_FILE} ${tuning} ${shard_stamps} TritonC::tritonc
+    DEPENDS ${sources} ${arg_VARIANT_FILE} ${tuning} ${arg_DEPENDS} ${shard_stamps} ${arg_TOOL}
     DEPFILE "${base}.d"
     ${job_pool}
     COMMENT "Compiling kernels ${target} for ${architecture_text}"
@@ -408,7 +500,7 @@ function(triton_add_kernels target)
   endif()
   target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${include_dir}>")
   target_compile_features(${target} ${scope} cxx_std_17)
-  target_link_libraries(${target} ${scope} TritonC::runtime)
+  target_link_libraries(${target} ${scope} ${arg_RUNTIME})
   if(emulate)
     # What the object refers to; behind it for the linker, and in front of <math.h>.
     target_link_libraries(${target} ${scope} "${base}.host.a" m)
@@ -416,11 +508,13 @@ function(triton_add_kernels target)
 
   set_target_properties(${target} PROPERTIES
     TRITONC_COMMAND "${command}"
+    TRITONC_TOOL "${tool_program}"
     TRITONC_OUTPUTS "${outputs}"
     TRITONC_MANIFEST "${base}.manifest.json"
     TRITONC_EMULATE "${emulate}"
     TRITONC_HEADER "${header}"
     TRITONC_REGISTRATION "${base}.tuner.inc"
+    TRITONC_C_HEADER "${c_header}"
     TRITONC_INCLUDE_DIR "${include_dir}")
   if(arg_EMBED STREQUAL "BUNDLE")
     set_target_properties(${target} PROPERTIES TRITONC_BUNDLE "${base}.tcb")
@@ -454,7 +548,30 @@ endfunction()
 # Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything
 # in capitals close to a keyword counts as one, but for what can only be the value of a keyword that takes one.
 function(_tritonc_check_keywords call single multi arguments unparsed)
+  # What is said otherwise here: pairs of a word that others have for it and what to write.
+  set(other_words
+    MAX_IMAGE_SIZE "REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all"
+    PTX_FILES "KEEP ptx KEPT <variable>"
+    SASS "KEEP cubin sass-stats KEPT <variable>"
+    LLVM_IR "KEEP llvm KEPT <variable>"
+    TILE_IR "KEEP tile-ir KEPT <variable>"
+    EXPORT "triton_install_kernels(<target> EXPORT <set>)"
+    CACHE_DIR "CACHE"
+    OUTPUT_DIRECTORY "OUTPUT_DIR"
+    REGISTRATION "nothing: whoever links the target has its kernels"
+    FMAD "nothing: arithmetic is done as it is written, and never fused"
+    FAST_MATH "nothing: arithmetic is done as it is written, and never fused")
   set(keywords ${single} ${multi})
+  set(before "")
+  foreach(argument IN LISTS arguments)
+    list(FIND other_words "${argument}" place)
+    if(place GREATER -1 AND NOT argument IN_LIST keywords AND argument MATCHES "^[A-Z_]+$" AND NOT before IN_LIST single)
+      math(EXPR place "${place} + 1")
+      list(GET other_words ${place} words)
+      message(FATAL_ERROR "${call}: unknown keyword ${argument}; write ${words}")
+    endif()
+    string(CONCAT before "${argument}") # set() would read CACHE
+  endforeach()
   foreach(argument IN LISTS unparsed)
     _tritonc_nearest("${argument}" "${keywords}" nearest)
     message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
@@ -472,7 +589,7 @@ function(_tritonc_check_keywords call single multi arguments unparsed)
         message(FATAL_ERROR "${call}: unknown keyword ${argument}; did you mean ${nearest}?")
       endif()
     endif()
-    set(before "${argument}")
+    string(CONCAT before "${argument}") # set() would read CACHE
   endforeach()
 endfunction()
 
@@ -649,7 +766,7 @@ endfunction()
 
 # Limits are written as the tool reads them (generator/requirements.cpp).
 function(_tritonc_check_limits call limits)
-  set(quantities spills regs shared stack threads cubin embedded)
+  set(quantities spills regs shared stack threads cubin embedded total)
   foreach(limit IN LISTS limits)
     if(NOT limit MATCHES "^ *([a-z]+) *(==|!=|<=|>=|<|>) *[0-9]+k? *$")
       message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": write it as spills == 0 or shared <= 100k")
@@ -657,6 +774,16 @@ function(_tritonc_check_limits call limits)
     if(NOT CMAKE_MATCH_1 IN_LIST quantities)
       _tritonc_nearest("${CMAKE_MATCH_1}" "${quantities}" nearest)
       message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": did you mean ${nearest}?")
+    endif()
+  endforeach()
+endfunction()
+
+# Hints are written as the tool reads them (generator/argument_hints.h).
+function(_tritonc_check_hints call all)
+  set(hint " *[A-Za-z_][A-Za-z0-9_]* *(% *[0-9]+( *== *0)?|== *-?[0-9]+) *")
+  foreach(hints IN LISTS all)
+    if(NOT hints MATCHES "^${hint}(&&${hint})*$")
+      message(FATAL_ERROR "${call}: SPECIALIZE \"${hints}\": write it as lda % 8 && n == 1")
     endif()
   endforeach()
 endfunction()
@@ -684,7 +811,7 @@ function(_tritonc_nearest word candidates out)
     endif()
     string(LENGTH "${candidate}" length)
     if(distance LESS best_distance OR (distance EQUAL 0 AND length LESS best_length))
-      set(best "${candidate}")
+      string(CONCAT best "${candidate}") # not set(): CACHE is a keyword of its
       set(best_length ${length})
       set(best_distance ${distance})
     endif()

@@ -10,6 +10,7 @@
 #include "compile.h"
 
 #include "analysis/launch_form.h"
+#include "argument_hints.h"
 #include "backend/host_object.h"
 #include "backend/ptx.h"
 #include "backend/sass_stats.h"
@@ -81,6 +82,14 @@ bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
     return variant.source->wants(*variant.choice, function.name, gpu);
   };
   return gpus.empty() ? wants(nullptr) : std::any_of(gpus.begin(), gpus.end(), wants);
+}
+
+// "TM=64, TN=64, under lda % 8": of a variant, and of what is compiled under hints.
+std::string name_of(const TranslatedVariant &variant, const ir::Function &function) {
+  std::string name = variant.choice->text;
+  if (!function.plan.hints.empty())
+    name += (name.empty() ? "under " : ", under ") + function.plan.hints;
+  return name;
 }
 
 // One kernel of one variant for one GPU, in one structure.
@@ -481,18 +490,18 @@ bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
 
 // Jobs run through variants and their kernels in the order of describe_library.
 void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
-                Library &library) {
+                const std::vector<Define> &defaults, Library &library) {
   for (size_t i = 0; i < jobs.size(); i++) {
     if (!is_complete(jobs, i))
       continue;
     KernelJob &job = jobs[i];
     const TranslatedVariant &variant = variants[job.variant];
     for (Variant &entry : kernel_named(library, job.function->name, variant.source->axes).variants)
-      if (entry.values == variant.choice->values)
+      if (entry.values == variant.choice->values && entry.plan.hints == job.function->plan.hints)
         entry.images.push_back(std::move(job.image));
   }
   for (KernelEntry &kernel : library.kernels) {
-    std::vector<int> order = preferences(kernel.axes, kernel.variants);
+    std::vector<int> order = preferences(kernel.axes, kernel.variants, defaults);
     for (size_t i = 0; i < order.size(); i++)
       kernel.variants[i].preference = order[i];
   }
@@ -546,6 +555,7 @@ void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVari
           {"kernel", llvm::json::fixUTF8(job.function->name)},
           {"variant", llvm::json::fixUTF8(variants[job.variant].choice->text)},
           {"gpu", std::string(job.gpu->name)},
+          {"hints", job.function->plan.hints},
           {"structure", job.structure.name.empty() ? "plain" : job.structure.name}});
       result.kept.push_back(std::move(file));
     }
@@ -566,6 +576,8 @@ std::optional<Failure> check_options(const CompileOptions &options) {
   for (const std::string &text : options.require)
     if (Result<Limit> limit = parse_limit(text); !limit)
       return limit.failure();
+  if (Result<std::vector<ArgumentHints>> hints = parse_hints(options.specialize); !hints)
+    return hints.failure();
   return std::nullopt;
 }
 
@@ -597,6 +609,69 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
   return variants;
 }
 
+// The kernels of one variant with those under hints, in front of each general one; with
+// `only_hinted` the first in its place. `is_used` says of each of the hints whether anything was
+// compiled under it, `is_known` whether there was a kernel for it.
+std::optional<Failure> add_hinted(std::vector<ir::Function> &functions,
+                                  const std::vector<ArgumentHints> &all, bool only_hinted,
+                                  const std::function<bool(const ir::Function &)> &is_wanted,
+                                  std::vector<bool> &is_known, std::vector<bool> &is_used) {
+  std::vector<ir::Function> result;
+  for (ir::Function &general : functions) {
+    bool has_hinted = false;
+    for (size_t i = 0; i < all.size() && is_wanted(general); i++) {
+      if (!all[i].is_about(general))
+        continue;
+      is_known[i] = true;
+      if (std::optional<Failure> failure = all[i].problem_with(general))
+        return failure;
+      std::optional<ir::Function> hinted = all[i].apply_to(general);
+      if (!hinted)
+        continue;
+      has_hinted = is_used[i] = true;
+      result.push_back(std::move(*hinted));
+      if (only_hinted)
+        break;
+    }
+    if (!only_hinted || !has_hinted)
+      result.push_back(std::move(general));
+  }
+  functions = std::move(result);
+  return std::nullopt;
+}
+
+// Adds what is to be compiled under hints to the kernels of all variants.
+std::optional<Failure> specialize(const CompileOptions &options,
+                                  std::vector<TranslatedVariant> &variants,
+                                  std::string &diagnostics) {
+  if (options.specialize.empty())
+    return std::nullopt;
+  Result<std::vector<ArgumentHints>> all = parse_hints(options.specialize);
+  if (!all)
+    return all.failure();
+  std::vector<bool> is_known(all->size()), is_used(all->size());
+  for (TranslatedVariant &variant : variants)
+    for (std::vector<ir::Function> *functions :
+         {&variant.front_end.kernels, &variant.front_end.checked})
+      if (std::optional<Failure> failure = add_hinted(
+              *functions, *all, options.stage != Stage::library,
+              [&](const ir::Function &kernel) { return is_wanted(variant, kernel, options.gpus); },
+              is_known, is_used))
+        return failure;
+  std::vector<const ir::Function *> kernels;
+  for (const TranslatedVariant &variant : variants)
+    for (const ir::Function &kernel : variant.front_end.kernels)
+      if (is_wanted(variant, kernel, options.gpus))
+        kernels.push_back(&kernel);
+  for (size_t i = 0; i < all->size(); i++) {
+    if (!is_known[i])
+      return (*all)[i].unknown_to(kernels);
+    if (!is_used[i])
+      diagnostics += text({Message::hint_idle, {(*all)[i].text()}}) + "\n";
+  }
+  return std::nullopt;
+}
+
 // A library has every kernel in all structures; to look at, there is the best one.
 std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu *gpu,
                                          Stage stage) {
@@ -615,8 +690,9 @@ std::string key_of(const KernelCache &cache, const CompileOptions &options,
   bool has_host_code = llvm::is_contained(options.emulate, &gpu);
   std::string places = options.line_info ? "in the code too\n" : "";
   if (has_host_code || options.line_info)
-    places += KernelCache::places(has_host_code ? options.name + "\n" + variant.choice->text : "",
-                                  shown_path(function.file), variant.front_end.checked[kernel]);
+    places +=
+        KernelCache::places(has_host_code ? options.name + "\n" + name_of(variant, function) : "",
+                            shown_path(function.file), variant.front_end.checked[kernel]);
   return cache.key_of(function, gpu, places);
 }
 
@@ -810,9 +886,10 @@ void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<Translate
                  CompileResult &result) {
   MergedMessages messages(variants.size());
   for (const KernelJob &job : jobs) {
-    const std::string &variant_text = variants[job.variant].choice->text;
+    std::string variant_text = name_of(variants[job.variant], *job.function);
     for (const Failure &warning : job.warnings)
       messages.add(text(warning) + "\n", job.variant, variant_text);
+    result.warnings += int(job.warnings.size());
     if (!job.failure)
       continue;
     ExitCode code = exit_code_of(job.failure->id);
@@ -880,18 +957,33 @@ CompileResult compile(const CompileOptions &options) {
   report_front_end(variants, result.code, result.diagnostics);
   if (result.code != ExitCode::ok)
     return result;
+  for (const TranslatedVariant &variant : variants)
+    result.warnings += variant.front_end.warnings;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return failed(std::move(result), *failure);
+  std::string idle;
+  if (std::optional<Failure> failure = specialize(options, variants, idle))
+    return failed(std::move(result), *failure);
+  result.diagnostics += idle;
+  result.warnings += !idle.empty();
+
+  if (options.warnings_are_errors && result.warnings)
+    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
 
   // What C++ cannot express is said now, not after minutes of code generation.
+  std::vector<Define> defaults;
   if (options.stage == Stage::library) {
     result.library = describe_library(options, variants);
     Library library = result.library;
     prune_axes(library);
     if (Result<Interface> interface = make_interface(library); !interface)
       return failed(std::move(result), interface.failure());
+    Result<std::vector<Define>> values = default_values(options.default_variant, library);
+    if (!values)
+      return failed(std::move(result), values.failure());
+    defaults = std::move(*values);
   }
 
   // From here on: every variant is valid tile IR. What goes wrong now is the GPU's limits, the
@@ -919,7 +1011,7 @@ CompileResult compile(const CompileOptions &options) {
   if (options.explain) {
     std::set<std::string> said; // kernels are jobs once for each structure
     for (const KernelJob &job : jobs) {
-      const std::string &variant = variants[job.variant].choice->text;
+      std::string variant = name_of(variants[job.variant], *job.function);
       std::string heading =
           " for " + std::string(job.gpu->name) + (variant.empty() ? "" : ", " + variant) + ":";
       if (said.insert(job.function->name + heading).second)
@@ -933,7 +1025,7 @@ CompileResult compile(const CompileOptions &options) {
   run_jobs(jobs.size(), options.jobs, [&](size_t i) {
     if (is_hopeless || jobs[i].is_done)
       return;
-    const std::string &variant = variants[jobs[i].variant].choice->text;
+    std::string variant = name_of(variants[jobs[i].variant], *jobs[i].function);
     std::string heading = " for " + std::string(jobs[i].gpu->name);
     if (!variant.empty())
       heading += ", " + variant;
@@ -962,6 +1054,8 @@ CompileResult compile(const CompileOptions &options) {
   report_jobs(jobs, variants, result);
   if (result.code != ExitCode::ok)
     return result;
+  if (options.warnings_are_errors && result.warnings)
+    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
 
   // From here on: everything has succeeded.
 
@@ -975,7 +1069,7 @@ CompileResult compile(const CompileOptions &options) {
   }
   if (!options.keep.empty())
     collect_kept(jobs, variants, result);
-  add_images(jobs, variants, result.library);
+  add_images(jobs, variants, defaults, result.library);
   prune_axes(result.library);
   for (const Failure &warning : attach(tuning, result.library))
     result.diagnostics += text(warning) + "\n";
@@ -1003,6 +1097,8 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
     return fail(*failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return fail(*failure);
+  if (std::optional<Failure> failure = specialize(options, variants, result.diagnostics))
+    return fail(*failure);
 
   const Workshop workshop = {options, nullptr, nullptr};
   for (const KernelJob &job : make_jobs(workshop, variants, options.gpus)) {
@@ -1011,11 +1107,13 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
                             .variant = variant.choice->text,
                             .kernel = job.function->name,
                             .gpu = std::string(job.gpu->name),
+                            .hints = job.function->plan.hints,
                             .structures = {}};
     bool is_same = !result.kernels.empty() && result.kernels.back().source == kernel.source &&
                    result.kernels.back().variant == kernel.variant &&
                    result.kernels.back().kernel == kernel.kernel &&
-                   result.kernels.back().gpu == kernel.gpu;
+                   result.kernels.back().gpu == kernel.gpu &&
+                   result.kernels.back().hints == kernel.hints;
     if (!is_same)
       result.kernels.push_back(std::move(kernel));
     result.kernels.back().structures.push_back(job.structure.name);

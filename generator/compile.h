@@ -33,6 +33,12 @@ struct CompileOptions {
   std::string variant_file;         // JSON: the variants there shall be (variant_file.h)
   std::vector<std::string> where;   // all must hold (variant_condition.h): "TM * TN <= 16384"
   std::vector<std::string> kernels; // only these; empty: all
+  /// Hints about arguments (argument_hints.h), "lda % 8 && ldb % 8": for each there is code
+  /// besides, which is tried in this order. To look at a stage, there is only the code under the
+  /// first.
+  std::vector<std::string> specialize;
+  /// What a launch prefers, "TM=128;TN=64": axes and their values. Empty: see `preferences`.
+  std::string default_variant;
   std::vector<Stage> keep;          // of a library: forms of every kernel that are wanted besides
   std::vector<std::string> require; // what all images must keep to (requirements.h): "spills == 0"
   std::vector<std::string> tuning;  // JSON of measurements (tuning_data.h); later ones count
@@ -46,8 +52,9 @@ struct CompileOptions {
   bool explain = false;         // which structures there are, and why, into `printed`
   bool details = false;         // of each image, for tritonc report
   bool line_info = false;       // the code says which lines it comes from, for profilers
-  bool verify_each = false;     // the IR after each pass; always done in debug builds
-  int jobs = 0;                 // 0: one per core
+  bool warnings_are_errors = false;
+  bool verify_each = false; // the IR after each pass; always done in debug builds
+  int jobs = 0;             // 0: one per core
   /// Of a library, only machine code, and of that one part of `shards`; none: all of it.
   int shard = 0, shards = 0;
   std::vector<std::string> code_files; // of shards: what is in them is not compiled again
@@ -62,6 +69,7 @@ struct KeptFile {
 struct CompileResult {
   ExitCode code = ExitCode::ok;
   std::string diagnostics;               // for people: errors and warnings, merged over variants
+  int warnings = 0;                      // about kernels, each as often as variants have it
   std::string printed;                   // what --print-after asked for
   Library library;                       // complete where the stage is library and the code is ok
   std::string stage_output;              // of another stage
@@ -110,6 +118,7 @@ Plan plan(const CompileOptions &options);
 /// A kernel of a variant that would be compiled for a GPU.
 struct PlannedKernel {
   std::string source, variant, kernel, gpu;
+  std::string hints;                   // that it is compiled under
   std::vector<std::string> structures; // how often it is compiled; "" is the plain one
 };
 
@@ -123,10 +132,17 @@ struct PlannedKernels {
 PlannedKernels plan_kernels(const CompileOptions &options);
 
 /// The order in which the runtime tries variants of a kernel, as numbers: lower is tried first.
-/// Those without spills come before those with; then those with larger tiles (the product of the
-/// tuned integers), since every element that is loaded is then used more often; then in the order
-/// of the source. The runtime goes on to smaller tiles by itself where the grid would be too small.
-std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants);
+/// Those that have the values of `defaults` come before all others, if the kernel has one of these
+/// axes. Those without spills come before those with; then those with larger tiles (the product of
+/// the tuned integers), since every element that is loaded is then used more often; then in the
+/// order of the source. What is compiled under hints goes with the general code of its values. The
+/// runtime goes on to smaller tiles by itself where the grid would be too small.
+std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants,
+                             const std::vector<Define> &defaults = {});
+
+/// The axes and values of a default variant; nothing for an empty text. Fails if no variant of the
+/// library has them.
+Result<std::vector<Define>> default_values(const std::string &text, const Library &library);
 
 /// Which exit code the failure means.
 ExitCode exit_code_of(Message id);

@@ -42,6 +42,11 @@ ExitCode exit_code_of(Message id) {
   case Message::problem_cycle:
   case Message::no_problem:
   case Message::too_many_problems:
+  case Message::default_syntax:
+  case Message::default_axis:
+  case Message::default_left_out:
+  case Message::hint_syntax:
+  case Message::hint_impossible:
   case Message::one_variant_wanted:
     return ExitCode::usage;
   case Message::cannot_write:
@@ -74,6 +79,7 @@ ExitCode exit_code_of(Message id) {
   case Message::variants_differ:
     return ExitCode::mismatch;
   case Message::requirement_unmet:
+  case Message::warned:
     return ExitCode::gate;
   case Message::internal_error:
     return ExitCode::internal;

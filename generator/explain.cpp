@@ -42,6 +42,8 @@ Message message_of(const Obstacle &obstacle, const Gpu &gpu) {
     return Message::explain_not_loaded;
   case ObstacleKind::loops:
     return Message::explain_loops;
+  case ObstacleKind::own_order:
+    return Message::explain_own_order;
   case ObstacleKind::type:
     return Message::explain_type;
   case ObstacleKind::tile:

@@ -177,6 +177,14 @@ std::string number(int64_t value) { return std::to_string(value); }
 // What is wrong with an image in a word, for a table.
 std::string state_of(const Code &code) { return code.problem.empty() ? "ok" : "damaged"; }
 
+// Its values, and under which hints it is compiled.
+std::string name_of(const VariantContents &variant) {
+  std::string name = text_of(variant.choices);
+  if (!variant.hints.empty())
+    name += (name.empty() ? "under " : ", under ") + variant.hints;
+  return name;
+}
+
 std::string table_of(const KernelContents &kernel) {
   std::vector<std::vector<std::string>> rows = {{kernel.name, "gpu", "form", "sha256", "state",
                                                  "threads", "registers", "shared", "spilled",
@@ -184,7 +192,7 @@ std::string table_of(const KernelContents &kernel) {
   for (const VariantContents &variant : kernel.variants)
     for (const ImageContents &image : variant.images) {
       Code code = read_image(image);
-      rows.push_back({"  " + text_of(variant.choices), image.gpu, image.form,
+      rows.push_back({"  " + name_of(variant), image.gpu, image.form,
                       sha256(code.image).substr(0, 12), state_of(code), number(image.threads),
                       number(image.registers), number(image.shared_bytes + image.static_shared),
                       number(image.spill_stores + image.spill_loads), number(image.cubin_bytes),
@@ -272,6 +280,7 @@ Object json_of(const KernelContents &kernel) {
     for (const ImageContents &image : variant.images)
       images.push_back(json_of(image));
     variants.push_back(Object{{"choices", std::move(choices)},
+                              {"hints", llvm::json::fixUTF8(variant.hints)},
                               {"entry", llvm::json::fixUTF8(variant.entry)},
                               {"parameters", std::move(parameters)},
                               {"images", std::move(images)}});
@@ -370,8 +379,8 @@ private:
              const ImageContents &image) {
     result_.images++;
     std::string name = kernel.name;
-    if (!variant.choices.empty())
-      name += " " + text_of(variant.choices);
+    if (std::string which = name_of(variant); !which.empty())
+      name += " " + which;
     std::string gpu = image.gpu + (image.form.empty() ? "" : ", " + image.form);
     Code code = read_image(image);
     if (!code.problem.empty())

@@ -10,6 +10,7 @@
 #include "backend/temporary_directory.h"
 #include "cache_command.h"
 #include "compile.h"
+#include "doctor_command.h"
 #include "emit/c_header.h"
 #include "emit/depfile.h"
 #include "emit/files.h"
@@ -32,7 +33,6 @@
 #include <CLI/CLI.hpp>
 
 #include <csignal>
-#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -70,6 +70,7 @@ struct CommandLine {
   std::vector<std::string> tuning_from; // measured before, as JSON or as a runner says it
   std::string plan_file;
   bool starts_anew = false;
+  std::string launcher;
   std::vector<std::string> inspected;
   bool as_json = false;
   std::string emit, output;
@@ -663,44 +664,13 @@ ExitCode run_report(CommandLine &line) {
   return failure ? fail(*failure) : ExitCode::ok;
 }
 
-// What is here and what is missing, for someone whose build does not work.
+// For someone whose build does not work.
 ExitCode run_doctor(CommandLine &line) {
-  ExitCode code = ExitCode::ok;
-  auto say = [](const std::string &what, const std::string &found) {
-    std::cout << what << std::string(22 - what.size(), ' ') << found << "\n";
-  };
-  say("tool", tool_name);
-  say("LLVM", LLVM_VERSION_STRING);
-
   line.compile.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
-  Result<Toolchain> tools = find_toolchain(line.compile.tools);
-  if (tools) {
-    say("ptxas", tools->ptxas + " (" + tools->version + ")");
-    say("fatbinary", tools->fatbinary);
-  } else {
-    say("ptxas, fatbinary", text(tools.failure()));
-    say("searched", llvm::join(tool_folders(), ":"));
-    code = ExitCode::environment;
-  }
-
-  if (Result<TemporaryDirectory> directory = TemporaryDirectory::make()) {
-    say("temporary directories", fs::path(directory->path()).parent_path().string());
-  } else {
-    say("temporary directories", text(directory.failure()));
-    code = ExitCode::environment;
-  }
-  if (Result<CacheOptions> cache = cache_options(line.cache_directory, line.cache_limit); !cache)
-    say("cache", text(cache.failure()));
-  else if (cache->directory.empty())
-    say("cache", "off");
-  else if (Result<Cache> opened = Cache::open(*cache); !opened)
-    say("cache", text(opened.failure()));
-  else
-    say("cache", cache->directory);
-  bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
-  say("driver", has_driver ? "libcuda.so.1" : "none here (needed to run kernels, not to compile)");
-  say("architectures", llvm::join(gpu_names(), " "));
-  return code;
+  Diagnosis diagnosis =
+      examine_machine({line.compile.tools, line.cache_directory, line.cache_limit, line.launcher});
+  std::cout << diagnosis.text;
+  return diagnosis.code;
 }
 
 // --- Options -------------------------------------------------------------------------------------
@@ -723,6 +693,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
                      "a JSON list of variants: [{\"TM\": 64, \"TN\": [64, 128]}, ...]");
   list("--where", line.compile.where,
        "only variants for which this holds: \"TM * TN <= 16384 && TYPE != float\"");
+  list("--specialize", line.compile.specialize,
+       "code besides the general one, for arguments of which this is true: \"lda % 8 && n == 1\"");
   command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
       ->allow_extra_args(false)
       ->delimiter(',');
@@ -815,6 +787,9 @@ void add_output_options(CLI::App &command, CommandLine &line) {
           "--require", line.compile.require,
           "fails unless all that is compiled keeps to this: \"spills == 0\", \"regs <= 168\"")
       ->allow_extra_args(false);
+  command.add_option(
+      "--default-variant", line.compile.default_variant,
+      "what a launch prefers: \"TM=128;TN=64\"; else the largest tiles without spills");
   command.add_option("--report", line.report, "writes a table of registers, shared memory, spills");
   command.add_option("--depfile", line.depfile, "writes which files were read, for the build");
   command.add_option("--depfile-target", line.depfile_target,
@@ -850,6 +825,8 @@ void add_output_options(CLI::App &command, CommandLine &line) {
       ->allow_extra_args(false);
   command.add_flag("--time-report", line.time_report,
                    "says where the time went, on standard error");
+  command.add_flag("--werror", line.compile.warnings_are_errors,
+                   "fails where there are warnings about kernels, as where a limit is exceeded");
   command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
   command.add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
 }
@@ -878,7 +855,9 @@ ExitCode run(int count, char **arguments) {
                    "measurements of tritonc tune, to be drawn, too")
       ->allow_extra_args(false);
   report->add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
-  CLI::App *doctor = app.add_subcommand("doctor", "says what is found on this machine");
+  CLI::App *doctor = app.add_subcommand(
+      "doctor", "says what is found on this machine, what is missing and what mends it");
+  doctor->add_option("--launcher", line.launcher, "TritonC_LAUNCHER of a build, to be tried");
   add_tool_options(*doctor, line);
   add_cache_options(*doctor, line);
   CLI::App *cache = app.add_subcommand("cache", "says what is in the cache, or makes it smaller");

@@ -72,7 +72,8 @@ std::string plan_text(const CompileOptions &options, const Plan &plan,
     for (const VariantChoice &choice : source.choices) {
       out += source.path + (choice.text.empty() ? "" : " ") + choice.text + "\n";
       kernels.of(source, choice, [&](const PlannedKernel &kernel) {
-        out += "  " + kernel.kernel + " for " + kernel.gpu + ": " +
+        std::string hints = kernel.hints.empty() ? "" : " under " + kernel.hints;
+        out += "  " + kernel.kernel + " for " + kernel.gpu + hints + ": " +
                counted(kernel.structures.size(), "structure") + "\n";
       });
     }
@@ -106,9 +107,12 @@ std::string plan_json(const CompileOptions &options, const Plan &plan,
         Array structures;
         for (const std::string &structure : kernel.structures)
           structures.push_back(structure.empty() ? "plain" : structure);
-        kernels.push_back(Object{{"kernel", json_text(kernel.kernel)},
-                                 {"gpu", kernel.gpu},
-                                 {"structures", std::move(structures)}});
+        Object object{{"kernel", json_text(kernel.kernel)},
+                      {"gpu", kernel.gpu},
+                      {"structures", std::move(structures)}};
+        if (!kernel.hints.empty())
+          object["hints"] = kernel.hints;
+        kernels.push_back(std::move(object));
       });
       variants.push_back(Object{{"values", std::move(values)}, {"kernels", std::move(kernels)}});
     }

@@ -10,6 +10,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <set>
+#include <string_view>
+
 namespace tritonc {
 namespace {
 
@@ -42,6 +45,20 @@ const Quantity quantities[] = {
 
 constexpr llvm::StringRef comparisons[] = {"==", "!=", "<=", ">=", "<", ">"};
 
+// Of the library, not of an image: what all images take that are in it, each once.
+constexpr llvm::StringRef total = "total";
+
+long long total_bytes(const Library &library) {
+  std::set<std::string_view> images;
+  long long bytes = 0;
+  for (const KernelEntry &kernel : library.kernels)
+    for (const Variant &variant : kernel.variants)
+      for (const Image &image : variant.images)
+        if (images.insert(image.bytes).second)
+          bytes += (long long)image.bytes.size();
+  return bytes;
+}
+
 const Quantity *find_quantity(llvm::StringRef name) {
   auto found = llvm::find_if(quantities, [&](const Quantity &one) { return one.name == name; });
   return found == std::end(quantities) ? nullptr : &*found;
@@ -71,11 +88,13 @@ Result<Limit> parse_limit(const std::string &text) {
       limit.comparison = comparison.str();
   rest = rest.ltrim();
   bool in_units = rest.consume_back("k");
-  if (!find_quantity(limit.quantity) || limit.comparison.empty() ||
-      rest.getAsInteger(10, limit.number) || limit.number < 0 || limit.number > (1ll << 40)) {
+  bool is_known = find_quantity(limit.quantity) || limit.quantity == total;
+  if (!is_known || limit.comparison.empty() || rest.getAsInteger(10, limit.number) ||
+      limit.number < 0 || limit.number > (1ll << 40)) {
     std::vector<std::string> names;
     for (const Quantity &one : quantities)
       names.push_back(one.name.str());
+    names.push_back(total.str());
     return Failure{Message::requirement_syntax, {text, llvm::join(names, ", ")}};
   }
   if (in_units)
@@ -85,12 +104,23 @@ Result<Limit> parse_limit(const std::string &text) {
 
 std::vector<Failure> unmet(const Library &library, const std::vector<Limit> &limits) {
   std::vector<Failure> failures;
+  for (const Limit &limit : limits) {
+    long long bytes = limit.quantity == total ? total_bytes(library) : 0;
+    if (limit.quantity == total && !holds(bytes, limit.comparison, limit.number))
+      failures.push_back(
+          {Message::requirement_unmet,
+           {"library `" + library.name + "`",
+            "total is " + std::to_string(bytes) + " (bytes of all images)", limit.text,
+            "--compress size packs better; --where and --kernels leave some out"}});
+  }
   for (const KernelEntry &kernel : library.kernels)
     for (const Variant &variant : kernel.variants)
       for (const Image &image : variant.images)
         for (const Limit &limit : limits) {
           if (image.is_ptx() && limit.quantity == "cubin")
             continue; // its text is larger than any code
+          if (limit.quantity == total)
+            continue;
           const Quantity &quantity = *find_quantity(limit.quantity);
           long long measured = quantity.of(image);
           if (holds(measured, limit.comparison, limit.number))

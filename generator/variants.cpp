@@ -24,8 +24,8 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 namespace tritonc {
@@ -557,7 +557,63 @@ Plan plan(const CompileOptions &options) {
   return result;
 }
 
-std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants) {
+namespace {
+
+// Whether a variant has all those of the values whose axes the kernel has, and that is any.
+bool has_values(const std::vector<Axis> &axes, const Variant &variant,
+                const std::vector<Define> &wanted) {
+  bool has_any = false;
+  for (const Define &one : wanted)
+    for (size_t axis = 0; axis < axes.size(); axis++) {
+      if (axes[axis].name != one.name)
+        continue;
+      if (axes[axis].values[size_t(variant.values[axis])].name != one.value)
+        return false;
+      has_any = true;
+    }
+  return has_any;
+}
+
+} // namespace
+
+Result<std::vector<Define>> default_values(const std::string &text, const Library &library) {
+  std::vector<Define> values;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ';', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    auto [name, value] = part.split('=');
+    values.push_back({name.trim().str(), value.trim().str()});
+    if (values.back().name.empty() || values.back().value.empty() || value.contains(','))
+      return Failure{Message::default_syntax, {text, part.trim().str()}};
+  }
+  for (const Define &one : values) {
+    std::vector<std::string> axes, there;
+    for (const KernelEntry &kernel : library.kernels)
+      for (const Axis &axis : kernel.axes) {
+        if (!llvm::is_contained(axes, axis.name))
+          axes.push_back(axis.name);
+        for (const AxisValue &value : axis.values)
+          if (axis.name == one.name && !llvm::is_contained(there, value.name))
+            there.push_back(value.name);
+      }
+    if (there.empty())
+      return Failure{Message::default_axis, {text, one.name, llvm::join(axes, ", ")}};
+    if (!llvm::is_contained(there, one.value))
+      return Failure{Message::unknown_variant, {one.name, one.value, llvm::join(there, ", ")}};
+  }
+  bool is_there = llvm::any_of(library.kernels, [&](const KernelEntry &kernel) {
+    return llvm::any_of(kernel.variants, [&](const Variant &variant) {
+      return has_values(kernel.axes, variant, values);
+    });
+  });
+  if (!values.empty() && !is_there)
+    return Failure{Message::default_left_out, {text}};
+  return values;
+}
+
+std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Variant> &variants,
+                             const std::vector<Define> &defaults) {
+  auto is_default = [&](int i) { return has_values(axes, variants[size_t(i)], defaults); };
   auto spills = [&](int i) {
     return llvm::any_of(variants[i].images, [](const Image &image) {
       return image.spill_stores != 0 || image.spill_loads != 0;
@@ -574,14 +630,23 @@ std::vector<int> preferences(const std::vector<Axis> &axes, const std::vector<Va
     return product;
   };
 
-  std::vector<int> order(variants.size());
-  std::iota(order.begin(), order.end(), 0);
+  auto is_general = [&](int i) { return variants[size_t(i)].plan.hints.empty(); };
+  std::vector<int> order;
+  for (int i = 0; i < int(variants.size()); i++)
+    if (is_general(i))
+      order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    if (is_default(a) != is_default(b))
+      return is_default(a);
     return spills(a) != spills(b) ? spills(b) : tile(a) > tile(b);
   });
   std::vector<int> preferences(variants.size());
+  std::map<std::vector<int>, int> of_values;
   for (size_t i = 0; i < order.size(); i++)
-    preferences[order[i]] = int(i);
+    of_values[variants[size_t(order[i])].values] = preferences[order[i]] = int(i);
+  for (int i = 0; i < int(variants.size()); i++)
+    if (!is_general(i))
+      preferences[i] = of_values[variants[size_t(i)].values];
   return preferences;
 }
 

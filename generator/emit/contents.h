@@ -28,8 +28,10 @@ struct ParameterContents {
   uint32_t bytes = 0;
 };
 
+/// What is compiled under hints is one of its own, in front of the general code of its choices.
 struct VariantContents {
   std::vector<int32_t> choices;
+  std::string hints;
   std::string entry;
   std::vector<ParameterContents> parameters;
   std::vector<ImageContents> images;

@@ -40,10 +40,11 @@ std::string arguments_of(const KernelInterface &kernel, const Combination &combi
 
 /// Says of a parameter what holds for all variants.
 std::string remark(const KernelInterface &kernel, size_t i) {
-  const Parameter &first = kernel.entry->variants.front().parameters[i];
+  const Parameter &first = kernel.combinations.front().variants.front()->parameters[i];
   for (const Variant &variant : kernel.entry->variants) {
     const Parameter &other = variant.parameters[i];
-    if (other.multiple_of != first.multiple_of || other.nullable != first.nullable)
+    bool is_general = variant.plan.hints.empty();
+    if (is_general && (other.multiple_of != first.multiple_of || other.nullable != first.nullable))
       return "";
   }
   if (!first.is_pointer)

@@ -95,6 +95,7 @@ private:
       (axis.tuned ? tuned : api).push_back(axis_text(axis));
     row("compiled for   ", api, ";");
     row("variants       ", tuned, ";");
+    row("also for       ", hints_of(kernel), ";");
     const Variant &least = least_demanding(kernel);
     row("arguments      ", pointer_rules(least), ";");
     std::vector<std::string> grid, requirements;
@@ -112,6 +113,17 @@ private:
       row("               ", {"(these with " + join(values_of(kernel, least), ", ") + ")"}, "");
     if (kernel.entry->variants.front().plan.grid.empty())
       row("grid           ", {"said by the caller"}, "");
+    return out;
+  }
+
+  /// For what there is code besides the general one, as far as any variant has it.
+  static std::vector<std::string> hints_of(const KernelInterface &kernel) {
+    std::vector<std::string> out;
+    for (const Variant &variant : kernel.entry->variants) {
+      std::string hints = comment_text(variant.plan.hints);
+      if (!hints.empty() && std::find(out.begin(), out.end(), hints) == out.end())
+        out.push_back(hints);
+    }
     return out;
   }
 

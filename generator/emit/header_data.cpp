@@ -163,12 +163,12 @@ private:
            (row.form ? "&" + numbered("form_", *row.form) : "nullptr") + ", nullptr, 0}";
   }
 
-  static std::string info_initialiser(const Image &image) {
+  static std::string info_initialiser(const Image &image, const std::string &hints) {
     std::string out = "{" + string_literal(image.gpu) + ", " + string_literal(image.form.name);
     for (int number : {image.threads, image.registers, image.shared_bytes, image.static_shared,
                        image.spill_stores, image.spill_loads, image.stack_bytes, image.cubin_bytes})
       out += ", " + std::to_string(number);
-    return out + "}";
+    return out + ", " + string_literal(hints) + "}";
   }
 
   void kernel(size_t k) {
@@ -177,9 +177,8 @@ private:
     for (size_t v = 0; v < table.variants.size(); v++) {
       const VariantRow &row = table.variants[v];
       std::string name = std::to_string(k) + "_" + std::to_string(v);
-      if (!row.images.empty())
-        variant_images(name, row);
-      variants += "    " + variant_initialiser(name, row) + ",\n";
+      variant_parts(name, row);
+      variants += "    " + variant_initialiser(name, name, 0, row) + ",\n";
     }
     std::string id = std::to_string(k);
     line("inline constexpr tritonc::abi::variant variants_" + id + "[] = {\n" + variants + "};");
@@ -237,18 +236,43 @@ private:
            "};");
   }
 
-  void variant_images(const std::string &name, const VariantRow &row) {
-    std::vector<std::string> images, infos;
+  void images_of(const std::string &name, const VariantRow &row, std::vector<std::string> &infos) {
+    std::vector<std::string> images;
     for (const ImageRow &image : row.images) {
       images.push_back("\n    " + image_initialiser(image));
-      infos.push_back("\n    " + info_initialiser(*image.image));
+      infos.push_back("\n    " + info_initialiser(*image.image, row.variant->plan.hints));
     }
-    line("inline constexpr tritonc::abi::image images_" + name + "[] = {" + join(images, ",") +
-         "};");
-    line("inline constexpr tritonc::image_info infos_" + name + "[] = {" + join(infos, ",") + "};");
+    if (!images.empty())
+      line("inline constexpr tritonc::abi::image images_" + name + "[] = {" + join(images, ",") +
+           "};");
   }
 
-  std::string variant_initialiser(const std::string &name, const VariantRow &row) const {
+  /// All that a variant refers to: its own, and what is compiled under hints.
+  void variant_parts(const std::string &name, const VariantRow &row) {
+    std::vector<std::string> infos;
+    std::vector<size_t> first_infos;
+    images_of(name, row, infos);
+    for (size_t i = 0; i < row.specialized.size(); i++) {
+      first_infos.push_back(infos.size());
+      images_of(name + "_" + std::to_string(i), row.specialized[i], infos);
+    }
+    if (!infos.empty())
+      line("inline constexpr tritonc::image_info infos_" + name + "[] = {" + join(infos, ",") +
+           "};");
+    std::string variants;
+    for (size_t i = 0; i < row.specialized.size(); i++)
+      variants += "    " +
+                  variant_initialiser(name + "_" + std::to_string(i), name, first_infos[i],
+                                      row.specialized[i]) +
+                  ",\n";
+    if (!variants.empty())
+      line("inline constexpr tritonc::abi::variant specialized_" + name + "[] = {\n" + variants +
+           "};");
+  }
+
+  /// `infos` is the array that its own are in, from `first_info` on.
+  std::string variant_initialiser(const std::string &name, const std::string &infos,
+                                  size_t first_info, const VariantRow &row) const {
     bool has_images = !row.images.empty();
     size_t requirement_count = tables_.requirements[row.requirements].size();
     return "{" + string_literal(row.variant->entry) + ", " + list_of_code(row.grid, 3) + ", " +
@@ -257,8 +281,10 @@ private:
            optional_name(!tables_.parameters[row.parameters].empty(),
                          numbered("parameters_", row.parameters)) +
            ", " + optional_name(has_images, "images_" + name) + ", " +
-           optional_name(has_images, "infos_" + name) + ", " + std::to_string(requirement_count) +
-           ", " + std::to_string(row.images.size()) + "}";
+           optional_name(has_images, "&infos_" + infos + "[" + std::to_string(first_info) + "]") +
+           ", " + std::to_string(requirement_count) + ", " + std::to_string(row.images.size()) +
+           ", " + optional_name(!row.specialized.empty(), "specialized_" + name) + ", " +
+           std::to_string(row.specialized.size()) + ", 0}";
   }
 
   const Tables &tables_;

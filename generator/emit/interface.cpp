@@ -301,12 +301,24 @@ private:
       auto [place, is_new] = index_of.try_emplace(api, kernel.combinations.size());
       if (is_new)
         kernel.combinations.emplace_back().api = api;
-      kernel.combinations[place->second].variants.push_back(&variant);
+      if (variant.plan.hints.empty())
+        kernel.combinations[place->second].variants.push_back(&variant);
     }
     for (Combination &combination : kernel.combinations)
       std::stable_sort(
           combination.variants.begin(), combination.variants.end(),
           [](const Variant *a, const Variant *b) { return a->preference < b->preference; });
+    add_specialized(kernel);
+  }
+
+  static void add_specialized(KernelInterface &kernel) {
+    std::map<std::vector<int>, std::vector<const Variant *>> specialized;
+    for (const Variant &variant : kernel.entry->variants)
+      if (!variant.plan.hints.empty())
+        specialized[variant.values].push_back(&variant);
+    for (Combination &combination : kernel.combinations)
+      for (const Variant *general : combination.variants)
+        combination.specialized.push_back(specialized[general->values]);
   }
 
   std::optional<Failure> lay_out(const KernelInterface &kernel, Combination &combination) {

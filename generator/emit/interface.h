@@ -44,6 +44,8 @@ struct Member {
 struct Combination {
   std::vector<int> api;                  // index of the value, for each of KernelInterface::api
   std::vector<const Variant *> variants; // in order of preference; all have the same parameters
+  /// What is compiled under hints, for each of these, in the order in which it is tried.
+  std::vector<std::vector<const Variant *>> specialized;
   std::vector<Member> members;
   int args_size = 0;
   std::string symbol;  // of its descriptor

@@ -85,7 +85,8 @@ struct Image {
   bool is_ptx() const { return suffix == 'p'; }
 };
 
-/// One choice of a value for every axis.
+/// One choice of a value for every axis. What is compiled under hints besides (`plan.hints`) is a
+/// variant of the same values, in front of the general one, which is always there.
 struct Variant {
   std::vector<int> values;     // index into axes[i].values, one per axis
   std::string entry;           // the kernel's symbol in its images

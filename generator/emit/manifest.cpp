@@ -123,7 +123,7 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
     requirements.push_back(text(requirement.text));
   for (const Image &image : variant.images)
     images.push_back(image_object(image, variant.parameters));
-  return Object{
+  Object out{
       {"values", std::move(values)},
       {"defines", std::move(defines)},
       {"entry", text(variant.entry)},
@@ -133,6 +133,9 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
       {"requirements", std::move(requirements)},
       {"images", std::move(images)},
   };
+  if (!variant.plan.hints.empty())
+    out["hints"] = text(variant.plan.hints);
+  return out;
 }
 
 Object kernel_object(const KernelEntry &kernel) {

@@ -220,12 +220,19 @@ private:
           strings_[form] = nullptr;
       }
       for (const VariantRow &row : kernel.variants) {
-        strings_[row.variant->entry] = nullptr;
-        for (const ImageRow &image : row.images) {
-          strings_[image.image->gpu] = nullptr;
-          strings_[image.image->form.name] = nullptr;
-        }
+        collect_strings(row);
+        for (const VariantRow &hinted : row.specialized)
+          collect_strings(hinted);
       }
+    }
+  }
+
+  void collect_strings(const VariantRow &row) {
+    strings_[row.variant->entry] = nullptr;
+    strings_[row.variant->plan.hints] = nullptr;
+    for (const ImageRow &image : row.images) {
+      strings_[image.image->gpu] = nullptr;
+      strings_[image.image->form.name] = nullptr;
     }
   }
 
@@ -369,7 +376,7 @@ private:
     return symbol;
   }
 
-  void info(const Image &from) {
+  void info(const Image &from, const std::string &hints) {
     using S = image_info;
     record_.pointer(offsetof(S, gpu), strings_[from.gpu]);
     record_.pointer(offsetof(S, form), strings_[from.form.name]);
@@ -381,10 +388,18 @@ private:
     record_.number(offsetof(S, spill_loads), from.spill_loads, 4);
     record_.number(offsetof(S, stack_bytes), from.stack_bytes, 4);
     record_.number(offsetof(S, cubin_bytes), from.cubin_bytes, 4);
+    record_.pointer(offsetof(S, hints), strings_[hints]);
     record_.end(sizeof(S));
   }
 
-  void variant(const VariantRow &row, Label images, Label infos) {
+  /// Where parts of a variant are, once they are written.
+  struct Places {
+    Label images = nullptr, infos = nullptr;
+    size_t first_info = 0; // of those at `infos`
+    Label specialized = nullptr;
+  };
+
+  void variant(const VariantRow &row, const Places &places) {
     using S = abi::variant;
     record_.pointer(offsetof(S, entry), strings_[row.variant->entry]);
     for (size_t axis = 0; axis < 3; axis++)
@@ -392,11 +407,15 @@ private:
                       axis < row.grid.size() ? code_[row.grid[axis]] : nullptr);
     record_.pointer(offsetof(S, requirements), requirements_[row.requirements]);
     record_.pointer(offsetof(S, parameters), parameters_[row.parameters]);
-    record_.pointer(offsetof(S, images), images);
-    record_.pointer(offsetof(S, infos), infos);
+    record_.pointer(offsetof(S, images), places.images);
+    if (places.infos)
+      record_.pointer_into(offsetof(S, infos), places.infos,
+                           places.first_info * sizeof(image_info));
     record_.number(offsetof(S, requirement_count),
                    int64_t(tables_.requirements[row.requirements].size()), 4);
     record_.number(offsetof(S, image_count), int64_t(row.images.size()), 4);
+    record_.pointer(offsetof(S, specialized), places.specialized);
+    record_.number(offsetof(S, specialized_count), int64_t(row.specialized.size()), 4);
     record_.end(sizeof(S));
   }
 
@@ -431,20 +450,49 @@ private:
     return first;
   }
 
-  void kernel(const KernelTable &table, Label choices) {
-    std::vector<std::pair<Label, Label>> images_and_infos;
-    for (const VariantRow &row : table.variants) {
-      Label images = row.images.empty() ? nullptr : begin(8);
-      for (const ImageRow &image_row : row.images)
-        image(image_row);
-      Label infos = row.images.empty() ? nullptr : begin(8);
-      for (const ImageRow &image_row : row.images)
-        info(*image_row.image);
-      images_and_infos.emplace_back(images, infos);
+  Label images_of(const VariantRow &row) {
+    Label images = row.images.empty() ? nullptr : begin(8);
+    for (const ImageRow &image_row : row.images)
+      image(image_row);
+    return images;
+  }
+
+  void infos_of(const VariantRow &row) {
+    for (const ImageRow &image_row : row.images)
+      info(*image_row.image, row.variant->plan.hints);
+  }
+
+  /// All that a variant refers to: its own, and what is compiled under hints.
+  Places parts_of(const VariantRow &row) {
+    Places places;
+    places.images = images_of(row);
+    std::vector<Places> of_specialized;
+    for (const VariantRow &hinted : row.specialized)
+      of_specialized.push_back({.images = images_of(hinted)});
+    if (places.images)
+      places.infos = begin(8);
+    infos_of(row);
+    size_t next = row.images.size();
+    for (size_t i = 0; i < row.specialized.size(); i++) {
+      of_specialized[i].infos = of_specialized[i].images ? places.infos : nullptr;
+      of_specialized[i].first_info = next;
+      infos_of(row.specialized[i]);
+      next += row.specialized[i].images.size();
     }
+    if (!row.specialized.empty())
+      places.specialized = begin(8);
+    for (size_t i = 0; i < row.specialized.size(); i++)
+      variant(row.specialized[i], of_specialized[i]);
+    return places;
+  }
+
+  void kernel(const KernelTable &table, Label choices) {
+    std::vector<Places> places;
+    for (const VariantRow &row : table.variants)
+      places.push_back(parts_of(row));
     Label variants = begin(8);
     for (size_t i = 0; i < table.variants.size(); i++)
-      variant(table.variants[i], images_and_infos[i].first, images_and_infos[i].second);
+      variant(table.variants[i], places[i]);
     Label measured = tunings(table);
 
     using S = abi::kernel;

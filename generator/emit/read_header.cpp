@@ -26,8 +26,8 @@ struct Damage {
 /// A part of an initialiser.
 struct Node {
   enum class Kind { number, text, name, list } kind = Kind::number;
-  int64_t value = 0;
-  std::string text; // of a text, and of a name
+  int64_t value = 0; // of a number, and of a name: the element that it is about
+  std::string text;  // of a text, and of a name
   std::vector<Node> parts;
 
   const Node &operator[](size_t i) const {
@@ -99,14 +99,15 @@ private:
         throw Damage{"an initialiser is cut off"};
       return inner;
     }
-    if (take('['))
-      rest_ = rest_.drop_front(std::min(rest_.size(), rest_.find(']') + 1));
+    int64_t element = 0;
+    if (take('[') && (rest_.consumeInteger(10, element) || !take(']')))
+      throw Damage{"an initialiser is cut off"};
     int64_t value = 0;
     if (word == "INT64_MIN")
       return {.value = INT64_MIN};
     if (!word.getAsInteger(10, value))
       return {.value = value};
-    return {.kind = Node::Kind::name, .text = word.str()};
+    return {.kind = Node::Kind::name, .value = element, .text = word.str()};
   }
 
   Node list() {
@@ -191,10 +192,14 @@ private:
     KernelContents result = {.name = node[2].string()};
     size_t variants = size_t(node[6].number()), axes = size_t(node[7].number());
     for (size_t i = 0; i < variants; i++) {
-      result.variants.push_back(variant(behind(node[4])[i]));
-      for (size_t axis = 0; axis < axes; axis++)
-        result.variants.back().choices.push_back(
-            int32_t(behind(node[5])[i * axes + axis].number()));
+      const Node &general = behind(node[4])[i];
+      size_t specialized = size_t(general[9].number());
+      for (size_t j = 0; j <= specialized; j++) {
+        result.variants.push_back(variant(j == specialized ? general : behind(general[8])[j]));
+        for (size_t axis = 0; axis < axes; axis++)
+          result.variants.back().choices.push_back(
+              int32_t(behind(node[5])[i * axes + axis].number()));
+      }
     }
     return result;
   }
@@ -204,8 +209,11 @@ private:
     for (const Node &parameter : behind(node[3]).parts)
       result.parameters.push_back({parameter[0].string(), uint32_t(parameter[5].number())});
     size_t images = size_t(node[7].number());
-    for (size_t i = 0; i < images; i++)
-      result.images.push_back(image(behind(node[4])[i], behind(node[5])[i]));
+    for (size_t i = 0; i < images; i++) {
+      const Node &info = behind(node[5])[size_t(node[5].value) + i];
+      result.images.push_back(image(behind(node[4])[i], info));
+      result.hints = info[10].string();
+    }
     return result;
   }
 

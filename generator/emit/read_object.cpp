@@ -173,13 +173,27 @@ private:
     uint32_t variants = sane(number<uint32_t>(at + offsetof(S, variant_count)), 1 << 20);
     uint32_t axes = sane(number<uint32_t>(at + offsetof(S, axis_count)), 1 << 10);
     for (uint32_t i = 0; i < variants; i++) {
-      result.variants.push_back(
-          variant(pointer(at + offsetof(S, variants)) + i * sizeof(abi::variant), parameters));
+      std::vector<int32_t> choices;
       for (uint32_t axis = 0; axis < axes; axis++)
-        result.variants.back().choices.push_back(
+        choices.push_back(
             number<int32_t>(pointer(at + offsetof(S, choices)) + 4 * (i * axes + axis)));
+      add_variants(pointer(at + offsetof(S, variants)) + i * sizeof(abi::variant), parameters,
+                   choices, result);
     }
     return result;
+  }
+
+  /// The general code of some choices, and in front of it what is compiled under hints.
+  void add_variants(uint64_t at, uint32_t parameters, const std::vector<int32_t> &choices,
+                    KernelContents &kernel) const {
+    using S = abi::variant;
+    uint32_t count = sane(number<uint32_t>(at + offsetof(S, specialized_count)), 1 << 10);
+    for (uint32_t i = 0; i <= count; i++) {
+      uint64_t place =
+          i == count ? at : pointer(at + offsetof(S, specialized)) + i * sizeof(abi::variant);
+      kernel.variants.push_back(variant(place, parameters));
+      kernel.variants.back().choices = choices;
+    }
   }
 
   VariantContents variant(uint64_t at, uint32_t parameters) const {
@@ -191,9 +205,12 @@ private:
                                    number<uint8_t>(row + offsetof(abi::parameter, bytes))});
     }
     uint32_t images = sane(number<uint32_t>(at + offsetof(S, image_count)), 1 << 16);
-    for (uint32_t i = 0; i < images; i++)
-      result.images.push_back(image(pointer(at + offsetof(S, images)) + i * sizeof(abi::image),
-                                    pointer(at + offsetof(S, infos)) + i * sizeof(image_info)));
+    for (uint32_t i = 0; i < images; i++) {
+      uint64_t info = pointer(at + offsetof(S, infos)) + i * sizeof(image_info);
+      result.images.push_back(
+          image(pointer(at + offsetof(S, images)) + i * sizeof(abi::image), info));
+      result.hints = text(info + offsetof(image_info, hints));
+    }
     return result;
   }
 

@@ -52,12 +52,19 @@ bool has_forms(const KernelEntry &kernel) {
   return false;
 }
 
-/// The axes' columns of a kernel, then the GPU's and the form's, then the numbers.
+bool has_hints(const KernelEntry &kernel) {
+  return std::any_of(kernel.variants.begin(), kernel.variants.end(),
+                     [](const Variant &variant) { return !variant.plan.hints.empty(); });
+}
+
+/// The axes' columns of a kernel, then the hints', the GPU's and the form's, then the numbers.
 std::string table_of(const KernelEntry &kernel) {
-  const bool names_forms = has_forms(kernel);
+  const bool names_forms = has_forms(kernel), names_hints = has_hints(kernel);
   Row titles = {kernel.name};
   for (const Axis &axis : kernel.axes)
     titles.push_back(axis.name);
+  if (names_hints)
+    titles.push_back("hints");
   titles.push_back("gpu");
   if (names_forms)
     titles.push_back("form");
@@ -68,6 +75,8 @@ std::string table_of(const KernelEntry &kernel) {
       Row row = {""};
       for (size_t i = 0; i < kernel.axes.size(); i++)
         row.push_back(kernel.axes[i].values[size_t(variant->values[i])].name);
+      if (names_hints)
+        row.push_back(variant->plan.hints);
       row.push_back(image.gpu);
       if (names_forms)
         row.push_back(image.form.name);
@@ -78,7 +87,7 @@ std::string table_of(const KernelEntry &kernel) {
       rows.push_back(row);
     }
   }
-  return aligned(rows, kernel.axes.size() + 2 + names_forms);
+  return aligned(rows, kernel.axes.size() + 2 + names_hints + names_forms);
 }
 
 } // namespace
@@ -98,6 +107,8 @@ std::string variant_name(const KernelEntry &kernel, const Variant &variant, cons
   for (size_t i = 0; i < kernel.axes.size(); i++)
     out += (i ? separator : "") + kernel.axes[i].name + "=" +
            kernel.axes[i].values[size_t(variant.values[i])].name;
+  if (!variant.plan.hints.empty())
+    out += (out.empty() ? "under " : ", under ") + variant.plan.hints;
   return out;
 }
 

@@ -106,8 +106,11 @@ private:
         if (std::find(gpus.begin(), gpus.end(), image.gpu) == gpus.end())
           gpus.push_back(image.gpu);
     table.gpus = join(gpus, ", ");
-    for (const Variant *variant : combination.variants) {
+    for (size_t i = 0; i < combination.variants.size(); i++) {
+      const Variant *variant = combination.variants[i];
       table.variants.push_back(variant_row(kernel, combination, *variant));
+      for (const Variant *hinted : combination.specialized[i])
+        table.variants.back().specialized.push_back(variant_row(kernel, combination, *hinted));
       for (const TunedAxis &axis : kernel.tuned)
         table.choices.push_back(axis.values[size_t(variant->values[axis.index])]);
     }

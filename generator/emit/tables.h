@@ -75,6 +75,7 @@ struct VariantRow {
   size_t requirements = 0;  // index into Tables::requirements
   size_t parameters = 0;    // index into Tables::parameters
   std::vector<ImageRow> images;
+  std::vector<VariantRow> specialized; // for its values, under hints
 };
 
 /// As abi::tuning.

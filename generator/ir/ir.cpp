@@ -230,6 +230,14 @@ bool defined_outside(const Value *value, const Block *block) {
   return true;
 }
 
+std::optional<Opcode> combining_op(std::string_view name) {
+  for (Opcode code : {Opcode::add_, Opcode::mul_, Opcode::min_, Opcode::max_, Opcode::umin_,
+                      Opcode::umax_, Opcode::and_, Opcode::or_, Opcode::xor_})
+    if (info(code).name == name)
+      return code;
+  return std::nullopt;
+}
+
 std::optional<int64_t> constant_of(const Value *value) {
   while (value->op && (value->op->is(Opcode::splat_) || value->op->is(Opcode::broadcast_) ||
                        value->op->is(Opcode::expand_)))

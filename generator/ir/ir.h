@@ -14,6 +14,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -79,6 +80,7 @@ struct Op {
   Block *parent = nullptr;
 
   bool is(Opcode c) const { return code == c; }
+  bool is_atomic() const { return is(Opcode::atomic_) || is(Opcode::atomic_cas_); }
   Value *operand(size_t i) const { return operands[i]; }
   /// The operand, or null where an optional one is missing.
   Value *operand_or_null(size_t i) const { return i < operands.size() ? operands[i] : nullptr; }
@@ -189,6 +191,10 @@ Value *clone_computation(Builder &builder, Value *value, const Block *block, Cop
 /// Whether `value` is available at the start of `block` because it is defined outside of it (and of
 /// every block inside it).
 bool defined_outside(const Value *value, const Block *block);
+
+/// The operation by which a `reduce` with {op} = `name` combines elements; nothing if there is
+/// none.
+std::optional<Opcode> combining_op(std::string_view name);
 
 /// The integer that `value` is, looking through splat and broadcast.
 std::optional<int64_t> constant_of(const Value *value);

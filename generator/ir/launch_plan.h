@@ -67,6 +67,9 @@ struct Requirement {
 struct LaunchPlan {
   std::vector<Expr> grid; // empty: the kernel declares none, the caller says it. Else 1 to 3.
   std::vector<Requirement> requirements;
+  /// What the code relies on besides, "lda % 8 && ldb % 8": where it is not true of the arguments,
+  /// general code runs. Empty: this is the general code.
+  std::string hints;
 };
 
 /// What the GPU's copy engine is told of a tensor: cuTensorMapEncodeTiled of the CUDA driver API.

@@ -135,8 +135,11 @@ struct Verifier {
     if (inside)
       shape.erase(shape.begin() + axis);
     check(inside && shape == op.result()->type.shape, "the result is the tile without {axis}");
-    std::string_view how = op.text("op");
-    check(how == "add" || how == "min" || how == "max", "{op} is one of add, min, max");
+    std::optional<Opcode> how = combining_op(op.text("op"));
+    check(how.has_value(), "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
+    bool wants_integers = how && *how >= Opcode::umin_;
+    check(!wants_integers || is_integer(op.result()->type.elem),
+          "only integers have umin, umax, and, or, xor");
   }
 
   void compare(const Op &op) {
@@ -367,6 +370,18 @@ struct Verifier {
       check(op.operand(2)->type == value, "the alternative has the type of the value");
   }
 
+  void atomic(const Op &op) {
+    size_t values = op.is(Opcode::atomic_cas_) ? 2 : 1;
+    memory(op, values);
+    for (size_t i = 1; i <= values; i++)
+      check(op.operand(i)->type == op.result()->type, "the values have the type of the result");
+    if (op.is(Opcode::atomic_cas_))
+      return;
+    std::optional<Opcode> how = combining_op(op.text("op"));
+    check((how && *how != Opcode::mul_) || op.text("op") == "exchange",
+          "{op} is one of add, min, max, umin, umax, and, or, xor, exchange");
+  }
+
   void broadcast(const Op &op) {
     const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
     bool fits = from.size() == to.size();
@@ -489,6 +504,9 @@ struct Verifier {
       return memory(op, 0);
     case Opcode::store_:
       return memory(op, 1);
+    case Opcode::atomic_:
+    case Opcode::atomic_cas_:
+      return atomic(op);
     case Opcode::map_load_: {
       const Type &tile = op.result()->type;
       return mapped(op, tile.shape, tile.elem, 1);
@@ -603,6 +621,7 @@ struct Verifier {
   static bool right_results(const Op &op) {
     switch (info(op.code).effect) {
     case Effect::write:
+      return op.results.size() == (op.is_atomic() ? 1 : 0);
     case Effect::shared_write:
     case Effect::sync:
     case Effect::report:

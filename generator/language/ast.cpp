@@ -45,11 +45,27 @@ bool remove_checks(Program &program) {
   return found;
 }
 
-bool has_effects(const Expr &expr) {
-  bool found = false;
-  for_each_expr(expr, [&](const Expr &e) { found |= e.is(Expr::Kind::assign); });
-  return found;
+namespace {
+
+// The first assignment, atomic operation or barrier, or call of a function for which `counts`
+// holds.
+const Expr *first_effect(const Expr &expr, bool Function::*counts) {
+  const Expr *first = nullptr;
+  for_each_expr(expr, [&](const Expr &e) {
+    bool is_effect = e.is(Expr::Kind::assign) || e.is(Expr::Kind::atomic) ||
+                     e.is(Expr::Kind::barrier) ||
+                     (e.is(Expr::Kind::inlined) && e.function->*counts);
+    if (is_effect && !first)
+      first = &e;
+  });
+  return first;
 }
+
+} // namespace
+
+const Expr *effect_in(const Expr &expr) { return first_effect(expr, &Function::accesses_memory); }
+const Expr *change_in(const Expr &expr) { return first_effect(expr, &Function::changes_memory); }
+bool has_effects(const Expr &expr) { return effect_in(expr) != nullptr; }
 
 bool has_loads(const Expr &expr) {
   bool found = false;

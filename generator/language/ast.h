@@ -20,6 +20,7 @@
 namespace tritonc::ast {
 
 struct Expr;
+struct Function;
 using ExprPtr = std::unique_ptr<Expr>;
 
 struct Variable {
@@ -67,10 +68,25 @@ bool is_comparison(Operator op);
 
 /// One position of a subscript.
 struct Subscript {
-  enum class Kind : uint8_t { keep, newaxis, sum, max, min, axis, index };
+  enum class Kind : uint8_t {
+    keep,
+    newaxis,
+    sum, // from here to argmin: reductions
+    prod,
+    max,
+    min,
+    any,
+    all,
+    argmax,
+    argmin,
+    axis,
+    index,
+  };
   Kind kind = Kind::keep;
   ExprPtr axis; // of Kind::axis, `^axis`, and Kind::index, which the checker refuses
   Location at;
+
+  bool reduces() const { return kind >= Kind::sum && kind <= Kind::argmin; }
 };
 
 struct Expr {
@@ -93,7 +109,10 @@ struct Expr {
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
     subscript,   // operands[0][subscripts]
-    call,        // text(operands...)
+    call,        // text(operands...); type_name of the old atomic_add(TYPE, M, N)(...)
+    atomic,      // a checked call: text is add, cas, ...; pointers, values, perhaps a mask
+    barrier,     // a checked call
+    inlined,     // a checked call: function(operands...)
     comma,       // operands[0], operands[1]
     convert,     // operands[0] as `type`; made by the checker
   };
@@ -114,6 +133,7 @@ struct Expr {
 
   Type type; // set by the checker, for literals by the parser
   Variable *variable = nullptr;
+  const Function *function = nullptr;
 
   bool is(Kind k) const { return kind == k; }
 };
@@ -179,6 +199,7 @@ struct Pragma {
   std::vector<ExprPtr> arguments;
 };
 
+/// A kernel, or a function that is inlined where it is called.
 struct Function {
   std::string name;
   Location at;
@@ -188,7 +209,9 @@ struct Function {
   std::vector<Declarator> parameters;
   StmtPtr body;
   std::vector<Pragma> pragmas;
-  bool uses_tf32 = false; // set by the checker
+  bool uses_tf32 = false;       // set by the checker
+  bool accesses_memory = false; // it or what it calls; or says something. By the checker
+  bool changes_memory = false;  // or waits for others
 };
 
 struct Program {
@@ -204,12 +227,34 @@ template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
     for_each_expr(*operand, visit);
 }
 
+/// The same for everything in a statement.
+template <typename Visit> void for_each_expr(const Stmt &stmt, Visit visit) {
+  for (const ExprPtr *expr : {&stmt.value, &stmt.step})
+    if (*expr)
+      for_each_expr(**expr, visit);
+  for (const Declarator &declarator : stmt.declarators)
+    if (declarator.init)
+      for_each_expr(*declarator.init, visit);
+  for (const Shown &shown : stmt.shown)
+    if (shown.value)
+      for_each_expr(*shown.value, visit);
+  if (stmt.init)
+    for_each_expr(*stmt.init, visit);
+  for (const StmtPtr &inner : stmt.body)
+    for_each_expr(*inner, visit);
+}
+
 /// Takes all `assert` and `print` out, as if they had not been written. Returns whether there were
 /// any.
 bool remove_checks(Program &program);
 
-/// Whether evaluating it assigns to something.
+/// Whether evaluating it does more than computing a value: assigns, waits, is an atomic operation
+/// or a call of a function that accesses memory.
 bool has_effects(const Expr &expr);
+/// The first such expression in it, null if there is none.
+const Expr *effect_in(const Expr &expr);
+/// The same, but calls of functions count only if these change memory.
+const Expr *change_in(const Expr &expr);
 /// Whether evaluating it reads memory.
 bool has_loads(const Expr &expr);
 

@@ -81,8 +81,8 @@ void Checker::check_assign(Expr &expr) {
 
 void Checker::check_subscript(Expr &expr) {
   using Where = Subscript::Kind;
-  const Expr &tile = *expr.operands[0];
-  if (!tile.type.is_tile()) {
+  if (!expr.operands[0]->type.is_tile()) {
+    const Expr &tile = *expr.operands[0];
     report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range});
     if (tile.type.is_pointer())
       report(Message::write_deref, expr.at);
@@ -96,19 +96,17 @@ void Checker::check_subscript(Expr &expr) {
     return report(Message::not_supported, expr.at, {"single elements of tiles"}, {expr.range});
   if (has(Where::axis))
     return check_permutation(expr);
+  if (!can_reduce(expr) || !convert_to_reduce(expr))
+    return;
+  const Expr &tile = *expr.operands[0];
   size_t rank = tile.type.shape.size(), named = 0;
   Type type = tile.type.with_shape({});
-  bool computes = false;
   for (const Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       type.shape.push_back(1);
     else if (position.kind == Where::keep && named < rank)
       type.shape.push_back(tile.type.shape[named]);
     named += position.kind != Where::newaxis;
-    bool reduces = position.kind != Where::newaxis && position.kind != Where::keep;
-    if (reduces && !can_reduce(tile, position))
-      return;
-    computes |= reduces;
   }
   if (named != rank) {
     report(Message::subscript_axes, expr.at,
@@ -119,23 +117,56 @@ void Checker::check_subscript(Expr &expr) {
     report(Message::too_many_axes, expr.at, {std::to_string(type.shape.size())});
     return report(Message::at_most_axes, expr.at, {std::to_string(most_axes)});
   }
-  if (computes && is_small_float(type.scalar)) {
-    type.scalar = promoted(type.scalar);
-    wrap(expr.operands[0], tile.type.with_scalar(type.scalar));
-  }
+  if (has(Where::argmax) || has(Where::argmin))
+    type.scalar = Scalar::int32;
   expr.type = type;
 }
 
-bool Checker::can_reduce(const Expr &tile, const Subscript &position) {
-  bool is_sum = position.kind == Subscript::Kind::sum;
-  if (!tile.type.is_number() || tile.type.is_bool())
-    report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
-  else if (is_unsigned(tile.type.scalar) && !is_sum)
-    report(Message::not_supported, position.at,
-           {"reductions of `" + name_of(tile.type.scalar) + "` by max and min"}, {tile.range});
-  else
-    return true;
-  return false;
+// Reductions of one subscript are done one after the other, on elements of one type. So those whose
+// result is of another type than what they reduce stand alone; any and all may be repeated.
+bool Checker::can_reduce(const Expr &expr) {
+  using Where = Subscript::Kind;
+  const Expr &tile = *expr.operands[0];
+  const Subscript *first = nullptr;
+  for (const Subscript &position : expr.subscripts) {
+    if (!position.reduces())
+      continue;
+    if (!tile.type.is_number()) {
+      report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
+      return false;
+    }
+    if (!first)
+      first = &position;
+    bool is_mixed =
+        first != &position &&
+        (std::max(first->kind, position.kind) >= Where::argmax ||
+         (std::max(first->kind, position.kind) >= Where::any && first->kind != position.kind));
+    if (!is_mixed)
+      continue;
+    report(Message::reductions_mixed, position.at, {}, {expr.range});
+    report(Message::reduce_in_turn, position.at);
+    return false;
+  }
+  return true;
+}
+
+// any and all ask for the truth of each element; bools are counted and multiplied as integers, and
+// numbers of 8 bits computed with as floats.
+bool Checker::convert_to_reduce(Expr &expr) {
+  using Where = Subscript::Kind;
+  ExprPtr &tile = expr.operands[0];
+  for (const Subscript &position : expr.subscripts) {
+    bool asks_truth = position.kind == Where::any || position.kind == Where::all;
+    if (asks_truth && !to_bool(tile))
+      return false;
+    bool chooses = position.kind == Where::max || position.kind == Where::min;
+    const Type &type = tile->type;
+    if (!position.reduces() || asks_truth)
+      continue;
+    if (is_small_float(type.scalar) || (type.is_bool() && !chooses))
+      wrap(tile, type.with_scalar(promoted(type.scalar)));
+  }
+  return true;
 }
 
 // `x[^1, ^0]`: axis d of the result is axis p[d] of x.
@@ -252,6 +283,8 @@ void Checker::check_size_of(ExprPtr &expr) {
 }
 
 void Checker::check_call(ExprPtr &expr) {
+  if (const Function *function = function_named(expr->text))
+    return check_inlined(*expr, *function);
   if (expr->text == "select") {
     if (!has_arguments(*expr, 3))
       return;
@@ -267,21 +300,28 @@ void Checker::check_call(ExprPtr &expr) {
     return check_program_call(*expr);
   if (name == "min" || name == "max" || (name == "cdiv" && in_pragma_))
     return check_min_max(*expr);
-  if (name == "exp" || name == "expf" || name == "log" || name == "logf" || name == "sqrt" ||
-      name == "sqrtf" || name == "abs" || name == "fabs" || name == "fabsf")
-    return check_math_call(*expr);
+  if (check_math_call(*expr))
+    return;
+  if (std::optional<std::string> operation = atomic_operation(name))
+    return check_atomic(*expr, *operation);
+  if (name == "__debug_barrier") {
+    if (!has_arguments(*expr, 0))
+      return;
+    expr->kind = Kind::barrier;
+    expr->type = Type::of(Scalar::void_);
+    return;
+  }
   if (find(name))
     return report(Message::not_a_function, expr->at, {name});
-  for (const Function &function : program_.functions)
-    if (function.name == name)
-      return report(Message::not_supported, expr->at, {"calls of functions"}, {expr->range});
   report_undeclared(*expr, /*is_extent=*/false);
 }
 
 bool Checker::has_arguments(const Expr &expr, size_t count) {
   if (expr.operands.size() == count)
     return true;
-  std::string wanted = count == 1 ? "one argument" : std::to_string(count) + " arguments";
+  std::string wanted = count == 0   ? "no arguments"
+                       : count == 1 ? "one argument"
+                                    : std::to_string(count) + " arguments";
   report(Message::argument_count, expr.at,
          {expr.text, wanted, std::to_string(expr.operands.size())}, {expr.range});
   return false;
@@ -301,21 +341,65 @@ void Checker::check_program_call(Expr &expr) {
   expr.type = Type::of(Scalar::int32);
 }
 
-void Checker::check_math_call(Expr &expr) {
-  if (!has_arguments(expr, 1))
-    return;
-  ExprPtr &operand = expr.operands[0];
-  if (!operand->type.is_number())
-    return report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)},
-                  {operand->range});
-  bool is_abs = expr.text == "abs" || expr.text == "fabs" || expr.text == "fabsf";
-  Scalar scalar = operand->type.scalar;
-  if (is_abs)
-    scalar = promoted(scalar);
-  else if (scalar != Scalar::double_) // computed in float, whatever comes in
-    scalar = Scalar::float_;
-  expr.type = operand->type.with_scalar(scalar);
-  wrap(operand, expr.type);
+namespace {
+
+struct MathFunction {
+  const char *name; // also with an f behind it
+  size_t arguments;
+  bool has_double;
+};
+
+constexpr MathFunction math_functions[] = {
+    {"exp", 1, true},   {"log", 1, true},   {"sqrt", 1, true},  {"exp2", 1, true},
+    {"log2", 1, true},  {"rsqrt", 1, true}, {"floor", 1, true}, {"ceil", 1, true},
+    {"round", 1, true}, {"trunc", 1, true}, {"fma", 3, true},   {"sin", 1, false},
+    {"cos", 1, false},  {"tanh", 1, false}, {"erf", 1, false},  {"pow", 2, false},
+    {"fabs", 1, true},  {"abs", 1, true},
+};
+
+} // namespace
+
+// Whether it is a call of one of these, which are computed in float, whatever comes in but double.
+// The absolute value is of the type that arithmetic gives.
+bool Checker::check_math_call(Expr &expr) {
+  auto found = std::find_if(
+      std::begin(math_functions), std::end(math_functions), [&](const MathFunction &row) {
+        return expr.text == row.name ||
+               (expr.text == std::string(row.name) + "f" && expr.text != "absf");
+      });
+  if (found == std::end(math_functions))
+    return false;
+  if (!has_arguments(expr, found->arguments))
+    return true;
+  Type type;
+  for (ExprPtr &operand : expr.operands) {
+    if (!operand->type.is_number()) {
+      report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)}, {operand->range});
+      return true;
+    }
+    Scalar scalar = promoted(operand->type.scalar);
+    if (operand == expr.operands[0]) {
+      type = operand->type.with_scalar(scalar);
+      continue;
+    }
+    std::optional<Extents> shape = common_shape(*expr.operands[0], *operand, expr.text, expr.at);
+    std::optional<Extents> all = shape ? broadcast(type.shape, *shape) : std::nullopt;
+    if (!all)
+      return true;
+    type = Type::of(common(type.scalar, scalar)).with_shape(*all);
+  }
+  bool is_abs = found->name == std::string("abs") || found->name == std::string("fabs");
+  if (!is_abs && type.scalar != Scalar::double_)
+    type.scalar = Scalar::float_;
+  if (type.scalar == Scalar::double_ && !found->has_double) {
+    report(Message::not_supported, expr.at, {"`" + expr.text + "` of double"}, {expr.range});
+    return true;
+  }
+  expr.type = type;
+  expr.text = is_abs ? "abs" : found->name;
+  for (ExprPtr &operand : expr.operands)
+    wrap(operand, type);
+  return true;
 }
 
 void Checker::check_min_max(Expr &expr) {

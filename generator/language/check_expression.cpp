@@ -55,6 +55,9 @@ void Checker::check_expr(ExprPtr &expr) {
   case Kind::integer:
   case Kind::real:
   case Kind::boolean:
+  case Kind::atomic:
+  case Kind::barrier:
+  case Kind::inlined:
   case Kind::convert:
     return;
   case Kind::name:
@@ -284,9 +287,7 @@ void Checker::check_matmul(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   size_t rank = a->type.shape.size(), other_rank = b->type.shape.size();
   std::vector<Range> operands = {a->range, b->range};
-  if (rank > 2 && rank == other_rank)
-    return report(Message::not_supported, expr.at, {"`@` with batch axes"}, operands);
-  if (rank != 2 || other_rank != 2)
+  if (rank < 2 || rank != other_rank)
     return report(Message::matmul_rank, expr.at, {std::to_string(rank), std::to_string(other_rank)},
                   operands);
   const Extents &left = a->type.shape, &right = b->type.shape;
@@ -294,6 +295,15 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::matmul_depth, expr.at,
            {name_of(left), name_of(right), std::to_string(left[1]), std::to_string(right[0])},
            operands);
+    note_shape(*a);
+    note_shape(*b);
+    return;
+  }
+  Extents batch(left.begin() + 2, left.end()), other_batch(right.begin() + 2, right.end());
+  if (batch != other_batch) {
+    report(Message::matmul_batch, expr.at,
+           {name_of(left), name_of(right), name_of(batch), name_of(other_batch)}, operands);
+    report(Message::batch_axes, expr.at);
     note_shape(*a);
     note_shape(*b);
     return;
@@ -307,7 +317,9 @@ void Checker::check_matmul(Expr &expr) {
   std::optional<Scalar> sum = sum_of_products(a->type.scalar);
   if (!sum)
     return report(Message::not_supported, expr.at, {"`@` of " + name_of(a->type.scalar)}, operands);
-  expr.type = Type::of(*sum).with_shape({left[0], right[1]});
+  Extents shape = {left[0], right[1]};
+  shape.insert(shape.end(), batch.begin(), batch.end());
+  expr.type = Type::of(*sum).with_shape(std::move(shape));
 }
 
 // Loads in `expr` are masked by the condition, or by its negation.
@@ -323,7 +335,8 @@ void Checker::check_in_arm(ExprPtr &expr, const Expr &condition) {
 void Checker::forbid_effects(const Expr &condition, const Expr &arm) {
   if (!condition.type.is_tile() || !has_effects(arm))
     return;
-  report(Message::effect_in_arm, arm.at, {}, {condition.range});
+  report(Message::effect_in_arm, arm.at, {effect_text(*effect_in(arm), "accesses")},
+         {condition.range});
   report(Message::use_if, arm.at);
 }
 

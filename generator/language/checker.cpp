@@ -28,26 +28,31 @@ void Checker::check() {
       report(Message::redefined, function.at, {function.name});
       report(Message::declared_here, known->second, {function.name});
     }
-    check_function(function);
+    check_signature(function);
   }
+  check_calls();
+  for (Function &function : program_.functions)
+    check_function(function);
 }
 
 void Checker::check_function(Function &function) {
-  if (!function.is_kernel)
-    return report(Message::not_supported, function.at,
-                  {"functions that are not kernels; `" + function.name + "` lacks `__global__`"});
-  if (!function.result.type.is_void() && !function.result.type.is_error()) {
-    report(Message::kernel_not_void, function.result.range.begin,
-           {function.name, name_of(function.result.type)}, {function.result.range});
-    report(Message::write_void, function.result.range.begin);
-  }
+  Scope scope(*this);
+  function_ = &function;
+  for (Declarator &parameter : function.parameters)
+    check_parameter(parameter);
+  if (function.is_kernel)
+    check_kernel(function);
+  // As in C, the parameters and the outermost block are one scope.
+  for (StmtPtr &stmt : function.body->body)
+    check_stmt(*stmt);
+  check_result(function);
+}
+
+void Checker::check_kernel(Function &function) {
   bool is_ascii = std::all_of(function.name.begin(), function.name.end(),
                               [](char c) { return (unsigned char)c < 128; });
   if (!is_ascii) // PTX has no such names
     report(Message::not_supported, function.at, {"letters beyond ASCII in the name of a kernel"});
-  Scope scope(*this);
-  for (Declarator &parameter : function.parameters)
-    check_parameter(parameter);
   bool has_grid = false;
   for (Pragma &pragma : function.pragmas) {
     if (pragma.name == "grid" && has_grid)
@@ -55,20 +60,11 @@ void Checker::check_function(Function &function) {
     has_grid |= pragma.name == "grid";
     check_pragma(function, pragma);
   }
-  // As in C, the parameters and the outermost block are one scope.
-  for (StmtPtr &stmt : function.body->body)
-    check_stmt(*stmt);
 }
 
+// Its type is known, see check_signature.
 void Checker::check_parameter(Declarator &declarator) {
-  Type type = complete(declarator.type_name, "parameter");
-  if (type.is_tile()) {
-    report(Message::tile_parameter, declarator.at, {declarator.name});
-    report(Message::pass_pointer, declarator.at);
-    type = Type();
-  }
-  if (declarator.init)
-    report(Message::not_supported, declarator.at, {"default values of parameters"});
+  const Type &type = declarator.type_name.type;
   check_attributes(declarator);
   declarator.read_only |= type.to_const;
   declare(declarator, type, /*is_parameter=*/true);
@@ -278,17 +274,18 @@ void Checker::check_print(Stmt &stmt) {
 
 // What is left out of some code must not change anything.
 bool Checker::has_no_effects(const Expr &expr, const Stmt &stmt) {
-  if (!has_effects(expr))
+  const Expr *change = change_in(expr);
+  if (!change)
     return true;
-  report(Message::effect_in_check, expr.at, {stmt.keyword}, {expr.range});
+  report(Message::effect_in_check, expr.at, {effect_text(*change, "changes"), stmt.keyword},
+         {expr.range});
   report(Message::assign_before, expr.at);
   return false;
 }
 
-void Checker::check_jump(const Stmt &stmt) {
+void Checker::check_jump(Stmt &stmt) {
   if (stmt.is(Stmt::Kind::jump_return)) {
-    if (stmt.value)
-      report(Message::return_value, stmt.value->at, {}, {stmt.value->range});
+    check_return(stmt);
   } else if (loops_ == 0) {
     report(Message::outside_loop, stmt.at, {stmt.keyword});
   }

@@ -32,6 +32,7 @@ public:
 private:
   // Declarations and statements: checker.cpp.
   void check_function(Function &function);
+  void check_kernel(Function &function);
   void check_parameter(Declarator &declarator);
   void check_attributes(Declarator &declarator);
   void check_pragma(Function &function, Pragma &pragma);
@@ -45,7 +46,7 @@ private:
   void check_assertion(Stmt &stmt);
   void check_print(Stmt &stmt);
   bool has_no_effects(const Expr &expr, const Stmt &stmt);
-  void check_jump(const Stmt &stmt);
+  void check_jump(Stmt &stmt);
 
   // Names.
   void declare(Declarator &declarator, Type type, bool is_parameter);
@@ -93,7 +94,8 @@ private:
   void fit_to_conditions(Expr &expr);
   void check_assign(Expr &expr);
   void check_subscript(Expr &expr);
-  bool can_reduce(const Expr &tile, const Subscript &position);
+  bool can_reduce(const Expr &expr);
+  bool convert_to_reduce(Expr &expr);
   void check_permutation(Expr &expr);
   void check_range(Expr &expr);
   void check_cast(Expr &expr);
@@ -102,9 +104,28 @@ private:
   std::optional<Extents> cast_shape(const Expr &expr, const Extents &from, const Extents &to);
   void check_call(ExprPtr &expr);
   void check_program_call(Expr &expr);
-  void check_math_call(Expr &expr);
+  bool check_math_call(Expr &expr);
   void check_min_max(Expr &expr);
   bool has_arguments(const Expr &expr, size_t count);
+
+  // Functions that are called: check_functions.cpp.
+  struct Calls { // what is behind a function's calls, once all are inlined
+    bool is_being_followed = false;
+    int64_t count = 0;
+    int depth = 0;
+  };
+  void check_calls();
+  Calls &follow_calls(Function &function, int depth);
+  Function *function_named(const std::string &name);
+  void check_signature(Function &function);
+  void check_result(Function &function);
+  void check_return(Stmt &stmt);
+  void check_inlined(Expr &expr, const Function &function);
+  static std::string effect_text(const Expr &effect, const std::string &verb);
+
+  // Atomic operations: check_atomic.cpp.
+  void check_atomic(Expr &expr, const std::string &operation);
+  bool has_old_shape(Expr &expr);
 
   void report(Message id, Location at, std::vector<std::string> arguments = {},
               std::vector<Range> marks = {}) {
@@ -119,8 +140,14 @@ private:
   std::vector<Type> current_;            // what `current` nodes stand for, innermost last
   std::vector<const Expr *> conditions_; // of the `?:`, `&&` and `||` we are in an arm of
   const Expr *arm_ = nullptr;            // what is all of the arm we are in
+  std::map<const Function *, Calls> calls_;
+  const Function *function_ = nullptr; // that we are in
   int loops_ = 0;
   bool in_pragma_ = false;
 };
+
+/// What the atomic operation of this name does: add, min, ..., exchange, cas. Nothing if it is
+/// none.
+std::optional<std::string> atomic_operation(const std::string &name);
 
 } // namespace tritonc::ast

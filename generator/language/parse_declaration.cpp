@@ -324,6 +324,9 @@ void Parser::function_or_typedef(Program &program) {
   while (accept_word("__global__"))
     made.is_kernel = true;
   pointers(made.result);
+  if (peek().is("[")) // a function that gives a tile: `float[TM, TN] f(...)`
+    made.result.extents = extents();
+  made.result.range.end = last_;
   Token name = peek();
   if (!name.is(TokenKind::identifier))
     return fail_expected("a name");
@@ -343,8 +346,8 @@ void Parser::function_or_typedef(Program &program) {
   Token opening = next();
   made.parameters = parameters();
   expect_closing(")", "behind the parameters", opening);
-  if (peek().is(";"))
-    return fail(Message::not_supported, name.at, {"declarations of functions without a body"});
+  if (accept(";")) // a promise of what is there anyway, or missed where it is called
+    return;
   if (!peek().is("{"))
     return fail_expected("`{` with the body of `" + made.name + "`");
   made.has_body = true;
@@ -408,7 +411,8 @@ Pragma Parser::pragma() {
   return out;
 }
 
-// A file whose only function isn't marked has that function as its kernel.
+// A file whose only function isn't marked has that function as its kernel. Where some are marked,
+// the others are helpers.
 void Parser::choose_kernels(Program &program) {
   std::vector<Function> &functions = program.functions;
   bool is_marked = std::any_of(functions.begin(), functions.end(),
@@ -417,13 +421,23 @@ void Parser::choose_kernels(Program &program) {
     diagnostics_.report(Message::no_kernel, {}, {path_});
     diagnostics_.report(Message::write_kernel, {});
   }
-  if (functions.size() == 1)
+  if (functions.size() == 1 && !is_marked)
     functions[0].is_kernel = true;
   else if (!is_marked && !functions.empty()) {
     diagnostics_.report(Message::mark_kernels, functions[0].at, {functions[0].name});
     diagnostics_.report(Message::add_global, functions[0].at);
     for (Function &function : functions)
       function.is_kernel = true; // so that they are checked like kernels
+  }
+  // What stands before a helper function is meant for the kernel behind it.
+  for (size_t i = functions.size(); i-- > 0;) {
+    std::vector<Pragma> &pragmas = functions[i].pragmas;
+    if (functions[i].is_kernel || pragmas.empty())
+      continue;
+    std::vector<Pragma> &next = i + 1 < functions.size() ? functions[i + 1].pragmas : pending_;
+    next.insert(next.begin(), std::make_move_iterator(pragmas.begin()),
+                std::make_move_iterator(pragmas.end()));
+    pragmas.clear();
   }
 }
 

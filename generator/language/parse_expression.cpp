@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace tritonc::ast {
 namespace {
@@ -51,16 +52,26 @@ std::optional<Operator> assignment_operator(const Token &token) {
   return std::nullopt;
 }
 
+struct NamedPosition {
+  std::string_view spelling;
+  Subscript::Kind kind;
+};
+
+// What stands for an axis in a subscript, in one token.
+constexpr NamedPosition named_positions[] = {
+    {":", Subscript::Kind::keep},        {"newaxis", Subscript::Kind::newaxis},
+    {"+", Subscript::Kind::sum},         {"prod", Subscript::Kind::prod},
+    {"max", Subscript::Kind::max},       {"min", Subscript::Kind::min},
+    {"any", Subscript::Kind::any},       {"all", Subscript::Kind::all},
+    {"argmax", Subscript::Kind::argmax}, {"argmin", Subscript::Kind::argmin},
+};
+
 // What the language has and this compiler does not yet.
-constexpr std::array<std::string_view, 13> unsupported_calls = {
-    "atomic_add", "atomic_cas", "atomic_xchg",  "atomic_max",     "atomic_min",
-    "atomic_and", "atomic_or",  "atomic_xor",   "f32_atomic_add", "__debug_barrier",
-    "calloc",     "printf",     "__syncthreads"};
+constexpr std::array<std::string_view, 3> unsupported_calls = {"calloc", "printf", "__syncthreads"};
 
 bool is_unsupported_call(std::string_view name) {
   return std::find(unsupported_calls.begin(), unsupported_calls.end(), name) !=
-             unsupported_calls.end() ||
-         name.substr(0, 11) == "atomic_add_";
+         unsupported_calls.end();
 }
 
 } // namespace
@@ -338,11 +349,58 @@ ExprPtr Parser::name_or_call() {
     fail(Message::not_supported, name.at, {"`" + std::string(name.spelling) + "`"});
     return make_error();
   }
+  if (name.spelling == "atomic_add" && starts_type(peek(1)))
+    return old_atomic_add(name);
   Token opening = next();
   std::vector<ExprPtr> operands = arguments(opening);
   ExprPtr expr = make(Kind::call, name.at, {name.at, last_}, std::move(operands));
   expr->text = name.spelling;
+  return take_old_shape(*expr) ? std::move(expr) : make_error();
+}
+
+// The old compiler's macro `atomic_add(TYPE, M, N)(pointers, values, mask)`.
+ExprPtr Parser::old_atomic_add(const Token &name) {
+  Token opening = next();
+  TypeName type_name = type_specifiers();
+  while (accept(","))
+    type_name.extents.push_back(conditional());
+  expect_closing(")", "behind the shape", opening);
+  opening = peek();
+  expect("(", "before the arguments");
+  std::vector<ExprPtr> operands = arguments(opening);
+  ExprPtr expr = make(Kind::call, name.at, {name.at, last_}, std::move(operands));
+  expr->text = name.spelling;
+  expr->type_name = std::move(type_name);
   return expr;
+}
+
+// What that macro stood for, `atomic_add_TYPE_MxN(...)`, is a call of atomic_add with a shape.
+// False, after a message, if the name is none of these, but begins like them.
+bool Parser::take_old_shape(Expr &call) {
+  constexpr std::string_view prefix = "atomic_add_";
+  if (call.text.rfind(prefix, 0) != 0)
+    return true;
+  char type[16] = {};
+  unsigned rows = 0, columns = 0;
+  int read = 0;
+  const char *rest = call.text.c_str() + prefix.size();
+  bool fits =
+      std::sscanf(rest, "%15[a-z0-9]_%9ux%9u%n", type, &rows, &columns, &read) == 3 && !rest[read];
+  std::string word = type;
+  if (!fits || (word != "float" && word != "half")) {
+    fail(Message::not_supported, call.at, {"`" + call.text + "`"});
+    return false;
+  }
+  call.text = "atomic_add";
+  call.type_name.type.scalar = word == "half" ? Scalar::half : Scalar::float_;
+  call.type_name.range = call.range;
+  for (unsigned extent : {rows, columns}) {
+    ExprPtr literal = make(Kind::integer, call.at, {call.at, call.at});
+    literal->integer = extent;
+    literal->type = Type::of(Scalar::int32);
+    call.type_name.extents.push_back(std::move(literal));
+  }
+  return true;
 }
 
 std::vector<ExprPtr> Parser::arguments(const Token &opening) {
@@ -430,17 +488,14 @@ Subscript Parser::subscript_position() {
   Token token = peek();
   if (accept("^"))
     return {Where::axis, conditional(), token.at};
-  Where kind = token.is(":")              ? Where::keep
-               : token.is("+")            ? Where::sum
-               : token.is_word("newaxis") ? Where::newaxis
-               : token.is_word("max")     ? Where::max
-               : token.is_word("min")     ? Where::min
-                                          : Where::index;
-  bool is_sign = (token.is("+") || token.is("-")) && !peek(1).is("]") && !peek(1).is(",");
-  if (kind == Where::index || is_sign)
-    return index_position();
-  next();
-  return {kind, nullptr, token.at};
+  // Only by themselves: `+1` is a number, and `any(x)` a call.
+  bool is_alone = peek(1).is("]") || peek(1).is(",");
+  for (const NamedPosition &row : named_positions)
+    if (is_alone && token.spelling == row.spelling) {
+      next();
+      return {row.kind, nullptr, token.at};
+    }
+  return index_position();
 }
 
 Subscript Parser::index_position() {
@@ -448,7 +503,7 @@ Subscript Parser::index_position() {
   if (token.is("-") && (peek(1).is("]") || peek(1).is(",")))
     fail(Message::not_supported, token.at, {"reductions by `-`"});
   if (token.is("]"))
-    fail_expected("`:`, `newaxis`, `+`, `max`, `min` or `^axis` in the subscript");
+    fail_expected("`:`, `newaxis`, `^axis` or a reduction in the subscript");
   return {Subscript::Kind::index, conditional(), token.at};
 }
 

@@ -4,7 +4,8 @@
 //
 //   declarator  := name attribute* [ '[' extent (',' extent)* ']' ]
 //   postfix     := primary { '[' subscript (',' subscript)* ']' | '(' arguments ')' | '++' | '--' }
-//   subscript   := ':' | 'newaxis' | '+' | 'max' | 'min' | '^' conditional
+//   subscript   := ':' | 'newaxis' | '^' conditional | '+' | 'prod' | 'max' | 'min' | 'any' | 'all'
+//                | 'argmax' | 'argmin'
 //   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' expression ')' cast | ...
 //   cast        := '(' type ')' cast | 'bitcast' '<' type '>' '(' expression ')' | unary
 //   range       := cast [ '...' cast ]
@@ -102,6 +103,8 @@ private:
   ExprPtr postfix();
   ExprPtr primary();
   ExprPtr name_or_call();
+  ExprPtr old_atomic_add(const Token &name);
+  bool take_old_shape(Expr &call);
   ExprPtr number();
   ExprPtr character();
   ExprPtr bitcast();

@@ -5,6 +5,7 @@
 // arithmetic wraps.
 
 #include "lower/double_functions.h"
+#include "lower/float_functions.h"
 #include "lower/lowering.h"
 #include "lower/small_floats.h"
 
@@ -188,6 +189,36 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
                         llvm::ConstantFP::get(x->getType(), ln_of_2));
   case Opcode::sqrt_:
     return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+  case Opcode::rsqrt_:
+    return b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1),
+                        b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+  case Opcode::exp2_:
+    return x->getType()->isDoubleTy() ? exp2_of_double(b, x)
+                                      : approximate(b, llvm::Intrinsic::exp2, x);
+  case Opcode::log2_:
+    if (x->getType()->isDoubleTy())
+      return b.CreateFMul(log_of_double(b, x), llvm::ConstantFP::get(x->getType(), log2_of_e));
+    return approximate(b, llvm::Intrinsic::log2, x);
+  case Opcode::sin_:
+    return sin_of_float(b, x);
+  case Opcode::cos_:
+    return cos_of_float(b, x);
+  case Opcode::tanh_:
+    return tanh_of_float(b, x);
+  case Opcode::erf_:
+    return erf_of_float(b, x);
+  case Opcode::pow_:
+    return pow_of_floats(b, x, y);
+  case Opcode::floor_:
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
+  case Opcode::ceil_:
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, x);
+  case Opcode::trunc_:
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x);
+  case Opcode::round_:
+    return rounded_away(b, x);
+  case Opcode::fma_:
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});
   case Opcode::copy_: // of other types it is only said to be one
     return x->getType()->isFloatTy() ? call_target_op(b, TargetOp::copy_f32, {x}) : x;
   case Opcode::cmp_:

@@ -4,6 +4,8 @@
 // kept in two parts, of which the first has so few digits that k times it is exact (W. J. Cody and
 // W. Waite, "Software Manual for the Elementary Functions", 1980).
 //
+// 2^x: x = k + r / ln 2, with the same r.
+//
 // log: x = 2^k m, sqrt(1/2) <= m < sqrt(2); with f = (m - 1) / (m + 1), ln m = 2 artanh f =
 // 2 f + 2 f^3 / 3 + 2 f^5 / 5 + ...
 //
@@ -34,15 +36,14 @@ public:
     llvm::Value *k =
         b_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, b_.CreateFMul(inside, real(log2_of_e)));
     llvm::Value *r = fma(k, real(-ln2_low), fma(k, real(-ln2_high), inside));
-    llvm::Value *result = real(1.0 / 6227020800); // 1 / 13!
-    for (double factorial :
-         {479001600., 39916800., 3628800., 362880., 40320., 5040., 720., 120., 24., 6., 2., 1., 1.})
-      result = fma(result, r, real(1 / factorial));
-    // 2^k may be too large or too small for a double, 2^(k/2) is not.
-    llvm::Value *power = b_.CreateFPToSI(k, b_.getInt64Ty()), *half = b_.CreateAShr(power, 1);
-    result = b_.CreateFMul(result, power_of_2(half));
-    result = b_.CreateFMul(result, power_of_2(b_.CreateSub(power, half)));
-    return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
+    return exp(x, k, r);
+  }
+
+  llvm::Value *exp2(llvm::Value *x) {
+    llvm::Value *inside = b_.CreateMinNum(b_.CreateMaxNum(x, real(-1076)), real(1025));
+    llvm::Value *k = b_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, inside);
+    llvm::Value *rest = b_.CreateFSub(inside, k); // exact
+    return exp(x, k, fma(rest, real(ln2_high), b_.CreateFMul(rest, real(ln2_low))));
   }
 
   llvm::Value *log(llvm::Value *x) {
@@ -75,6 +76,18 @@ public:
   }
 
 private:
+  // 2^k e^r; x itself if that is no number.
+  llvm::Value *exp(llvm::Value *x, llvm::Value *k, llvm::Value *r) {
+    llvm::Value *result = real(1.0 / 6227020800); // 1 / 13!
+    for (double factorial :
+         {479001600., 39916800., 3628800., 362880., 40320., 5040., 720., 120., 24., 6., 2., 1., 1.})
+      result = fma(result, r, real(1 / factorial));
+    // 2^k may be too large or too small for a double, 2^(k/2) is not.
+    llvm::Value *power = b_.CreateFPToSI(k, b_.getInt64Ty()), *half = b_.CreateAShr(power, 1);
+    result = b_.CreateFMul(result, power_of_2(half));
+    result = b_.CreateFMul(result, power_of_2(b_.CreateSub(power, half)));
+    return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
+  }
   llvm::Value *real(double value) { return llvm::ConstantFP::get(b_.getDoubleTy(), value); }
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {b_.getDoubleTy()}, {x, y, z});
@@ -92,6 +105,10 @@ private:
 
 llvm::Value *exp_of_double(llvm::IRBuilder<> &builder, llvm::Value *x) {
   return DoubleMath(builder).exp(x);
+}
+
+llvm::Value *exp2_of_double(llvm::IRBuilder<> &builder, llvm::Value *x) {
+  return DoubleMath(builder).exp2(x);
 }
 
 llvm::Value *log_of_double(llvm::IRBuilder<> &builder, llvm::Value *x) {

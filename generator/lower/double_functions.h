@@ -1,4 +1,4 @@
-// exp and log of doubles, for which GPUs have no instruction.
+// exp, exp2 and log of doubles, for which GPUs have no instruction.
 
 #pragma once
 
@@ -6,9 +6,10 @@
 
 namespace tritonc {
 
-/// Code for e^x and ln x of a double, to within 2 units in the last place. Infinities, NaN, zero
-/// and negative numbers give what C's functions give; results and arguments may be subnormal.
+/// Code for e^x, 2^x and ln x of a double, to within 2 units in the last place. Infinities, NaN,
+/// zero and negative numbers give what C's functions give; results and arguments may be subnormal.
 llvm::Value *exp_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+llvm::Value *exp2_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *log_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 
 } // namespace tritonc

@@ -216,6 +216,9 @@ void Lowering::lower_op(const Op &op) {
     return lower_load(op);
   case Opcode::store_:
     return lower_store(op);
+  case Opcode::atomic_:
+  case Opcode::atomic_cas_:
+    return lower_atomic(op);
   case Opcode::dot_:
     return lower_dot(op);
   case Opcode::reduce_:

@@ -57,6 +57,11 @@ private:
   void lower_load(const ir::Op &op);
   void lower_store(const ir::Op &op);
 
+  // atomics.cpp
+  void lower_atomic(const ir::Op &op);
+  llvm::Value *changed(const ir::Op &op, llvm::Value *address,
+                       const std::vector<llvm::Value *> &values);
+
   // host_values.cpp: what the host computes and hands over behind the kernel's own parameters.
   void find_host_side();
   void add_hidden_parameters(std::vector<llvm::Type *> &types);
@@ -132,6 +137,8 @@ private:
   llvm::Value *move_bits(llvm::Value *bits, const std::vector<uint32_t> &images);
   /// The thread's part of the coordinate along each axis.
   std::vector<llvm::Value *> thread_coordinates(const ir::LinearLayout &layout);
+  /// Of a scalar that one thread stores or changes: all hold it.
+  ir::LinearLayout layout_of_scalar() const;
   /// True in one of the threads that hold the same elements; null if no two threads do.
   llvm::Value *holds_first_copy(const ir::LinearLayout &layout);
   /// Runs `body` where `condition` holds (always, if null).

@@ -72,11 +72,7 @@ void Lowering::lower_store(const Op &op) {
   const Value *pointers = op.operand(0), *value = op.operand(1), *mask = op.operand_or_null(2);
   llvm::Type *stored = memory_type(builder_, type_of(value->type.elem));
   bool tile = value->type.is_tile();
-  static const LinearLayout scalar_layout{{}, {}, {0, 0, 0, 0, 0}, {}, {}};
-  LinearLayout one_thread = scalar_layout;
-  for (int warps = 1; warps < fn_.warps; warps *= 2)
-    one_thread.warp.push_back(0);
-  const LinearLayout &layout = tile ? *value->type.layout : one_thread;
+  const LinearLayout layout = tile ? *value->type.layout : layout_of_scalar();
   int width = int(op.integer("vector", 1));
 
   guarded(holds_first_copy(layout), [&] {

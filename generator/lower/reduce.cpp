@@ -9,18 +9,38 @@ using namespace ir;
 
 namespace {
 
-llvm::Value *combine(llvm::IRBuilder<> &builder, std::string_view op, llvm::Value *a,
-                     llvm::Value *b) {
+llvm::Value *combine(llvm::IRBuilder<> &builder, Opcode op, llvm::Value *a, llvm::Value *b) {
   bool fp = a->getType()->isFloatingPointTy();
-  if (op == "add")
+  switch (op) {
+  case Opcode::add_:
     return fp ? builder.CreateFAdd(a, b) : builder.CreateAdd(a, b);
-  if (a == b)
+  case Opcode::mul_:
+    return fp ? builder.CreateFMul(a, b) : builder.CreateMul(a, b);
+  case Opcode::xor_:
+    return builder.CreateXor(a, b);
+  default:
+    break;
+  }
+  if (a == b) // the others change nothing then
     return a;
-  if (op == "min")
+  switch (op) {
+  case Opcode::min_:
     return fp ? builder.CreateMinNum(a, b)
               : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-  return fp ? builder.CreateMaxNum(a, b)
-            : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  case Opcode::max_:
+    return fp ? builder.CreateMaxNum(a, b)
+              : builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  case Opcode::umin_:
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b);
+  case Opcode::umax_:
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, a, b);
+  case Opcode::and_:
+    return builder.CreateAnd(a, b);
+  case Opcode::or_:
+    return builder.CreateOr(a, b);
+  default:
+    llvm_unreachable("nothing else combines");
+  }
 }
 
 // `value` of the lane whose number differs by `mask`; 32 bits at a time. A constant is the same in
@@ -54,7 +74,7 @@ void Lowering::lower_reduce(const Op &op) {
   const Value *operand = op.operand(0);
   const LinearLayout &layout = *operand->type.layout;
   size_t axis = size_t(op.integer("axis"));
-  std::string_view kind = op.text("op");
+  Opcode kind = *combining_op(op.text("op"));
   auto without_axis = [&](FlatIndex index) {
     std::vector<int64_t> coordinates = unflatten(layout.shape, index);
     coordinates.erase(coordinates.begin() + axis);

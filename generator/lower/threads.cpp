@@ -48,6 +48,13 @@ std::vector<llvm::Value *> Lowering::thread_coordinates(const LinearLayout &layo
   return coordinates;
 }
 
+LinearLayout Lowering::layout_of_scalar() const {
+  LinearLayout layout{{}, {}, {0, 0, 0, 0, 0}, {}, {}};
+  for (int warps = 1; warps < fn_.warps; warps *= 2)
+    layout.warp.push_back(0);
+  return layout;
+}
+
 llvm::Value *Lowering::holds_first_copy(const LinearLayout &layout) {
   auto unused = [](const std::vector<FlatIndex> &bases) {
     uint64_t bits = 0;

@@ -117,7 +117,7 @@ int warps_for(Function &fn, const Gpu &gpu) {
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       for_dots = std::max(for_dots, warps_for_dot(op, gpu));
-    bool memory = op.is(Opcode::load_) || op.is(Opcode::store_);
+    bool memory = op.is(Opcode::load_) || op.is(Opcode::store_) || op.is_atomic();
     if (memory && op.operand(0)->type.is_tile())
       for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
   });

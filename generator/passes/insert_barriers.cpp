@@ -20,9 +20,9 @@
 // are done: till then no barrier settles that.
 //
 // Global memory is shared too. An access to it conflicts with an earlier one through the same
-// parameter if one of them stores, unless each element is accessed by the same thread both times:
-// in one trip of a loop, through the same view, in the same layout, in which no thread holds
-// copies.
+// parameter if one of them changes it, by a store or an atomic operation, unless each element is
+// accessed by the same thread both times: in one trip of a loop, through the same view, in the same
+// layout, in which no thread holds copies.
 //
 //     %a = load %p                            %a = load %p              all threads, one after
 //     store %p, %b                      =>    barrier                   the other
@@ -134,17 +134,18 @@ class GlobalAccesses {
 public:
   explicit GlobalAccesses(Function &fn) {
     for_each_op(*fn.body, [&](const Op &op) {
-      if (!op.is(Opcode::load_) && !op.is(Opcode::store_) && !op.is(Opcode::async_copy_))
+      if (!op.is(Opcode::load_) && !op.is(Opcode::async_copy_) && !changes(op))
         return;
       std::set<const Value *> seen;
       add_roots(op.operand(0), seen, roots_[&op]);
     });
     for (const auto &[op, roots] : roots_)
       for (const auto &[other, other_roots] : roots_)
-        if (op != other && (op->is(Opcode::store_) || other->is(Opcode::store_)) &&
-            meet(roots, other_roots))
+        if (op != other && (changes(*op) || changes(*other)) && meet(roots, other_roots))
           ordered_.insert(op);
   }
+
+  static bool changes(const Op &op) { return op.is(Opcode::store_) || op.is_atomic(); }
 
   /// Whether the operation must be ordered with others at all.
   bool matters(const Op &op) const { return ordered_.count(&op); }
@@ -175,9 +176,8 @@ private:
     if (a.is(Opcode::async_copy_) || b.is(Opcode::async_copy_))
       return false;
     const Type &type = accessed(a);
-    if (type.is_scalar() || accessed(b).is_scalar()) // loaded by all threads, stored by the first
-      return type.is_scalar() && accessed(b).is_scalar() && a.is(Opcode::store_) &&
-             b.is(Opcode::store_);
+    if (type.is_scalar() || accessed(b).is_scalar()) // loaded by all threads, changed by the first
+      return type.is_scalar() && accessed(b).is_scalar() && changes(a) && changes(b);
     if (!type.layout || !accessed(b).layout || *type.layout != *accessed(b).layout ||
         has_copies(*type.layout))
       return false;
@@ -245,7 +245,7 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
     break;
   }
   if (globals.matters(op))
-    accesses.push_back({.writes = op.is(Opcode::store_),
+    accesses.push_back({.writes = GlobalAccesses::changes(op),
                         .groups_since = op.is(Opcode::async_copy_) ? 0 : -1,
                         .global = &op});
   return accesses;

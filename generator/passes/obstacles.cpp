@@ -83,6 +83,8 @@ std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
     return obstacle_of(product.why);
   if (!is_in_loops_only(*product.found))
     return Obstacle{ObstacleKind::loops};
+  if (has_own_order(fn))
+    return Obstacle{ObstacleKind::own_order};
   const Op &dot = *product.found->dot;
   if (!is_type_of_wgmma(dot))
     return Obstacle{ObstacleKind::type};

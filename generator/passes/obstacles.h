@@ -20,6 +20,7 @@ enum class ObstacleKind {
   several_products,
   not_loaded,    // a factor is computed from what is loaded
   loops,         // something else than counted loops around the product
+  own_order,     // atomic operations, or barriers of the source
   type,          // of the factors or the sum
   tile,          // the source's, that no block's tile is a multiple of
   access,        // a factor is no box of a tensor: `access` says why

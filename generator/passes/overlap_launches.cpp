@@ -60,7 +60,7 @@ bool is_preparation(const Op &op) {
 // Whether global memory may be read by it, now or by copies that it starts.
 bool may_load(const Op &op) {
   return !op.blocks.empty() || info(op.code).effect == Effect::read || op.is(Opcode::async_copy_) ||
-         op.is(Opcode::map_copy_);
+         op.is(Opcode::map_copy_) || op.is_atomic();
 }
 
 // Behind the last operation that loads.

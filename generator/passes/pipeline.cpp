@@ -29,6 +29,7 @@
 #include "passes/pipeline_loops.h"
 #include "passes/preload_slices.h"
 #include "passes/remove_dead_code.h"
+#include "passes/share_results.h"
 #include "passes/slice_dots.h"
 #include "passes/specialize_warps.h"
 #include "passes/split_sums.h"
@@ -120,6 +121,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   // consumer disagree into trips through shared memory, so it must come before allocate_shared.
   run("assign_layouts", assign_layouts);
   run("remove_dead_code", remove_dead_code);
+  run("share_results", share_results);
   run("lower_conversions", lower_conversions);
   run("lower_cluster_sums", lower_cluster_sums);
 
@@ -137,15 +139,15 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",       "close_inductions",   "fuse_dots",
-          "form_views",       "remove_dead_code",  "narrow_steps",       "widen_steps",
-          "add_parts",        "bundle_programs",   "group_programs",     "swap_factors",
-          "choose_dots",      "use_tensor_maps",   "hint_copies",        "store_parts",
-          "persist_programs", "split_sums",        "specialize_warps",   "stage_results",
-          "stage_operands",   "pipeline_loops",    "start_products",     "slice_dots",
-          "load_ahead",       "spread_copies",     "preload_slices",     "detach_sums",
-          "assign_layouts",   "lower_conversions", "lower_cluster_sums", "allocate_shared",
-          "insert_barriers",  "overlap_launches",  "choose_residency"};
+  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
+          "form_views",       "remove_dead_code", "narrow_steps",      "widen_steps",
+          "add_parts",        "bundle_programs",  "group_programs",    "swap_factors",
+          "choose_dots",      "use_tensor_maps",  "hint_copies",       "store_parts",
+          "persist_programs", "split_sums",       "specialize_warps",  "stage_results",
+          "stage_operands",   "pipeline_loops",   "start_products",    "slice_dots",
+          "load_ahead",       "spread_copies",    "preload_slices",    "detach_sums",
+          "assign_layouts",   "share_results",    "lower_conversions", "lower_cluster_sums",
+          "allocate_shared",  "insert_barriers",  "overlap_launches",  "choose_residency"};
 }
 
 } // namespace tritonc

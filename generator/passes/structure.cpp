@@ -64,7 +64,7 @@ std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
 
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   Function canonical = canonical_form(fn);
-  if (!is_product(canonical))
+  if (!is_product(canonical) || has_own_order(canonical))
     return {{}};
   const ProductSetting setting = setting_of(canonical);
   const std::optional<Problem> problem = problem_of(setting);

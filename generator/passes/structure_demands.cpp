@@ -172,6 +172,12 @@ bool may_lack_map(const Function &fn, const Op &access) {
 
 } // namespace
 
+bool has_own_order(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) { found |= op.is_atomic() || op.is(Opcode::barrier_); });
+  return found;
+}
+
 bool may_lack_maps(Function &fn) {
   bool found = false;
   for_each_op(*fn.body, [&](const Op &op) {

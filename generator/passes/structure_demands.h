@@ -11,6 +11,10 @@
 
 namespace tritonc {
 
+/// Whether a program does things in an order of its own, by atomic operations or barriers of the
+/// source: then blocks do one program each, with all their warps, and in that order.
+bool has_own_order(ir::Function &fn);
+
 /// Whether nothing but loops is around the product: the copying warps repeat them.
 bool is_in_loops_only(const ProductLoop &product);
 

@@ -15,7 +15,7 @@ namespace {
 std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics &diagnostics) {
   std::vector<ir::Function> kernels;
   for (const ast::Function &function : program.functions)
-    if (diagnostics.errors() == 0)
+    if (function.is_kernel && diagnostics.errors() == 0)
       kernels.push_back(translate(function, program, diagnostics));
   if (diagnostics.errors() > 0)
     kernels.clear();

@@ -5,6 +5,7 @@
 #include "language/constant.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tritonc {
 
@@ -105,6 +106,13 @@ ir::Value *Translator::value(const ast::Expr &expr) {
     return conditional(expr);
   case Kind::assign:
     return assign(expr);
+  case Kind::atomic:
+    return atomic(expr);
+  case Kind::barrier:
+    build_->create(ir::Opcode::barrier_, {});
+    return nullptr;
+  case Kind::inlined:
+    return inlined(expr);
   case Kind::convert:
     return convert(expr);
   case Kind::cast:
@@ -234,6 +242,13 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
 ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
   ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
   set_location(expr.at);
+  return expr.type.shape.size() > 2 ? batched_product(expr, a, b, accumulator)
+                                    : dot(expr, a, b, accumulator);
+}
+
+// Of matrices that `expr` multiplies.
+ir::Value *Translator::dot(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                           ir::Value *accumulator) {
   ir::Value *result = build_->dot(a, b, accumulator);
   Scalar scalar = expr.operands[0]->type.scalar;
   bool is_tf32 = source_.uses_tf32 && scalar == Scalar::float_;
@@ -363,6 +378,27 @@ Translator::Access Translator::access(const ast::Expr &deref) {
   return access;
 }
 
+// A scalar one is a step of the program, between barriers: see ops.def.
+ir::Value *Translator::atomic(const ast::Expr &expr) {
+  std::vector<ir::Value *> operands;
+  for (const ast::ExprPtr &operand : expr.operands)
+    operands.push_back(value(*operand));
+  set_location(expr.at);
+  bool is_step = !expr.type.is_tile();
+  if (is_step)
+    build_->create(ir::Opcode::barrier_, {});
+  bool compares = expr.text == "cas";
+  ir::Op *op = build_->create(compares ? ir::Opcode::atomic_cas_ : ir::Opcode::atomic_, operands,
+                              {type_of(expr.type)});
+  bool has_sign = expr.text == "min" || expr.text == "max";
+  std::string prefix = has_sign && is_unsigned(expr.type.scalar) ? "u" : "";
+  if (!compares)
+    op->set("op", prefix + expr.text);
+  if (is_step)
+    build_->create(ir::Opcode::barrier_, {});
+  return op->result();
+}
+
 // A load under the masks of the arms around it.
 ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
   Access access = this->access(deref);
@@ -413,17 +449,8 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
     return build_->trans(made, axes);
   }
   // First what removes axes, then what adds them: so there are never too many.
+  made = reduced(expr, made);
   int axis = 0;
-  for (const ast::Subscript &position : expr.subscripts) {
-    if (position.kind == Where::keep)
-      axis++;
-    else if (position.kind != Where::newaxis)
-      made = build_->reduce(made, axis,
-                            position.kind == Where::sum   ? "add"
-                            : position.kind == Where::max ? "max"
-                                                          : "min");
-  }
-  axis = 0;
   for (const ast::Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       made = made->type.is_scalar() ? build_->splat(made, {1}) : build_->expand(made, axis);
@@ -431,6 +458,95 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
   }
   return made;
 }
+
+namespace {
+
+// How a reduction combines elements of a type.
+std::string combining(ast::Subscript::Kind kind, Scalar scalar) {
+  using Where = ast::Subscript::Kind;
+  bool is_bool = scalar == Scalar::bool_;
+  std::string prefix = is_unsigned(scalar) ? "u" : "";
+  switch (kind) {
+  case Where::sum:
+    return "add";
+  case Where::prod:
+    return "mul";
+  case Where::any:
+    return "or";
+  case Where::all:
+    return "and";
+  case Where::max:
+  case Where::argmax:
+    return is_bool ? "or" : prefix + "max";
+  default:
+    return is_bool ? "and" : prefix + "min";
+  }
+}
+
+} // namespace
+
+// What the reductions among the subscripts leave of the tile. Sums and products of 16-bit numbers
+// are float until all are done, and rounded once.
+ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
+  using Where = ast::Subscript::Kind;
+  Scalar scalar = expr.operands[0]->type.scalar;
+  bool accumulates = std::any_of(
+      expr.subscripts.begin(), expr.subscripts.end(), [](const ast::Subscript &position) {
+        return position.kind == Where::sum || position.kind == Where::prod;
+      });
+  bool widens = accumulates && is_float(scalar) && bits_of(scalar) == 16;
+  if (widens)
+    tile = build_->cast(tile, ir::Elem::f32);
+  int axis = 0;
+  for (const ast::Subscript &position : expr.subscripts) {
+    axis += position.kind == Where::keep;
+    if (!position.reduces())
+      continue;
+    std::string how = combining(position.kind, scalar);
+    bool finds = position.kind == Where::argmax || position.kind == Where::argmin;
+    tile = finds ? best_position(tile, axis, how) : build_->reduce(tile, axis, how);
+  }
+  return widens ? build_->cast(tile, elem_of(scalar)) : tile;
+}
+
+// The body of the function, its parameters being the arguments. Null if it gives nothing.
+ir::Value *Translator::inlined(const ast::Expr &expr) {
+  const ast::Function &callee = *expr.function;
+  std::vector<ir::Value *> arguments;
+  for (const ast::ExprPtr &operand : expr.operands)
+    arguments.push_back(value(*operand));
+  Frame caller = std::exchange(frame_, {});
+  ir::Value *result = nullptr;
+  scope([&] {
+    for (size_t i = 0; i < arguments.size(); i++)
+      values_[callee.parameters[i].variable->index] = arguments[i];
+    bool is_early = returns_early(*callee.body), has_result = !expr.type.is_void();
+    frame_.result = new_flag(is_early && has_result ? known(nullptr, type_of(expr.type)) : nullptr);
+    if (reads_flag(callee.body->body, &Jumps::returns))
+      frame_.alive = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+    list(callee.body->body);
+    result = values_.at(frame_.result);
+  });
+  frame_ = std::move(caller);
+  set_location(expr.at);
+  return result;
+}
+
+namespace {
+
+// Functions have the names of their operations.
+ir::Opcode function_named(const std::string &name) {
+  using ir::Opcode;
+  for (Opcode code :
+       {Opcode::abs_, Opcode::exp_, Opcode::log_, Opcode::sqrt_, Opcode::rsqrt_, Opcode::exp2_,
+        Opcode::log2_, Opcode::sin_, Opcode::cos_, Opcode::tanh_, Opcode::erf_, Opcode::floor_,
+        Opcode::ceil_, Opcode::round_, Opcode::trunc_, Opcode::pow_})
+    if (ir::info(code).name == name)
+      return code;
+  return Opcode::fma_;
+}
+
+} // namespace
 
 ir::Value *Translator::call(const ast::Expr &expr) {
   const std::string &name = expr.text;
@@ -445,13 +561,12 @@ ir::Value *Translator::call(const ast::Expr &expr) {
                                      : (is_min ? ir::Opcode::min_ : ir::Opcode::max_);
     return build_->binary(opcode, first, value(*expr.operands[1]));
   }
-  bool without_sign = is_unsigned(expr.type.scalar);
-  if (name == "abs" || name == "fabs" || name == "fabsf")
-    return without_sign ? first : build_->unary(ir::Opcode::abs_, first);
-  return build_->unary(name.substr(0, 3) == "exp"   ? ir::Opcode::exp_
-                       : name.substr(0, 3) == "log" ? ir::Opcode::log_
-                                                    : ir::Opcode::sqrt_,
-                       first);
+  if (name == "abs" && is_unsigned(expr.type.scalar))
+    return first;
+  std::vector<ir::Value *> operands = {first};
+  for (size_t i = 1; i < expr.operands.size(); i++)
+    operands.push_back(value(*expr.operands[i]));
+  return build_->create(function_named(name), operands, {first->type})->result();
 }
 
 } // namespace tritonc

@@ -89,6 +89,14 @@ bool Translator::reads_flag(const Stmt &stmt, bool Jumps::*kind) {
                      [&](const StmtPtr &inner) { return reads_flag(*inner, kind); });
 }
 
+// Whether a function returns from anywhere but its end.
+bool Translator::returns_early(const Stmt &body) {
+  for (const StmtPtr &stmt : body.body)
+    if (jumps_of(*stmt).returns && !stmt->is(Kind::jump_return))
+      return true;
+  return false;
+}
+
 // --- Statements. ---------------------------------------------------------------------------------
 
 void Translator::list(const std::vector<StmtPtr> &list, size_t first) {
@@ -136,7 +144,7 @@ void Translator::statement(const Stmt &stmt) {
   case Kind::loop:
     return scope([&] { loop(stmt); });
   default:
-    return jump(stmt.kind);
+    return jump(stmt);
   }
 }
 
@@ -212,18 +220,20 @@ void Translator::branch(const Stmt &stmt, const Fill &rest) {
   if_else(value(*stmt.value), yes, no);
 }
 
-void Translator::jump(Kind kind) {
+void Translator::jump(const Stmt &stmt) {
+  if (stmt.value)
+    values_[frame_.result] = value(*stmt.value);
   auto clear = [&](int flag) {
     if (flag >= 0)
       values_[flag] = build_->constant(ir::Type::scalar(ir::Elem::i1), 0);
   };
-  if (kind == Kind::jump_continue)
-    return clear(loops_.back().proceeding);
-  if (kind == Kind::jump_break)
-    return clear(loops_.back().running);
-  for (const Loop &loop : loops_)
+  if (stmt.is(Kind::jump_continue))
+    return clear(frame_.loops.back().proceeding);
+  if (stmt.is(Kind::jump_break))
+    return clear(frame_.loops.back().running);
+  for (const Loop &loop : frame_.loops)
     clear(loop.running);
-  clear(alive_);
+  clear(frame_.alive);
 }
 
 // True while none of the jumps has happened; null if there is nothing to ask.
@@ -235,15 +245,15 @@ ir::Value *Translator::flags_for(const Jumps &jumps) {
     ir::Value *value = values_.at(flag);
     all = all ? build_->binary(ir::Opcode::and_, all, value) : value;
   };
-  if (loops_.empty()) {
+  if (frame_.loops.empty()) {
     if (jumps.returns)
-      add(alive_);
+      add(frame_.alive);
     return all;
   }
   if (jumps.breaks || jumps.returns)
-    add(loops_.back().running);
+    add(frame_.loops.back().running);
   if (jumps.continues)
-    add(loops_.back().proceeding);
+    add(frame_.loops.back().proceeding);
   return all;
 }
 
@@ -280,11 +290,11 @@ std::set<int> Translator::assigned_in(const Stmt &stmt) const {
   add_assigned(stmt, assigned);
   Jumps inside = jumps_of(*stmt.body[0]);
   if (inside.returns) {
-    for (const Loop &loop : loops_)
+    for (const Loop &loop : frame_.loops)
       assigned.insert(loop.running);
-    assigned.insert(alive_);
+    assigned.insert({frame_.alive, frame_.result});
   }
-  assigned.insert(loops_.back().running);
+  assigned.insert(frame_.loops.back().running);
   std::set<int> known;
   for (int variable : assigned)
     if (values_.count(variable))
@@ -299,15 +309,15 @@ void Translator::loop(const Stmt &stmt) {
   bool tests_in_body = !stmt.tests_first || (stmt.value && has_effects(*stmt.value));
   Jumps inside = jumps_of(*stmt.body[0]);
   bool has_running = tests_in_body || inside.breaks || inside.returns;
-  loops_.emplace_back();
+  frame_.loops.emplace_back();
   if (has_running)
-    loops_.back().running = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+    frame_.loops.back().running = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
   repeat(stmt, tests_in_body, has_running);
-  loops_.pop_back();
+  frame_.loops.pop_back();
 }
 
 void Translator::repeat(const Stmt &stmt, bool tests_in_body, bool has_running) {
-  int running = loops_.back().running;
+  int running = frame_.loops.back().running;
   std::set<int> carried = assigned_in(stmt);
   std::vector<ir::Value *> starts;
   for (int variable : carried) {
@@ -366,7 +376,7 @@ ir::Value *Translator::test(const Stmt &stmt) {
 void Translator::if_running(const Stmt &stmt, const Fill &fill) {
   Jumps jumps = jumps_of(*stmt.body[0]);
   if (jumps.breaks || jumps.returns)
-    if_else(values_[loops_.back().running], fill, [] {});
+    if_else(values_[frame_.loops.back().running], fill, [] {});
   else
     fill();
 }
@@ -376,10 +386,10 @@ void Translator::body_and_step(const Stmt &stmt) {
   // `continue` goes to the end of the body, so its flag is asked only inside.
   bool has_flag = reads_flag(body, &Jumps::continues);
   if (has_flag)
-    loops_.back().proceeding = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+    frame_.loops.back().proceeding = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
   scope([&] { statement(body); });
   if (has_flag)
-    values_.erase(loops_.back().proceeding);
+    values_.erase(frame_.loops.back().proceeding);
   if (!stmt.step)
     return;
   if_running(stmt, [&] {

@@ -57,7 +57,7 @@ ir::Function Translator::run() {
   ir::Builder builder(fn_, fn_.body);
   build_ = &builder;
   if (reads_flag(source_.body->body, &Jumps::returns))
-    alive_ = new_flag(builder.constant(ir::Type::scalar(ir::Elem::i1), 1));
+    frame_.alive = new_flag(builder.constant(ir::Type::scalar(ir::Elem::i1), 1));
   list(source_.body->body);
   builder.return_op();
   return std::move(fn_);

@@ -14,6 +14,9 @@
 // or, where one arm of an `if` always jumps and the other never does, into that other arm, which
 // needs no flag. A function's flag is only kept if something reads it.
 //
+// Functions are inlined: translated anew wherever they are called, with flags of their own. What
+// one gives is kept like a flag.
+//
 // Loads in an arm of `?:`, `&&` and `||` are masked by the conditions around them. If the condition
 // is a scalar and the arm assigns, the arm becomes a block of an `if_else`.
 
@@ -59,6 +62,7 @@ private:
   static bool takes_rest(const ast::Stmt &stmt);
   static bool reads_flag(const std::vector<ast::StmtPtr> &list, bool Jumps::*kind);
   static bool reads_flag(const ast::Stmt &stmt, bool Jumps::*kind);
+  static bool returns_early(const ast::Stmt &body);
   void list(const std::vector<ast::StmtPtr> &list, size_t first = 0);
   void scope(const Fill &fill);
   void statement(const ast::Stmt &stmt);
@@ -72,7 +76,7 @@ private:
   void if_running(const ast::Stmt &stmt, const Fill &fill);
   void body_and_step(const ast::Stmt &stmt);
   std::set<int> assigned_in(const ast::Stmt &stmt) const;
-  void jump(ast::Stmt::Kind kind);
+  void jump(const ast::Stmt &stmt);
   ir::Value *flags_for(const Jumps &jumps);
 
   // Blocks.
@@ -94,14 +98,26 @@ private:
   ir::Value *pointer_sum(const ast::Expr &expr);
   ir::Value *logical(const ast::Expr &expr);
   ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);
+  ir::Value *dot(const ast::Expr &expr, ir::Value *a, ir::Value *b, ir::Value *accumulator);
   ir::Value *conditional(const ast::Expr &expr);
   ir::Value *assign(const ast::Expr &expr);
+  ir::Value *atomic(const ast::Expr &expr);
   ir::Value *convert(const ast::Expr &expr);
   ir::Value *cast(const ast::Expr &expr);
   ir::Value *subscript(const ast::Expr &expr);
+  ir::Value *reduced(const ast::Expr &expr, ir::Value *tile);
   ir::Value *call(const ast::Expr &expr);
+  ir::Value *inlined(const ast::Expr &expr);
   ir::Value *convert_elements(ir::Value *value, Scalar from, Scalar to);
   ir::Value *repeat_to(ir::Value *value, const Extents &shape);
+
+  // Tiles made of others, in several operations: translate_tiles.cpp.
+  ir::Value *batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                             ir::Value *accumulator);
+  ir::Value *matrix_of(ir::Value *tile, ir::Value *chosen);
+  ir::Value *in_batch(const Extents &shape, const Extents &position);
+  ir::Value *positions_along(int axis, const Extents &shape);
+  ir::Value *best_position(ir::Value *tile, int axis, const std::string &how);
   ir::Value *negation(ir::Value *condition);
 
   // Memory.
@@ -129,8 +145,13 @@ private:
   struct Loop {
     int running = -1, proceeding = -1;
   };
-  std::vector<Loop> loops_;
-  int alive_ = -1;
+  // The function that we are in: the kernel, or one that is inlined.
+  struct Frame {
+    std::vector<Loop> loops = {};
+    int alive = -1;
+    int result = -1; // the number of what it gives, like that of a flag
+  };
+  Frame frame_;
 
   struct Mask {
     ir::Value *value;

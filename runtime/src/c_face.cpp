@@ -26,16 +26,16 @@ static_assert(sizeof(tritonc_prepared_launch) == sizeof(tritonc::abi::prepared_l
               alignof(tritonc_prepared_launch) == alignof(tritonc::abi::prepared_launch) &&
               offsetof(tritonc_prepared_launch, rest) ==
                   offsetof(tritonc::abi::prepared_launch, rest));
-// A reference is passed as a pointer is.
-static_assert(sizeof(tritonc_hooks) == sizeof(tritonc::hooks) &&
-              offsetof(tritonc_hooks, on_jit) == offsetof(tritonc::hooks, on_jit) &&
-              offsetof(tritonc_hooks, data) == offsetof(tritonc::hooks, data) &&
-              sizeof(tritonc_load_event) == sizeof(tritonc::load_event) &&
+static_assert(sizeof(tritonc_load_event) == sizeof(tritonc::load_event) &&
               offsetof(tritonc_load_event, nanoseconds) ==
-                  offsetof(tritonc::load_event, nanoseconds) &&
-              sizeof(tritonc_choice_event) == sizeof(tritonc::choice_event) &&
+                  offsetof(tritonc::load_event, nanoseconds));
+static_assert(sizeof(tritonc_choice_event) == sizeof(tritonc::choice_event) &&
+              offsetof(tritonc_choice_event, gpu) == offsetof(tritonc::choice_event, gpu) &&
               offsetof(tritonc_choice_event, programs) ==
                   offsetof(tritonc::choice_event, programs));
+static_assert(sizeof(tritonc_hooks) == sizeof(tritonc::hooks) &&
+              offsetof(tritonc_hooks, on_jit) == offsetof(tritonc::hooks, on_jit) &&
+              offsetof(tritonc_hooks, data) == offsetof(tritonc::hooks, data));
 static_assert(sizeof(tritonc_device_info) == sizeof(tritonc::device_info));
 static_assert(TRITONC_CURRENT_DEVICE == tritonc::abi::current);
 
@@ -122,6 +122,7 @@ const tritonc_image_info *tritonc_info(const tritonc_kernel *code, const int32_t
 
 // ---- hooks ----
 
+// A reference is passed as a pointer is, and a span is a pointer and a number.
 void tritonc_set_hooks(const tritonc_hooks *told) {
   tritonc::set_hooks(reinterpret_cast<const tritonc::hooks *>(told));
 }

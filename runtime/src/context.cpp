@@ -81,6 +81,20 @@ Result primary_context(const Driver &driver, Device device, Context &context) {
 
 } // namespace
 
+bool are_alike(const Driver &driver) noexcept {
+  if (driver.devices == 1)
+    return true;
+  DeviceFacts first;
+  if (driver.devices > remembered_devices || read_facts(driver, 0, first))
+    return false;
+  for (Device device = 1; device < driver.devices; device++) {
+    DeviceFacts other;
+    if (read_facts(driver, device, other) || packed(other) != packed(first))
+      return false;
+  }
+  return true;
+}
+
 // Newer drivers would say the device of a stream at once, by cuStreamGetDevice; but asked about a
 // stream that is being captured they refuse, and the capture has failed.
 bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept {
@@ -112,6 +126,7 @@ Result CurrentContext::find_device(Stream stream, Device &device) {
   if (!is_default(stream) && driver_->cuStreamGetCtx(stream, &wanted) != success) {
     // A stream of a green context has no plain context; but it has a device, and can be launched
     // on.
+    is_of_stream_ = false;
     wanted = current;
     if (driver_->cuStreamGetDevice && driver_->cuStreamGetDevice(stream, &device) == success)
       return success;

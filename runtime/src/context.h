@@ -21,16 +21,28 @@ struct DeviceFacts {
 /// CU_STREAM_PER_THREAD.
 inline bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 2; }
 
+/// Whether all devices are of one kind, by all that decisions about a launch depend on.
+bool are_alike(const Driver &driver) noexcept;
+
+/// What nobody has asked for, since devices are alike.
+inline constexpr Device any_device = -1;
+
+/// The device for which a device's launches are remembered.
+inline Device stand_in_for(const Driver &driver, Device device) noexcept {
+  return driver.devices_are_alike.load(std::memory_order_relaxed) ? 0 : device;
+}
+
 /// What `find_device` asks.
 bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
 
-/// The device of a stream, with as few questions as will do: none where there is one device, unless
-/// the stream is a default one; else one, or three. False if they don't tell, or if the context
-/// that is current is not the stream's: then `CurrentContext` knows what to do.
+/// The device of a stream, or `any_device`, with as few questions as will do: none where devices
+/// are alike, unless the stream is a default one; else one, or three. False if they don't tell, or
+/// if the context that is current is not the stream's: then `CurrentContext` knows what to do.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
-  if (driver.devices != 1 || is_default(stream)) [[unlikely]] // or it takes longer anyway
+  if (!driver.devices_are_alike.load(std::memory_order_relaxed) || is_default(stream))
+      [[unlikely]] // or it takes longer anyway
     return ask_device(driver, stream, device);
-  device = 0;
+  device = any_device;
   return true;
 }
 
@@ -48,6 +60,8 @@ public:
   /// The same for a device: the current context if it is one of that, else its primary one.
   status enter_device(const Driver &driver, Device device, const abi::kernel *kernel) noexcept;
   const DeviceFacts &facts() const { return facts_; }
+  /// Not if the stream is of a green context, which can't be made current: then another one is.
+  bool is_of_stream() const { return is_of_stream_; }
 
   /// Leaves the context current instead of restoring.
   void keep() { pushed_ = false; }
@@ -59,6 +73,7 @@ private:
 
   const Driver *driver_ = nullptr;
   bool pushed_ = false;
+  bool is_of_stream_ = true;
   DeviceFacts facts_ = {};
 };
 

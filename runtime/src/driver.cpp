@@ -3,7 +3,7 @@
 // A program must start and run on machines without a GPU, so nothing here is linked. The library is
 // never closed: it has threads and exit handlers of its own.
 
-#include "driver.h"
+#include "context.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -158,6 +158,7 @@ const Driver *open_driver(status &why) noexcept {
   }
   table.process = getpid();
   table.devices = devices;
+  table.devices_are_alike = are_alike(table);
   opened.store(&table, std::memory_order_release);
   return &table;
 }

@@ -149,6 +149,9 @@ struct Driver {
   int version = 0; // 12040 for CUDA 12.4
   int process = 0; // the process that initialised it: a forked child cannot use it
   int devices = 0; // how many there are, for as long as the process lives
+  /// Whether a launch that was prepared for one of them is the same on each, so that nobody has to
+  /// ask of which one a stream is.
+  mutable std::atomic<bool> devices_are_alike{false};
 
   /// Whether it can give memory out in order with a stream, and that without spoiling what some
   /// other thread captures (CaptureAllowed); devices may lack it all the same.

@@ -93,12 +93,23 @@ const image_info &info_of(const abi::variant &variant, const abi::image &image) 
   return variant.infos[&image - variant.images];
 }
 
-status raise_shared_limit(const Driver &driver, const abi::kernel &kernel, int bytes,
-                          const abi::image &image, Device device, Kernel handle) {
-  if (Result result = driver.cuKernelSetAttribute(max_dynamic_shared_size, bytes, handle, device))
-    return failure(driver, result, &kernel, "cuKernelSetAttribute");
-  if (device < 64)
+Result raise_shared_limit(const Driver &driver, int bytes, const abi::image &image, Device device,
+                          Kernel handle) {
+  Result result = driver.cuKernelSetAttribute(max_dynamic_shared_size, bytes, handle, device);
+  if (result == success && device < 64)
     image.state->devices.fetch_or(std::uint64_t(1) << device, std::memory_order_release);
+  return result;
+}
+
+/// For the device. Where devices are alike for all, since later launches won't ask which one is
+/// theirs: where there is no context it takes microseconds, loads nothing and makes none.
+status raise_shared_limits(const Driver &driver, const abi::kernel &kernel, int bytes,
+                           const abi::image &image, Device device, Kernel handle) {
+  if (Result result = raise_shared_limit(driver, bytes, image, device, handle))
+    return failure(driver, result, &kernel, "cuKernelSetAttribute");
+  for (Device other = 0; other < driver.devices && driver.devices_are_alike; other++)
+    if (other != device && raise_shared_limit(driver, bytes, image, other, handle) != success)
+      driver.devices_are_alike = false;
   return {};
 }
 
@@ -121,8 +132,12 @@ public:
     const hooks *told = took_ >= 0 ? hooks_told() : nullptr;
     if (!told)
       return;
-    const load_event event = {kernel_.name, info_.gpu, info_.form ? info_.form : "",
-                              image_.size - sizeof(abi::image_header), took_};
+    const load_event event = {kernel_.name,
+                              info_.gpu,
+                              info_.form ? info_.form : "",
+                              info_.hints ? info_.hints : "",
+                              image_.size - sizeof(abi::image_header),
+                              took_};
     if (told->on_load)
       told->on_load(event, told->data);
     if (told->on_jit && is_ptx(image_))
@@ -199,7 +214,7 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
     image.state->kernel.store(handle, std::memory_order_release);
   }
   if (raises_limit && !is_raised())
-    return raise_shared_limit(driver, kernel, info.shared_bytes, image, device, handle);
+    return raise_shared_limits(driver, kernel, info.shared_bytes, image, device, handle);
   return {};
 }
 

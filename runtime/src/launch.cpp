@@ -2,6 +2,7 @@
 // itself.
 
 #include "capture.h"
+#include "forced.h"
 #include "form.h"
 #include "hooks.h"
 #include "image.h"
@@ -76,9 +77,16 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 [[gnu::noinline]] bool launch_both_again(const cuda::Driver &driver, const recent::Key &key,
                                          cuda::Device device, CUstream_st *where,
                                          const recent::Again &first, Outcome &outcome) {
-  recent::Again rest(key.of_rest(), device);
+  recent::Again rest(key.of_rest(), cuda::stand_in_for(driver, device));
   if (!rest)
     return false;
+  if (first.scratch_bytes() && device == cuda::any_device) { // that is a device's own
+    device = 0;
+    if (driver.devices != 1 && !cuda::ask_device(driver, where, device)) {
+      outcome.result = cuda::invalid_context;
+      return true;
+    }
+  }
   outcome = launch_pair(
       driver, device, where, first.scratch_bytes(),
       [&](cuda::Pointer scratch) { return first.launch_with(driver, scratch); },
@@ -90,7 +98,7 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 /// False if it is none.
 inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
                          CUstream_st *where, Outcome &outcome) {
-  recent::Again again(key, device);
+  recent::Again again(key, cuda::stand_in_for(driver, device));
   if (!again) [[unlikely]]
     return false;
   if (again.shares_work()) [[unlikely]]
@@ -178,13 +186,21 @@ public:
 private:
   /// Decides what runs, or finds that the grid is empty.
   status decide(const std::int32_t *choice, const grid *extent) {
+    std::uint32_t forced;
+    if (!choice && find_forced(code_, forced)) {
+      if (forced == code_.variant_count)
+        return {status_code::no_variant, &code_, "TRITONC_FORCE_VARIANT"};
+      choice = code_.choices + std::size_t(forced) * code_.axis_count;
+    }
     std::uint32_t end = code_.variant_count;
     for (std::uint32_t i = 0; i < end && !is_empty_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
       tried_ = true;
       bool was_settled = is_settled_;
-      status judged = consider(i, choice != nullptr, extent);
+      choice_number_ = i;
+      by_name_ = choice != nullptr;
+      status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
       if (is_settled_ && !was_settled)
@@ -202,12 +218,12 @@ private:
     const hooks *told = hooks_told();
     if (!told || !told->on_choice)
       return;
-    auto number = std::size_t(variant_ - code_.variants);
     const image_info &info = variant_->infos[choice_.image - variant_->images];
     told->on_choice({code_.name,
-                     {code_.choices + number * code_.axis_count, code_.axis_count},
+                     {code_.choices + number_ * code_.axis_count, code_.axis_count},
                      info.gpu,
                      info.form ? info.form : "",
+                     info.hints ? info.hints : "",
                      programs_,
                      choice_.cost.known ? choice_.cost.value : -1},
                     told->data);
@@ -228,8 +244,24 @@ private:
 
   /// Sets `is_settled_` when no other variant with code for the same GPU can be preferred. An error
   /// here is final.
-  status consider(std::uint32_t number, bool by_name, const grid *extent) {
-    const variant &candidate = code_.variants[number];
+  ///
+  /// Of what was compiled under hints and the general code, the first that takes the arguments
+  /// stands for all. Why one with hints does not take them is nobody's fault, and not remembered.
+  status consider(const variant &candidate, const grid *extent) {
+    bool takes = false;
+    const status before = refusal_;
+    const bool had_no_image = has_no_image_;
+    for (std::uint32_t i = 0; i < candidate.specialized_count && !takes && !is_empty_; i++) {
+      status judged = judge(candidate.specialized[i], extent, takes);
+      if (!judged.ok())
+        return judged;
+      refusal_ = before;
+      has_no_image_ = had_no_image;
+    }
+    return takes || is_empty_ ? status() : judge(candidate, extent, takes);
+  }
+
+  status judge(const variant &candidate, const grid *extent, bool &takes) {
     grid size;
     status judged = plan::size_grid(code_, candidate, arguments_, extent, size);
     if (judged.ok() && (size.x == 0 || size.y == 0 || size.z == 0)) {
@@ -247,7 +279,7 @@ private:
       if (!entered.ok())
         return entered;
     }
-    if (!by_name && code_.tuning_count && !has_looked_) {
+    if (!by_name_ && code_.tuning_count && !has_looked_) {
       measurements_.find(*driver_, inputs(candidate, size), context_.facts());
       has_looked_ = true;
     }
@@ -269,8 +301,10 @@ private:
       remember(judged);
       return {};
     }
+    takes = true;
     const image_info &info = candidate.infos[choice.image - candidate.images];
-    plan::Number time = measurements_.time(number, info.form ? info.form : "", choice.cost);
+    plan::Number time =
+        measurements_.time(std::uint32_t(choice_number_), info.form ? info.form : "", choice.cost);
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
     int multiprocessors = context_.facts().multiprocessors;
     bool is_better = time.known || time_.known ? cuda::is_cheaper(time, time_)
@@ -281,6 +315,7 @@ private:
       return {};
     variant_ = &candidate;
     fitness_ = fitting.fitness;
+    number_ = choice_number_;
     choice_ = choice;
     time_ = time;
     programs_ = size;
@@ -368,7 +403,7 @@ private:
 
   void keep(const recent::Key &key, const recent::Prepared &prepared) {
     if (key.is_usable())
-      recent::remember(key, context_.facts().device, code_, prepared);
+      recent::remember(key, cuda::stand_in_for(*driver_, context_.facts().device), code_, prepared);
   }
 
   status prepare(const image &code, const grid &blocks, recent::Prepared &prepared) {
@@ -385,10 +420,11 @@ private:
     return cuda::prepare_hidden(*driver_, inputs(*variant_, programs_), code.form, prepared.hidden);
   }
 
-  /// Finds what the kernels are in the current context, into which they are loaded now.
+  /// Finds what the kernels are in the stream's context, into which they are loaded now.
   status find_functions(Ready &ready) {
     cuda::CaptureAllowed allowed(*driver_);
-    ready.has_functions = allowed.usable() || !cuda::is_capturing(*driver_, where_);
+    ready.has_functions =
+        context_.is_of_stream() && (allowed.usable() || !cuda::is_capturing(*driver_, where_));
     for (int i = 0; i < 1 + ready.has_rest; i++) {
       ready.functions[i] = ready.launches[i].function;
       if (!ready.has_functions)
@@ -436,9 +472,12 @@ private:
 
   const variant *variant_ = nullptr; // until one fits
   int fitness_ = 0;                  // of its code
+  std::size_t number_ = 0;           // of its choice of values
+  std::size_t choice_number_ = 0;    // of those that are considered
   cuda::Choice choice_;
   cuda::Measurements measurements_; // once it has been looked for them
   bool has_looked_ = false;
+  bool by_name_ = false;   // the caller says which
   plan::Number time_ = {}; // that the variant is expected to take, by them
   grid programs_;
   std::int64_t most_programs_ = 0;
@@ -508,8 +547,8 @@ status preload_image(const cuda::Driver &driver, const kernel &code, const varia
 }
 
 /// All its forms for the device: which will run depends on the arguments.
-status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
-                       const cuda::DeviceFacts &device, bool &found) {
+status preload_forms(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                     const cuda::DeviceFacts &device, bool &found) {
   const image *fitting = cuda::choose_image(wanted, device.sm, driver.takes_any_gpu).image;
   for (std::uint32_t i = 0; fitting && i < wanted.image_count; i++) {
     if (!cuda::is_same_gpu(wanted.images[i], *fitting) ||
@@ -524,6 +563,17 @@ status preload_variant(const cuda::Driver &driver, const kernel &code, const var
       return loaded;
   }
   return {};
+}
+
+/// What was compiled under hints, too.
+status preload_variant(const cuda::Driver &driver, const kernel &code, const variant &wanted,
+                       const cuda::DeviceFacts &device, bool &found) {
+  for (std::uint32_t i = 0; i < wanted.specialized_count; i++) {
+    status loaded = preload_forms(driver, code, wanted.specialized[i], device, found);
+    if (!loaded.ok())
+      return loaded;
+  }
+  return preload_forms(driver, code, wanted, device, found);
 }
 
 /// Of one variant, or of all.
@@ -551,6 +601,13 @@ status load_variants(const kernel &code, const std::int32_t *choice, int device)
   if (!found)
     return {status_code::no_image_for_device, &code, nullptr, context.facts().sm};
   return {};
+}
+
+std::size_t info_count(const variant &of) {
+  std::size_t count = of.image_count;
+  for (std::uint32_t i = 0; i < of.specialized_count; i++)
+    count += of.specialized[i].image_count;
+  return count;
 }
 
 } // namespace
@@ -614,7 +671,7 @@ status preload(const kernel &code, const std::int32_t *choice, int device) noexc
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept {
   for (std::uint32_t i = 0; i < code.variant_count; i++)
     if (!choice || is_named(code, i, choice))
-      return {code.variants[i].infos, code.variants[i].image_count};
+      return {code.variants[i].infos, info_count(code.variants[i])};
   return {};
 }
 

@@ -109,6 +109,8 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
     return say("%s%sthe emulator in TRITONC_DRIVER cannot run it, it was compiled for GPUs only: "
                "add EMULATE ON to its triton_add_kernels()");
   case status_code::no_variant:
+    if (*subject())
+      return say("%s%s%s names no variant that was compiled: variants() lists those", subject());
     return say("%s%sno such variant: variants() lists those that were compiled");
   case status_code::requirement_failed:
     return say("%s%sthe arguments do not satisfy `%s`", subject());

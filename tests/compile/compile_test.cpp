@@ -217,6 +217,72 @@ TEST_CASE("preferences: no spills first, then larger tiles, then the source's or
   CHECK(preferences(axes, {variant(0), variant(1)}) == std::vector<int>{0, 1});
 }
 
+TEST_CASE("preferences: a default comes before all others, and what is under hints beside it") {
+  std::vector<Axis> axes = {{"TM", true, {{"16", {}}, {"64", {}}, {"32", {}}}}};
+  std::vector<Variant> variants = {variant(0, 8), variant(1), variant(2)};
+  CHECK(preferences(axes, variants, {{"TM", "16"}}) == std::vector<int>{0, 1, 2});
+  CHECK(preferences(axes, variants, {{"TN", "16"}}) == preferences(axes, variants));
+  variants.insert(variants.begin() + 2, variant(2));
+  variants[2].plan.hints = "n % 8";
+  CHECK(preferences(axes, variants, {{"TM", "32"}}) == std::vector<int>{2, 1, 0, 0});
+}
+
+TEST_CASE("a default variant that is none") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  auto said = [&](const std::string &text, const std::string &variants = "") {
+    CompileResult result = compile({.sources = {path},
+                                    .variants = variants,
+                                    .default_variant = text,
+                                    .gpus = {find_gpu("80")}});
+    CHECK((result.code == ExitCode::usage) == !result.diagnostics.empty());
+    return result.diagnostics;
+  };
+  CHECK(said("SIZE=128") == "");
+  CHECK(said("SIZE=128;TYPE=half") == "");
+  CHECK(contains(said("SIZE=64"), "axis `SIZE` has no value `64`; there are 128, 256"));
+  CHECK(contains(said("TM=64"), "speaks of `TM`, which is no axis; there are TYPE, SIZE"));
+  CHECK(contains(said("SIZE=128,256"), "does not read as NAME=VALUE;NAME=VALUE: `SIZE=128,256`"));
+  CHECK(contains(said("SIZE"), "does not read as"));
+  CompileResult result = compile({.sources = {path},
+                                  .where = {"SIZE == 128 || TYPE == half"},
+                                  .default_variant = "SIZE=256;TYPE=float",
+                                  .gpus = {find_gpu("80")}});
+  CHECK(contains(result.diagnostics, "no kernel has the default variant `SIZE=256;TYPE=float`"));
+}
+
+TEST_CASE("the default variant is the first that a launch tries") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  CompileResult result =
+      compile({.sources = {path}, .default_variant = "SIZE=128", .gpus = {find_gpu("80")}});
+  REQUIRE(result.code == ExitCode::ok);
+  const std::vector<Variant> &variants = result.library.kernels[0].variants;
+  CHECK(variants[0].preference < variants[1].preference); // which is the larger one
+}
+
+TEST_CASE("warnings stop a compilation only if they are to") {
+  SourceFiles files;
+  std::string warned = files.add("warned.tc", "__global__ void f(float *p) { *p = *p * 2.5; }"),
+              clean = files.add("clean.tc", "__global__ void f(float *p) { *p = *p * 2.5f; }");
+  auto compiled = [](const std::string &path, bool warnings_are_errors,
+                     std::vector<std::string> hints = {}) {
+    return compile({.sources = {path},
+                    .specialize = std::move(hints),
+                    .gpus = {find_gpu("80")},
+                    .warnings_are_errors = warnings_are_errors});
+  };
+  CompileResult result = compiled(warned, false);
+  CHECK(result.code == ExitCode::ok);
+  CHECK(contains(result.diagnostics, "warning: "));
+  result = compiled(warned, true);
+  CHECK(result.code == ExitCode::gate);
+  CHECK(contains(result.diagnostics, "warning: "));
+  CHECK(contains(result.diagnostics, "error: there are warnings (1), and --werror lets none pass"));
+  CHECK(compiled(clean, true).code == ExitCode::ok);
+  CHECK(compiled(clean, true, {"p % 8"}).code == ExitCode::gate); // hints that change nothing
+}
+
 TEST_CASE("code for GPUs is the same with and without assert and print") {
   const std::string kernel = R"(
 __global__ void f(half *A __readonly, half *B __readonly, half *C, int K) {

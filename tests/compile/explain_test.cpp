@@ -70,6 +70,15 @@ TEST_CASE("the structures of a kernel are said, the best one first") {
   CHECK_FALSE(contains(text, "__multipleof"));
 }
 
+TEST_CASE("a kernel with an order of its own is plain, whatever it multiplies") {
+  for (const char *own : {"atomic_add(C, 1.0f);", "__debug_barrier();"}) {
+    std::string text = explained("90a", "half", promised, loads + own);
+    CAPTURE(text);
+    CHECK(contains(text, "plain: there are atomic operations or barriers of the kernel's own"));
+    CHECK_FALSE(contains(text, "specialized"));
+  }
+}
+
 TEST_CASE("so is a bundle of programs where there is no wgmma") {
   std::string text = explained("80", "half", promised, loads);
   CHECK(text.rfind("`f` for sm_80:\n"

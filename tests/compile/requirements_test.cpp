@@ -74,6 +74,20 @@ TEST_CASE("what exceeds a limit is named, with what was measured and what helps"
         std::string::npos);
 }
 
+TEST_CASE("what all images take together, each once, has a limit too") {
+  Library library = library_of(image());
+  library.name = "scales";
+  library.kernels[0].variants[0].images.push_back(image()); // the same code
+  CHECK(unmet(library, {*parse_limit("total <= 900")}).empty());
+  library.kernels[0].variants[0].images[0].bytes += "y";
+  std::vector<Failure> failures = unmet(library, {*parse_limit("total <= 1k")});
+  REQUIRE(failures.size() == 1);
+  CHECK(text(failures[0])
+            .find("library `scales`: total is 1801 (bytes of all images), but "
+                  "`total <= 1k` is required") != std::string::npos);
+  CHECK(unmet(library, {*parse_limit("total <= 2k")}).empty());
+}
+
 TEST_CASE("each limit and image is a message of its own") {
   Library library = library_of(image());
   library.kernels[0].variants[0].images.push_back(image());

@@ -647,26 +647,33 @@ void no_attribute() {
          is_loaded == 1 ? "loaded" : "not loaded");
 }
 
-void attribute_there() {
+// The current context is one of device 0.
+void attribute_there(bool has_context) {
   if (device_count() < 2)
     return answer("needs two devices");
+  if (has_context)
+    enter(1);
   enter(0);
   cu::Kernel *kernel = new_kernel("put"), *without = new_kernel("put");
-  bool before = is_active(1);
   int set = 0;
   double time = milliseconds_of(
       [&] { set = driver.cuKernelSetAttribute(max_dynamic_shared_size, much_shared, kernel, 1); });
-  answer("another device: %s in %.3f ms; its primary context was %s, is %s", name_of(set).c_str(),
-         time, before ? "active" : "inactive", is_active(1) ? "active" : "inactive");
-  double entering = milliseconds_of([] { enter(1); });
+  answer("another device, %s a context: %s in %.3f ms; afterwards it has %s",
+         has_context ? "with" : "without", name_of(set).c_str(), time,
+         is_active(1) ? "one" : "none");
+  count_on(is_active(1) == has_context, "raising a limit makes no context");
+  enter(1);
   cu::Stream *stream = new_stream();
   cu::Pointer target = new_memory(4);
-  std::string with = put_and_look(kernel, stream, target, 1, much_shared);
+  enter(0);
+  int launched = put(kernel, stream, target, 1, much_shared);
+  enter(1);
+  drain(stream);
+  bool is_right = value_at(target) == 1;
   std::string none = put_and_look(without, stream, target, 2, much_shared);
-  answer(
-      "its context takes %.0f ms; a launch there: %s; of a kernel whose limit was not raised: %s",
-      entering, with.c_str(), none.c_str());
-  count_on(with == "works", "a limit may be raised before a device has a context");
+  answer("a launch there: %s, %s; of a kernel whose limit was not raised: %s",
+         name_of(launched).c_str(), is_right ? "right" : "wrong", none.c_str());
+  count_on(is_right, "a limit may be raised for any device");
 }
 
 // ---- 5: tensor maps ----
@@ -937,7 +944,8 @@ std::vector<Part> parts() {
   for (const char *loading : {"LAZY", "EAGER"})
     all.push_back({'4', std::string("CUDA_MODULE_LOADING=") + loading, attribute_here});
   all.push_back({'4', "CUDA_MODULE_LOADING=LAZY", no_attribute});
-  all.push_back({'4', "", attribute_there});
+  for (bool has_context : {false, true})
+    all.push_back({'4', "", [=] { attribute_there(has_context); }});
   all.push_back({'5', "", tensor_maps});
   all.push_back({'6', "", one_kernel});
   all.push_back({'6', "", [] { function_elsewhere(false, false); }});

@@ -191,10 +191,31 @@ TEST_CASE("a program in C runs kernels, and links without the library of C++") {
     Outcome outcome =
         files.compile(compiler, R"(
 #include "gemm.h"
+#include <string.h>
+static int errors, loads, choices;
+static void on_error(const tritonc_status *what, void *data) {
+  errors += data == &errors && what->code == TRITONC_NULL_POINTER &&
+            strcmp(tritonc_status_subject(*what), "values") == 0;
+}
+static void on_load(const tritonc_load_event *what, void *data) {
+  loads += data == &errors && strcmp(what->kernel, "gemm::scale") == 0 &&
+           strcmp(what->gpu, "sm_80") == 0 && !*what->form && !*what->hints && what->bytes > 0 &&
+           what->nanoseconds >= 0;
+}
+static void on_choice(const tritonc_choice_event *what, void *data) {
+  choices += data == &errors && strcmp(what->kernel, "gemm::scale") == 0 &&
+             what->variant_count == 0 && strcmp(what->gpu, "sm_80") == 0 && !*what->form &&
+             !*what->hints && what->programs.x == 1 && what->programs.z == 1;
+}
+static const tritonc_hooks hooks = {on_error, on_load, on_choice, 0, &errors};
+int hooked(void) { return errors * 100 + loads * 10 + choices; }
 int run(void *values, int n) {
   gemm_scale_args args = {0};
   gemm_scale_prepared ready;
   tritonc_grid grid = {1, 1, 1};
+  tritonc_set_hooks(&hooks);
+  if (gemm_scale_launch(0, &grid, &args).code != TRITONC_NULL_POINTER)
+    return 0;
   args.values = values;
   args.n = n;
   if (gemm_scale_launch(0, &grid, &args).code != TRITONC_OK)
@@ -203,6 +224,9 @@ int run(void *values, int n) {
   if (gemm_scale_prepare(0, &grid, &args, &ready).code != TRITONC_OK)
     return 0;
   args.n = 0;
+  tritonc_set_hooks(0);
+  if (gemm_scale_launch(0, &grid, &args).code != TRITONC_OK)
+    return 0;
   return gemm_scale_launch_prepared(&ready, 0).code == TRITONC_OK;
 }
 )",
@@ -219,8 +243,12 @@ int run(void *values, int n) {
     last = 0;
     CHECK(run(values, 41) == 1);
     CHECK(last == 42);
-    CHECK(driver.launches() == before + 2);
+    CHECK(driver.launches() == before + 3);
+    symbol = dlsym(plug_in, "hooked");
+    REQUIRE(symbol);
+    auto hooked = reinterpret_cast<int (*)()>(symbol);
+    CHECK(hooked() == 112);          // an error, a load, two choices; and then nobody was told
     CHECK(run(values + 1, 41) == 0); // misaligned
-    CHECK(driver.launches() == before + 2);
+    CHECK(driver.launches() == before + 3);
   }
 }

@@ -42,7 +42,7 @@ std::string text_of(const Kernels &kernels) {
   for (const KernelContents &kernel : kernels) {
     out += kernel.name + "\n";
     for (const VariantContents &variant : kernel.variants) {
-      out += " " + variant.entry + ":";
+      out += " " + variant.entry + ":" + (variant.hints.empty() ? "" : " under " + variant.hints);
       for (int32_t choice : variant.choices)
         out += " " + std::to_string(choice);
       for (const ParameterContents &parameter : variant.parameters)
@@ -87,8 +87,18 @@ TEST_CASE("what is in an object: kernels, variants, images") {
   CHECK(found.find("gemm::scale\n") != found.npos);
 }
 
+TEST_CASE("what is compiled under hints is in front of the general code") {
+  std::vector<KernelContents> kernels = read(read_object("x.o", object(hinted_library())));
+  REQUIRE(kernels.size() == 1);
+  std::string found;
+  for (const VariantContents &variant : kernels[0].variants)
+    found += std::to_string(variant.choices.at(0)) + " [" + variant.hints + "] " +
+             std::to_string(variant.images.size()) + "; ";
+  CHECK(found == "64 [lda % 16] 2; 64 [M == 64] 1; 64 [] 2; 32 [] 2; ");
+}
+
 TEST_CASE("objects for other hosts, headers and programs have the same contents") {
-  for (const Library &library : {sample_library(), forms_library()}) {
+  for (const Library &library : {sample_library(), forms_library(), hinted_library()}) {
     std::string expected = text_of(read(read_object("x.o", object(library, "x86_64-linux-gnu"))));
     CHECK(text_of(read(read_object("x.o", object(library, "aarch64-linux-gnu")))) == expected);
     CHECK(text_of(read(read_header("x.hpp", header(library)))) == expected);

@@ -294,3 +294,45 @@ TEST_CASE("an object that does not belong to the header does not link") {
   CHECK(outcome.output.find("undefined") != std::string::npos);
   CHECK(outcome.output.find("tritonc_gemm_dot_") != std::string::npos);
 }
+
+TEST_CASE("code under hints reaches a program through the object and the self-contained header") {
+  const char *const prints_hints = R"(
+#include <gemm.hpp>
+#include <cstdio>
+using namespace tritonc;
+int main() {
+  using dot = gemm::dot;
+  for (dot::params variant : dot::variants()) {
+    std::printf("TM=%d:", variant.TM);
+    for (const image_info &info : dot::info(variant))
+      std::printf(" %s [%s]", info.gpu, info.hints);
+    std::puts("");
+  }
+  const abi::kernel &code = dot::code::get();
+  for (unsigned i = 0; i < code.variant_count; i++) {
+    const abi::variant &general = code.variants[i];
+    for (unsigned j = 0; j < general.specialized_count; j++) {
+      const abi::variant &hinted = general.specialized[j];
+      std::printf("%d %s:", code.choices[i], hinted.infos[0].hints);
+      for (unsigned r = 0; r < hinted.requirement_count; r++)
+        std::printf(" %s,", hinted.requirements[r].text);
+      std::printf(" %u images\n", hinted.image_count);
+    }
+  }
+  static_assert(sizeof(dot::code::variants) == 8, "two variants");
+}
+)";
+  const char *const expected =
+      "TM=64: sm_80 [] sm_90a [] sm_80 [lda % 16] sm_90a [lda % 16] sm_80 [M == 64]\n"
+      "TM=32: sm_80 [] sm_90a []\n"
+      "64 lda % 16: lda % 16 == 0, M % 64 == 0, N % 64 == 0, 2 images\n"
+      "64 M == 64: lda % 8 == 0, M % 64 == 0, N % 64 == 0, M == 64, 1 images\n";
+  GeneratedFiles files(hinted_library());
+  Outcome with_object =
+      files.compile("object", prints_hints, link_flags(files, files.path("gemm.o")));
+  REQUIRE_MESSAGE(with_object.status == 0, with_object.output);
+  CHECK(test::run(files.path("program")).output == expected);
+  Outcome without = files.compile("self_contained", prints_hints, link_flags(files, ""));
+  REQUIRE_MESSAGE(without.status == 0, without.output);
+  CHECK(test::run(files.path("program")).output == expected);
+}

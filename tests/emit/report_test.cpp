@@ -31,6 +31,21 @@ TEST_CASE("forms have a column, if any has a name") {
         "     sm_90a                        128         96   16384        0  30000         6\n");
 }
 
+TEST_CASE("hints have a column, if there are any") {
+  Library library = hinted_library();
+  CHECK(report(library) ==
+        "dot  TM  hints     gpu     threads  registers  shared  spilled  cubin  embedded\n"
+        "     64  lda % 16  sm_80       128         96   16384        0  20000        21\n"
+        "     64  lda % 16  sm_90a      128         96   16384        0  20000        28\n"
+        "     64  M == 64   sm_80       128         96   16384        0  20000         7\n"
+        "     64            sm_80       128         96   16384        0  20000        16\n"
+        "     64            sm_90a      128         96   16384        0  20000        23\n"
+        "     32            sm_80       128         96   16384        0  20000        16\n"
+        "     32            sm_90a      128         96   16384        0  20000        23\n");
+  CHECK(variant_name(library.kernels[0], library.kernels[0].variants[0], " ") ==
+        "TM=64, under lda % 16");
+}
+
 TEST_CASE("a variant's name") {
   Library library = sample_library();
   CHECK(variant_name(library.kernels[0], library.kernels[0].variants[3], ", ") ==

@@ -160,6 +160,26 @@ Library forms_library() {
   return library;
 }
 
+Library hinted_library() {
+  KernelEntry kernel = dot();
+  kernel.axes.erase(kernel.axes.begin(), kernel.axes.begin() + 2);
+  kernel.variants = {dot_variant(0, 0, 0), dot_variant(0, 0, 0), dot_variant(0, 0, 0),
+                     dot_variant(0, 0, 1)};
+  for (Variant &variant : kernel.variants)
+    variant.values.erase(variant.values.begin(), variant.values.begin() + 2);
+  Variant &wide = kernel.variants[0], &folded = kernel.variants[1];
+  wide.plan.hints = "lda % 16";
+  wide.parameters[4].multiple_of = 16;
+  for (Image &image : wide.images)
+    image.bytes = "wide " + image.bytes;
+  folded.plan.hints = "M == 64";
+  folded.plan.requirements.push_back(
+      {Expr::binary(Expr::Kind::eq, Expr::parameter(2), Expr::constant(64)), "M == 64"});
+  folded.images.pop_back(); // not for sm_90a
+  folded.images[0].bytes = "folded$";
+  return {"gemm", "kernels/gemm.tc", "tritonc 0.1.0", {kernel}};
+}
+
 Library sample_library() { return {"gemm", "kernels/gemm.tc", "tritonc 0.1.0", {dot(), scale()}}; }
 
 Library emulated_library(decltype(abi::host_code::entry) entry) {

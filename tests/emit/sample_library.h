@@ -21,4 +21,7 @@ Library emulated_library(decltype(abi::host_code::entry) entry);
 /// one.
 Library forms_library();
 
+/// dot of half alone; its tile of 64 also under the hints "lda % 16" and "M == 64".
+Library hinted_library();
+
 } // namespace tritonc

@@ -28,11 +28,46 @@ double binary_number(Opcode code, double x, double y) {
     return x / y;
   case Opcode::rem_:
     return std::fmod(x, y);
+  case Opcode::pow_:
+    return std::pow(x, y);
   case Opcode::min_:
   case Opcode::umin_:
     return std::fmin(x, y);
   default:
     return std::fmax(x, y);
+  }
+}
+
+double function_of(Opcode code, double x) {
+  switch (code) {
+  case Opcode::exp_:
+    return std::exp(x);
+  case Opcode::log_:
+    return std::log(x);
+  case Opcode::exp2_:
+    return std::exp2(x);
+  case Opcode::log2_:
+    return std::log2(x);
+  case Opcode::rsqrt_:
+    return 1 / std::sqrt(x);
+  case Opcode::sin_:
+    return std::sin(x);
+  case Opcode::cos_:
+    return std::cos(x);
+  case Opcode::tanh_:
+    return std::tanh(x);
+  case Opcode::erf_:
+    return std::erf(x);
+  case Opcode::floor_:
+    return std::floor(x);
+  case Opcode::ceil_:
+    return std::ceil(x);
+  case Opcode::round_:
+    return std::round(x);
+  case Opcode::trunc_:
+    return std::trunc(x);
+  default:
+    return std::sqrt(x);
   }
 }
 
@@ -173,9 +208,15 @@ Element unary(Opcode code, Elem elem, const Element &a) {
   double x = a.number;
   if (code == Opcode::neg_ || code == Opcode::abs_) // only the sign changes
     return Element::of_number(code == Opcode::neg_ ? -x : std::fabs(x));
-  double result = code == Opcode::exp_   ? std::exp(x)
-                  : code == Opcode::log_ ? std::log(x)
-                                         : std::sqrt(x);
+  return Element::of_number(rounded(elem, function_of(code, x)));
+}
+
+Element fma(Elem elem, const Element &a, const Element &b, const Element &c) {
+  if (a.poison || b.poison || c.poison)
+    return Element::no_value();
+  double result = elem == Elem::f32
+                      ? double(std::fma(float(a.number), float(b.number), float(c.number)))
+                      : std::fma(a.number, b.number, c.number);
   return Element::of_number(rounded(elem, result));
 }
 
@@ -242,6 +283,8 @@ void Machine::elementwise(const Op &op) {
       return a.poison || b.poison ? Element::no_value()
                                   : Element::pointer(a.buffer, a.integer + b.integer);
     }
+    case Opcode::fma_:
+      return fma(to.elem, a, element(1, i), element(2, i));
     default:
       return op.operands.size() == 1 ? unary(op.code, to.elem, a)
                                      : binary(op.code, to.elem, a, element(1, i));

@@ -12,11 +12,14 @@
 
 namespace tritonc::interpreter {
 
-/// add to ushr of ops.def.
+/// add to ushr of ops.def, and pow.
 Element binary(ir::Opcode code, ir::Elem elem, const Element &a, const Element &b);
 
-/// neg to sqrt.
+/// neg to trunc.
 Element unary(ir::Opcode code, ir::Elem elem, const Element &a);
+
+/// fma.
+Element fma(ir::Elem elem, const Element &a, const Element &b, const Element &c);
 
 /// cmp. Pointers are compared by their addresses.
 Element compare(std::string_view pred, const ir::Type &type, const Element &a, const Element &b);

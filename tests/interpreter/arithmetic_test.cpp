@@ -54,6 +54,20 @@ TEST_CASE("floating-point numbers are rounded after every operation") {
   CHECK(unary(Opcode::exp_, Elem::f64, number(0)).number == 1);
   CHECK(unary(Opcode::log_, Elem::f64, number(1)).number == 0);
   CHECK(unary(Opcode::neg_, Elem::f32, number(2)).number == -2);
+  CHECK(unary(Opcode::exp2_, Elem::f16, number(0.5)).number == 0x1.6ap0);
+  CHECK(unary(Opcode::log2_, Elem::f32, number(8)).number == 3);
+  CHECK(unary(Opcode::rsqrt_, Elem::f32, number(16)).number == 0.25);
+  CHECK(unary(Opcode::sin_, Elem::f32, number(0)).number == 0);
+  CHECK(unary(Opcode::cos_, Elem::f32, number(0)).number == 1);
+  CHECK(unary(Opcode::tanh_, Elem::f32, number(50)).number == 1);
+  CHECK(unary(Opcode::erf_, Elem::f32, number(-9)).number == -1);
+  CHECK(unary(Opcode::floor_, Elem::f32, number(-2.5)).number == -3);
+  CHECK(unary(Opcode::ceil_, Elem::f32, number(-2.5)).number == -2);
+  CHECK(unary(Opcode::round_, Elem::f32, number(-2.5)).number == -3);
+  CHECK(unary(Opcode::trunc_, Elem::f32, number(-2.5)).number == -2);
+  CHECK(binary(Opcode::pow_, Elem::f32, number(-2), number(3)).number == -8);
+  CHECK(fma(Elem::f32, number(1 + 0x1p-12), number(1 + 0x1p-12), number(-1)).number ==
+        0x1p-11 + 0x1p-24);
   CHECK(unary(Opcode::abs_, Elem::f32, number(-2)).number == 2);
 }
 

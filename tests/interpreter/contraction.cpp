@@ -106,8 +106,7 @@ void Machine::reduce(const Op &op) {
   const Tile &elements = tile(op.operand(0));
   Elem elem = op.result()->type.elem;
   size_t axis = size_t(op.integer("axis"));
-  std::string_view how = op.text("op");
-  Opcode code = how == "add" ? Opcode::add_ : how == "min" ? Opcode::min_ : Opcode::max_;
+  Opcode code = *combining_op(op.text("op"));
   define(op, [&](size_t i) {
     std::vector<int64_t> at = unflatten(to, FlatIndex(i));
     at.insert(at.begin() + int64_t(axis), 0);

@@ -87,4 +87,5 @@ TEST_CASE("reductions along either axis") {
   CHECK(reduced("0", "max") == std::vector<double>{4, 5, 6, 7});
   CHECK(reduced("1", "add") == std::vector<double>{6, 22});
   CHECK(reduced("1", "min") == std::vector<double>{0, 4});
+  CHECK(reduced("1", "mul") == std::vector<double>{0, 840});
 }

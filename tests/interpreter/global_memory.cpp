@@ -2,7 +2,9 @@
 //
 // Tested by tests/interpreter/global_memory_test.cpp.
 
+#include "interpreter/arithmetic.h"
 #include "interpreter/machine.h"
+#include "interpreter/numbers.h"
 
 namespace tritonc::interpreter {
 
@@ -85,6 +87,33 @@ void Machine::store(const Op &op) {
       find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
     *element = values[i];
   }
+}
+
+void Machine::atomic(const Op &op) {
+  bool compares = op.is(Opcode::atomic_cas_);
+  size_t values = compares ? 2 : 1;
+  const Tile &pointers = tile(op.operand(0)), &last = tile(op.operand(values));
+  const Tile &first = tile(op.operand(1));
+  const Tile *mask = tile_or_null(op.operand_or_null(values + 1));
+  Elem elem = op.result()->type.elem;
+  std::optional<Opcode> how = combining_op(op.text("op"));
+  define(op, [&](size_t i) {
+    Element *element = is_on(op, mask, i) ? accessed(op, i, pointers[i], "changes") : nullptr;
+    if (!element)
+      return Element::no_value();
+    Element old = *element;
+    bool decides = old.poison || first[i].poison; // of a comparison
+    if (compares && decides)
+      *element = Element::no_value();
+    else if (compares)
+      *element = bits_of(elem, old) == bits_of(elem, first[i]) ? last[i] : old;
+    else
+      *element = how ? binary(*how, elem, old, last[i]) : last[i];
+    if (element->poison)
+      find(Finding::Kind::poison_store, op, int64_t(i),
+           "changes it to a value that was never there");
+    return old;
+  });
 }
 
 } // namespace tritonc::interpreter

@@ -29,6 +29,25 @@ TEST_CASE("what is masked off is not loaded, and gives the alternative") {
   CHECK(std::isnan(without.y()[3]));
 }
 
+TEST_CASE("atomic operations give what was there, and change it where the mask is on") {
+  const std::string before = first_three + "%b = load %p : f32[8]\n";
+  // x is 0, 1, 2, ...: what is given goes to y, or what is there afterwards.
+  Ran given(before + "%old = atomic %p, %b, %m {op = \"add\"} : f32[8]\n store %q, %old, %m");
+  CHECK(given.text() == "");
+  CHECK(given.y()[2] == 2);
+  auto after = [&](const std::string &operation) {
+    return Ran(before + "%old = " + operation + " : f32[8]\n %a = load %p : f32[8]\n store %q, %a")
+        .y();
+  };
+  CHECK(after("atomic %p, %b, %m {op = \"add\"}") == std::vector<double>{0, 2, 4, 3, 4, 5, 6, 7});
+  CHECK(after("atomic_cas %p, %b, %b") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
+  // All through one pointer, one after the other.
+  const std::string one = "%ps = splat %x : ptr<f32>[8]\n";
+  CHECK(Ran(before + one + "%old = atomic %ps, %b {op = \"add\"} : f32[8]\n store %q, %old").y() ==
+        std::vector<double>{0, 0, 1, 3, 6, 10, 15, 21});
+  CHECK(Ran(before + one + "%old = atomic_cas %ps, %b, %b : f32[8]\n store %q, %old").text() == "");
+}
+
 TEST_CASE("a scalar mask is for the whole tile") {
   Ran ran("%c = cmp %n, %zero {pred = \"eq\"} : i1\n %a = load %p : f32[8]\n store %q, %a, %c");
   CHECK(ran.text() == "");

@@ -78,6 +78,9 @@ void Machine::execute(const Op &op) {
     return load(op);
   case Opcode::store_:
     return store(op);
+  case Opcode::atomic_:
+  case Opcode::atomic_cas_:
+    return atomic(op);
   case Opcode::map_load_:
     return map_load(op);
   case Opcode::map_store_:

@@ -132,6 +132,7 @@ private:
   void view(const ir::Op &op);
   void load(const ir::Op &op);
   void store(const ir::Op &op);
+  void atomic(const ir::Op &op);
   bool is_on(const ir::Op &op, const Tile *mask, size_t i);
   Element *accessed(const ir::Op &op, size_t i, const Element &pointer, const char *verb);
   void report(const ir::Op &op, size_t i, std::string verb, const Element &pointer);

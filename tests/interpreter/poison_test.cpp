@@ -193,13 +193,21 @@ std::vector<Case> cases() {
        "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
        "%r = cluster_load %s, %o {blocks = 2} : f32[8]",
        "xxxxxxxx", "f32", "", 2},
+      // Where nothing is changed, nothing is given; what is exchanged for poison is found.
+      {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},
+      {"%r = atomic %p, %b, %m {op = \"exchange\"} : f32[8]", "...xxxxx"},
+      {"%r = atomic_cas %p, %b, %b, %m : f32[8]", "...xxxxx"},
       // What the host computes.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
        "........", "i32"},
       {"%u = num_multiprocessors : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
   };
-  for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max"})
+  for (const char *op :
+       {"rsqrt", "exp2", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil", "round", "trunc"})
+    all.push_back({std::string("%r = ") + op + " %a : f32[8]", "...xxxxx"});
+  all.push_back({"%r = fma %b, %b, %a : f32[8]", "...xxxxx"});
+  for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max", "pow"})
     all.push_back({std::string("%r = ") + op + " %b, %a : f32[8]", "...xxxxx"});
   // Of these, %b has 0 in its first element, which decides an `and`; and a division by it is
   // poison.

@@ -128,6 +128,21 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %71 = inside %2, %35 : i1[8,8] #0
   %72 = pinned %n : i32
   %73 = scratch %2 : ptr<f32>
+  %74 = atomic %p, %x, %33 {op = "exchange"} : f32
+  %75 = atomic_cas %p, %x, %74 : f32
+  %76 = rsqrt %32 : f32
+  %77 = exp2 %76 : f32
+  %78 = log2 %77 : f32
+  %79 = sin %78 : f32
+  %80 = cos %79 : f32
+  %81 = tanh %80 : f32
+  %82 = erf %81 : f32
+  %83 = floor %82 : f32
+  %84 = ceil %83 : f32
+  %85 = round %84 : f32
+  %86 = trunc %85 : f32
+  %87 = pow %86, %x : f32
+  %88 = fma %87, %x, %x : f32
   dependency_wait
   launch_dependents
   return

@@ -21,7 +21,8 @@ std::string operands_of(const Expr &expr) {
 }
 
 std::string text_of(const ast::Subscript &position) {
-  constexpr const char *names[] = {":", "newaxis", "+", "max", "min", "^", "index"};
+  constexpr const char *names[] = {":",   "newaxis", "+",      "prod",   "max", "min",
+                                   "any", "all",     "argmax", "argmin", "^",   "index"};
   std::string text = names[int(position.kind)];
   return position.axis ? text + text_of(*position.axis) : text;
 }
@@ -69,6 +70,12 @@ std::string text_of(const Expr &expr) {
   }
   case Kind::call:
     return "(" + expr.text + operands_of(expr) + ")";
+  case Kind::atomic:
+    return "(atomic" + operands_of(expr) + ")";
+  case Kind::barrier:
+    return "(barrier)";
+  case Kind::inlined:
+    return "(inlined" + operands_of(expr) + ")";
   case Kind::comma:
     return "(," + operands_of(expr) + ")";
   case Kind::convert:
@@ -125,7 +132,11 @@ TEST_CASE("pointers, subscripts, casts and calls") {
       {"(*p)[newaxis, :]", "([] (* p) newaxis :)"},
       {"x[+]", "([] x +)"},
       {"x[:, max, min]", "([] x : max min)"},
+      {"x[any, prod, argmax]", "([] x any prod argmax)"},
+      {"x[any(i), all + 1]", "([] x index(any i) index(+ all 1))"},
       {"x[^1, ^0]", "([] x ^1 ^0)"},
+      {"atomic_add(float, TM, 8)(p, v, m)", "(atomic_add p v m)"},
+      {"atomic_add_half_64x32(p, v, m)", "(atomic_add p v m)"},
       {"x[i + 1]", "([] x index(+ i 1))"},
       {"x[+1]", "([] x index(+ 1))"},
       {"(float[2, 4])x", "(cast x)"},

@@ -78,6 +78,32 @@ TEST_CASE("exp is within 2 units in the last place") {
   CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
 }
 
+TEST_CASE("exp2 is within 2 units in the last place, and log times log2 e within 3 of log2") {
+  LinkedHostCode code = host_code_of(kernel(exp2_of_double));
+  LinkedHostCode log2 = host_code_of(kernel([](llvm::IRBuilder<> &builder, llvm::Value *x) {
+    return builder.CreateFMul(log_of_double(builder, x),
+                              llvm::ConstantFP::get(x->getType(), 0x1.71547652b82fep0));
+  }));
+  HostMachine machine;
+  std::mt19937_64 random(3);
+  double worst = 0, worst_log2 = 0;
+  for (double range : {1e-3, 1.0, 30.0, 1023.0, 1074.0})
+    for (int i = 0; i < 2000; i++) {
+      double x = std::uniform_real_distribution<double>(-range, std::min(range, 1023.99))(random);
+      worst = std::max(worst, units_off(computed<double>(*code, machine, x),
+                                        std::exp2(static_cast<long double>(x))));
+      double y = std::exp2(x * 0.9);
+      worst_log2 = std::max(worst_log2, units_off(computed<double>(*log2, machine, y),
+                                                  std::log2(static_cast<long double>(y))));
+    }
+  CHECK(worst < 2);
+  CHECK(worst_log2 < 3);
+  CHECK(computed<double>(*code, machine, 10.0) == 1024);
+  CHECK(computed<double>(*code, machine, 1024.0) == INFINITY);
+  CHECK(computed<double>(*code, machine, -double(INFINITY)) == 0);
+  CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
+}
+
 TEST_CASE("log is within 2 units in the last place") {
   LinkedHostCode code = host_code_of(kernel(log_of_double));
   HostMachine machine;

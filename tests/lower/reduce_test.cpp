@@ -55,9 +55,13 @@ TEST_CASE("each way to combine, on integers and floats") {
   struct {
     std::string elem, op, instruction;
   } cases[] = {
-      {"i32", "add", "add i32"},        {"i32", "min", "@llvm.smin.i32"},
-      {"i32", "max", "@llvm.smax.i32"}, {"f32", "min", "@llvm.minnum"},
-      {"f32", "max", "@llvm.maxnum"},   {"f16", "add", "fadd half"},
+      {"i32", "add", "add i32"},         {"i32", "min", "@llvm.smin.i32"},
+      {"i32", "max", "@llvm.smax.i32"},  {"f32", "min", "@llvm.minnum"},
+      {"f32", "max", "@llvm.maxnum"},    {"f16", "add", "fadd half"},
+      {"i32", "mul", "mul i32"},         {"f32", "mul", "fmul float"},
+      {"i32", "umin", "@llvm.umin.i32"}, {"i32", "umax", "@llvm.umax.i32"},
+      {"i32", "and", "and i32"},         {"i32", "or", "or i32"},
+      {"i32", "xor", "xor i32"},
   };
   for (const auto &[elem, op, instruction] : cases)
     CHECK(contains(lowered(program(elem, 1, op)), instruction));

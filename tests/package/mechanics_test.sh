@@ -59,10 +59,15 @@ listing | diff "$work/before" - || fail "the build writes into the source tree"
 chmod -R u+w "$project"
 "$(program_of "$build")" || fail "the program fails"
 grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
-grep -q '"compute_80"' "$build/two.kernels/two.manifest.json" || fail "no PTX where it was asked for"
+grep -q '"compute_80"' "$build/elsewhere/two.manifest.json" || fail "no PTX where it was asked for"
 ! grep -q '"compute_' "$build/one.kernels/one.manifest.json" || fail "PTX where none was asked for"
 nothing_to_do "$build"
 kept=$(cat "$build/kept_path")
+[ -f "$build/made" ] || fail "what the kernels depend on was not made"
+cc -std=c11 -fsyntax-only -x c "-I$source/runtime/include" "$build/elsewhere/include/in_c/two.h" >"$log" 2>&1 ||
+  fail "the header for C does not compile"
+[ ! -e "$build/two.kernels" ] || fail "OUTPUT_DIR is not where everything is"
+grep -q -- '--werror --quiet --cache-dir off' "$work/launched" || fail "options do not reach the tool"
 grep -l '\.loc' "$kept"/two-*.ptx | grep -q . || fail "no line of the source in the kept PTX"
 for file in "$kept"/two-*.cubin; do
   grep -q "$(basename "$file")" "$kept/index.json" || fail "a kept file is not in its index"
@@ -89,7 +94,7 @@ nothing_to_do "$build"
 
 # The file that lists variants is a source like any other.
 let_time_pass
-echo '[{"TAG": 3}]' >"$project/two.json"
+echo '[{"TAG": [2, 3]}]' >"$project/two.json"
 run_build "$build"
 says "Compiling kernels two"
 says_not "Compiling kernels one"
@@ -111,7 +116,7 @@ sed -i 's/float \*x, int n)/float *x, int n, int unused)/' "$project/one.tc"
 run_build "$build"
 says "Compiling kernels one"
 says "Building CXX"
-c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/two.kernels/include" "-I$source/runtime/include" \
+c++ -std=c++17 "-I$build/one.kernels/include" "-I$build/elsewhere/include" "-I$source/runtime/include" \
   -c "$project/main.cpp" -o "$work/main.o" >"$log" 2>&1 || fail "main.cpp does not compile"
 two=$(find "$build" -name libtwo.a)
 runtime=$(find "$package" -name 'libtritonc_runtime*.a' | head -1)

@@ -331,6 +331,13 @@ TEST_CASE("a pointer that a loop carries comes from where it started") {
             "yield %p1\n}\n");
 }
 
+TEST_CASE("an atomic operation loads and stores, both by the first thread") {
+  const std::string atomic = " = atomic %A, %e {op = \"add\"} : f16\n";
+  needs_these_barriers("%e = load %q : f16\nstore %v, %x\nbarrier\n%a" + atomic +
+                       "barrier\n%b = load %A : f16\n");
+  unchanged("%e = load %q : f16\n%a" + atomic + "%b" + atomic);
+}
+
 TEST_CASE("nothing happens to accesses through other parameters, nor to those that only load") {
   unchanged("%a = load %v : f16[64] #0\n%b = load %A : f16\n%d = load %v : f16[64] #0\n"
             "store %q, %b\n"

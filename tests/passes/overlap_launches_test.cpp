@@ -20,6 +20,13 @@ std::string kernel(const std::string &operations) {
 
 } // namespace
 
+TEST_CASE("an atomic operation loads, too") {
+  const std::string one = "%one = constant {number = 1.0} : f32\n";
+  const std::string atomic = "%a = atomic %p, %one {op = \"add\"} : f32\n";
+  CHECK(overlapped(kernel(one + atomic)) ==
+        text(kernel(one + "dependency_wait\n" + atomic + "launch_dependents\n")));
+}
+
 TEST_CASE("blocks wait before they load, and others may start behind the last load") {
   CHECK(overlapped(kernel(R"(
       %one = constant {value = 1} : i32

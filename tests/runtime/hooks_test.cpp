@@ -145,6 +145,27 @@ TEST_CASE("what preload loads is told, and prepare's choice; launches of it are 
   CHECK(s.told() == Lines{});
 }
 
+TEST_CASE("of code under hints it is told under which") {
+  Setting s;
+  s.sample.specialize();
+  static std::string hints;
+  const hooks telling = {
+      nullptr,
+      [](const load_event &what, void *) { hints += std::string("load [") + what.hints + "] "; },
+      [](const choice_event &what, void *) {
+        hints +=
+            std::string("choice [") + what.hints + "] " + std::to_string(what.variant[0]) + " ";
+      },
+      nullptr};
+  s.tell(&telling);
+  REQUIRE(s.launch().ok());
+  CHECK(hints == "choice [n % 64] 16 load [n % 64] ");
+  hints = "";
+  s.args.n = 16;
+  REQUIRE(s.launch().ok());
+  CHECK(hints == "choice [] 16 load [] ");
+}
+
 TEST_CASE("nobody is told who does not want to be, or no longer") {
   Setting s;
   REQUIRE(s.launch().ok());

@@ -71,12 +71,12 @@ int index_of(cuda::Stream stream, const void *source) {
          int(reinterpret_cast<std::uintptr_t>(stream) >> 12);
 }
 
-/// A driver with one H200, which does nothing.
-cuda::Driver idle_driver() {
-  cuda::Driver driver;
+/// One with one H200, which does nothing.
+void make_idle(cuda::Driver &driver) {
   driver.version = 13000;
   driver.process = getpid();
   driver.devices = 1;
+  driver.devices_are_alike = true;
   static char context, library, kernel;
   driver.cuCtxGetCurrent = [](cuda::Context *current) {
     *current = reinterpret_cast<cuda::Context>(&context);
@@ -143,7 +143,6 @@ cuda::Driver idle_driver() {
     wrong += index >= 0 && index < 8 && value<std::int32_t>(values, 2) != 64 * (index + 1);
     return 0;
   };
-  return driver;
 }
 
 /// Allocations of the same launch, made that often.
@@ -177,7 +176,8 @@ int allocations_of_prepared(const abi::kernel &kernel, const Args &args, int cou
 TEST_CASE("a launch allocates nothing, the first one and those after it") {
   if (!COUNTS_ALLOCATIONS)
     return;
-  static cuda::Driver driver = idle_driver();
+  static cuda::Driver driver;
+  make_idle(driver);
   int before = allocations;
   std::free(std::malloc(1));
   REQUIRE(allocations == before + 1); // they are counted
@@ -221,7 +221,8 @@ template <typename Launch> double nanoseconds(Launch launch) {
 } // namespace
 
 TEST_CASE("a launch again costs at most 30 ns beside the driver's call, one made ready less") {
-  static cuda::Driver driver = idle_driver();
+  static cuda::Driver driver;
+  make_idle(driver);
   driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *, cuda::Function, void **, void **) {
     asm volatile("" ::: "memory");
     return 0;
@@ -262,7 +263,8 @@ std::atomic<int> loads{0};
 
 /// Rounds in each of which 64 threads at once launch a kernel that is not loaded.
 void launch_first(int rounds) {
-  static cuda::Driver driver = idle_driver();
+  static cuda::Driver driver;
+  make_idle(driver);
   auto load = driver.cuLibraryLoadData;
   static decltype(load) plain;
   plain = load;
@@ -318,7 +320,8 @@ TEST_CASE("64 threads at once launch what is not loaded: one loads it") { launch
 TEST_CASE("the same, 10,000 times" * doctest::skip()) { launch_first(10000); }
 
 TEST_CASE("threads launch for the first time and again, on streams of their own and of all") {
-  static cuda::Driver driver = idle_driver();
+  static cuda::Driver driver;
+  make_idle(driver);
   SampleKernel sample;
   sample.kernel.argument_bytes = 20;
   FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});

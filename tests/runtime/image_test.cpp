@@ -132,9 +132,48 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     machine.driver().configure("fail=cuKernelSetAttribute:1:1");
     CHECK(launch(machine, sample).code() == status_code::cuda);
     CHECK(launch(machine, sample).ok());
-    CHECK(machine.driver().calls("cuKernelSetAttribute") == 2);
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 3); // then for the other one, too
     CHECK(shared_limit(machine, image, 0) == 100000);
     CHECK(machine.driver().last_launch().shared_bytes == 100000);
+  }
+  SUBCASE("at the first launch for all devices that are alike, and without a context there") {
+    sample.infos[0][1].shared_bytes = 100000;
+    machine.driver().new_context(0);
+    REQUIRE(launch(machine, sample).ok());
+    CHECK(shared_limit(machine, image, 1) == 100000);
+    unsigned flags = 0;
+    int is_active = 1;
+    REQUIRE(machine.driver().cuDevicePrimaryCtxGetState(1, &flags, &is_active) == cu::success);
+    CHECK(is_active == 0);
+    machine.driver().new_context(1);
+    CHECK(launch(machine, sample, machine.driver().new_stream()).ok());
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 2);
+  }
+  SUBCASE("a failure for another device is its own, and does not last either") {
+    sample.infos[0][1].shared_bytes = 100000;
+    machine.driver().configure("fail=cuKernelSetAttribute:2:1");
+    cu::Context *first = machine.driver().new_context(0);
+    cu::Stream *of_first = machine.driver().new_stream();
+    REQUIRE(launch(machine, sample, of_first).ok());
+    CHECK(shared_limit(machine, image, 1) != 100000);
+    machine.driver().new_context(1);
+    CHECK(launch(machine, sample, machine.driver().new_stream()).ok());
+    CHECK(shared_limit(machine, image, 1) == 100000);
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 3);
+    machine.driver().make_current(first);
+    CHECK(launch(machine, sample, of_first).ok());
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 3);
+  }
+  SUBCASE("devices of two kinds have their own") {
+    Machine two(Machine::as_driver, "gpu=90a/80");
+    SampleKernel fresh;
+    for (image_info &info : fresh.infos[0])
+      info.shared_bytes = 100000;
+    for (int device : {0, 1}) {
+      two.driver().new_context(device);
+      REQUIRE(launch(two, fresh).ok());
+      CHECK(two.driver().calls("cuKernelSetAttribute") == device + 1);
+    }
   }
   SUBCASE("48 KiB are there anyway") {
     sample.infos[0][1].shared_bytes = 48 * 1024;

@@ -134,6 +134,83 @@ TEST_CASE("a named variant runs, or is refused, as named") {
   CHECK(s.launches() == 2);
 }
 
+TEST_CASE("code under hints runs where its requirements are met, else the general code") {
+  Setting s("multiprocessors=10");
+  s.sample.specialize();
+  std::int32_t named = 16, unknown = 64;
+  for (const std::int32_t *choice : {(const std::int32_t *)nullptr, (const std::int32_t *)&named}) {
+    s.args.n = 64 * 2; // the general code would have more programs
+    REQUIRE(s.launch({}, choice).ok());
+    CHECK(s.image() == "sm_90a copy_64");
+    CHECK(s.last().grid[0] == 2);
+    s.args.n = 64 * 2 + 16;
+    REQUIRE(s.launch({}, choice).ok());
+    CHECK(s.image() == "sm_90a copy_16");
+    CHECK(s.last().grid[0] == 9);
+  }
+  CHECK(s.launch({}, &unknown).code() == status_code::no_variant);
+  s.args.n = 0;
+  CHECK(s.launch().ok());
+  CHECK(s.launches() == 4);
+}
+
+TEST_CASE("pointers that only the general code takes") {
+  Setting s;
+  s.sample.specialize();
+  std::vector<abi::parameter> stricter = s.sample.parameters;
+  stricter[0].aligned = 4096;
+  s.sample.variants[0].parameters = stricter.data();
+  s.args.source = reinterpret_cast<const void *>(std::uintptr_t(16));
+  REQUIRE(s.launch().ok());
+  CHECK(s.image() == "sm_90a copy_16");
+  s.args.source = reinterpret_cast<const void *>(std::uintptr_t(8192));
+  REQUIRE(s.launch().ok());
+  CHECK(s.image() == "sm_90a copy_64");
+}
+
+TEST_CASE("what no code takes is said of the general code, not of that under hints") {
+  Setting s;
+  s.sample.specialize();
+  std::vector<abi::parameter> stricter = s.sample.parameters;
+  stricter[0].aligned = 4096;
+  s.sample.variants[0].parameters = stricter.data();
+  s.args.source = reinterpret_cast<const void *>(std::uintptr_t(16));
+  const std::int64_t never[] = {std::int64_t(abi::op::constant), 0, std::int64_t(abi::op::end)};
+  const abi::requirement requirement = {never, "never"};
+  s.sample.variants[1].requirements = &requirement;
+  status refused = s.launch(); // not that the pointer is misaligned
+  CHECK(refused.code() == status_code::requirement_failed);
+  CHECK(std::string(refused.subject()) == "never");
+}
+
+TEST_CASE("code under hints that the device has none of is passed over") {
+  Setting s;
+  s.sample.specialize();
+  s.sample.variants[0].image_count = 0;
+  REQUIRE(s.launch().ok());
+  CHECK(s.image() == "sm_90a copy_16");
+  s.args.n = 17;
+  CHECK(s.launch().code() ==
+        status_code::requirement_failed); // and no_image_for_device is not said
+}
+
+TEST_CASE("preload and info are of all code of a variant") {
+  Setting s;
+  s.sample.specialize();
+  REQUIRE(s.machine.runtime().preload(s.sample.kernel, nullptr, abi::current).ok());
+  for (int n : {64, 16}) {
+    s.args.n = n;
+    int calls = s.driver().calls("cuLibraryLoadData");
+    CHECK(calls == 2);
+    REQUIRE(s.launch().ok());
+    CHECK(s.driver().calls("cuLibraryLoadData") == calls);
+  }
+  span<image_info> infos = s.machine.runtime().info(s.sample.kernel, nullptr);
+  REQUIRE(infos.size() == 4);
+  CHECK(infos[1].hints == nullptr);
+  CHECK(std::string(infos[2].hints) == "n % 64");
+}
+
 TEST_CASE("the caller says the grid where the kernel declares none") {
   Setting s;
   for (abi::variant &variant : s.sample.variants)
@@ -311,8 +388,9 @@ TEST_CASE("how many questions a launch again asks") {
   } rows[] = {
       {"version=12000", "cuCtxGetDevice", "", 1, 0},
       {"version=13000", "cuCtxGetDevice", "", 1, 0},
-      {"version=13000,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
-      {"version=12070,devices=2", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
+      {"version=13000,devices=2", "cuCtxGetDevice", "", 1, 0},
+      {"version=13000,gpu=90a/80", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
+      {"version=12070,gpu=90a/80", "cuCtxGetDevice", "cuStreamGetCtx", 1, 3},
   };
   for (auto &row : rows) {
     CAPTURE(row.settings);
@@ -331,6 +409,30 @@ TEST_CASE("how many questions a launch again asks") {
       CHECK(s.driver().calls(row.of_stream) >= (row.on_stream != 0));
     }
     CHECK(s.launches() == 6);
+  }
+}
+
+TEST_CASE("on devices that are alike nobody asks which one it is, whichever context is current") {
+  Setting s("devices=3");
+  StandIn &driver = s.driver();
+  std::vector<cu::Context *> contexts;
+  std::vector<cu::Stream *> streams;
+  for (int device : {2, 1, 0}) {
+    contexts.push_back(driver.new_context(device));
+    streams.push_back(driver.new_stream());
+  }
+  for (int round = 0; round < 2; round++)
+    for (std::size_t i = 0; i < streams.size(); i++) {
+      driver.forget_calls();
+      REQUIRE(s.launch(as_stream(streams[i])).ok());
+      CHECK((driver.calls() == 1) == (round == 1));
+      CHECK(s.last().context == contexts[i]);
+    }
+  // A default stream is of the device of the current context.
+  for (cu::Context *context : contexts) {
+    driver.make_current(context);
+    REQUIRE(s.launch().ok());
+    CHECK(s.last().context == context);
   }
 }
 

@@ -215,6 +215,17 @@ TEST_CASE("a launch is by the function of its context, and in another one by the
   CHECK(s.launches() == 3);
 }
 
+TEST_CASE("on a stream of a green context the kernel is launched") {
+  Setting s("version=13000,gpu=90a/80,fail=cuStreamGetCtx:*:801");
+  s.driver().new_context(1);
+  cu::Stream *stream = s.driver().new_stream();
+  s.driver().new_context(0);
+  REQUIRE(s.prepare(as_stream(stream)).ok());
+  CHECK(s.driver().calls("cuKernelGetFunction") == 0);
+  CHECK(s.launch(as_stream(stream)).ok());
+  CHECK(s.image() == "sm_80 copy_64");
+}
+
 TEST_CASE("it is made ready, and launched, while a graph is captured") {
   for (bool is_old : {false, true}) {
     CAPTURE(is_old);

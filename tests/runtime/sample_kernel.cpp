@@ -174,6 +174,20 @@ void SampleKernel::make_ptx() {
   kernel.gpus = "sm_80, compute_80";
 }
 
+void SampleKernel::specialize() {
+  for (image_info &info : infos[0]) {
+    info.hints = "n % 64";
+    infos[1].push_back(info);
+  }
+  for (size_t v = 0; v < 2; v++)
+    variants[v].infos = infos[1].data() + (v == 0 ? images[1].size() : 0);
+  variants[1].specialized = &variants[0];
+  variants[1].specialized_count = 1;
+  kernel.variants = &variants[1];
+  kernel.choices = &choices[1];
+  kernel.variant_count = 1;
+}
+
 void SampleKernel::set_threads(int threads) {
   for (size_t i = 0; i < codes.size(); i++) {
     codes[i].threads = std::uint32_t(threads);

@@ -51,6 +51,10 @@ public:
   /// Puts PTX for sm_80 and later in the place of the images for sm_90a.
   void make_ptx();
 
+  /// Makes one variant of both: its general code is that of tile 16, and that of tile 64 is
+  /// compiled under the hint "n % 64".
+  void specialize();
+
   /// Makes the blocks of every image larger, or gives them more shared memory.
   void set_threads(int threads);
 

@@ -231,6 +231,27 @@ TEST_CASE("another stream's launch, and another device's, has memory of its own"
   CHECK(s.bytes() == 0);
 }
 
+TEST_CASE("so has another device's, however the driver tells which one it is") {
+  for (const char *settings : {"version=13000,devices=2", "version=12040,devices=2",
+                               "version=13000,devices=2,fail=cuStreamGetCtx:*:801"}) {
+    CAPTURE(std::string(settings));
+    Setting s(pair_of_forms("n 4 *"), settings);
+    cu::Context *second = s.driver().new_context(1);
+    cu::Stream *of_second = s.driver().new_stream();
+    s.driver().new_context(0);
+    cu::Stream *of_first = s.driver().new_stream();
+    for (int round = 0; round < 3; round++)
+      for (cu::Stream *where : {of_first, of_second}) {
+        ran = {};
+        REQUIRE(s.launch(as_stream(where)).ok());
+        CHECK(ran.memory[0] == ran.memory[1]);
+        CHECK((s.driver().last_launch().context == second) == (where == of_second));
+      }
+    CHECK(s.driver().counters().pools == 2);
+    CHECK(s.bytes() == 0);
+  }
+}
+
 namespace {
 
 /// By the source that a thread's launches have: its memory, from the first launch to the second.

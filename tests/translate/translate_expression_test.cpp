@@ -404,6 +404,66 @@ TEST_CASE("subscripts, transpositions and reductions") {
   )"));
 }
 
+TEST_CASE("reductions by the type of what they reduce") {
+  // In float where that is more than the type, rounded once; nothing of it where nothing is added.
+  CHECK(ir_of("half a[4, 8] = 0; *h = a[+, +]; *h = a[max, max];") == expected(R"(
+    %0 = constant {number = 0.0} : f16
+    %a = splat %0 : f16[4,8]
+    %1 = cast %a : f32[4,8]
+    %2 = reduce %1 {axis = 0, op = "add"} : f32[8]
+    %3 = reduce %2 {axis = 0, op = "add"} : f32
+    %4 = cast %3 : f16
+    store %h, %4
+    %5 = reduce %a {axis = 0, op = "max"} : f16[8]
+    %6 = reduce %5 {axis = 0, op = "max"} : f16
+    store %h, %6
+  )"));
+  CHECK(ir_of("unsigned a[4] = 0 ... 4; *q = a[max] + a[prod]; *q = (a > 1)[all];") == expected(R"(
+    %a = range {start = 0} : i32[4]
+    %0 = reduce %a {axis = 0, op = "umax"} : i32
+    %1 = reduce %a {axis = 0, op = "mul"} : i32
+    %2 = add %0, %1 {unsigned = 1} : i32
+    store %q, %2
+    %3 = constant {value = 1} : i32
+    %4 = splat %3 : i32[4]
+    %5 = cmp %a, %4 {pred = "ugt"} : i1[4]
+    %6 = reduce %5 {axis = 0, op = "and"} : i1
+    %7 = cast %6 {unsigned = 1} : i32
+    store %q, %7
+  )"));
+}
+
+TEST_CASE("where the greatest element is") {
+  CHECK(ir_of("float a[4] = 0; *q = a[argmax];") == expected(R"(
+    %0 = constant {number = 0.0} : f32
+    %a = splat %0 : f32[4]
+    %1 = reduce %a {axis = 0, op = "max"} : f32
+    %2 = splat %1 : f32[4]
+    %3 = range {start = 0} : i32[4]
+    %4 = constant {value = 3} : i32
+    %5 = splat %4 : i32[4]
+    %6 = cmp %a, %2 {pred = "eq"} : i1[4]
+    %7 = select %6, %3, %5 : i32[4]
+    %8 = reduce %7 {axis = 0, op = "min"} : i32
+    store %q, %8
+  )"));
+}
+
+TEST_CASE("products with batch axes take the matrices out one by one") {
+  std::string one = ir_of("float a[16, 16, 1] = 0; a += a @ a;");
+  CHECK(one.find("reshape %a : f32[16,16]") != one.npos);
+  CHECK(one.find("reduce") == one.npos);
+  std::string two = ir_of("float a[16, 16, 2] = 0; a += a @ a;");
+  auto count = [&](const std::string &text) {
+    size_t found = 0;
+    for (size_t at = two.find(text); at != two.npos; at = two.find(text, at + 1))
+      found++;
+    return found;
+  };
+  CHECK(count(" = dot ") == 2);
+  CHECK(count(" = reduce ") == 2 * 3);
+}
+
 TEST_CASE("casts change elements, repeat and re-arrange") {
   CHECK(ir_of("int r[4] = 0 ... 4; float a[2, 4] = (float[2, 4])r; a = (float[2, 4])(float[8])a;\n"
               "int b[4] = bitcast<int>((float)r); float one[1, 1] = 3; *p = (float)one;") ==
@@ -421,6 +481,51 @@ TEST_CASE("casts change elements, repeat and re-arrange") {
     %5 = reshape %one : f32[1]
     %6 = reduce %5 {axis = 0, op = "add"} : f32
     store %p, %6
+  )"));
+}
+
+TEST_CASE("functions of numbers compute in float, or in double if they are given one") {
+  CHECK(ir_of("*h = tanhf(*h); *p = pow(*p, n); *p = fma(*p, 2, *p); double d = floor(1.5 * *p);\n"
+              "*q = abs(u);") == expected(R"(
+    %0 = load %h : f16
+    %1 = cast %0 : f32
+    %2 = tanh %1 : f32
+    %3 = cast %2 : f16
+    store %h, %3
+    %4 = load %p : f32
+    %5 = cast %n : f32
+    %6 = pow %4, %5 : f32
+    store %p, %6
+    %7 = load %p : f32
+    %8 = constant {number = 2.0} : f32
+    %9 = load %p : f32
+    %10 = fma %7, %8, %9 : f32
+    store %p, %10
+    %11 = constant {number = 1.5} : f64
+    %12 = load %p : f32
+    %13 = cast %12 : f64
+    %14 = mul %11, %13 : f64
+    %d = floor %14 : f64
+    store %q, %u
+  )"));
+}
+
+TEST_CASE("atomic operations: scalar ones between barriers, tiles as they are") {
+  CHECK(ir_of("n = atomic_cas(q, 0, n);") == expected(R"(
+    %0 = constant {value = 0} : i32
+    barrier
+    %n.1 = atomic_cas %q, %0, %n : i32
+    barrier
+  )"));
+  CHECK(ir_of("int i[8] = 0 ... 8; atomic_max(q + i, n, i < n); __debug_barrier();") == expected(R"(
+    %i = range {start = 0} : i32[8]
+    %0 = splat %q : ptr<i32>[8]
+    %1 = addptr %0, %i : ptr<i32>[8]
+    %2 = splat %n : i32[8]
+    %3 = splat %n : i32[8]
+    %4 = cmp %i, %3 {pred = "lt"} : i1[8]
+    %5 = atomic %1, %2, %4 {op = "max"} : i32[8]
+    barrier
   )"));
 }
 

@@ -289,3 +289,27 @@ TEST_CASE("inner variables hide outer ones and leave them alone") {
     store %q, %a
   )"));
 }
+
+TEST_CASE("a function is translated where it is called, and leaves nothing else behind") {
+  ir::Function kernel = kernel_of("int twice(int n) { int two = 2; return two * n; }\n"
+                                  "__global__ void f(int *q, int n) { *q = twice(n + 1); }");
+  ir::ParseResult expected = ir::parse(R"(
+    func @f(%q: ptr<i32>, %n: i32) {
+      %0 = constant {value = 1} : i32
+      %1 = add %n, %0 : i32
+      %two = constant {value = 2} : i32
+      %2 = mul %two, %1 : i32
+      store %q, %2
+      return
+    })");
+  REQUIRE(expected.function);
+  CHECK(ir::print(kernel) == ir::print(*expected.function));
+}
+
+TEST_CASE("nothing becomes of functions that nobody calls") {
+  FrontEndResult result = translate_source(
+      KernelFile("void g(int *q) { *q = 1; }\n__global__ void f(int *q) { *q = 2; }").input);
+  CHECK(result.errors == 0);
+  REQUIRE(result.kernels.size() == 1);
+  CHECK(result.kernels[0].name == "f");
+}

@@ -30,11 +30,14 @@ struct image_info {
   std::int32_t spill_loads;
   std::int32_t stack_bytes;
   std::int32_t cubin_bytes; // of the code, or the PTX, before compression
+  /// Under which hints it was compiled, "lda % 8 && ldb % 8": it runs only for arguments of which
+  /// they are true. "" for the code that takes all.
+  const char *hints;
 };
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 8;
+inline constexpr std::uint32_t abi_version = 9;
 
 // ---- images ----
 
@@ -300,15 +303,21 @@ struct image {
   std::uint64_t offset;      // in the bundle
 };
 
+/// The code of one choice of values. What was compiled under hints besides is such a variant too,
+/// with more requirements; of those and the general one, which comes last, a launch takes the first
+/// whose requirements its arguments meet.
 struct variant {
   const char *entry;           // the kernel's symbol in its images
   const std::int64_t *grid[3]; // all null: the caller says the grid; null after the first: 1
   const requirement *requirements;
   const parameter *parameters;
   const image *images;
-  const image_info *infos; // as many as images, in the same order
+  const image_info *infos; // as many as images, in the same order; then those of `specialized`
   std::uint32_t requirement_count;
   std::uint32_t image_count;
+  const variant *specialized; // none of them has such itself
+  std::uint32_t specialized_count;
+  std::uint32_t reserved;
 };
 
 // ---- tuning ----

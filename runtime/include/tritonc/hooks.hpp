@@ -15,6 +15,7 @@ struct load_event {
   const char *kernel; // "gemm::dot<half, N, T>"
   const char *gpu;    // that it is compiled for; "compute_80": PTX for it and later ones
   const char *form;   // "" for the plain one
+  const char *hints;  // under which it was compiled; "" if under none
   std::uint64_t bytes;
   std::int64_t nanoseconds; // that the driver took
 };
@@ -25,6 +26,7 @@ struct choice_event {
   span<std::int32_t> variant; // the values of `params`, in order
   const char *gpu;
   const char *form;
+  const char *hints; // under which the code was compiled; "" if under none
   grid programs;
   std::int64_t cost; // of the form, as the compiler reckons it; -1: not known
 };

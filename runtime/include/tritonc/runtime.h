@@ -118,6 +118,7 @@ typedef struct tritonc_image_info {
   const char *form;
   int32_t threads, registers, shared_bytes, static_shared_bytes;
   int32_t spill_stores, spill_loads, stack_bytes, cubin_bytes;
+  const char *hints; // under which it was compiled: "lda % 8 && ldb % 8"; "" if under none
 } tritonc_image_info;
 
 /// A launch made ready; what is in it is the runtime's.
@@ -144,32 +145,33 @@ const int32_t *tritonc_variants(const tritonc_kernel *kernel, size_t *count);
 const tritonc_image_info *tritonc_info(const tritonc_kernel *kernel, const int32_t *choice,
                                        size_t *count);
 
-// ---- hooks: tritonc/hooks.hpp says more ----
+// ---- hooks: what a program may be told, as in tritonc/hooks.hpp ----
 
-/// Code that was loaded.
+/// Code that was loaded, once for all devices.
 typedef struct tritonc_load_event {
-  const char *kernel, *gpu, *form;
+  const char *kernel, *gpu, *form, *hints;
   uint64_t bytes;
-  int64_t nanoseconds;
+  int64_t nanoseconds; // that the driver took
 } tritonc_load_event;
 
-/// What a launch came to; the variant's values, in order.
+/// What a launch came to: one that was prepared, or one that isn't a recent launch again.
 typedef struct tritonc_choice_event {
   const char *kernel;
-  const int32_t *variant;
+  const int32_t *variant; // the values of `params`, in order
   size_t variant_count;
-  const char *gpu, *form;
+  const char *gpu, *form, *hints;
   tritonc_grid programs;
   int64_t cost; // of the form, as the compiler reckons it; -1: not known
 } tritonc_choice_event;
 
-/// Who is told what; null: nobody.
+/// They are called by the thread in which it happens, without a lock held, so they may launch; all
+/// may be called by several threads at once. Null: not told.
 typedef struct tritonc_hooks {
   void (*on_error)(const tritonc_status *what, void *data);
   void (*on_load)(const tritonc_load_event *what, void *data);
   void (*on_choice)(const tritonc_choice_event *what, void *data);
   void (*on_jit)(const tritonc_load_event *what, void *data); // the driver compiled PTX
-  void *data;
+  void *data;                                                 // handed to each of them
 } tritonc_hooks;
 
 /// `told` stays where it is, and as it is, until the process ends; null: nobody is told any more.

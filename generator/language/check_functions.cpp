@@ -1,0 +1,178 @@
+// The checker's functions: what they take and give, who calls whom. See checker.h.
+//
+// A function that is not a kernel is inlined wherever it is called. So none may call itself, and
+// there are limits to how many calls there are, and how deep, once all are inlined. Parameters and
+// results may be tiles; arguments convert to them as in an assignment.
+
+#include "language/checker.h"
+
+#include <algorithm>
+
+namespace tritonc::ast {
+namespace {
+
+using Kind = Expr::Kind;
+
+/// Calls in a kernel, those in inlined functions included.
+constexpr int64_t most_calls = 10'000;
+/// Functions that are called by one another.
+constexpr int most_call_depth = 64;
+
+// Whether it always ends in `return`.
+bool returns(const Stmt &stmt) {
+  auto inner_returns = [](const StmtPtr &inner) { return returns(*inner); };
+  switch (stmt.kind) {
+  case Stmt::Kind::jump_return:
+    return true;
+  case Stmt::Kind::block:
+    return std::any_of(stmt.body.begin(), stmt.body.end(), inner_returns);
+  case Stmt::Kind::branch:
+    return stmt.body.size() == 2 && std::all_of(stmt.body.begin(), stmt.body.end(), inner_returns);
+  default:
+    return false;
+  }
+}
+
+bool says_something(const Stmt &stmt) {
+  return stmt.is(Stmt::Kind::assertion) || stmt.is(Stmt::Kind::print) ||
+         std::any_of(stmt.body.begin(), stmt.body.end(),
+                     [](const StmtPtr &inner) { return says_something(*inner); });
+}
+
+} // namespace
+
+Function *Checker::function_named(const std::string &name) {
+  for (Function &function : program_.functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}
+
+// --- Who calls whom. -----------------------------------------------------------------------------
+
+void Checker::check_calls() {
+  for (Function &function : program_.functions) {
+    if (follow_calls(function, 0).count > most_calls && function.is_kernel)
+      report(Message::too_many_calls, function.at, {function.name, std::to_string(most_calls)});
+  }
+}
+
+// Bodies have not been checked yet: calls are known by their names.
+Checker::Calls &Checker::follow_calls(Function &function, int depth) {
+  auto [known, is_new] = calls_.emplace(&function, Calls());
+  Calls &calls = known->second;
+  if (!is_new)
+    return calls;
+  calls.is_being_followed = true;
+  function.accesses_memory = says_something(*function.body);
+  for_each_expr(*function.body, [&](const Expr &e) {
+    function.accesses_memory |= e.is(Kind::deref);
+    function.changes_memory |= e.is(Kind::assign) && e.operands[0]->is(Kind::deref);
+    if (!e.is(Kind::call))
+      return;
+    Function *callee = function_named(e.text);
+    if (!callee && (atomic_operation(e.text) || e.text == "__debug_barrier"))
+      function.accesses_memory = function.changes_memory = true;
+    if (!callee || callee->is_kernel)
+      return;
+    if (depth == most_call_depth) {
+      if (calls.depth < most_call_depth)
+        report(Message::too_deep, e.at, {std::to_string(most_call_depth)});
+      calls.depth = most_call_depth;
+      return;
+    }
+    const Calls &behind = follow_calls(*callee, depth + 1);
+    if (behind.is_being_followed) {
+      report(Message::recursion, e.at, {function.name, callee->name}, {e.range});
+      report(Message::write_loop, e.at);
+    }
+    calls.count = std::min(calls.count + behind.count + 1, most_calls + 1);
+    calls.depth = std::max(calls.depth, behind.depth + 1);
+    if (calls.depth == most_call_depth)
+      report(Message::too_deep, e.at, {std::to_string(most_call_depth)});
+    function.accesses_memory |= callee->accesses_memory;
+    function.changes_memory |= callee->changes_memory;
+  });
+  calls.is_being_followed = false;
+  return calls;
+}
+
+// --- What they take and give. --------------------------------------------------------------------
+
+void Checker::check_signature(Function &function) {
+  Type &result = function.result.type;
+  if (!result.is_void()) {
+    complete(function.result, "result");
+    if (function.is_kernel && !result.is_error()) {
+      report(Message::kernel_not_void, function.result.range.begin,
+             {function.name, name_of(result)}, {function.result.range});
+      report(Message::write_void, function.result.range.begin);
+      result = Type::of(Scalar::void_);
+    }
+  }
+  for (Declarator &parameter : function.parameters) {
+    Type &type = parameter.type_name.type;
+    complete(parameter.type_name, "parameter");
+    if (type.is_tile() && function.is_kernel) {
+      report(Message::tile_parameter, parameter.at, {parameter.name});
+      report(Message::pass_pointer, parameter.at);
+      type = Type();
+    }
+    if (parameter.init)
+      report(Message::not_supported, parameter.at, {"default values of parameters"});
+  }
+}
+
+// A function with a result must get to a `return`, whatever happens.
+void Checker::check_result(Function &function) {
+  const Type &result = function.result.type;
+  if (result.is_void() || result.is_error() || returns(*function.body))
+    return;
+  report(Message::no_result, function.at, {function.name, name_of(result)});
+}
+
+void Checker::check_return(Stmt &stmt) {
+  const Type &result = function_->result.type;
+  if (stmt.value)
+    check_expr(stmt.value);
+  if (!stmt.value && !result.is_void() && !result.is_error())
+    report(Message::result_missing, stmt.at, {function_->name, name_of(result)});
+  else if (stmt.value && result.is_void())
+    report(function_->is_kernel ? Message::return_value : Message::void_returns_value,
+           stmt.value->at, {function_->name}, {stmt.value->range});
+  else if (stmt.value)
+    convert(stmt.value, result, stmt.value->at);
+}
+
+void Checker::check_inlined(Expr &expr, const Function &function) {
+  for (ExprPtr &operand : expr.operands)
+    check_expr(operand);
+  if (function.is_kernel)
+    return report(Message::kernel_called, expr.at, {function.name}, {expr.range});
+  if (has_error_operand(expr) || !has_arguments(expr, function.parameters.size()))
+    return;
+  for (size_t i = 0; i < expr.operands.size(); i++)
+    if (!convert(expr.operands[i], function.parameters[i].type_name.type, expr.operands[i]->at))
+      return;
+  expr.kind = Kind::inlined;
+  expr.function = &function;
+  expr.type = function.result.type;
+}
+
+// --- Effects. ------------------------------------------------------------------------------------
+
+// What it is that has an effect; `verb` is what functions do to memory.
+std::string Checker::effect_text(const Expr &effect, const std::string &verb) {
+  switch (effect.kind) {
+  case Kind::atomic:
+    return "an atomic operation";
+  case Kind::barrier:
+    return "a barrier";
+  case Kind::inlined:
+    return "a call of `" + effect.function->name + "`, which " + verb + " memory,";
+  default:
+    return "an assignment";
+  }
+}
+
+} // namespace tritonc::ast

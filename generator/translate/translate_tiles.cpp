@@ -1,0 +1,109 @@
+// The translator's tiles that tile IR has no single operation for: products with batch axes, and
+// where the largest element is. See translator.h.
+
+#include "translate/translator.h"
+
+namespace tritonc {
+
+namespace {
+
+ir::Elem integer_like(ir::Elem elem) {
+  switch (ir::bytes_of(elem)) {
+  case 1:
+    return ir::Elem::i8;
+  case 2:
+    return ir::Elem::i16;
+  case 4:
+    return ir::Elem::i32;
+  default:
+    return ir::Elem::i64;
+  }
+}
+
+// Moves `position` to the next one in row-major order; false behind the last.
+bool advance(Extents &position, const Extents &extents) {
+  for (size_t d = extents.size(); d-- > 0;) {
+    if (++position[d] < extents[d])
+      return true;
+    position[d] = 0;
+  }
+  return false;
+}
+
+} // namespace
+
+// The index along `axis` of each element.
+ir::Value *Translator::positions_along(int axis, const Extents &shape) {
+  ir::Value *index = build_->range(0, shape[size_t(axis)]);
+  for (int d = 0; d < int(shape.size()); d++)
+    if (d != axis)
+      index = build_->expand(index, d);
+  return repeat_to(index, shape);
+}
+
+// The first position along `axis` of the element that a reduction by `how`, min or max, gives. If
+// there is none, as among NaNs, the last position, so that it always is one.
+ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::string &how) {
+  const Extents shape = tile->type.shape;
+  ir::Value *best = build_->reduce(tile, axis, how);
+  best = repeat_to(best->type.is_tile() ? build_->expand(best, axis) : best, shape);
+  ir::Value *index = positions_along(axis, shape);
+  ir::Value *last = build_->filled(index->type, double(shape[size_t(axis)] - 1));
+  ir::Value *found = build_->select(build_->cmp("eq", tile, best), index, last);
+  return build_->reduce(found, axis, "min");
+}
+
+// --- Products with batch axes. -------------------------------------------------------------------
+
+// `a @ b` for each position along the batch axes, one after the other: the matrices there are taken
+// out of the factors and the accumulator, and their product is put into the result.
+ir::Value *Translator::batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                                       ir::Value *accumulator) {
+  const Extents &shape = expr.type.shape;
+  const Extents batch(shape.begin() + 2, shape.end());
+  Extents position(batch.size(), 0);
+  ir::Value *result = accumulator;
+  do {
+    auto matrix = [&](ir::Value *tile) {
+      return matrix_of(tile, in_batch(tile->type.shape, position));
+    };
+    ir::Value *product = dot(expr, matrix(a), matrix(b), matrix(accumulator));
+    for (size_t d = 2; d < shape.size(); d++)
+      product = build_->expand(product, int(d));
+    product = repeat_to(product, shape);
+    ir::Value *chosen = in_batch(shape, position);
+    result = chosen ? build_->select(chosen, product, result) : product;
+  } while (advance(position, batch));
+  return result;
+}
+
+// Whether an element is at `position` along the batch axes; null if all are.
+ir::Value *Translator::in_batch(const Extents &shape, const Extents &position) {
+  ir::Value *chosen = nullptr;
+  for (size_t d = 2; d < shape.size(); d++) {
+    if (shape[d] == 1)
+      continue;
+    ir::Value *index = positions_along(int(d), shape);
+    ir::Value *here =
+        build_->cmp("eq", index, build_->filled(index->type, double(position[d - 2])));
+    chosen = chosen ? build_->binary(ir::Opcode::and_, chosen, here) : here;
+  }
+  return chosen;
+}
+
+// The matrix of those elements that are `chosen`, one position along the batch axes (null: there is
+// only one). As integers, all others zero, so that adding them up gives every bit as it was.
+ir::Value *Translator::matrix_of(ir::Value *tile, ir::Value *chosen) {
+  const ir::Type type = tile->type;
+  if (!chosen)
+    return build_->reshape(tile, {type.shape[0], type.shape[1]});
+  ir::Elem integer = integer_like(type.elem);
+  if (type.elem != integer)
+    tile = build_->bitcast(tile, integer);
+  tile = build_->select(chosen, tile, build_->filled(tile->type, 0));
+  while (tile->type.shape.size() > 2)
+    tile = build_->reduce(tile, tile->type.rank() - 1, "add");
+  return type.elem == integer ? tile : build_->bitcast(tile, type.elem);
+}
+
+} // namespace tritonc

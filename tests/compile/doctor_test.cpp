@@ -1,0 +1,150 @@
+// Tests doctor_command.cpp: what `tritonc doctor` finds, and how it says what mends the rest. The
+// tool is called in a changed environment, as a person would.
+
+#include "backend/child_process.h"
+#include "backend/fake_tool.h"
+#include "source_files.h"
+
+#include <cstdlib>
+
+using namespace tritonc;
+
+namespace {
+
+struct Run {
+  int code;
+  std::string output;
+};
+
+// In a shell, since the environment is what is looked at.
+Run doctor(const std::string &environment, const std::string &options = "") {
+  std::string tool = TRITONC_TOOL;
+  ChildResult child = run_child(
+      {"/bin/sh", "-c", "exec env " + environment + " '" + tool + "' doctor " + options}, "/tmp");
+  REQUIRE(child.end == ChildResult::End::exited);
+  return {child.code, child.output};
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The line that begins like this, and the one below it.
+std::string about(const std::string &text, const std::string &what) {
+  size_t begin = ("\n" + text).find("\n" + what);
+  if (begin == std::string::npos)
+    return "";
+  size_t end = text.find('\n', begin);
+  return text.substr(begin, text.find('\n', end + 1) - begin);
+}
+
+const std::string no_cache = "TRITONC_CACHE_DIR=off";
+
+} // namespace
+
+TEST_CASE("a machine on which all is well") {
+  SourceFiles files;
+  Run run = doctor("TRITONC_CACHE_DIR=" + files.path("cache"));
+  CAPTURE(run.output);
+  CHECK(run.code == 0);
+  for (const char *what : {"tool  ", "LLVM  ", "ptxas  ", "fatbinary  ", "temporary directories ",
+                           "architectures  ", "cache  ", "driver  "})
+    CHECK(about(run.output, what) != "");
+  CHECK(contains(about(run.output, "architectures"), "75 80 86"));
+  CHECK(contains(about(run.output, "cache"), files.path("cache")));
+  CHECK_FALSE(contains(run.output, "launcher"));
+  CHECK_FALSE(contains(about(run.output, "ptxas"), "mend:"));
+}
+
+TEST_CASE("tools that are not there, with what put them out of the way") {
+  Run run = doctor(no_cache + " TRITONC_PTXAS=/nowhere/ptxas");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "there is no program of that name"));
+  CHECK(contains(run.output, "mend: unset TRITONC_PTXAS\n"));
+  CHECK(contains(about(run.output, "architectures"), "75 80")); // that there would be
+
+  run = doctor(no_cache, "--ptxas /nowhere/ptxas");
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "mend: leave out --ptxas"));
+
+  SourceFiles files;
+  std::string old =
+      files.add("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n");
+  std::filesystem::permissions(old, std::filesystem::perms::owner_all);
+  run = doctor(no_cache + " TRITONC_PTXAS=" + old);
+  CHECK(run.code == 3);
+  CHECK(contains(run.output, "which is version 11.8.89"));
+  CHECK(contains(run.output, "mend: unset TRITONC_PTXAS"));
+}
+
+TEST_CASE("a ptxas that fails, and one that does not know the newest GPUs") {
+  SourceFiles files;
+  std::string real = about(doctor(no_cache).output, "ptxas");
+  real = real.substr(22, real.find(" (") - 22);
+  std::string fake =
+      files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                             " --version;;\n*sm_1[0-9][0-9]*) echo \"ptxas fatal : Value "
+                             "'sm_100' is not defined\"; exit 1;;\nesac\nexec " +
+                             real + " \"$@\"\n");
+  std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
+  Run run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "architectures"), "75 80"));
+  CHECK_FALSE(contains(about(run.output, "architectures").substr(0, 60), "100"));
+  CHECK(contains(about(run.output, "not compiled for"), "is not defined"));
+  CHECK(contains(about(run.output, "not compiled for"), "mend: a newer CUDA Toolkit"));
+
+  files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
+                         " --version;;\nesac\necho broken; exit 1\n");
+  run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "architectures"), "none"));
+  CHECK(contains(run.output, "mend: another ptxas and fatbinary"));
+}
+
+TEST_CASE("a cache that cannot be used is no reason not to compile") {
+  Run run = doctor("TRITONC_CACHE_DIR=/proc/none");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "cache"), "cannot use the cache `/proc/none`"));
+  CHECK(contains(about(run.output, "cache"), "mend: export TRITONC_CACHE_DIR=off"));
+  CHECK(contains(about(doctor(no_cache).output, "cache"), "off"));
+  run = doctor(no_cache, "--cache-limit lots");
+  CHECK(contains(about(run.output, "cache"), "is not a number of bytes"));
+}
+
+TEST_CASE("the launcher of a build") {
+  CHECK(contains(about(doctor(no_cache, "--launcher env").output, "launcher"), "/env"));
+  Run run = doctor(no_cache, "--launcher 'env;A=1'");
+  CHECK(run.code == 0);
+  run = doctor(no_cache, "--launcher no_such_program");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"), "there is no program `no_such_program`"));
+  CHECK(contains(about(run.output, "launcher"), "mend: cmake -U TritonC_LAUNCHER"));
+  run = doctor(no_cache, "--launcher echo");
+  CHECK(run.code == 3);
+  CHECK(contains(about(run.output, "launcher"), "does not run tritonc"));
+}
+
+TEST_CASE("the driver, which programs need") {
+  Run run = doctor(no_cache + " TRITONC_DRIVER=/nowhere/libcuda.so");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "driver"), "cannot open `/nowhere/libcuda.so`"));
+  CHECK(contains(about(run.output, "driver"), "mend: "));
+  run = doctor(no_cache + " TRITONC_DRIVER=libc.so.6");
+  CHECK(contains(about(run.output, "driver"), "libc.so.6 is not a driver of CUDA"));
+  CHECK(contains(about(run.output, "driver"), "mend: unset TRITONC_DRIVER"));
+  const std::string emulator = "TRITONC_DRIVER=" TRITONC_EMULATOR_LIBRARY " TRITONC_EMULATOR=";
+  run = doctor(no_cache + " " + emulator + "gpu=90a/80");
+  CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, devices: sm_90, sm_80"));
+  run = doctor(no_cache + " " + emulator + "version=11080");
+  CHECK(contains(about(run.output, "driver"), "CUDA 11.8, which is too old to run kernels"));
+}
+
+TEST_CASE("variables that nobody reads") {
+  Run run = doctor(no_cache + " TRITONC_CACHEDIR=/tmp");
+  CHECK(run.code == 0);
+  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"), "is read by nobody"));
+  CHECK(
+      contains(about(run.output, "TRITONC_CACHEDIR"), "mend: unset TRITONC_CACHEDIR; there are "));
+  CHECK(contains(about(run.output, "TRITONC_CACHE_DIR "), "off"));
+}

@@ -1,0 +1,102 @@
+// A small kernel and what it must leave in memory. See small_kernel.h.
+
+#include "emulated/small_kernel.h"
+
+#include "emulated/modes.h"
+#include "emulated/tile_memory.h"
+#include "passes/pipeline.h"
+#include "support/host_code.h"
+#include "support/kernel_file.h"
+#include "translate/translate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tritonc::test {
+
+namespace {
+
+constexpr const char *gpus[] = {"75", "80", "90a"};
+
+double number_of(ir::Elem elem, const interpreter::Element &element) {
+  return ir::is_float(elem) ? element.number : double(element.integer);
+}
+
+bool is_near(double found, double expected, double error) {
+  if (std::isnan(expected))
+    return std::isnan(found);
+  if (found == expected) // infinities too
+    return true;
+  return std::abs(found - expected) <= error * std::max(1.0, std::abs(expected));
+}
+
+} // namespace
+
+SmallKernel::SmallKernel(const std::string &source) {
+  FrontEndResult result = translate_source(KernelFile(source).input);
+  REQUIRE_MESSAGE(result.errors == 0, result.diagnostics);
+  fn_ = std::move(result.checked.at(0));
+}
+
+int SmallKernel::add(ir::Elem elem, const std::vector<double> &values) {
+  int buffer = memory_.add("x" + std::to_string(memory_.size()), elem, values);
+  launch_.arguments.push_back(interpreter::Element::pointer(buffer));
+  return buffer;
+}
+
+int SmallKernel::add_unwritten(ir::Elem elem, size_t count) {
+  int buffer = memory_.add_unwritten("x" + std::to_string(memory_.size()), elem, count);
+  launch_.arguments.push_back(interpreter::Element::pointer(buffer));
+  return buffer;
+}
+
+void SmallKernel::add_value(ir::Elem elem, double value) {
+  launch_.arguments.push_back(ir::is_float(elem)
+                                  ? interpreter::Element::of_number(value)
+                                  : interpreter::Element::of_integer(int64_t(value)));
+}
+
+void SmallKernel::compare(const interpreter::Memory &memory, int buffer,
+                          const std::vector<double> &expected, double error) const {
+  const interpreter::Buffer &found = memory[buffer];
+  REQUIRE(found.elements.size() == expected.size());
+  for (size_t i = 0; i < expected.size(); i++) {
+    double number = number_of(found.elem, found.elements[i]);
+    CAPTURE(i);
+    CAPTURE(number);
+    CAPTURE(expected[i]);
+    CHECK_FALSE(found.elements[i].poison);
+    CHECK(is_near(number, expected[i], error));
+  }
+}
+
+void SmallKernel::must_give(int buffer, const std::vector<double> &expected, double error) {
+  if (interprets_) {
+    interpreter::Memory memory = memory_;
+    interpreter::Result result = interpreter::run(fn_, launch_, memory);
+    for (const interpreter::Finding &finding : result.findings)
+      FAIL_CHECK(interpreter::text_of(finding));
+    INFO("the interpreter");
+    compare(memory, buffer, expected, error);
+  }
+  for (const char *gpu : gpus) {
+    ir::Function fn = ir::clone(fn_);
+    run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {});
+    LinkedHostCode code = host_code_of(fn, *find_gpu(gpu));
+    for (emulator::Options options : emulator::test::all_modes()) {
+      if (options.async == emulator::Async::random || options.races != races_)
+        continue;
+      TileMemory memory(memory_);
+      emulator::Result result =
+          emulator::launch(*code, *memory.launch(*code, fn, launch_), options, memory.memory());
+      INFO("sm_", gpu, ", ", emulator::test::name_of(options));
+      for (const emulator::Finding &finding : result.findings)
+        FAIL_CHECK(finding.text);
+      compare(memory.read(), buffer, expected, error);
+    }
+  }
+}
+
+} // namespace tritonc::test
