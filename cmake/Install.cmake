@@ -26,7 +26,7 @@ if(NOT runtime_version STREQUAL PROJECT_VERSION)
   message(FATAL_ERROR "runtime/CMakeLists.txt says version ${runtime_version}, and CMakeLists.txt ${PROJECT_VERSION}")
 endif()
 
-set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake check_launched.cmake
+set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake TritonCTuner.cmake check_launched.cmake
   compare_builds.cmake)
 list(TRANSFORM functions PREPEND cmake/)
 

@@ -49,6 +49,8 @@
 #   [JOB_POOL <pool>]                  a pool of Ninja's: how many calls of the tool run at once
 #   [REQUIRE <limit>...]               stops the build unless all that is compiled keeps to it: "spills == 0" "regs <= 168"
 #                                      "shared <= 100k"; also stack, threads, cubin, embedded, and total, of all images
+#   [TUNING <file.json>...]            what `tritonc tune` measured (TritonCTuner.cmake): launches choose variants by it. Where two
+#                                      say something of the same, the later one counts
 #   [WERROR]                           a warning about a kernel stops the build
 #   [QUIET]                            does not say how far it is
 #   [CACHE <dir>|OFF]                  where compiled code is kept between builds; default TritonC_CACHE_DIR if that variable is set,
@@ -97,21 +99,23 @@
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
 
-# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test() and
-# triton_install_kernels() are described in TritonCKernelTest.cmake and TritonCInstallKernels.cmake.
+# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test(),
+# triton_add_tuner() and triton_install_kernels() are described in TritonCKernelTest.cmake, TritonCTuner.cmake and
+# TritonCInstallKernels.cmake.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCKernelTest.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/TritonCInstallKernels.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
   set(flags WERROR QUIET)
   set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS MIN_DRIVER LINEINFO TIMEOUT CACHE TOOL RUNTIME KEPT
     SHARDS JOB_POOL MANIFEST REPORT)
   set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
-    EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE)
+    EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
@@ -166,6 +170,17 @@ function(triton_add_kernels target)
       message(FATAL_ERROR "${call}: there is no VARIANT_FILE ${arg_VARIANT_FILE}")
     endif()
   endif()
+  set(tuning "")
+  set(tuning_options "")
+  foreach(file IN LISTS arg_TUNING)
+    cmake_path(ABSOLUTE_PATH file NORMALIZE)
+    get_source_file_property(generated "${file}" GENERATED)
+    if(NOT EXISTS "${file}" AND NOT generated)
+      message(FATAL_ERROR "${call}: there is no TUNING ${file}; tritonc tune writes it, of a build without")
+    endif()
+    list(APPEND tuning "${file}")
+    list(APPEND tuning_options --tuning "${file}")
+  endforeach()
   _tritonc_check_limits("${call}" "${arg_REQUIRE}")
   _tritonc_check_hints("${call}" "${arg_SPECIALIZE}")
   _tritonc_check_assignments("${call}" DEFAULT_VARIANT "=[^,]+" "TM=64" "${arg_DEFAULT_VARIANT}")
@@ -246,8 +261,8 @@ function(triton_add_kernels target)
   # `outputs` is what a test compares: pairs of an option and a file.
   string(TOLOWER "${arg_EMBED}" embed)
   set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
-  set(outputs --header "${header}" --manifest "${base}.manifest.json")
-  set(byproducts "${header}" "${base}.manifest.json" "${base}.report.txt")
+  set(outputs --header "${header}" --registration "${base}.tuner.inc" --manifest "${base}.manifest.json")
+  set(byproducts "${header}" "${base}.tuner.inc" "${base}.manifest.json" "${base}.report.txt")
   if(arg_EMBED STREQUAL "BUNDLE")
     list(APPEND outputs --bundle "${base}.tcb")
     list(APPEND byproducts "${base}.tcb")
@@ -393,7 +408,7 @@ function(triton_add_kernels target)
     endif()
     set(job_pool JOB_POOL "${arg_JOB_POOL}")
   endif()
-  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${host_options}")
+  string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${tuning_options};${host_options}")
 
   # CMake rewrites depfiles for Ninja, and forgets to write \# and $$ for # and $. Where such a name is known to occur, Ninja
   # reads the tool's own, which must call the stamp as Ninja does.
@@ -470,11 +485,11 @@ function(triton_add_kernels target)
     OUTPUT "${base}.stamp"
     BYPRODUCTS ${byproducts}
     ${before}
-    COMMAND ${tool} ${sources} ${options} ${host_options} ${outputs} ${codes} ${calling_options}
+    COMMAND ${tool} ${sources} ${options} ${tuning_options} ${host_options} ${outputs} ${codes} ${calling_options}
             ${keep_options} --report "${base}.report.txt"
             --depfile "${base}.d" ${depfile_target} --stamp "${base}.stamp"
     ${after}
-    DEPENDS ${sources} ${arg_VARIANT_FILE} ${arg_DEPENDS} ${shard_stamps} ${arg_TOOL}
+    DEPENDS ${sources} ${arg_VARIANT_FILE} ${tuning} ${arg_DEPENDS} ${shard_stamps} ${arg_TOOL}
     DEPFILE "${base}.d"
     ${job_pool}
     COMMENT "Compiling kernels ${target} for ${architecture_text}"
@@ -507,6 +522,7 @@ function(triton_add_kernels target)
     TRITONC_MANIFEST "${base}.manifest.json"
     TRITONC_EMULATE "${emulate}"
     TRITONC_HEADER "${header}"
+    TRITONC_REGISTRATION "${base}.tuner.inc"
     TRITONC_C_HEADER "${c_header}"
     TRITONC_INCLUDE_DIR "${include_dir}")
   if(arg_EMBED STREQUAL "BUNDLE")

@@ -28,6 +28,7 @@
 #include "passes/pipeline.h"
 #include "requirements.h"
 #include "translate/translate.h"
+#include "tuning_data.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
@@ -940,6 +941,14 @@ CompileResult compile(const CompileOptions &options) {
   result.code = plan.code;
   if (result.code != ExitCode::ok)
     return result;
+  TuningData tuning;
+  for (const std::string &path : options.tuning) {
+    Result<TuningData> data = read_tuning_data(path);
+    if (!data)
+      return failed(std::move(result), data.failure());
+    tuning.add(*data);
+    plan.dependencies.push_back(path);
+  }
 
   // From here on: every variant is known.
 
@@ -1062,6 +1071,8 @@ CompileResult compile(const CompileOptions &options) {
     collect_kept(jobs, variants, result);
   add_images(jobs, variants, defaults, result.library);
   prune_axes(result.library);
+  for (const Failure &warning : attach(tuning, result.library))
+    result.diagnostics += text(warning) + "\n";
   check_limits(options, result);
   return result;
 }

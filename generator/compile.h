@@ -41,6 +41,7 @@ struct CompileOptions {
   std::string default_variant;
   std::vector<Stage> keep;          // of a library: forms of every kernel that are wanted besides
   std::vector<std::string> require; // what all images must keep to (requirements.h): "spills == 0"
+  std::vector<std::string> tuning;  // JSON of measurements (tuning_data.h); later ones count
   std::vector<const Gpu *> gpus;
   std::vector<const Gpu *> emulate; // of these: for which there shall be host code too
   ToolchainOptions tools;

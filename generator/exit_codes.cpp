@@ -35,6 +35,13 @@ ExitCode exit_code_of(Message id) {
   case Message::condition_arch:
   case Message::condition_overflow:
   case Message::requirement_syntax:
+  case Message::tuning_syntax:
+  case Message::problem_syntax:
+  case Message::problem_name:
+  case Message::problem_missing:
+  case Message::problem_cycle:
+  case Message::no_problem:
+  case Message::too_many_problems:
   case Message::default_syntax:
   case Message::default_axis:
   case Message::default_left_out:
@@ -54,6 +61,8 @@ ExitCode exit_code_of(Message id) {
   case Message::cannot_use_cache:
   case Message::no_host_object:
   case Message::out_of_memory:
+  case Message::runner_failed:
+  case Message::runner_output:
     return ExitCode::environment;
   case Message::tool_failed:
   case Message::tool_timed_out:
@@ -68,6 +77,7 @@ ExitCode exit_code_of(Message id) {
   case Message::other_parameters:
   case Message::other_parameter:
   case Message::other_contents:
+  case Message::variants_differ:
     return ExitCode::mismatch;
   case Message::requirement_unmet:
   case Message::warned:

@@ -19,9 +19,11 @@
 #include "emit/manifest.h"
 #include "emit/object.h"
 #include "emit/page.h"
+#include "emit/registration.h"
 #include "emit/report.h"
 #include "inspect_command.h"
 #include "plan_report.h"
+#include "tune_command.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -32,6 +34,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <new>
@@ -53,7 +56,8 @@ struct CommandLine {
   std::vector<std::string> emulate; // of the architectures
   std::string name_space;
   std::string embed;
-  std::string header, c_header, object, bundle, host_code, manifest, report, depfile, stamp;
+  std::string header, c_header, registration, object, bundle, host_code, manifest, report, depfile,
+      stamp;
   std::string target;         // triple of the object
   std::string depfile_target; // what the depfile is about, as the build system calls it
   std::string keep_folder;
@@ -62,6 +66,10 @@ struct CommandLine {
   std::vector<std::string> keep; // names of stages
   bool time_report = false, is_quiet = false;
   std::string cache_directory, cache_limit; // as given
+  TuneOptions tune;
+  std::vector<std::string> tuning_from; // measured before, as JSON or as a runner says it
+  std::string plan_file;
+  bool starts_anew = false;
   std::string launcher;
   std::vector<std::string> inspected;
   bool as_json = false;
@@ -234,8 +242,8 @@ std::string library_name(const CommandLine &line) {
 std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
-       {line.header, line.c_header, line.bundle, line.object, line.host_code, line.manifest,
-        line.report, line.depfile, line.output, line.codes_file, line.stamp})
+       {line.header, line.c_header, line.registration, line.bundle, line.object, line.host_code,
+        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.stamp})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   if (!line.keep_folder.empty())
@@ -278,6 +286,8 @@ std::optional<Failure> check_combination(const CommandLine &line) {
     return usage("--emulate and --host-code FILE.a go together");
   if (!line.c_header.empty() && line.object.empty())
     return usage("--c-header needs --object FILE: there is no code in it");
+  if (!line.registration.empty() && line.header.empty())
+    return usage("--registration needs --header FILE: it is about what that declares");
   if (!line.host_code.empty() && line.object.empty())
     return usage("--emulate needs --object FILE: host code cannot be embedded in a header");
   for (const Gpu *gpu : line.compile.emulate)
@@ -394,6 +404,8 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
                                       : object_mode_header(library, *interface)});
   if (!line.c_header.empty())
     files.push_back({line.c_header, c_header(library, *interface)});
+  if (!line.registration.empty())
+    files.push_back({line.registration, registration(*interface, line.object.empty())});
   if (!line.manifest.empty())
     files.push_back({line.manifest, manifest(library, bundle)});
   if (!line.report.empty() && !write_to_stdout(line.report, report(library, bundle)))
@@ -539,6 +551,119 @@ ExitCode run_verify(const CommandLine &line) {
   return code;
 }
 
+// What was measured before: JSON, or what a runner wrote.
+Result<TuningData> read_measured(const std::string &path, std::vector<Failure> &differences) {
+  std::ifstream file(path, std::ios::binary);
+  if (file.peek() == '{' || !file)
+    return read_tuning_data(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  Result<std::vector<RunnerReport>> reports = read_reports(path, text);
+  if (!reports)
+    return reports.failure();
+  TuningData data;
+  for (const RunnerReport &report : *reports)
+    data.add(report.entry);
+  differences = differences_of(*reports);
+  return data;
+}
+
+// Says all of them; the code of the first.
+ExitCode fail_all(const std::vector<Failure> &failures) {
+  ExitCode code = ExitCode::ok;
+  for (const Failure &failure : failures)
+    if (ExitCode its_code = fail(failure); code == ExitCode::ok)
+      code = its_code;
+  return code;
+}
+
+std::optional<Failure> write_one(const std::string &path, const std::string &contents) {
+  if (write_to_stdout(path, contents))
+    return std::nullopt;
+  std::lock_guard lock(writing);
+  return write_files({{path, contents}});
+}
+
+RunnerReports run_with_progress(CommandLine &line, const std::string &what,
+                                const std::vector<std::string> &plan) {
+  Progress progress(isatty(2), [](const std::string &text) { std::cerr << text; });
+  progress.set_words(what == "measure" ? "measured" : "compared", "problems");
+  if (!line.is_quiet)
+    line.tune.progress = &progress;
+  return run_runner(line.tune, what, plan);
+}
+
+// Measures, or takes what was measured, and puts it together with what the output has.
+ExitCode run_tune(CommandLine &line) {
+  if (line.output.empty() && line.plan_file.empty())
+    return fail(*usage("tritonc tune needs -o FILE.json, or --plan-to FILE"));
+  if (line.tune.runner.empty() && line.tuning_from.empty())
+    return fail(*usage("tritonc tune needs a runner, as triton_add_tuner() makes them, or --from"));
+  TuningData data;
+  if (!line.starts_anew && line.output != "-" && fs::exists(line.output)) {
+    Result<TuningData> before = read_tuning_data(line.output);
+    if (!before)
+      return fail(before.failure());
+    data = std::move(*before);
+  }
+  std::vector<Failure> differences;
+  for (const std::string &path : line.tuning_from) {
+    Result<TuningData> measured = read_measured(path, differences);
+    if (!measured)
+      return fail(measured.failure());
+    data.add(*measured);
+  }
+  if (!line.tune.runner.empty()) {
+    Result<std::vector<std::string>> plan = plan_tuning(line.tune);
+    if (!plan)
+      return fail(plan.failure());
+    if (!line.plan_file.empty()) {
+      std::optional<Failure> failure = write_one(line.plan_file, llvm::join(*plan, ""));
+      return failure ? fail(*failure) : ExitCode::ok;
+    }
+    RunnerReports measured = run_with_progress(line, "measure", *plan);
+    for (const RunnerReport &report : measured.reports)
+      data.add(report.entry);
+    differences = differences_of(measured.reports);
+    if (measured.failure && measured.reports.empty())
+      return fail(*measured.failure);
+    if (measured.failure) // what was measured is kept
+      differences.push_back(*measured.failure);
+  }
+  if (std::optional<Failure> failure = write_one(line.output, data.json()))
+    return fail(*failure);
+  return fail_all(differences);
+}
+
+// What a launch takes by itself beside the best, or whether all variants agree.
+ExitCode run_bench(CommandLine &line, const std::string &what) {
+  std::vector<RunnerReport> reports;
+  for (const std::string &path : line.tuning_from) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    Result<std::vector<RunnerReport>> read = read_reports(path, text);
+    if (!read)
+      return fail(read.failure());
+    llvm::append_range(reports, *read);
+  }
+  if (line.tune.runner.empty() && line.tuning_from.empty())
+    return fail(*usage("name a runner, as triton_add_tuner() makes them"));
+  if (!line.tune.runner.empty()) {
+    Result<std::vector<std::string>> plan = plan_tuning(line.tune);
+    if (!plan)
+      return fail(plan.failure());
+    RunnerReports measured = run_with_progress(line, what, *plan);
+    if (measured.failure)
+      return fail(*measured.failure);
+    llvm::append_range(reports, measured.reports);
+  }
+  if (what == "measure")
+    std::cout << bench_table(reports);
+  ExitCode code = fail_all(differences_of(reports));
+  if (what == "check" && code == ExitCode::ok)
+    std::cout << reports.size() << " problems, all variants agree\n";
+  return code;
+}
+
 // A page about all that compile would compile.
 ExitCode run_report(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
@@ -598,6 +723,40 @@ void add_source_options(CLI::App &command, CommandLine &line) {
       ->delimiter(',');
 }
 
+void add_runner_options(CLI::App &command, CommandLine &line) {
+  auto list = [&](const char *name, std::vector<std::string> &values, const char *text) {
+    return command.add_option(name, values, text)->allow_extra_args(false);
+  };
+  TuneOptions &tune = line.tune;
+  command.add_option("RUNNER", tune.runner, "a program of triton_add_tuner()");
+  list("--problems", tune.problems,
+       "sizes: \"M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N\"");
+  list("--problem-file", tune.problem_files, "the same as JSON: [{\"M\": [64, 128], ...}, ...]");
+  list("--kernels", tune.kernels, "only these kernels: a,b")->delimiter(',');
+  list("--types", tune.types, "only kernels with these types: TYPE=half,A=N")->delimiter(',');
+  command
+      .add_option("--random", tune.draw.count,
+                  "so many problems, drawn from ranges and lists, instead of all")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--seed", tune.draw.seed, "which ones are drawn");
+  command
+      .add_option("--launcher", tune.launcher,
+                  "goes before the runner: \"srun --gpus=1\"; {part} is the number of the part")
+      ->allow_extra_args(false)
+      ->delimiter(' ');
+  command
+      .add_option("--parts", tune.parts, "so many runners at once, each with a part of the work")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--quiet", line.is_quiet, "does not say how far it is, only what is wrong");
+  list("--from", line.tuning_from, "what was measured before, by tritonc tune or by a runner");
+}
+
+void add_measurement_options(CLI::App &command, CommandLine &line) {
+  command.add_option("--rounds", line.tune.rounds, "how often each variant takes its turn")
+      ->check(CLI::Range(1, 1000));
+  command.add_flag("--cold", line.tune.is_cold, "times single launches, with empty caches");
+}
+
 void add_tool_options(CLI::App &command, CommandLine &line) {
   command.add_option("--ptxas", line.compile.tools.ptxas, "the ptxas to use");
   command.add_option("--fatbinary", line.compile.tools.fatbinary, "the fatbinary to use");
@@ -625,6 +784,12 @@ void add_cache_options(CLI::App &command, CommandLine &line) {
 void add_output_options(CLI::App &command, CommandLine &line) {
   command.add_option("--header", line.header, "writes the C++ header");
   command.add_option("--c-header", line.c_header, "writes a header for C, beside --object");
+  command
+      .add_option("--tuning", line.compile.tuning,
+                  "measurements of tritonc tune, by which launches choose variants")
+      ->allow_extra_args(false);
+  command.add_option("--registration", line.registration,
+                     "writes a source that makes the kernels known to a runner, for tritonc tune");
   command.add_option("--object", line.object, "writes the object with the compiled kernels");
   command
       .add_option("--emulate", line.emulate,
@@ -710,6 +875,10 @@ ExitCode run(int count, char **arguments) {
   add_source_options(*report, line);
   add_tool_options(*report, line);
   report->add_option("-o", line.output, "the HTML file; - is standard output")->required();
+  report
+      ->add_option("--tuning", line.compile.tuning,
+                   "measurements of tritonc tune, to be drawn, too")
+      ->allow_extra_args(false);
   report->add_option("--jobs,-j", line.compile.jobs, "how many jobs at once; 0: one per core");
   CLI::App *doctor = app.add_subcommand(
       "doctor", "says what is found on this machine, what is missing and what mends it");
@@ -738,6 +907,20 @@ ExitCode run(int count, char **arguments) {
   add_file_options(*verify);
   verify->add_option("--manifest", line.manifest, "which images there should be");
 
+  CLI::App *tune = app.add_subcommand("tune", "measures variants on a GPU, for the next build");
+  add_runner_options(*tune, line);
+  add_measurement_options(*tune, line);
+  tune->add_option("-o", line.output, "the JSON file, which keeps what it has of other problems");
+  tune->add_flag("--anew", line.starts_anew, "the JSON file does not keep what it has");
+  tune->add_option("--plan-to", line.plan_file,
+                   "measures nothing: writes what a runner elsewhere is to read; see --from");
+  CLI::App *bench =
+      app.add_subcommand("bench", "says how far from the best variant a launch's own choice is");
+  add_runner_options(*bench, line);
+  add_measurement_options(*bench, line);
+  CLI::App *check = app.add_subcommand("check", "says whether all variants have the same results");
+  add_runner_options(*check, line);
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::Success &success) { // --help, --version
@@ -754,6 +937,10 @@ ExitCode run(int count, char **arguments) {
     return run_verify(line);
   if (report->parsed())
     return run_report(line);
+  if (tune->parsed())
+    return run_tune(line);
+  if (bench->parsed() || check->parsed())
+    return run_bench(line, bench->parsed() ? "measure" : "check");
   if (cache->parsed())
     return run_cache(line, clear->parsed()  ? CacheCommand::clear
                            : trim->parsed() ? CacheCommand::trim

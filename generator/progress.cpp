@@ -66,8 +66,8 @@ void Progress::finish() {
 
 std::string Progress::text(Time now) const {
   seconds left = duration_cast<seconds>((now - started_) * (jobs_ - jobs_done_) / jobs_done_);
-  return "compiled " + std::to_string(variants_done_) + " of " + std::to_string(variants_) +
-         " variants, about " + time_text(left) + " left";
+  return done_ + " " + std::to_string(variants_done_) + " of " + std::to_string(variants_) + " " +
+         things_ + ", about " + time_text(left) + " left";
 }
 
 } // namespace tritonc

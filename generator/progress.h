@@ -1,4 +1,4 @@
-// How far a compilation is, for whoever waits for it.
+// How far a compilation or a measurement is, for whoever waits for it.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,12 @@ public:
            std::function<Time()> now = std::chrono::steady_clock::now)
       : is_terminal_(is_terminal), write_(std::move(write)), now_(std::move(now)) {}
 
+  /// What is done, and to what: "compiled", "variants" unless something else is said.
+  void set_words(std::string done, std::string things) {
+    done_ = std::move(done);
+    things_ = std::move(things);
+  }
+
   /// There are so many variants for GPUs, so many of which are done already. The others are so
   /// many jobs.
   void start(size_t variants, size_t variants_done, size_t jobs);
@@ -35,6 +41,8 @@ private:
   const bool is_terminal_;
   const std::function<void(const std::string &)> write_;
   const std::function<Time()> now_;
+
+  std::string done_ = "compiled", things_ = "variants";
 
   std::mutex mutex_;
   size_t variants_ = 0, variants_done_ = 0, jobs_ = 0, jobs_done_ = 0;

@@ -218,11 +218,11 @@ public:
   Evaluation(const Condition &condition, const ConditionSubject &subject)
       : condition_(condition), subject_(subject) {}
 
-  Result<bool> run() {
+  Result<int64_t> run() {
     int64_t value = integer(condition_.nodes_.size() - 1, "the condition");
     if (failure_)
       return *failure_;
-    return value != 0;
+    return value;
   }
 
 private:
@@ -328,8 +328,23 @@ private:
   std::optional<Failure> failure_;
 };
 
-Result<bool> Condition::holds(const ConditionSubject &subject) const {
+Result<int64_t> Condition::value(const ConditionSubject &subject) const {
   return Evaluation(*this, subject).run();
+}
+
+Result<bool> Condition::holds(const ConditionSubject &subject) const {
+  Result<int64_t> result = value(subject);
+  if (!result)
+    return result.failure();
+  return *result != 0;
+}
+
+std::vector<std::string> Condition::names() const {
+  std::vector<std::string> names;
+  for (const Node &node : nodes_)
+    if (node.kind == Node::Kind::name)
+      names.push_back(node.text);
+  return names;
 }
 
 } // namespace tritonc

@@ -39,6 +39,10 @@ public:
                                const std::vector<std::string> &kernels) const;
   Result<bool> holds(const ConditionSubject &subject) const;
 
+  /// All names in it, and its value: as an expression, it need not be a condition.
+  std::vector<std::string> names() const;
+  Result<int64_t> value(const ConditionSubject &subject) const;
+
 private:
   struct Node {
     enum class Kind : uint8_t { integer, name, prefix, infix } kind;

@@ -187,13 +187,53 @@ private:
       choices.push_back(std::to_string(choice));
     if (!choices.empty())
       line("inline constexpr std::int32_t choices_" + id + "[] = {" + join(choices, ", ") + "};");
+    tunings(id, table);
     line("inline constexpr tritonc::abi::kernel kernel_" + id + " = {\n    " +
          std::to_string(abi::abi_version) + ", " +
          std::to_string(table.combination->members.size()) + ", " +
          string_literal(table.combination->display) + ", " + string_literal(table.gpus) +
          ",\n    variants_" + id + ", " + optional_name(!choices.empty(), "choices_" + id) + ", " +
          std::to_string(table.variants.size()) + ", " + std::to_string(table.axis_count) + ", " +
-         std::to_string(table.argument_bytes) + ", 0};");
+         std::to_string(table.argument_bytes) + ", " + std::to_string(table.tunings.size()) + ", " +
+         optional_name(!table.tunings.empty(), "tunings_" + id) + "};");
+  }
+
+  template <typename T>
+  std::string numbers(const std::string &type, const std::string &name,
+                      const std::vector<T> &values) {
+    if (values.empty())
+      return "nullptr";
+    std::vector<std::string> texts;
+    for (T value : values)
+      texts.push_back(std::to_string(value));
+    texts.back() += "};";
+    out_ += wrapped("inline constexpr " + type + " " + name + "[] = {", "    ", texts, ",");
+    return name;
+  }
+
+  void tunings(const std::string &id, const KernelTable &table) {
+    std::vector<std::string> rows;
+    for (const TuningTable &tuning : table.tunings) {
+      std::string number = id + "_" + std::to_string(rows.size());
+      std::vector<std::string> names;
+      for (const std::string &name : tuning.form_names)
+        names.push_back(string_literal(name));
+      line("inline constexpr const char *form_names_" + number + "[] = {" + join(names, ", ") +
+           "};");
+      rows.push_back("\n    {" + string_literal(tuning.gpu) + ", " + std::to_string(tuning.arch) +
+                     ", " + std::to_string(tuning.multiprocessors) + ", " +
+                     numbers("std::uint32_t", "tuned_axes_" + number, tuning.axes) + ", " +
+                     numbers("std::int32_t", "problems_" + number, tuning.problems) + ", " +
+                     numbers("std::int16_t", "times_" + number, tuning.times) + ",\n     " +
+                     numbers("std::uint16_t", "forms_" + number, tuning.forms) + ", form_names_" +
+                     number + ", " + std::to_string(tuning.axes.size()) + ", " +
+                     std::to_string(tuning.problem_count) + ", " +
+                     std::to_string(tuning.form_names.size()) + ", " +
+                     (tuning.beside_costs ? "1" : "0") + "}");
+    }
+    if (!rows.empty())
+      line("inline constexpr tritonc::abi::tuning tunings_" + id + "[] = {" + join(rows, ",") +
+           "};");
   }
 
   void images_of(const std::string &name, const VariantRow &row, std::vector<std::string> &infos) {

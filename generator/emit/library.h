@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tritonc {
@@ -96,11 +97,27 @@ struct Variant {
   int preference = 0;        // lower is tried first when the library chooses
 };
 
+/// How long variants of a kernel took for one problem on one GPU.
+struct Measurement {
+  std::string gpu; // "NVIDIA H200"
+  int arch = 0;    // 90
+  int multiprocessors = 0;
+  std::vector<std::pair<int, int64_t>> problem; // parameters and what they were, in their order
+  struct Time {
+    size_t variant = 0; // in KernelEntry::variants
+    int64_t nanoseconds = 0;
+    std::optional<int64_t> cost; // as the form of the launch reckons it
+    std::string form;            // its name
+  };
+  std::vector<Time> times; // of variants of one C++ type
+};
+
 struct KernelEntry {
   std::string name;
   std::vector<Axis>
       axes; // `tuned` ones are chosen at the launch, the others are part of the C++ type
   std::vector<Variant> variants;
+  std::vector<Measurement> measurements; // of all kernels the same parameters make up a problem
 };
 
 struct Library {

@@ -180,12 +180,22 @@ private:
       choices_.push_back(kernel.choices.empty() ? nullptr : begin(4));
       for (int32_t choice : kernel.choices)
         streamer_.emitIntValue(uint64_t(choice), 4);
+      for (const TuningTable &tuning : kernel.tunings)
+        tuning_numbers_.push_back({numbers(tuning.axes, 4), numbers(tuning.problems, 4),
+                                   numbers(tuning.times, 2), numbers(tuning.forms, 2)});
     }
     collect_strings();
     for (auto &[text, label] : strings_) {
       label = begin(1);
       streamer_.emitBytes(text + '\0');
     }
+  }
+
+  template <typename T> Label numbers(const std::vector<T> &values, unsigned bytes) {
+    Label label = begin(bytes);
+    for (T value : values)
+      streamer_.emitIntValue(uint64_t(value), bytes);
+    return label;
   }
 
   void collect_strings() {
@@ -204,6 +214,11 @@ private:
     for (const KernelTable &kernel : tables_.kernels) {
       strings_[kernel.combination->display] = nullptr;
       strings_[kernel.gpus] = nullptr;
+      for (const TuningTable &tuning : kernel.tunings) {
+        strings_[tuning.gpu] = nullptr;
+        for (const std::string &form : tuning.form_names)
+          strings_[form] = nullptr;
+      }
       for (const VariantRow &row : kernel.variants) {
         collect_strings(row);
         for (const VariantRow &hinted : row.specialized)
@@ -404,6 +419,37 @@ private:
     record_.end(sizeof(S));
   }
 
+  Label tunings(const KernelTable &table) {
+    using S = abi::tuning;
+    std::vector<Label> names;
+    for (const TuningTable &row : table.tunings) {
+      names.push_back(begin(8));
+      for (const std::string &name : row.form_names) {
+        record_.pointer(0, strings_[name]);
+        record_.end(8);
+      }
+    }
+    Label first = table.tunings.empty() ? nullptr : begin(8);
+    for (size_t i = 0; i < table.tunings.size(); i++) {
+      const TuningTable &row = table.tunings[i];
+      const TuningNumbers &numbers = tuning_numbers_[tuning_count_++];
+      record_.pointer(offsetof(S, gpu), strings_[row.gpu]);
+      record_.number(offsetof(S, sm), row.arch, 4);
+      record_.number(offsetof(S, multiprocessors), row.multiprocessors, 4);
+      record_.pointer(offsetof(S, axes), numbers.axes);
+      record_.pointer(offsetof(S, problems), numbers.problems);
+      record_.pointer(offsetof(S, times), numbers.times);
+      record_.pointer(offsetof(S, forms), numbers.forms);
+      record_.pointer(offsetof(S, form_names), names[i]);
+      record_.number(offsetof(S, axis_count), int64_t(row.axes.size()), 4);
+      record_.number(offsetof(S, problem_count), int64_t(row.problem_count), 4);
+      record_.number(offsetof(S, form_name_count), int64_t(row.form_names.size()), 4);
+      record_.number(offsetof(S, beside_costs), row.beside_costs, 4);
+      record_.end(sizeof(S));
+    }
+    return first;
+  }
+
   Label images_of(const VariantRow &row) {
     Label images = row.images.empty() ? nullptr : begin(8);
     for (const ImageRow &image_row : row.images)
@@ -447,6 +493,7 @@ private:
     Label variants = begin(8);
     for (size_t i = 0; i < table.variants.size(); i++)
       variant(table.variants[i], places[i]);
+    Label measured = tunings(table);
 
     using S = abi::kernel;
     visible_symbol(table.combination->symbol, sizeof(S));
@@ -459,6 +506,8 @@ private:
     record_.number(offsetof(S, variant_count), int64_t(table.variants.size()), 4);
     record_.number(offsetof(S, axis_count), int64_t(table.axis_count), 4);
     record_.number(offsetof(S, argument_bytes), table.argument_bytes, 4);
+    record_.number(offsetof(S, tuning_count), int64_t(table.tunings.size()), 4);
+    record_.pointer(offsetof(S, tunings), measured);
     record_.end(sizeof(S));
   }
 
@@ -493,6 +542,11 @@ private:
 
   std::vector<Label> images_, code_, choices_, parameters_, requirements_, maps_, hidden_, forms_;
   std::map<std::string, Label> strings_; // ordered: equal inputs give equal bytes
+  struct TuningNumbers {
+    Label axes, problems, times, forms;
+  };
+  std::vector<TuningNumbers> tuning_numbers_; // of all kernels
+  size_t tuning_count_ = 0;                   // that are written
   Label states_ = nullptr, bundle_record_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 
 #include "emit/page.h"
 
+#include "emit/curves.h"
 #include "emit/expression.h"
 #include "emit/pictures.h"
 #include "emit/report.h"
@@ -40,30 +41,10 @@ pre { overflow-x: auto; background: var(--soft); padding: .6rem; border-radius: 
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(37rem, 1fr)); gap: 1.5rem; }
 figure { margin: 0; overflow-x: auto; } figcaption { margin-bottom: .3rem; }
 svg.layout text { font: 9px system-ui, sans-serif; text-anchor: middle; fill: currentColor; }
+svg.curves text { font: 11px system-ui, sans-serif; text-anchor: end; dominant-baseline: middle; fill: currentColor; }
+svg.curves line { stroke: var(--line); } svg.curves { max-width: 100%; }
 svg.layout g text { fill: #000; } svg.layout rect { stroke: #0003; stroke-width: .5; }
 )";
-
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
-  return out;
-}
 
 std::string number(int64_t value) { return std::to_string(value); }
 
@@ -244,7 +225,7 @@ std::string section_of(const KernelEntry &kernel, Pictures &pictures) {
                  "</summary>\n" + details_of(image, variant, pictures) + "</details>\n";
     }
   }
-  text += "</table>\n" + key_of_mix();
+  text += "</table>\n" + key_of_mix() + section_of_measurements(kernel);
   return details.empty() ? text : text + "<h3>Code</h3>\n" + details;
 }
 

@@ -104,6 +104,28 @@ std::map<FlatIndex, Holder> holders_of(const LinearLayout &layout, const Corner 
 
 } // namespace
 
+std::string escaped(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += c;
+    }
+  return out;
+}
+
 std::string picture_of_threads(const LinearLayout &layout) {
   const Corner corner(layout.shape, 32, 18);
   std::map<FlatIndex, Holder> holders = holders_of(layout, corner);

@@ -9,6 +9,9 @@
 
 namespace tritonc {
 
+/// `text` as it may stand in HTML and SVG, in quotes too.
+std::string escaped(const std::string &text);
+
 /// The upper left corner of a tile, at most 32 rows by 32 columns. A colour for each lane, brighter
 /// from warp to warp; neighbours of one thread are one field. Pointing at it says whose and which
 /// registers.

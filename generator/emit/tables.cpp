@@ -116,7 +116,75 @@ private:
         table.choices.push_back(axis.values[size_t(variant->values[axis.index])]);
     }
     table.argument_bytes = filled_bytes(tables_.parameters[table.variants.front().parameters]);
+    add_measurements(kernel, table);
     tables_.kernels.push_back(std::move(table));
+  }
+
+  /// Those of the table's variants, of each GPU apart.
+  static void add_measurements(const KernelInterface &kernel, KernelTable &table) {
+    std::vector<std::vector<const Measurement *>> by_gpu;
+    for (const Measurement &measurement : kernel.entry->measurements) {
+      const Variant *first = &kernel.entry->variants[measurement.times.front().variant];
+      const std::vector<const Variant *> &variants = table.combination->variants;
+      if (std::find(variants.begin(), variants.end(), first) == variants.end())
+        continue; // of another C++ type
+      auto same_gpu = [&](const std::vector<const Measurement *> &others) {
+        return others.front()->gpu == measurement.gpu && others.front()->arch == measurement.arch &&
+               others.front()->multiprocessors == measurement.multiprocessors;
+      };
+      auto found = std::find_if(by_gpu.begin(), by_gpu.end(), same_gpu);
+      if (found == by_gpu.end())
+        found = by_gpu.insert(by_gpu.end(), std::vector<const Measurement *>());
+      found->push_back(&measurement);
+    }
+    for (const std::vector<const Measurement *> &measurements : by_gpu)
+      table.tunings.push_back(tuning_table(measurements, kernel, *table.combination));
+  }
+
+  static TuningTable tuning_table(const std::vector<const Measurement *> &measurements,
+                                  const KernelInterface &kernel, const Combination &combination) {
+    TuningTable table;
+    table.gpu = measurements.front()->gpu;
+    table.arch = measurements.front()->arch;
+    table.multiprocessors = measurements.front()->multiprocessors;
+    table.problem_count = measurements.size();
+    table.beside_costs = true; // if there are some everywhere
+    for (const auto &[parameter, value] : measurements.front()->problem)
+      table.axes.push_back(parameter);
+    for (const Measurement *measurement : measurements)
+      for (const Measurement::Time &time : measurement->times)
+        table.beside_costs &= time.cost && *time.cost > 0;
+    for (const Measurement *measurement : measurements) {
+      for (const auto &[parameter, value] : measurement->problem)
+        table.problems.push_back(abi::logarithm(value));
+      int64_t fastest = INT64_MAX;
+      for (const Measurement::Time &time : measurement->times)
+        fastest = std::min(fastest, time.nanoseconds);
+      for (const Variant *variant : combination.variants) {
+        auto is_its = [&](const Measurement::Time &time) {
+          return &kernel.entry->variants[time.variant] == variant;
+        };
+        auto time = std::find_if(measurement->times.begin(), measurement->times.end(), is_its);
+        bool is_there = time != measurement->times.end();
+        table.times.push_back(is_there ? time_beside(*time, table.beside_costs, fastest)
+                                       : abi::not_measured);
+        table.forms.push_back(form_number(is_there ? time->form : "", table.form_names));
+      }
+    }
+    return table;
+  }
+
+  static int16_t time_beside(const Measurement::Time &time, bool beside_cost, int64_t fastest) {
+    int32_t factor =
+        abi::logarithm(time.nanoseconds) - abi::logarithm(beside_cost ? *time.cost : fastest);
+    return int16_t(std::clamp(factor, INT16_MIN + 1, INT16_MAX));
+  }
+
+  static uint16_t form_number(const std::string &name, std::vector<std::string> &names) {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      found = names.insert(names.end(), name);
+    return uint16_t(found - names.begin());
   }
 
   VariantRow variant_row(const KernelInterface &kernel, const Combination &combination,

@@ -78,6 +78,19 @@ struct VariantRow {
   std::vector<VariantRow> specialized; // for its values, under hints
 };
 
+/// As abi::tuning.
+struct TuningTable {
+  std::string gpu;
+  int arch = 0, multiprocessors = 0;
+  std::vector<int> axes;
+  std::vector<int32_t> problems;
+  std::vector<int16_t> times;
+  std::vector<uint16_t> forms;
+  std::vector<std::string> form_names;
+  size_t problem_count = 0;
+  bool beside_costs = false;
+};
+
 struct KernelTable {
   const Combination *combination = nullptr;
   std::string gpus; // "sm_80, sm_90a"
@@ -85,6 +98,7 @@ struct KernelTable {
   std::vector<int32_t> choices; // the tuned values of each variant, one after the other
   size_t axis_count = 0;
   uint32_t argument_bytes = 0; // 0: there are gaps between them
+  std::vector<TuningTable> tunings;
 };
 
 struct Tables {

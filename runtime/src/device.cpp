@@ -152,6 +152,21 @@ status timer::record(void *&event, stream where) noexcept {
 status timer::start(stream where) noexcept { return record(first_, where); }
 status timer::stop(stream where) noexcept { return record(last_, where); }
 
+status timer::has_started(bool &started) noexcept {
+  started = false;
+  status why;
+  const cuda::Driver *driver = enter(why);
+  if (!driver)
+    return why;
+  if (!first_)
+    return {status_code::invalid_argument, nullptr, "timer"};
+  if (!driver->cuEventQuery)
+    return {status_code::driver_too_old, nullptr, "cuEventQuery", driver->version};
+  cuda::Result result = driver->cuEventQuery(static_cast<cuda::Event>(first_));
+  started = result != cuda::not_ready;
+  return started && result ? cuda::failure(*driver, result, nullptr, "cuEventQuery") : status();
+}
+
 status timer::milliseconds(float &elapsed) noexcept {
   elapsed = 0;
   status why;

@@ -71,6 +71,7 @@ enum : Result {
   unsupported_ptx_version = 222,
   invalid_handle = 400,
   not_found = 500,
+  not_ready = 600,
   context_is_destroyed = 709,
 };
 
@@ -135,6 +136,7 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
   F(cuEventCreate, 2000, (Event *, unsigned))                                                      \
   F(cuEventDestroy, 4000, (Event))                                                                 \
   F(cuEventRecord, 2000, (Event, Stream))                                                          \
+  F(cuEventQuery, 2000, (Event))                                                                   \
   F(cuEventSynchronize, 2000, (Event))                                                             \
   F(cuEventElapsedTime, 2000, (float *, Event, Event))                                             \
   F(tritoncEmulatorVersion, 12000, (int *version, int *takes_any_gpu))

@@ -9,6 +9,7 @@
 #include "plan.h"
 #include "recent.h"
 #include "scratch.h"
+#include "tuning.h"
 
 #include <tritonc/runtime.hpp>
 
@@ -198,6 +199,7 @@ private:
       tried_ = true;
       bool was_settled = is_settled_;
       choice_number_ = i;
+      by_name_ = choice != nullptr;
       status judged = consider(code_.variants[i], extent);
       if (!judged.ok())
         return judged;
@@ -222,7 +224,8 @@ private:
                      info.gpu,
                      info.form ? info.form : "",
                      info.hints ? info.hints : "",
-                     programs_},
+                     programs_,
+                     choice_.cost.known ? choice_.cost.value : -1},
                     told->data);
   }
 
@@ -276,6 +279,10 @@ private:
       if (!entered.ok())
         return entered;
     }
+    if (!by_name_ && code_.tuning_count && !has_looked_) {
+      measurements_.find(*driver_, inputs(candidate, size), context_.facts());
+      has_looked_ = true;
+    }
     cuda::FittingImage fitting = this->fitting(candidate);
     if (!fitting.image) {
       has_no_image_ = true;
@@ -295,19 +302,25 @@ private:
       return {};
     }
     takes = true;
+    const image_info &info = candidate.infos[choice.image - candidate.images];
+    plan::Number time =
+        measurements_.time(std::uint32_t(choice_number_), info.form ? info.form : "", choice.cost);
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
-    bool is_better = choice.cost.known || choice_.cost.known
+    int multiprocessors = context_.facts().multiprocessors;
+    bool is_better = time.known || time_.known ? cuda::is_cheaper(time, time_)
+                     : choice.cost.known || choice_.cost.known
                          ? cuda::is_cheaper(choice.cost, choice_.cost)
-                         : programs > most_programs_;
+                         : programs > most_programs_ && most_programs_ < multiprocessors;
     if (variant_ && fitting.fitness == fitness_ && !is_better)
       return {};
     variant_ = &candidate;
     fitness_ = fitting.fitness;
     number_ = choice_number_;
     choice_ = choice;
+    time_ = time;
     programs_ = size;
     most_programs_ = programs;
-    is_settled_ = !choice.cost.known && programs >= context_.facts().multiprocessors;
+    is_settled_ = !measurements_.are_there() && !choice.cost.known && programs >= multiprocessors;
     return {};
   }
 
@@ -462,6 +475,10 @@ private:
   std::size_t number_ = 0;           // of its choice of values
   std::size_t choice_number_ = 0;    // of those that are considered
   cuda::Choice choice_;
+  cuda::Measurements measurements_; // once it has been looked for them
+  bool has_looked_ = false;
+  bool by_name_ = false;   // the caller says which
+  plan::Number time_ = {}; // that the variant is expected to take, by them
   grid programs_;
   std::int64_t most_programs_ = 0;
 

@@ -122,3 +122,32 @@ TEST_CASE("a bank is a colour") {
   CHECK(count(svg, "<rect ") == 64);
   CHECK(contains(svg, "<title>row 4, column 1: from byte 132 of the slot on, bank 1</title>"));
 }
+
+TEST_CASE("measurements are curves, of each C++ type and GPU") {
+  Library library = sample_library();
+  KernelEntry &kernel = library.kernels[0];
+  CHECK(!contains(report_page(library, ""), "Measurements"));
+  auto measured = [&](int64_t m, int64_t first, int64_t second) {
+    Measurement measurement = {.gpu = "a <GPU>", .arch = 90, .multiprocessors = 132};
+    measurement.problem = {{2, m}};
+    measurement.times = {{0, first, {}, ""}, {1, second, {}, ""}};
+    kernel.measurements.push_back(measurement);
+  };
+  REQUIRE(kernel.variants[0].parameters[2].name == "M");
+  measured(4096, 9000, 3000);
+  measured(64, 1000, 1500);
+  std::string page = report_page(library, "");
+  CHECK(count(page, "<h3>Measurements</h3>") == 1);
+  CHECK(count(page, "<figcaption><b>dot TYPE=half A=N on a &lt;GPU&gt;, 132 multiprocessors") == 1);
+  CHECK(count(page, "<polyline ") == 2);
+  CHECK(contains(page, "M=64: TM=32 1.50 us, 1.50 times the fastest"));
+  CHECK(contains(page, "M=4096: TM=64 9.00 us, 3.00 times the fastest"));
+  CHECK(contains(page, "TM=64 (1)")); // of the two problems
+  // What never wins is a line without dots, and what takes longer than four times is cut off.
+  kernel.measurements.clear();
+  measured(64, 1000, 9000);
+  page = report_page(library, "");
+  CHECK(count(page, "<polyline ") == 2);
+  CHECK(count(page, "<circle ") == 1);
+  CHECK(contains(page, ",30.0\" fill=\"none\" stroke=\"#8886\""));
+}

@@ -111,6 +111,9 @@ wrong("EMULATE is ON, OFF or a list of architectures" ${good} EMULATE ON 80)
 wrong("unknown architecture YES; did you mean" ${good} EMULATE YES)
 wrong("unknown keyword EMULATED; did you mean EMULATE?" ${good} EMULATED ON)
 
+wrong("there is no TUNING ${WORK}/none.json; tritonc tune writes it, of a build without" ${good} TUNING none.json)
+wrong("unknown keyword TUNINGS; did you mean TUNING?" ${good} TUNINGS none.json)
+
 if(failures)
   message(FATAL_ERROR "${failures} wrong calls are not reported as they should be")
 endif()

@@ -37,7 +37,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 8;
+inline constexpr std::uint32_t abi_version = 9;
 
 // ---- images ----
 
@@ -320,6 +320,46 @@ struct variant {
   std::uint32_t reserved;
 };
 
+// ---- tuning ----
+
+/// 1024 times the logarithm to the base 2, rounded down; of what is less than 1, as of 1/2. Integer
+/// arithmetic: the generator and every machine get the same.
+constexpr std::int32_t logarithm(std::int64_t value) noexcept {
+  if (value < 1)
+    return -1024;
+  std::int32_t result = 63 - __builtin_clzll(std::uint64_t(value));
+  // Between 1 and 2, with 31 binary places: each squaring gives a binary place of the logarithm.
+  std::uint64_t mantissa = (std::uint64_t(value) << (63 - result)) >> 32;
+  for (int place = 0; place < 10; place++) {
+    mantissa = mantissa * mantissa >> 31;
+    result = 2 * result + std::int32_t(mantissa >> 32);
+    mantissa >>= mantissa >> 32;
+  }
+  return result;
+}
+
+/// How long the variants took on one kind of GPU, for problems that were measured. All numbers are
+/// such logarithms: what is twice as large, or takes twice as long, is always as far away.
+struct tuning {
+  const char *gpu; // "NVIDIA H200"
+  std::int32_t sm; // 90
+  std::int32_t multiprocessors;
+  const std::uint32_t *axes;    // the arguments that make up a problem
+  const std::int32_t *problems; // problem i has problems[i * axis_count ...]
+  /// Problem i has times[i * variant_count ...]: beside the costs of the forms that were launched,
+  /// if `beside_costs`, else beside the fastest variant.
+  const std::int16_t *times;
+  const std::uint16_t *forms; // likewise: which of the names
+  const char *const *form_names;
+  std::uint32_t axis_count;
+  std::uint32_t problem_count;
+  std::uint32_t form_name_count;
+  std::uint32_t beside_costs;
+};
+
+/// The time of a variant that was not measured for a problem.
+inline constexpr std::int16_t not_measured = INT16_MIN;
+
 /// The variants behind one C++ type, in their order of preference.
 struct kernel {
   std::uint32_t version; // abi_version
@@ -332,7 +372,8 @@ struct kernel {
   std::uint32_t axis_count;
   /// How many bytes of their struct the arguments fill, if there is no gap between them; else 0.
   std::uint32_t argument_bytes;
-  std::uint32_t reserved;
+  std::uint32_t tuning_count;
+  const tuning *tunings;
 };
 
 /// In a generated header: whether a combination of template arguments was compiled. Those that

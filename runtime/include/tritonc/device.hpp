@@ -99,6 +99,8 @@ public:
 
   status start(stream where = {}) noexcept;
   status stop(stream where = {}) noexcept;
+  /// Whether the device has got to the first point already.
+  status has_started(bool &started) noexcept;
   /// Waits for the second point.
   status milliseconds(float &elapsed) noexcept;
 

@@ -28,6 +28,7 @@ struct choice_event {
   const char *form;
   const char *hints; // under which the code was compiled; "" if under none
   grid programs;
+  std::int64_t cost; // of the form, as the compiler reckons it; -1: not known
 };
 
 /// They are called by the thread in which it happens, without a lock held, so they may launch. They

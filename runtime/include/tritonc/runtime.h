@@ -161,6 +161,7 @@ typedef struct tritonc_choice_event {
   size_t variant_count;
   const char *gpu, *form, *hints;
   tritonc_grid programs;
+  int64_t cost; // of the form, as the compiler reckons it; -1: not known
 } tritonc_choice_event;
 
 /// They are called by the thread in which it happens, without a lock held, so they may launch; all

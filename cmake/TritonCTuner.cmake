@@ -1,0 +1,84 @@
+# triton_add_tuner(<exe>
+#   FROM <target>...          kernels of triton_add_kernels()
+#   [PROBLEMS <file.json>]    sizes to measure: [{"M": [64, 128], "N": "64..4096", "x": "M*N", ...}, ...]
+#   [OUTPUT <file.json>]      what was measured, beside the sources; each run adds to it
+#   [PARTS <number>]          so many runs at once, each with a part of the problems
+# )
+#
+# Makes a program of these kernels that says which variants there are, compares their results and measures them: for
+# `tritonc tune`, `tritonc bench` and `tritonc check`. It needs no more of a machine than any program with these kernels: a GPU
+# and its driver, or the emulator (TRITONC_DRIVER).
+#
+#   triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 90a TUNING gemm.tune.json)
+#   triton_add_tuner(gemm_tuner FROM gemm)
+#
+#   tritonc tune build/gemm_tuner --problems "M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N" -o gemm.tune.json
+#
+# With PROBLEMS and OUTPUT the target tune_<exe> does the same. TritonC_LAUNCHER, a list, goes before each run of the program, as
+# it does before calls of the tool: srun --gpus=1, say, or env CUDA_VISIBLE_DEVICES={part}, where {part} is the number of the part.
+#
+# What was measured belongs to the sources: the next build chooses by it.
+
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25)
+
+function(triton_add_tuner exe)
+  set(call "triton_add_tuner(${exe})")
+  set(single_value PROBLEMS OUTPUT PARTS)
+  cmake_parse_arguments(arg "" "${single_value}" "FROM" ${ARGN})
+  _tritonc_check_keywords("${call}" "${single_value}" "FROM" "${ARGN}" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_FROM)
+    message(FATAL_ERROR "${call}: FROM is missing; name targets of triton_add_kernels()")
+  endif()
+  if(NOT TARGET TritonC::tuner)
+    message(FATAL_ERROR "${call}: this TritonC was built without CLI11, and so without TritonC::tuner")
+  endif()
+  if("${arg_PROBLEMS}" STREQUAL "" AND NOT "${arg_OUTPUT}${arg_PARTS}" STREQUAL "" OR
+     NOT "${arg_PROBLEMS}" STREQUAL "" AND "${arg_OUTPUT}" STREQUAL "")
+    message(FATAL_ERROR "${call}: PROBLEMS and OUTPUT go together, and PARTS with them")
+  endif()
+  if(arg_PARTS AND NOT arg_PARTS MATCHES "^[1-9][0-9]*$")
+    message(FATAL_ERROR "${call}: PARTS ${arg_PARTS}: write it as a number")
+  endif()
+  set(text "// Written by CMake: the kernels of a runner.\n")
+  foreach(target IN LISTS arg_FROM)
+    set(registration "")
+    if(TARGET "${target}")
+      get_target_property(registration ${target} TRITONC_REGISTRATION)
+    endif()
+    if(NOT registration)
+      message(FATAL_ERROR "${call}: FROM ${target}: this is no target of triton_add_kernels()")
+    endif()
+    get_target_property(header ${target} TRITONC_HEADER)
+    string(APPEND text "#include \"${header}\"\n#include \"${registration}\"\n")
+  endforeach()
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${exe}.tuner.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "${text}" @ONLY)
+  add_executable(${exe} "${source}")
+  target_link_libraries(${exe} PRIVATE ${arg_FROM} TritonC::tuner)
+  if(NOT arg_PROBLEMS)
+    return()
+  endif()
+
+  cmake_path(ABSOLUTE_PATH arg_PROBLEMS NORMALIZE)
+  cmake_path(ABSOLUTE_PATH arg_OUTPUT NORMALIZE)
+  if(NOT EXISTS "${arg_PROBLEMS}")
+    message(FATAL_ERROR "${call}: there are no PROBLEMS ${arg_PROBLEMS}")
+  endif()
+  set(options "")
+  foreach(word IN LISTS TritonC_LAUNCHER)
+    list(APPEND options --launcher "${word}")
+  endforeach()
+  if(arg_PARTS)
+    list(APPEND options --parts "${arg_PARTS}")
+  endif()
+  add_custom_target(tune_${exe}
+    COMMAND "$<TARGET_FILE:TritonC::tritonc>" tune "$<TARGET_FILE:${exe}>" --problem-file "${arg_PROBLEMS}" -o "${arg_OUTPUT}"
+            ${options}
+    DEPENDS ${exe}
+    COMMENT "Measuring kernels of ${exe}"
+    USES_TERMINAL
+    VERBATIM)
+endfunction()
+
+cmake_policy(POP)

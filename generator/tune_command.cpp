@@ -1,0 +1,352 @@
+// Measurements by a runner. See tune_command.h.
+//
+// Tested by tests/compile/tune_test.cpp and tests/tuner/.
+
+#include "tune_command.h"
+
+#include "backend/temporary_directory.h"
+#include "emit/report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+namespace tritonc {
+namespace {
+
+// --- Children ------------------------------------------------------------------------------------
+
+// One call of the runner, with its input and output in files.
+struct Call {
+  llvm::sys::ProcessInfo process;
+  std::string in, out, err;
+};
+
+std::string contents_of(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+// The words in front of the runner, and the runner, as a part of the work is done.
+std::vector<std::string> command_of(const TuneOptions &options, int part) {
+  std::vector<std::string> command;
+  for (std::string word : options.launcher) {
+    for (size_t at; (at = word.find("{part}")) != std::string::npos;)
+      word.replace(at, 6, std::to_string(part));
+    command.push_back(word);
+  }
+  command.push_back(std::filesystem::absolute(options.runner).string());
+  return command;
+}
+
+std::optional<Failure> start(const std::vector<std::string> &command, Call &call) {
+  llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(command.front());
+  if (!program)
+    return Failure{Message::tool_not_started, {command.front(), program.getError().message()}};
+  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
+  std::optional<llvm::StringRef> streams[] = {call.in, call.out, call.err};
+  std::string problem;
+  bool failed = false;
+  call.process =
+      llvm::sys::ExecuteNoWait(*program, arguments, std::nullopt, streams, 0, &problem, &failed);
+  if (failed)
+    return Failure{Message::tool_not_started, {command.front(), problem}};
+  return std::nullopt;
+}
+
+// How many problems it is done with.
+size_t count_done(const Call &call) {
+  std::string said = contents_of(call.out);
+  return llvm::StringRef(said).count("\nend\n");
+}
+
+// Until it ends; 1 says that variants differ, which its output says better.
+std::optional<Failure> finish(const TuneOptions &options, Call &call,
+                              const std::function<void()> &meanwhile) {
+  constexpr std::chrono::milliseconds pause(20);
+  std::string problem;
+  llvm::sys::ProcessInfo ended;
+  while (!ended.Pid) {
+    ended = llvm::sys::Wait(call.process, 0, &problem, nullptr, /*Polling=*/true);
+    if (ended.Pid)
+      break;
+    meanwhile();
+    std::this_thread::sleep_for(pause);
+  }
+  int code = ended.ReturnCode;
+  if (code == 0 || code == 1)
+    return std::nullopt;
+  std::string said = llvm::StringRef(contents_of(call.err)).trim().str();
+  if (said.empty())
+    said = problem.empty() ? "it ended with " + std::to_string(code) : problem;
+  return Failure{Message::runner_failed, {options.runner, said}};
+}
+
+// --- What a runner says --------------------------------------------------------------------------
+
+std::vector<std::string> fields_of(llvm::StringRef line) {
+  llvm::SmallVector<llvm::StringRef> split;
+  line.split(split, '\t');
+  std::vector<std::string> fields;
+  for (llvm::StringRef field : split)
+    fields.push_back(field.str());
+  fields.resize(std::max<size_t>(fields.size(), 7)); // what is missing is empty
+  return fields;
+}
+
+bool read_values(const std::string &text, std::map<std::string, int64_t> &values) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(text).split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef word : words) {
+    auto [name, value] = word.split('=');
+    if (value.getAsInteger(10, values[name.str()]))
+      return false;
+  }
+  return true;
+}
+
+class ReportReader {
+public:
+  // False if the line is none of a runner's.
+  bool read(const std::string &line) {
+    std::vector<std::string> fields = fields_of(line);
+    const std::string &what = fields[0];
+    if (what == "gpu") {
+      gpu_ = fields[1];
+      return !llvm::StringRef(fields[2]).getAsInteger(10, arch_) &&
+             !llvm::StringRef(fields[3]).getAsInteger(10, multiprocessors_);
+    }
+    if (what == "problem") {
+      report_ = {};
+      TuningEntry &entry = report_.entry;
+      entry.kernel = fields[1];
+      entry.types = sorted_words(fields[2]);
+      entry.parameters = fields[3];
+      entry.is_cold = fields[5] == "cold";
+      entry.gpu = gpu_;
+      entry.arch = arch_;
+      entry.multiprocessors = multiprocessors_;
+      return read_values(fields[4], entry.problem);
+    }
+    std::string variant = sorted_words(fields[1]);
+    if (what == "time") {
+      TuningTime &time = report_.entry.times[variant];
+      int64_t cost = 0;
+      if (!llvm::StringRef(fields[3]).getAsInteger(10, cost))
+        time.cost = cost;
+      time.form = fields[4];
+      return !llvm::StringRef(fields[2]).getAsInteger(10, time.nanoseconds) && time.nanoseconds > 0;
+    }
+    if (what == "differs")
+      report_.differences.push_back({variant, fields[2]});
+    else if (what == "choice")
+      report_.choice = variant;
+    else if (what == "end")
+      reports.push_back(std::move(report_));
+    else
+      return what == "refused";
+    return true;
+  }
+
+  std::vector<RunnerReport> reports; // of problems that were done
+
+private:
+  std::string gpu_;
+  int arch_ = 0, multiprocessors_ = 0;
+  RunnerReport report_;
+};
+
+bool has_types(const RunnerKernel &kernel, const std::vector<std::string> &wanted) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(kernel.types).split(words, ' ', -1, /*KeepEmpty=*/false);
+  return llvm::all_of(wanted,
+                      [&](const std::string &word) { return llvm::is_contained(words, word); });
+}
+
+std::string percent(double ratio) { return llvm::formatv("{0:f1} %", 100 * (ratio - 1)).str(); }
+
+std::string microseconds(int64_t nanoseconds) {
+  return llvm::formatv("{0:f2}", double(nanoseconds) / 1000).str();
+}
+
+} // namespace
+
+Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options) {
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  if (!directory)
+    return directory.failure();
+  Call call = {{}, "", directory->file("out"), directory->file("err")};
+  std::string runner = std::filesystem::absolute(options.runner).string();
+  if (std::optional<Failure> failure = start({runner, "describe"}, call))
+    return *failure;
+  if (std::optional<Failure> failure = finish(options, call, [] {}))
+    return *failure;
+  std::vector<RunnerKernel> kernels;
+  llvm::SmallVector<llvm::StringRef> lines;
+  std::string text = contents_of(call.out);
+  llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    std::vector<std::string> fields = fields_of(line);
+    if (fields[0] == "kernel")
+      kernels.push_back({fields[1], fields[2], fields[3], {}});
+    else if (fields[0] == "variant" && !kernels.empty())
+      kernels.back().variants.push_back(fields[1]);
+    else
+      return Failure{Message::runner_output, {options.runner, line.str()}};
+  }
+  return kernels;
+}
+
+Result<std::vector<std::string>> plan_tuning(const TuneOptions &options) {
+  Result<std::vector<RunnerKernel>> described = describe_runner(options);
+  if (!described)
+    return described.failure();
+  std::vector<RunnerKernel> kernels;
+  for (const RunnerKernel &kernel : *described)
+    if ((options.kernels.empty() || llvm::is_contained(options.kernels, kernel.name)) &&
+        has_types(kernel, options.types))
+      kernels.push_back(kernel);
+  std::vector<ProblemClauses> said;
+  for (const std::string &text : options.problems) {
+    Result<ProblemClauses> clauses = parse_problems(text);
+    if (!clauses)
+      return clauses.failure();
+    said.push_back(std::move(*clauses));
+  }
+  for (const std::string &path : options.problem_files) {
+    Result<std::vector<ProblemClauses>> entries = read_problem_file(path);
+    if (!entries)
+      return entries.failure();
+    llvm::append_range(said, *entries);
+  }
+  Result<std::vector<PlannedProblem>> problems = plan_problems(said, kernels, options.draw);
+  if (!problems)
+    return problems.failure();
+  if (problems->empty())
+    return Failure{Message::no_problem, {options.runner}};
+  std::vector<std::string> lines;
+  for (const PlannedProblem &problem : *problems)
+    lines.push_back(problem.line());
+  return lines;
+}
+
+RunnerReports run_runner(const TuneOptions &options, const std::string &what,
+                         const std::vector<std::string> &plan) {
+  RunnerReports all;
+  Result<TemporaryDirectory> directory = TemporaryDirectory::make();
+  if (!directory) {
+    all.failure = directory.failure();
+    return all;
+  }
+  std::vector<Call> calls;
+  for (int part = 0; part < options.parts && !all.failure; part++) {
+    std::string name = directory->file(std::to_string(part));
+    Call call = {{}, name + ".in", name + ".out", name + ".err"};
+    // Neighbours take about as long as each other, so each part gets some of all.
+    std::ofstream in(call.in);
+    for (size_t i = size_t(part); i < plan.size(); i += size_t(options.parts))
+      in << plan[i];
+    in.close();
+    std::vector<std::string> command = command_of(options, part);
+    command.push_back(what);
+    command.push_back("-");
+    if (what == "measure" && options.rounds)
+      llvm::append_range(command,
+                         std::vector<std::string>{"--rounds", std::to_string(options.rounds)});
+    if (what == "measure" && options.is_cold)
+      command.push_back("--cold");
+    all.failure = start(command, call);
+    if (!all.failure)
+      calls.push_back(call);
+  }
+
+  size_t done = 0;
+  auto say_how_far = [&] {
+    size_t now_done = 0;
+    for (const Call &call : calls)
+      now_done += count_done(call);
+    for (; done < now_done; done++)
+      options.progress->job_done(true);
+  };
+  if (options.progress)
+    options.progress->start(plan.size(), 0, plan.size());
+  for (Call &call : calls) {
+    std::optional<Failure> ended =
+        finish(options, call, options.progress ? say_how_far : std::function<void()>([] {}));
+    if (!all.failure)
+      all.failure = ended;
+    Result<std::vector<RunnerReport>> reports = read_reports(options.runner, contents_of(call.out));
+    if (reports)
+      llvm::append_range(all.reports, *reports);
+    else if (!all.failure)
+      all.failure = reports.failure();
+  }
+  if (options.progress)
+    options.progress->finish();
+  return all;
+}
+
+Result<std::vector<RunnerReport>> read_reports(const std::string &from, const std::string &text) {
+  ReportReader reader;
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines)
+    if (!reader.read(line.str()))
+      return Failure{Message::runner_output, {from, line.str()}};
+  return std::move(reader.reports);
+}
+
+std::vector<Failure> differences_of(const std::vector<RunnerReport> &reports) {
+  std::vector<Failure> failures;
+  for (const RunnerReport &report : reports)
+    for (const RunnerReport::Difference &difference : report.differences)
+      failures.push_back(
+          {Message::variants_differ,
+           {report.entry.kernel + (report.entry.types.empty() ? "" : " ") + report.entry.types,
+            text_of(report.entry.problem), difference.variant, difference.factor}});
+  return failures;
+}
+
+std::string bench_table(const std::vector<RunnerReport> &reports) {
+  std::vector<std::vector<std::string>> rows = {
+      {"kernel", "problem", "the launch takes", "best", "us", "best us", "slower by"}};
+  double product = 0, worst = 1;
+  int count = 0;
+  for (const RunnerReport &report : reports) {
+    const TuningEntry &entry = report.entry;
+    auto by_time = [](const auto &a, const auto &b) {
+      return a.second.nanoseconds < b.second.nanoseconds;
+    };
+    auto best = std::min_element(entry.times.begin(), entry.times.end(), by_time);
+    auto chosen = entry.times.find(report.choice);
+    if (best == entry.times.end() || chosen == entry.times.end())
+      continue;
+    double ratio = double(chosen->second.nanoseconds) / double(best->second.nanoseconds);
+    product += std::log(ratio);
+    worst = std::max(worst, ratio);
+    count++;
+    rows.push_back({entry.kernel + (entry.types.empty() ? "" : " ") + entry.types,
+                    text_of(entry.problem), chosen->first, best->first,
+                    microseconds(chosen->second.nanoseconds),
+                    microseconds(best->second.nanoseconds), percent(ratio)});
+  }
+  if (count == 0)
+    return "nothing was measured\n";
+  return aligned(rows, 4) + "\n" + std::to_string(count) + " problems: slower than the best by " +
+         percent(std::exp(product / count)) + " in the geometric mean, " + percent(worst) +
+         " at worst\n";
+}
+
+} // namespace tritonc

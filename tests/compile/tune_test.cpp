@@ -1,0 +1,185 @@
+// Tests tune_command.cpp: what runners say, runners behind launchers, and the tables for people.
+// The runners are shell scripts here; real ones are in tests/tuner.
+
+#include "tune_command.h"
+
+#include "source_files.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+using namespace tritonc;
+
+namespace {
+
+const std::string gpu = "gpu\tNVIDIA H200\t90\t132\n";
+
+std::string problem(int n, const std::string &lines) {
+  return "problem\tadd\tTYPE=half\ti32 n\tn=" + std::to_string(n) + "\twarm\n" + lines + "end\n";
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A runner that has one kernel, and a script for the rest.
+class Script {
+public:
+  explicit Script(const std::string &measure) {
+    files.add("runner", "#!/bin/sh\n"
+                        "if [ \"$1\" = describe ]; then\n"
+                        "  printf 'kernel\\tadd\\tTYPE=half\\ti32 n\\nvariant\\tSIZE=1\\n'\n"
+                        "  exit\nfi\n" +
+                            measure);
+    options.runner = files.path("runner");
+    std::filesystem::permissions(options.runner, std::filesystem::perms::owner_all);
+  }
+  SourceFiles files;
+  TuneOptions options;
+};
+
+// Answers each line of the plan; says how it was called.
+const char *const answering = R"sh(
+printf 'gpu\tNVIDIA H200\t90\t132\n'
+while IFS="$(printf '\t')" read -r word kernel types name arguments; do
+  printf 'problem\t%s\t%s\ti32 n\t%s\twarm\n' "$kernel" "$types" "$name"
+  printf 'time\tSIZE=1\t%s\t-\t%s\nend\n' 7 "$PART $*"
+done
+)sh";
+
+} // namespace
+
+TEST_CASE("what a runner says becomes data") {
+  Result<std::vector<RunnerReport>> reports = read_reports(
+      "it", gpu + problem(64, "time\tSIZE=512 B=2\t1500\t1400\tform\ntime\tSIZE=256\t1000\t-\t\n"
+                              "refused\tSIZE=1024\tit does not fit\nchoice\tSIZE=256\n"
+                              "differs\tSIZE=2048\t31.5\n"));
+  REQUIRE(reports);
+  REQUIRE(reports->size() == 1);
+  const RunnerReport &report = (*reports)[0];
+  CHECK(report.entry.gpu == "NVIDIA H200");
+  CHECK(report.entry.multiprocessors == 132);
+  CHECK(report.entry.problem.at("n") == 64);
+  CHECK(report.entry.times.size() == 2);
+  CHECK(report.entry.times.at("B=2 SIZE=512").nanoseconds == 1500);
+  CHECK(report.entry.times.at("B=2 SIZE=512").cost == 1400);
+  CHECK(report.entry.times.at("B=2 SIZE=512").form == "form");
+  CHECK(!report.entry.times.at("SIZE=256").cost);
+  CHECK(report.choice == "SIZE=256");
+  REQUIRE(differences_of(*reports).size() == 1);
+  CHECK(text(differences_of(*reports)[0]) ==
+        "error: `add TYPE=half` for n=64: the results of SIZE=2048 are 31.5 times as far from "
+        "those of most variants as rounding explains");
+}
+
+TEST_CASE("a problem that is not done does not count") {
+  std::string whole = gpu + problem(64, "time\tSIZE=1\t5\t-\t\n");
+  Result<std::vector<RunnerReport>> reports =
+      read_reports("it", whole + whole.substr(gpu.size(), whole.size() - gpu.size() - 4));
+  REQUIRE(reports);
+  CHECK(reports->size() == 1);
+}
+
+TEST_CASE("what no runner says") {
+  for (const char *line : {"hello", "gpu\tNVIDIA\tninety\t132", "time\tSIZE=1\t0\t-\t",
+                           "time\tSIZE=1\tfast\t-\t", "problem\tadd\t\t\tn=x\twarm"}) {
+    CAPTURE(line);
+    Result<std::vector<RunnerReport>> reports = read_reports("it", line + std::string("\n"));
+    REQUIRE(!reports);
+    CHECK(contains(text(reports.failure()), "error: `it` says what no runner says: `"));
+  }
+}
+
+TEST_CASE("the table says by how much a launch's choice is slower") {
+  Result<std::vector<RunnerReport>> reports = read_reports(
+      "it", gpu + problem(1, "time\tSIZE=1\t1000\t-\t\ntime\tSIZE=2\t1210\t-\t\nchoice\tSIZE=2\n") +
+                problem(2, "time\tSIZE=1\t1000\t-\t\nchoice\tSIZE=1\n") +
+                problem(3, "time\tSIZE=1\t1000\t-\t\n"));
+  std::string table = bench_table(*reports);
+  CHECK(contains(table, "21.0 %"));
+  CHECK(contains(table, "2 problems: slower than the best by 10.0 % in the geometric mean, 21.0 % "
+                        "at worst"));
+  CHECK(bench_table({}) == "nothing was measured\n");
+}
+
+TEST_CASE("parts of a plan run at once, behind a launcher") {
+  Script script(answering);
+  script.options.problems = {"n=1,2,3,4,5"};
+  script.options.launcher = {"env", "PART=part {part}"};
+  script.options.parts = 2;
+  script.options.rounds = 3;
+  Result<std::vector<std::string>> plan = plan_tuning(script.options);
+  REQUIRE(plan);
+  CHECK(plan->size() == 5);
+  std::string progress_said;
+  Progress progress(false, [&](const std::string &text) { progress_said += text; });
+  script.options.progress = &progress;
+  RunnerReports reports = run_runner(script.options, "measure", *plan);
+  REQUIRE(!reports.failure);
+  CHECK(progress_said == ""); // it takes no time
+  std::vector<std::string> said;
+  for (const RunnerReport &report : reports.reports)
+    said.push_back(text_of(report.entry.problem) + ": " + report.entry.times.at("SIZE=1").form);
+  std::string common = " measure - --rounds 3";
+  CHECK(said == std::vector<std::string>{"n=1: part 0" + common, "n=3: part 0" + common,
+                                         "n=5: part 0" + common, "n=2: part 1" + common,
+                                         "n=4: part 1" + common});
+}
+
+TEST_CASE("only some kernels, and types") {
+  Script script(answering);
+  script.options.problems = {"n=1"};
+  script.options.types = {"TYPE=half"};
+  CHECK(plan_tuning(script.options));
+  script.options.types = {"TYPE=float"};
+  CHECK(!plan_tuning(script.options));
+  script.options.types = {};
+  script.options.kernels = {"sub"};
+  CHECK(!plan_tuning(script.options));
+}
+
+TEST_CASE("runners that fail") {
+  auto failure = [](const std::string &measure, std::vector<std::string> launcher = {}) {
+    Script script(measure);
+    script.options.problems = {"n=1"};
+    script.options.launcher = std::move(launcher);
+    RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+    return reports.failure ? text(*reports.failure) : "none";
+  };
+  CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
+  CHECK(contains(failure("exit 4"), "failed: it ended with 4"));
+  CHECK(contains(failure("echo nonsense"), "says what no runner says: `nonsense`"));
+  CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
+  CHECK(failure("exit 1") == "none"); // variants differ: what it says tells which
+}
+
+TEST_CASE("what was measured before a runner failed is there") {
+  Script script(std::string(answering) + "echo 'error: the GPU is gone' >&2; exit 3\n");
+  script.options.problems = {"n=1,2,3"};
+  RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+  CHECK(reports.reports.size() == 3);
+  REQUIRE(reports.failure);
+  CHECK(contains(text(*reports.failure), "failed: error: the GPU is gone"));
+}
+
+TEST_CASE("who waits is told how far it is") {
+  Script script(R"sh(
+printf 'gpu\tNVIDIA H200\t90\t132\n'
+while read -r line; do
+  printf 'problem\tadd\t\ti32 n\tn=1\twarm\nend\n'
+  sleep 0.2
+done
+)sh");
+  script.options.problems = {"n=1,2,3"};
+  std::string said;
+  Progress::Time time{};
+  // Each look at the clock is ten seconds later.
+  Progress progress(
+      false, [&](const std::string &text) { said += text; },
+      [&] { return time += std::chrono::seconds(10); });
+  progress.set_words("measured", "problems");
+  script.options.progress = &progress;
+  CHECK(run_runner(script.options, "measure", *plan_tuning(script.options)).reports.size() == 3);
+  CHECK(contains(said, "measured 1 of 3 problems, about "));
+}

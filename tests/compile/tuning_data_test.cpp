@@ -1,0 +1,238 @@
+// Tests tuning_data.cpp: what was measured as JSON, and as a part of a library.
+
+#include "tuning_data.h"
+
+#include "emit/header.h"
+#include "emit/tables.h"
+#include "source_files.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace tritonc;
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TuningEntry entry(int64_t n, std::map<std::string, TuningTime> times) {
+  return {.kernel = "scale",
+          .types = "TYPE=half",
+          .gpu = "NVIDIA H200",
+          .arch = 90,
+          .multiprocessors = 132,
+          .problem = {{"n", n}},
+          .parameters = "const f16 *x, f16 *y, i32 n",
+          .times = std::move(times)};
+}
+
+TuningData data(std::vector<TuningEntry> entries) {
+  TuningData data;
+  for (TuningEntry &one : entries)
+    data.add(std::move(one));
+  return data;
+}
+
+// scale<TYPE> with SIZE = 256, 1024.
+Library library() {
+  KernelEntry kernel;
+  kernel.name = "scale";
+  kernel.axes = {{"TYPE", false, {{"half", {}}, {"float", {}}}},
+                 {"SIZE", true, {{"256", {}}, {"1024", {}}}}};
+  for (int type : {0, 1})
+    for (int size : {0, 1}) {
+      std::string element = type ? "f32" : "f16";
+      Variant variant;
+      variant.values = {type, size};
+      variant.plan.grid = {Expr::parameter(2)};
+      variant.parameters = {
+          {.name = "x", .element = element, .is_pointer = true, .read_only = true},
+          {.name = "y", .element = element, .is_pointer = true},
+          {.name = "n", .element = "i32"}};
+      variant.preference = 1 - size;
+      kernel.variants.push_back(variant);
+    }
+  return {.name = "k", .source_file = "k.tc", .tool = "tritonc", .kernels = {kernel}};
+}
+
+std::string attached(const TuningData &data, Library &to) {
+  std::string said;
+  for (const Failure &failure : attach(data, to))
+    said += text(failure) + "\n";
+  return said;
+}
+
+} // namespace
+
+TEST_CASE("what is written is read back, and written the same") {
+  TuningEntry cold = entry(64, {{"SIZE=256", {1500, {}, ""}}});
+  cold.is_cold = true;
+  TuningData written = data({entry(4096, {{"SIZE=1024", {2100, 1900, "128x128 wgmma"}}}), cold});
+  SourceFiles files;
+  files.add("t.json", written.json());
+  Result<TuningData> read = read_tuning_data(files.path("t.json"));
+  REQUIRE(read);
+  CHECK(read->json() == written.json());
+  CHECK(contains(written.json(), "\"ns\":2100"));
+  CHECK(contains(written.json(), "\"cost\":1900"));
+  CHECK(contains(written.json(), "\"cache\":\"cold\""));
+}
+
+TEST_CASE("a line is a measurement, and the lines are sorted by problem") {
+  std::string json = data({entry(4096, {{"SIZE=256", {3}}}), entry(512, {{"SIZE=256", {2}}}),
+                           entry(64, {{"SIZE=256", {1}}})})
+                         .json();
+  CHECK(json.find("{\"n\":64}") < json.find("{\"n\":512}"));
+  CHECK(json.find("{\"n\":512}") < json.find("{\"n\":4096}"));
+  CHECK(std::count(json.begin(), json.end(), '\n') == 5);
+}
+
+TEST_CASE("two files together have all, and of the same problem what comes later") {
+  TuningData first = data({entry(64, {{"SIZE=256", {10}}}), entry(128, {{"SIZE=256", {20}}})});
+  TuningData second = data({entry(128, {{"SIZE=1024", {15}}}), entry(256, {{"SIZE=256", {30}}})});
+  TuningData both = first;
+  both.add(second);
+  CHECK(both.entries().size() == 3);
+  CHECK(contains(both.json(), "{\"SIZE=1024\":{\"ns\":15}}"));
+  CHECK(!contains(both.json(), "\"ns\":20"));
+  // Another GPU or other types are another measurement.
+  TuningEntry other = entry(64, {{"SIZE=256", {11}}});
+  other.gpu = "NVIDIA H100";
+  both.add(other);
+  other.types = "TYPE=float";
+  both.add(other);
+  CHECK(both.entries().size() == 5);
+}
+
+TEST_CASE("files that are none") {
+  SourceFiles files;
+  auto problem = [&](const std::string &contents) {
+    files.add("t.json", contents);
+    Result<TuningData> read = read_tuning_data(files.path("t.json"));
+    REQUIRE(!read);
+    return text(read.failure());
+  };
+  CHECK(contains(problem("[1"), "cannot read tuning data from"));
+  CHECK(contains(problem("{}"), "it has no measurements"));
+  CHECK(contains(problem(R"({"schema": 2, "measurements": []})"), "its schema is not 1"));
+  CHECK(
+      contains(problem(R"({"schema": 1, "measurements": [3]})"), "measurement 1 lacks an object"));
+  std::string one = data({entry(64, {{"SIZE=256", {10}}})}).json();
+  for (const char *member : {"kernel", "types", "gpu", "name", "arch", "multiprocessors",
+                             "parameters", "cache", "problem", "times", "ns"}) {
+    CAPTURE(member);
+    std::string broken = one;
+    broken.replace(broken.find("\"" + std::string(member) + "\""), 2, "\"_");
+    CHECK(contains(problem(broken), std::string("measurement 1 lacks ") + member));
+  }
+  CHECK(!read_tuning_data(files.path("nowhere.json")));
+}
+
+TEST_CASE("data of a kernel's types become its measurements") {
+  Library to = library();
+  CHECK(attached(data({entry(64, {{"SIZE=256", {10, 9, "form"}}, {"SIZE=1024", {20}}})}), to) ==
+        "");
+  REQUIRE(to.kernels[0].measurements.size() == 1);
+  const Measurement &measurement = to.kernels[0].measurements[0];
+  CHECK(measurement.problem == std::vector<std::pair<int, int64_t>>{{2, 64}});
+  REQUIRE(measurement.times.size() == 2);
+  CHECK(measurement.times[0].variant == 0);
+  CHECK(measurement.times[0].nanoseconds == 10);
+  CHECK(measurement.times[0].form == "form");
+  CHECK(measurement.times[1].variant == 1);
+}
+
+TEST_CASE("what other libraries have is passed over in silence") {
+  Library to = library();
+  TuningEntry kernel = entry(64, {{"SIZE=256", {10}}}), types = kernel;
+  kernel.kernel = "add";
+  types.types = "TYPE=double";
+  CHECK(attached(data({kernel, types}), to) == "");
+  CHECK(to.kernels[0].measurements.empty());
+}
+
+TEST_CASE("what does not fit any more is said, and not used") {
+  Library to = library();
+  SUBCASE("other parameters") {
+    TuningEntry one = entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}});
+    one.parameters = "const f16 *x, f16 *y, i64 n";
+    std::string said = attached(data({one}), to);
+    CHECK(contains(said, "warning: tuning data of `scale` are not used"));
+    CHECK(
+        contains(said, "`const f16 *x, f16 *y, i64 n`, and it has `const f16 *x, f16 *y, i32 n`"));
+    CHECK(to.kernels[0].measurements.empty());
+  }
+  SUBCASE("variants that there are not") {
+    std::string said = attached(
+        data({entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}, {"SIZE=512", {1}}})}), to);
+    CHECK(contains(said, "name variants that there are not: SIZE=512"));
+    CHECK(to.kernels[0].measurements[0].times.size() == 2);
+  }
+  SUBCASE("variants that were added since") {
+    std::string said = attached(data({entry(64, {{"SIZE=256", {10}}})}), to);
+    CHECK(contains(said, "tuning data of `scale` lack variants"));
+    CHECK(contains(said, ": SIZE=1024;"));
+    CHECK(to.kernels[0].measurements.size() == 1);
+  }
+  SUBCASE("problems about different arguments") {
+    TuningEntry one = entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}}), other = one;
+    other.problem = {};
+    CHECK(contains(attached(data({one, other}), to), "not all problems are about the same"));
+    CHECK(to.kernels[0].measurements.empty());
+  }
+}
+
+TEST_CASE("the descriptors have them, in the order of the variants there") {
+  Library to = library();
+  attached(data({entry(64, {{"SIZE=256", {1000}}, {"SIZE=1024", {2000}}}),
+                 entry(4096, {{"SIZE=256", {4000}}, {"SIZE=1024", {1000}}})}),
+           to);
+  Result<Interface> interface = make_interface(to);
+  REQUIRE(interface);
+  Result<Tables> tables = make_tables(*interface);
+  REQUIRE(tables);
+  REQUIRE(tables->kernels[0].tunings.size() == 1);
+  CHECK(tables->kernels[1].tunings.empty()); // float
+  const TuningTable &tuning = tables->kernels[0].tunings[0];
+  CHECK(tuning.arch == 90);
+  CHECK(tuning.multiprocessors == 132);
+  CHECK(tuning.axes == std::vector<int>{2});
+  CHECK(tuning.problems == std::vector<int32_t>{6 * 1024, 12 * 1024});
+  CHECK(tables->kernels[0].choices == std::vector<int32_t>{1024, 256}); // as they are preferred
+  CHECK(tuning.times == std::vector<int16_t>{1024, 0, 0, 2048});
+  CHECK(!tuning.beside_costs);
+}
+
+TEST_CASE("beside costs, if all have some") {
+  Library to = library();
+  attached(data({entry(64, {{"SIZE=256", {1000, 500, "a"}}, {"SIZE=1024", {2000, 2000, "b"}}})}),
+           to);
+  Result<Interface> interface = make_interface(to);
+  REQUIRE(interface);
+  const TuningTable tuning = (*make_tables(*interface)).kernels[0].tunings[0];
+  CHECK(tuning.beside_costs);
+  CHECK(tuning.times == std::vector<int16_t>{0, 1024});
+  CHECK(tuning.form_names == std::vector<std::string>{"b", "a"});
+  CHECK(tuning.forms == std::vector<uint16_t>{0, 1});
+}
+
+TEST_CASE("a header with code has them as constants") {
+  Library to = library();
+  attached(data({entry(64, {{"SIZE=256", {1000}}, {"SIZE=1024", {2000}}})}), to);
+  Result<Interface> interface = make_interface(to);
+  REQUIRE(interface);
+  std::string header = self_contained_header(to, *interface, *make_tables(*interface));
+  CHECK(contains(header, "inline constexpr std::int16_t times_0_0[] = {1024, 0};"));
+  CHECK(contains(header, "inline constexpr std::int32_t problems_0_0[] = {6144};"));
+  CHECK(contains(header, "inline constexpr tritonc::abi::tuning tunings_0[] = {"));
+  CHECK(contains(header, "{\"NVIDIA H200\", 90, 132, tuned_axes_0_0, problems_0_0, times_0_0,"));
+  // A header without code does not depend on them.
+  CHECK(object_mode_header(to, *interface) == [] {
+    Library plain = library();
+    Result<Interface> its = make_interface(plain);
+    return object_mode_header(plain, *its);
+  }());
+}

@@ -1,0 +1,282 @@
+// Tests runtime/src/tuning.cpp: launches choose by what was measured, where it says something.
+
+#include "runtime/form_kernel.h"
+#include "runtime/machine.h"
+#include "runtime/sample_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace tritonc;
+
+namespace {
+
+constexpr std::int16_t none = abi::not_measured;
+
+/// The kernel with tiles of 64 and of 16, and what was measured of it for some n.
+struct Setting {
+  explicit Setting(const std::string &settings = "multiprocessors=10")
+      : machine(Machine::as_driver, settings) {}
+
+  /// A problem, and the times of both variants as logarithms.
+  void measured(std::int32_t n, std::int16_t large, std::int16_t small) {
+    problems.push_back(abi::logarithm(n));
+    times.insert(times.end(), {large, small});
+    forms.insert(forms.end(), {0, 0});
+    tuning = {"some GPU",
+              90,
+              10,
+              &n_argument,
+              problems.data(),
+              times.data(),
+              forms.data(),
+              form_names,
+              1,
+              std::uint32_t(problems.size()),
+              1,
+              0};
+    sample.kernel.tunings = &tuning;
+    sample.kernel.tuning_count = 1;
+  }
+
+  std::string chosen(std::int32_t n, const std::int32_t *choice = nullptr) {
+    args.n = n;
+    status launched = machine.runtime().launch(sample.kernel, {}, &args, choice, nullptr);
+    return launched.ok() ? machine.driver().last_launch().kernel : launched.name();
+  }
+
+  Machine machine;
+  SampleKernel sample;
+  SampleArgs args = good_args();
+  const std::uint32_t n_argument = 2;
+  const char *form_names[2] = {"", "another"};
+  std::vector<std::int32_t> problems;
+  std::vector<std::int16_t> times;
+  std::vector<std::uint16_t> forms;
+  abi::tuning tuning;
+};
+
+} // namespace
+
+TEST_CASE("logarithms are those of the mathematical library, rounded down") {
+  const std::int64_t values[] = {
+      1, 2, 3, 5, 7, 100, 1023, 1024, 1025, 123456789, (std::int64_t(1) << 40) + 12345, INT64_MAX};
+  for (std::int64_t value : values) {
+    CAPTURE(value);
+    CHECK(abi::logarithm(value) == doctest::Approx(1024 * std::log2(double(value))).epsilon(1e-3));
+  }
+  CHECK(abi::logarithm(1) == 0);
+  CHECK(abi::logarithm(4096) == 12 * 1024);
+  CHECK(abi::logarithm(0) == -1024);
+  CHECK(abi::logarithm(-5) == -1024);
+  static_assert(abi::logarithm(8) == 3 * 1024, "and a constant expression");
+}
+
+TEST_CASE("what was measured goes before the rule") {
+  Setting s;
+  // 9 programs of 64 would leave a multiprocessor idle, 10 don't: see the rule's test.
+  REQUIRE(s.chosen(64 * 9) == "copy_16");
+  REQUIRE(s.chosen(64 * 10) == "copy_64");
+  s.measured(64 * 9, 0, 100);
+  s.measured(64 * 100, 100, 0);
+  SUBCASE("for the problems themselves") {
+    CHECK(s.chosen(64 * 100) == "copy_16");
+    // A recent launch again: nothing is chosen anew.
+    CHECK(s.chosen(64 * 9) == "copy_16");
+    s.sample.kernel.tuning_count = 0;
+    CHECK(s.chosen(64 * 100) == "copy_16");
+  }
+  SUBCASE("for others the nearest ones count most") {
+    CHECK(s.chosen(64 * 12) == "copy_64");
+    CHECK(s.chosen(64 * 80) == "copy_16");
+    CHECK(s.chosen(64 * 5) == "copy_64");
+    CHECK(s.chosen(64 * 1000) == "copy_16");
+  }
+}
+
+TEST_CASE("requirements exclude variants all the same") {
+  Setting s;
+  s.measured(64, 0, 100);
+  CHECK(s.chosen(64 * 3) == "copy_64");
+  CHECK(s.chosen(16 * 5) == "copy_16");
+  CHECK(s.chosen(17) == "requirement_failed");
+}
+
+TEST_CASE("missing images do, too") {
+  Setting s;
+  s.measured(64, 0, 100);
+  s.sample.images[0].pop_back(); // for sm_90a; that for sm_80 does not run there
+  s.sample.variants[0].image_count = 1;
+  CHECK(s.chosen(64 * 3) == "copy_16");
+}
+
+TEST_CASE("a variant that is named runs, whatever was measured") {
+  Setting s;
+  s.measured(64, 0, 100);
+  std::int32_t small = 16;
+  CHECK(s.chosen(64 * 3, &small) == "copy_16");
+}
+
+TEST_CASE("what was not measured is not chosen while something was") {
+  Setting s;
+  SUBCASE("the large one") { s.measured(64 * 10, none, 500); }
+  SUBCASE("at another problem it was") {
+    s.measured(64 * 10, none, 0);
+    s.measured(64 * 11, 300, 0);
+  }
+  CHECK(s.chosen(64 * 10) == "copy_16");
+}
+
+TEST_CASE("where none was measured the rule chooses") {
+  Setting s;
+  s.measured(64 * 10, none, none);
+  CHECK(s.chosen(64 * 9) == "copy_16");
+  CHECK(s.chosen(64 * 10) == "copy_64");
+}
+
+TEST_CASE("data are of a GPU") {
+  Setting s;
+  s.measured(64 * 10, 100, 0);
+  SUBCASE("of another architecture they say nothing") {
+    s.tuning.sm = 80;
+    CHECK(s.chosen(64 * 10) == "copy_64");
+  }
+  SUBCASE("nor of another size") {
+    s.tuning.multiprocessors = 11;
+    CHECK(s.chosen(64 * 10) == "copy_64");
+  }
+  SUBCASE("of two that differ only in their names, those of this name count") {
+    std::int16_t others[] = {0, 100};
+    abi::tuning both[] = {s.tuning, s.tuning};
+    both[1].times = others;
+    s.sample.kernel.tunings = both;
+    s.sample.kernel.tuning_count = 2;
+    device_info device;
+    REQUIRE(s.machine.runtime().current_device(device).ok());
+    SUBCASE("the first") { CHECK(s.chosen(64 * 10) == "copy_16"); }
+    SUBCASE("the second") {
+      both[1].gpu = device.name;
+      CHECK(s.chosen(64 * 10) == "copy_64");
+    }
+  }
+}
+
+TEST_CASE("many problems: those far away say little") {
+  Setting s;
+  for (int i = 0; i < 40; i++)
+    s.measured(64 * 1000 * (i + 1), 1000, 0);
+  s.measured(64 * 10, 0, 100);
+  s.measured(64 * 20, 0, 100);
+  CHECK(s.chosen(64 * 14) == "copy_64");
+  CHECK(s.chosen(64 * 1500) == "copy_16");
+}
+
+TEST_CASE("a launch again asks nothing more for there being data") {
+  Setting s;
+  s.machine.driver().new_context();
+  s.measured(64 * 10, 100, 0);
+  REQUIRE(s.chosen(64 * 10) == "copy_16");
+  REQUIRE(s.chosen(64 * 10) == "copy_16");
+  int before = s.machine.driver().calls();
+  REQUIRE(s.chosen(64 * 10) == "copy_16");
+  int with_data = s.machine.driver().calls() - before;
+  Setting without;
+  without.machine.driver().new_context();
+  without.sample.kernel.tuning_count = 0;
+  for (int i = 0; i < 2; i++)
+    without.chosen(64 * 10);
+  before = without.machine.driver().calls();
+  without.chosen(64 * 10);
+  CHECK(with_data == without.machine.driver().calls() - before);
+}
+
+namespace {
+
+/// Tiles of 64 and of 16, each in two forms: `few`, which is cheap for n up to 1000, and `many`.
+struct FormSetting {
+  FormSetting() : machine(Machine::as_driver, "multiprocessors=10") {
+    kernel.add_variant(16, {{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}});
+    described = kernel.kernel();
+  }
+
+  /// Times of both variants, beside their costs, and which forms those were in.
+  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
+    problems.push_back(abi::logarithm(n));
+    times.insert(times.end(), {large, small});
+    forms.insert(forms.end(), {form, form});
+    tuning = {"some GPU",
+              90,
+              10,
+              &n_argument,
+              problems.data(),
+              times.data(),
+              forms.data(),
+              form_names,
+              1,
+              std::uint32_t(problems.size()),
+              2,
+              1};
+    described.tunings = &tuning;
+    described.tuning_count = 1;
+  }
+
+  /// "64 many"
+  std::string chosen(std::int32_t n) {
+    args.n = n;
+    status launched = machine.runtime().launch(described, {}, &args, nullptr, nullptr);
+    if (!launched.ok())
+      return launched.name();
+    std::uint32_t blocks = machine.driver().last_launch().grid[0];
+    return (blocks == unsigned(n + 63) / 64 ? "64 " : "16 ") + noted_form().form;
+  }
+
+  Machine machine;
+  FormKernel kernel{{{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}}};
+  abi::kernel described;
+  FormArgs args = form_args();
+  const std::uint32_t n_argument = 2;
+  const char *form_names[2] = {"few", "many"};
+  std::vector<std::int32_t> problems;
+  std::vector<std::int16_t> times;
+  std::vector<std::uint16_t> forms;
+  abi::tuning tuning;
+};
+
+} // namespace
+
+TEST_CASE("beside costs, measurements say how wrong those were, of each form apart") {
+  FormSetting s;
+  REQUIRE(s.chosen(900) == "64 few"); // equal costs: the first
+  REQUIRE(s.chosen(1100) == "64 many");
+  s.measured(990, 0, 500, 0);
+  s.measured(1010, 500, 0, 1);
+  CHECK(s.chosen(910) == "64 few");
+  CHECK(s.chosen(995) == "64 few");
+  CHECK(s.chosen(1005) == "16 many"); // though 990 is as near
+  CHECK(s.chosen(1400) == "16 many");
+  CHECK(s.chosen(100) == "64 few");
+}
+
+TEST_CASE("a form that no problem near has: what there is of others") {
+  FormSetting s;
+  s.measured(500, 700, 0, 0);
+  CHECK(s.chosen(400) == "16 few");
+  CHECK(s.chosen(2000) == "16 many");
+}
+
+TEST_CASE("without costs what was measured beside them says nothing") {
+  FormSetting s;
+  s.measured(64 * 9, 500, 0, 0);
+  REQUIRE(s.chosen(64 * 9) == "16 few");
+  FormKernel without{{{"few"}}};
+  without.add_variant(16, {{"few"}});
+  abi::kernel described = without.kernel();
+  described.tunings = &s.tuning;
+  described.tuning_count = 1;
+  s.args.n = 64 * 20;
+  REQUIRE(s.machine.runtime().launch(described, {}, &s.args, nullptr, nullptr).ok());
+  CHECK(s.machine.driver().last_launch().grid[0] == 20); // the first that fills the device
+}
