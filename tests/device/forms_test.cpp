@@ -15,19 +15,6 @@ namespace {
 using namespace device_tests;
 namespace forms = device_forms;
 
-void check(const std::string &what, const std::string &problem) {
-  if (problem.empty())
-    passed++;
-  else
-    fail(what, problem);
-}
-
-template <typename... Arguments> std::string text(const char *format, Arguments... arguments) {
-  char buffer[200];
-  std::snprintf(buffer, sizeof buffer, format, arguments...);
-  return buffer;
-}
-
 // Launches a product C = A B with rows `gap` elements apart and `lead` before each matrix, and
 // compares. With `positive_only` the kernel is one that puts zero in the place of negative results.
 template <typename Kernel, typename T, typename Params>
@@ -484,52 +471,6 @@ void gathers() {
     }
 }
 
-// Within `accuracy` of the result; of exp also of the argument, which is rounded in between, and of
-// log also of 1, since it is 0 where its argument is near 1.
-template <typename T> void functions(const char *type, double accuracy) {
-  using Kernel = forms::functions<T>;
-  constexpr int n = 5003;
-  std::vector<T> x(n);
-  for (int i = 0; i < n; i++) // of all sizes up to e^4
-    x[i] = T(std::exp(std::uniform_real_distribution<double>(i % 2 ? -80 : -4, 4)(generator)));
-  x[0] = 0;
-  tritonc::buffer<T> device_x, device_results[3];
-  require(device_x.allocate(n), "allocation");
-  require(device_x.copy_from(x.data()), "copy");
-  for (tritonc::buffer<T> &results : device_results)
-    require(results.allocate(n), "allocation");
-  for (const auto &tile : Kernel::variants()) {
-    for (tritonc::buffer<T> &results : device_results)
-      require(results.fill(0xff), "fill");
-    tritonc::status launched = Kernel::launch({},
-                                              {.x = device_x.data(),
-                                               .exp_x = device_results[0].data(),
-                                               .log_x = device_results[1].data(),
-                                               .sqrt_x = device_results[2].data(),
-                                               .n = n},
-                                              tile);
-    require(tritonc::synchronize(), "functions");
-    std::string problem = launched.ok() ? "" : launched.message().c_str();
-    for (int which = 0; which < 3; which++) {
-      std::vector<T> results(n);
-      require(device_results[which].copy_to(results.data()), "copy");
-      for (int i = 0; i < n && problem.empty(); i++) {
-        double v = x[i], right = which == 0 ? std::exp(v) : which == 1 ? std::log(v) : std::sqrt(v);
-        double scale = which == 0   ? right * (1 + std::fabs(v))
-                       : which == 1 ? 1 + std::fabs(right)
-                                    : right;
-        if (!(results[i] == right || std::fabs(results[i] - right) <= accuracy * scale))
-          problem = text("%s of %.17g is %.17g, not %.17g",
-                         which == 0   ? "exp"
-                         : which == 1 ? "log"
-                                      : "sqrt",
-                         v, double(results[i]), right);
-      }
-    }
-    check(text("functions<%s> SIZE=%d", type, tile.SIZE), problem);
-  }
-}
-
 // The number of type T that is nearest to x, of two the one with the even code.
 template <typename T> float nearest(double x) {
   auto value = [](int code) {
@@ -633,8 +574,6 @@ int main() {
   transpositions<tritonc::half>("half");
   transpositions<float>("float");
   gathers();
-  functions<float>("float", 0x1p-20);
-  functions<double>("double", 0x1p-50);
   conversions<tritonc::float8_e4m3>("e4m3");
   conversions<tritonc::float8_e5m2>("e5m2");
   return report();

@@ -190,6 +190,20 @@ std::string compare(DeviceMatrix<T> &result, const std::vector<double> &expected
   return error <= tolerance ? "" : text;
 }
 
+inline void check(const std::string &what, const std::string &problem) {
+  if (problem.empty())
+    passed++;
+  else
+    fail(what, problem);
+}
+
+// At most 199 characters.
+template <typename... Arguments> std::string text(const char *format, Arguments... arguments) {
+  char buffer[200];
+  std::snprintf(buffer, sizeof buffer, format, arguments...);
+  return buffer;
+}
+
 // True if there is something to run on.
 inline bool find_device() {
   tritonc::device_info device;
