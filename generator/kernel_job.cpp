@@ -1,0 +1,332 @@
+// One kernel of one variant for one GPU, in one structure: from tile IR to an image. See
+// kernel_job.h.
+//
+// Tested by tests/compile/compile_test.cpp and structures_test.cpp.
+
+#include "kernel_job.h"
+
+#include "analysis/launch_form.h"
+#include "backend/host_object.h"
+#include "backend/ptx.h"
+#include "backend/sass_stats.h"
+#include "details.h"
+#include "emit/interface.h"
+#include "ir/checks.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "lower/host_kernel.h"
+#include "lower/lower.h"
+#include "passes/pipeline.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <new>
+
+namespace tritonc {
+namespace {
+
+// The rule of the tile IR that a pass broke.
+struct BrokenRule : std::exception {
+  explicit BrokenRule(Failure failure) : failure(std::move(failure)) {}
+  Failure failure;
+};
+
+// Looks at the function after each pass, for the verifier and for --print-after.
+PassObserver observer(const CompileOptions &options, KernelJob &job, const std::string &heading) {
+#ifdef NDEBUG
+  bool verify = options.verify_each;
+#else
+  bool verify = true;
+#endif
+  return [&options, &job, heading, verify](std::string_view pass, ir::Function &function) {
+    if (options.print_after == pass || options.print_after == "all")
+      job.printed += "// after " + std::string(pass) + heading + "\n" + ir::print(function) + "\n";
+    if (!verify)
+      return;
+    if (std::string problems = ir::verify(function); !problems.empty())
+      throw BrokenRule(
+          {Message::internal_error, {std::string(pass), problems.substr(0, problems.find('\n'))}});
+  };
+}
+
+std::string text_of(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
+}
+
+std::optional<Failure> check_shared(const ir::Function &function, int static_bytes,
+                                    const Gpu &gpu) {
+  int bytes = function.shared_bytes + static_bytes;
+  if (bytes <= gpu.max_shared_bytes)
+    return std::nullopt;
+  return Failure{Message::shared_too_large,
+                 {function.name, std::string(gpu.name), std::to_string(bytes),
+                  std::to_string(gpu.max_shared_bytes)}};
+}
+
+std::vector<Failure> warnings_about(const ir::Function &function, const Resources &resources,
+                                    const Gpu &gpu) {
+  std::vector<Failure> warnings;
+  std::string name(gpu.name);
+  if (resources.spill_stores || resources.spill_loads)
+    warnings.push_back({Message::spills, {function.name, name}});
+  for (const std::string &advice : resources.advice)
+    warnings.push_back({Message::slow_code, {function.name, name, advice}});
+  return warnings;
+}
+
+// The plain form makes no demands, so it is there for when the others don't fit.
+LaunchForm form_of(const ir::Function &function, const Structure &structure) {
+  LaunchForm form = launch_form(function);
+  form.name = structure.name;
+  form.cost = structure.cost;
+  if (structure.is_first())
+    form.share = LaunchForm::Share::first;
+  else if (structure.is_second())
+    form.share = LaunchForm::Share::rest;
+  else if (structure.specialized && !form.cost)
+    form.cost = Expr::constant(0);
+  return form;
+}
+
+Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &structure,
+                 const MachineCode &code) {
+  const Resources &resources = code.resources;
+  return {.gpu = std::string(gpu.name),
+          .sm = gpu.sm,
+          .suffix = gpu.suffix,
+          .threads = function.threads(),
+          .shared_bytes = function.shared_bytes,
+          .static_shared = resources.static_shared,
+          .registers = resources.registers,
+          .spill_stores = resources.spill_stores,
+          .spill_loads = resources.spill_loads,
+          .stack_bytes = resources.stack_bytes,
+          .form = form_of(function, structure)};
+}
+
+// The LLVM IR of a function that went through the pipeline.
+Result<std::unique_ptr<llvm::Module>> optimized_module(const ir::Function &function, const Gpu &gpu,
+                                                       llvm::LLVMContext &context,
+                                                       StepTimes &times) {
+  std::unique_ptr<llvm::Module> module =
+      times.measure(Step::lower, [&] { return lower(function, gpu, context); });
+  auto optimized = times.measure(Step::optimize, [&] { return optimize(*module, gpu); });
+  if (!optimized)
+    return optimized.failure();
+  return module;
+}
+
+// --- Host code -----------------------------------------------------------------------------------
+
+// Whether a kernel with `assert` and `print` can be in the structure too: what says something about
+// a factor uses it.
+bool has_structure(const ir::Function &checked, const Gpu &gpu, const Structure &structure) {
+  std::vector<Structure> structures = structures_for(checked, gpu);
+  return std::any_of(structures.begin(), structures.end(),
+                     [&](const Structure &other) { return other.name == structure.name; });
+}
+
+// The function that host code is made of: with `assert` and `print`, which code for GPUs has not.
+// `function` is the one without, after the pipeline. Nothing if there is no host code in this
+// structure; there always is in the plain one.
+std::optional<ir::Function> checked_function(const KernelJob &job, const ir::Function &function) {
+  if (!ir::has_checks(*job.checked))
+    return ir::clone(function);
+  if (!has_structure(*job.checked, *job.gpu, job.structure))
+    return std::nullopt;
+  ir::Function checked = ir::clone(*job.checked);
+  checked.file = function.file;
+  run_pipeline(checked, *job.gpu, {}, job.structure);
+  return checked;
+}
+
+// Puts the host code of `function` into the image. The symbol is the code's, so that two libraries
+// that are called the same can be linked into one program.
+std::optional<Failure> add_host_code(const ir::Function &function, const std::string &heading,
+                                     const CompileOptions &options, KernelJob &job) {
+  llvm::LLVMContext context;
+  std::optional<ir::Function> found = checked_function(job, function);
+  if (!found)
+    return std::nullopt;
+  ir::Function &checked = *found;
+  auto module = optimized_module(checked, *job.gpu, context, job.times);
+  if (!module)
+    return module.failure();
+  std::string identity = options.name + "\n" + function.name + heading + "\n" + text_of(**module);
+  job.image.host_symbol = "tritonc_host_" + short_hash(identity);
+  Result<std::string> object = job.times.measure(Step::host_code, [&] {
+    return host_object(**module, describe(checked, *job.gpu), job.image.host_symbol);
+  });
+  if (!object)
+    return object.failure();
+  job.image.host_object = std::move(*object);
+  return std::nullopt;
+}
+
+std::optional<Failure> build_host_text(const ir::Function &function, KernelJob &job) {
+  llvm::LLVMContext context;
+  std::optional<ir::Function> found = checked_function(job, function);
+  if (!found) { // then the emulator takes the plain structure
+    job.structure = {};
+    found = checked_function(job, function);
+  }
+  ir::Function &checked = *found;
+  auto module = optimized_module(checked, *job.gpu, context, job.times);
+  if (!module)
+    return module.failure();
+  Result<std::string> text = host_text(**module, describe(checked, *job.gpu), function.name);
+  if (!text)
+    return text.failure();
+  job.stage_output = *text;
+  return std::nullopt;
+}
+
+// --- One kernel ----------------------------------------------------------------------------------
+
+// The stages from tile IR to LLVM IR or PTX, as first tried.
+std::optional<Failure> build_text(const CompileOptions &options, const ir::Function &function,
+                                  KernelJob &job) {
+  llvm::LLVMContext context;
+  auto module = optimized_module(function, *job.gpu, context, job.times);
+  if (!module)
+    return module.failure();
+  if (options.stage == Stage::llvm) {
+    job.stage_output = text_of(**module);
+    return std::nullopt;
+  }
+  Result<std::string> ptx = generate_ptx(**module, *job.gpu, options.line_info);
+  if (!ptx)
+    return ptx.failure();
+  job.stage_output = *ptx;
+  return std::nullopt;
+}
+
+// The forms of a kernel that shall be kept, under a name that is the same in every build.
+std::optional<Failure> keep_forms(const CompileOptions &options, const ir::Function &function,
+                                  const std::string &heading, const std::string &tile_ir,
+                                  const MachineCode &code, KernelJob &job) {
+  std::string stem = function.name + "-" + short_hash(function.name + heading);
+  for (Stage stage : options.keep) {
+    if (stage == Stage::tile_ir)
+      job.kept.push_back({stem + ".tile-ir", tile_ir});
+    if (stage == Stage::ptx)
+      job.kept.push_back({stem + ".ptx", code.ptx});
+    if (stage == Stage::cubin)
+      job.kept.push_back({stem + ".cubin", code.cubin});
+    if (stage == Stage::sass_stats)
+      job.kept.push_back({stem + ".sass-stats",
+                          sass_stats({code.cubin, code.resources}, function.name, *job.gpu)});
+    if (stage != Stage::llvm)
+      continue;
+    llvm::LLVMContext context;
+    auto module = optimized_module(function, *job.gpu, context, job.times);
+    if (!module)
+      return module.failure();
+    job.kept.push_back({stem + ".ll", text_of(**module)});
+  }
+  return std::nullopt;
+}
+
+// The stages from tile IR to an image, or to the stage that was asked for.
+std::optional<Failure> build_kernel(Workshop &workshop, const std::string &heading,
+                                    KernelJob &job) {
+  const CompileOptions &options = workshop.options;
+  const Gpu &gpu = *job.gpu;
+  ir::Function function = ir::clone(*job.function);
+  function.file = shown_path(function.file);
+  job.times.measure(Step::passes, [&] {
+    run_pipeline(function, gpu, observer(options, job, heading), job.structure);
+  });
+  std::optional<Failure> too_large = check_shared(function, 0, gpu);
+  if (too_large && !job.structure.name.empty()) { // what its ring leaves is too little for the rest
+    if (options.stage == Stage::library) {
+      job.is_left_out = true;
+      return std::nullopt;
+    }
+    job.structure = {};
+    return build_kernel(workshop, heading, job);
+  }
+  if (too_large)
+    return too_large;
+  if (options.stage == Stage::llvm || options.stage == Stage::ptx)
+    return build_text(options, function, job);
+  if (options.stage == Stage::host_llvm)
+    return build_host_text(function, job);
+
+  std::string tile_ir;
+  if (llvm::is_contained(options.keep, Stage::tile_ir))
+    tile_ir = ir::print(function);
+  Result<MachineCode> *made = machine_code(function, gpu, workshop, job.times);
+  if (!made) {
+    job.is_left_out = true;
+    return std::nullopt;
+  }
+  Result<MachineCode> &code = *made;
+  if (!code)
+    return code.failure();
+  job.code = &*code;
+  if (options.shards) { // what else there is to say, the call that makes the library says
+    job.is_left_out = true;
+    return std::nullopt;
+  }
+  if (std::optional<Failure> failure = check_shared(function, code->resources.static_shared, gpu))
+    return failure;
+  // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
+  if (!job.structure.name.empty() && !code->resources.advice.empty()) {
+    job.warnings = {
+        {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
+    job.is_left_out = true;
+  } else if (!job.structure.name.empty() && code->resources.spill_stores) {
+    job.is_left_out = true; // its tile is too large after all
+  } else {
+    job.warnings = warnings_about(function, code->resources, gpu);
+  }
+  if (options.stage == Stage::cubin)
+    job.stage_output = code->cubin;
+  if (options.stage == Stage::sass_stats)
+    job.stage_output = sass_stats({code->cubin, code->resources}, function.name, gpu);
+  if (options.stage != Stage::library || job.is_left_out)
+    return std::nullopt;
+
+  job.image = make_image(function, gpu, job.structure, *code);
+  if (!options.keep.empty())
+    if (std::optional<Failure> failure =
+            keep_forms(options, function, heading, tile_ir, *code, job))
+      return failure;
+  if (options.details)
+    job.image.details = details_of(function, gpu, code->cubin, code->resources.registers,
+                                   code->resources.static_shared);
+  if (llvm::is_contained(options.emulate, &gpu))
+    return add_host_code(function, heading, options, job);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string shown_path(const std::string &path) {
+  std::filesystem::path shown(path);
+  bool is_elsewhere = shown.is_absolute() || *shown.begin() == "..";
+  return (is_elsewhere ? shown.filename() : shown).generic_string();
+}
+
+void run_kernel_job(Workshop &workshop, const std::string &heading, KernelJob &job) {
+  try {
+    job.failure = build_kernel(workshop, heading, job);
+  } catch (const BrokenRule &rule) {
+    job.failure = rule.failure;
+  } catch (const std::bad_alloc &) {
+    job.failure = Failure{Message::out_of_memory, {}};
+  } catch (const std::exception &exception) {
+    job.failure = Failure{Message::internal_error, {"the back end", exception.what()}};
+  }
+}
+
+} // namespace tritonc
