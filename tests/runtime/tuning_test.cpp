@@ -16,30 +16,59 @@ namespace {
 
 constexpr std::int16_t none = abi::not_measured;
 
-/// The kernel with tiles of 64 and of 16, and what was measured of it for some n.
+/// What was measured of a kernel with two variants for some n.
+class Measured {
+public:
+  /// `beside_costs`: the times are beside the costs of forms.
+  Measured(const char *first_form, const char *second_form, bool beside_costs)
+      : form_names_{first_form, second_form}, beside_costs_(beside_costs) {}
+  Measured(const Measured &) = delete;
+
+  /// A problem, the times of both variants as logarithms, and which form those had.
+  void add(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
+    problems_.push_back(abi::logarithm(n));
+    times_.insert(times_.end(), {large, small});
+    forms_.insert(forms_.end(), {form, form});
+  }
+
+  void attach_to(abi::kernel &kernel) {
+    tuning_ = {"some GPU",
+               90,
+               10,
+               &n_argument_,
+               problems_.data(),
+               times_.data(),
+               forms_.data(),
+               form_names_,
+               1,
+               std::uint32_t(problems_.size()),
+               beside_costs_ ? 2u : 1u,
+               beside_costs_};
+    kernel.tunings = &tuning_;
+    kernel.tuning_count = 1;
+  }
+
+  /// Once it is attached.
+  abi::tuning &tuning() { return tuning_; }
+
+private:
+  const std::uint32_t n_argument_ = 2;
+  const char *form_names_[2];
+  bool beside_costs_;
+  std::vector<std::int32_t> problems_;
+  std::vector<std::int16_t> times_;
+  std::vector<std::uint16_t> forms_;
+  abi::tuning tuning_;
+};
+
+/// The kernel with tiles of 64 and of 16, and what was measured of it.
 struct Setting {
   explicit Setting(const std::string &settings = "multiprocessors=10")
       : machine(Machine::as_driver, settings) {}
 
-  /// A problem, and the times of both variants as logarithms.
   void measured(std::int32_t n, std::int16_t large, std::int16_t small) {
-    problems.push_back(abi::logarithm(n));
-    times.insert(times.end(), {large, small});
-    forms.insert(forms.end(), {0, 0});
-    tuning = {"some GPU",
-              90,
-              10,
-              &n_argument,
-              problems.data(),
-              times.data(),
-              forms.data(),
-              form_names,
-              1,
-              std::uint32_t(problems.size()),
-              1,
-              0};
-    sample.kernel.tunings = &tuning;
-    sample.kernel.tuning_count = 1;
+    measurements.add(n, large, small, 0);
+    measurements.attach_to(sample.kernel);
   }
 
   std::string chosen(std::int32_t n, const std::int32_t *choice = nullptr) {
@@ -51,12 +80,7 @@ struct Setting {
   Machine machine;
   SampleKernel sample;
   SampleArgs args = good_args();
-  const std::uint32_t n_argument = 2;
-  const char *form_names[2] = {"", "another"};
-  std::vector<std::int32_t> problems;
-  std::vector<std::int16_t> times;
-  std::vector<std::uint16_t> forms;
-  abi::tuning tuning;
+  Measured measurements{"", "another", false};
 };
 
 } // namespace
@@ -141,16 +165,16 @@ TEST_CASE("data are of a GPU") {
   Setting s;
   s.measured(64 * 10, 100, 0);
   SUBCASE("of another architecture they say nothing") {
-    s.tuning.sm = 80;
+    s.measurements.tuning().sm = 80;
     CHECK(s.chosen(64 * 10) == "copy_64");
   }
   SUBCASE("nor of another size") {
-    s.tuning.multiprocessors = 11;
+    s.measurements.tuning().multiprocessors = 11;
     CHECK(s.chosen(64 * 10) == "copy_64");
   }
   SUBCASE("of two that differ only in their names, those of this name count") {
     std::int16_t others[] = {0, 100};
-    abi::tuning both[] = {s.tuning, s.tuning};
+    abi::tuning both[] = {s.measurements.tuning(), s.measurements.tuning()};
     both[1].times = others;
     s.sample.kernel.tunings = both;
     s.sample.kernel.tuning_count = 2;
@@ -202,25 +226,9 @@ struct FormSetting {
     described = kernel.kernel();
   }
 
-  /// Times of both variants, beside their costs, and which forms those were in.
   void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
-    problems.push_back(abi::logarithm(n));
-    times.insert(times.end(), {large, small});
-    forms.insert(forms.end(), {form, form});
-    tuning = {"some GPU",
-              90,
-              10,
-              &n_argument,
-              problems.data(),
-              times.data(),
-              forms.data(),
-              form_names,
-              1,
-              std::uint32_t(problems.size()),
-              2,
-              1};
-    described.tunings = &tuning;
-    described.tuning_count = 1;
+    measurements.add(n, large, small, form);
+    measurements.attach_to(described);
   }
 
   /// "64 many"
@@ -237,12 +245,7 @@ struct FormSetting {
   FormKernel kernel{{{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}}};
   abi::kernel described;
   FormArgs args = form_args();
-  const std::uint32_t n_argument = 2;
-  const char *form_names[2] = {"few", "many"};
-  std::vector<std::int32_t> problems;
-  std::vector<std::int16_t> times;
-  std::vector<std::uint16_t> forms;
-  abi::tuning tuning;
+  Measured measurements{"few", "many", true};
 };
 
 } // namespace
@@ -274,7 +277,7 @@ TEST_CASE("without costs what was measured beside them says nothing") {
   FormKernel without{{{"few"}}};
   without.add_variant(16, {{"few"}});
   abi::kernel described = without.kernel();
-  described.tunings = &s.tuning;
+  described.tunings = &s.measurements.tuning();
   described.tuning_count = 1;
   s.args.n = 64 * 20;
   REQUIRE(s.machine.runtime().launch(described, {}, &s.args, nullptr, nullptr).ok());
