@@ -197,8 +197,8 @@ private:
     row.parameters = parameters_.add(parameter_rows(combination, variant));
     for (const Image &image : variant.images) {
       size_t bytes = images_.add(sealed(image.bytes));
-      row.images.push_back(
-          {bytes, state_of(bytes, variant, image), form_of(kernel, variant, image.form), &image});
+      row.images.push_back({bytes, state_of(bytes, variant, image),
+                            form_of(kernel, combination, variant, image), &image});
     }
     return row;
   }
@@ -213,8 +213,13 @@ private:
     return state->second;
   }
 
-  std::optional<size_t> form_of(const KernelInterface &kernel, const Variant &variant,
-                                const LaunchForm &form) {
+  std::optional<size_t> form_of(const KernelInterface &kernel, const Combination &combination,
+                                const Variant &variant, const Image &image) {
+    LaunchForm form = image.form;
+    auto forms = std::count_if(variant.images.begin(), variant.images.end(),
+                               [&](const Image &other) { return other.gpu == image.gpu; });
+    if (combination.variants.size() == 1 && forms == 1)
+      form.cost.reset(); // there is nothing to compare it with
     if (is_plain(form))
       return std::nullopt;
     FormRow row;

@@ -5,6 +5,7 @@
 //     structure_tiles          what a block computes at a time: bundles of programs, steps along K
 //     structure_demands        what the product must be like
 //     structure_costs          measured tiles, and what launches take
+//     program_costs            what launches take that have no product
 //     specialized_structures   some warps copy, the others multiply
 //     uniform_structures       all warps do the same: together, bundled, alone, plain
 //     obstacles                why there is none of the best
@@ -14,6 +15,7 @@
 #include "passes/structure.h"
 
 #include "passes/pipeline.h"
+#include "passes/program_costs.h"
 #include "passes/specialized_structures.h"
 #include "passes/structure_costs.h"
 #include "passes/structure_demands.h"
@@ -65,7 +67,7 @@ std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   Function canonical = canonical_form(fn);
   if (!is_product(canonical) || has_own_order(canonical))
-    return {{}};
+    return {{.cost = cost_of_programs_apart(canonical, gpu)}};
   const ProductSetting setting = setting_of(canonical);
   const std::optional<Problem> problem = problem_of(setting);
   std::vector<Structure> structures;

@@ -26,8 +26,8 @@ std::string contents(const std::filesystem::path &file) {
 
 // What structures are chosen by, and what passes are run by.
 const std::vector<std::string_view> choosing = {
-    "obstacles",         "specialized_structures", "structure",         "structure_costs",
-    "structure_demands", "structure_tiles",        "uniform_structures"};
+    "obstacles",       "program_costs",     "specialized_structures", "structure",
+    "structure_costs", "structure_demands", "structure_tiles",        "uniform_structures"};
 const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
 const std::vector<std::string_view> shared_by_passes = {"sum_parts"};
 

@@ -217,6 +217,134 @@ TEST_CASE("without wgmma a program has a cost if tensor cores multiply") {
   CHECK(cost(64, 64, "80", "bf16"));
 }
 
+// Programs that each go through a row of N elements, `width` at a time, and then store something.
+std::string row_kernel(int width) {
+  const std::string n = std::to_string(width), f32 = ": f32[" + n + "]", i32 = ": i32[" + n + "]";
+  return "func @f(%x: ptr<f32>, %y: ptr<f32>, %N: i32) {\n"
+         " %row = program_id {axis = 0} : i32\n"
+         " %base = mul %row, %N : i32\n"
+         " %first = addptr %x, %base : ptr<f32>\n"
+         " %i = range {start = 0} " +
+         i32 +
+         "\n"
+         " %px = splat %first : ptr<f32>[" +
+         n +
+         "]\n"
+         " %p = addptr %px, %i : ptr<f32>[" +
+         n +
+         "]\n"
+         " %zero = constant {number = 0.0} : f32\n"
+         " %none = splat %zero " +
+         f32 +
+         "\n"
+         " %up = constant {value = " +
+         std::to_string(width - 1) +
+         "} : i32\n"
+         " %width = constant {value = " +
+         n +
+         "} : i32\n"
+         " %more = add %N, %up : i32\n"
+         " %trips = div %more, %width : i32\n"
+         " %sum = for_loop %trips, %none " +
+         f32 +
+         " {\n"
+         "  (%k: i32, %s" +
+         f32 +
+         ")\n"
+         "  %step = mul %k, %width : i32\n"
+         "  %steps = splat %step " +
+         i32 +
+         "\n"
+         "  %q = addptr %p, %steps : ptr<f32>[" +
+         n +
+         "]\n"
+         "  %left = sub %N, %step : i32\n"
+         "  %lefts = splat %left " +
+         i32 +
+         "\n"
+         "  %inside = cmp %i, %lefts {pred = \"lt\"} : i1[" +
+         n +
+         "]\n"
+         "  %v = load %q, %inside, %none " +
+         f32 +
+         "\n"
+         "  %e = exp %v " +
+         f32 +
+         "\n"
+         "  %t = add %s, %e " +
+         f32 +
+         "\n"
+         "  yield %t\n"
+         " }\n"
+         " %total = reduce %sum {axis = 0, op = \"add\"} : f32\n"
+         " %to = addptr %y, %row : ptr<f32>\n"
+         " store %to, %total\n"
+         " return\n"
+         "}";
+}
+
+int64_t value_of(const Expr &expr, int64_t programs, int64_t n) {
+  auto operand = [&](size_t i) { return value_of(expr.operands[i], programs, n); };
+  switch (expr.kind) {
+  case Expr::Kind::constant:
+    return expr.value;
+  case Expr::Kind::parameter:
+    return n;
+  case Expr::Kind::programs:
+    return expr.value == 0 ? programs : 1;
+  case Expr::Kind::multiprocessors:
+    return 132;
+  case Expr::Kind::add:
+    return operand(0) + operand(1);
+  case Expr::Kind::mul:
+    return operand(0) * operand(1);
+  case Expr::Kind::div:
+    return operand(0) / operand(1);
+  case Expr::Kind::ceil_div:
+    return (operand(0) + operand(1) - 1) / operand(1);
+  case Expr::Kind::max:
+    return std::max(operand(0), operand(1));
+  default:
+    FAIL("an expression that costs have no use for");
+    return 0;
+  }
+}
+
+TEST_CASE("programs that go through rows have a cost, by which the width suits the rows") {
+  auto best_width = [](int64_t rows, int64_t n) {
+    int64_t best = 0, least = INT64_MAX;
+    for (int width : {64, 128, 256, 512, 1024, 2048, 4096}) {
+      std::optional<Expr> cost = structures(row_kernel(width)).back().cost;
+      REQUIRE(cost);
+      int64_t value = value_of(*cost, rows, n);
+      CHECK(value > 0);
+      if (value < least) {
+        least = value;
+        best = width;
+      }
+    }
+    return best;
+  };
+  CHECK(best_width(16, 64) == 64);
+  CHECK(best_width(16, 100) == 128);
+  CHECK(best_width(16, 1000) == 1024);
+  CHECK(best_width(16, 4096) >= 1024);
+  CHECK(best_width(16384, 64) == 64);
+  CHECK(best_width(16384, 8200) < 1024); // the last step of wider ones is almost empty
+}
+
+TEST_CASE("a cost is only there where the host knows how often loops run") {
+  std::string text = row_kernel(64);
+  CHECK(structures(text).back().cost);
+  CHECK_FALSE(structures(with(text, "%trips = div %more, %width", "%trips = mul %row, %width"))
+                  .back()
+                  .cost);
+  // Numbers by themselves are no work.
+  CHECK_FALSE(structures("func @f(%p: ptr<f32>) {\n %a = load %p : f32\n store %p, %a\n return\n}")
+                  .back()
+                  .cost);
+}
+
 TEST_CASE("nothing else than a product is specialised") {
   CHECK_FALSE(specialises("func @f(%p: ptr<f32>[64]) {\n %a = load %p : f32[64]\n"
                           " store %p, %a\n return\n}"));
