@@ -300,7 +300,7 @@ void Checker::check_call(ExprPtr &expr) {
     return check_program_call(*expr);
   if (name == "min" || name == "max" || (name == "cdiv" && in_pragma_))
     return check_min_max(*expr);
-  if (check_math_call(*expr))
+  if (check_math_call(*expr) || check_random_call(*expr))
     return;
   if (std::optional<std::string> operation = atomic_operation(name))
     return check_atomic(*expr, *operation);

@@ -123,6 +123,9 @@ private:
   void check_inlined(Expr &expr, const Function &function);
   static std::string effect_text(const Expr &effect, const std::string &verb);
 
+  // Random numbers: check_random.cpp.
+  bool check_random_call(Expr &expr);
+
   // Atomic operations: check_atomic.cpp.
   void check_atomic(Expr &expr, const std::string &operation);
   bool has_old_shape(Expr &expr);

@@ -554,6 +554,8 @@ ir::Value *Translator::call(const ast::Expr &expr) {
     return build_->program_id(int(expr.integer));
   if (name == "get_num_programs")
     return build_->num_programs(int(expr.integer));
+  if (name == "philox" || name == "random_uniform")
+    return random(expr);
   ir::Value *first = value(*expr.operands[0]);
   if (name == "min" || name == "max") {
     bool is_min = name == "min", without_sign = is_unsigned(expr.type.scalar);

@@ -111,6 +111,9 @@ private:
   ir::Value *convert_elements(ir::Value *value, Scalar from, Scalar to);
   ir::Value *repeat_to(ir::Value *value, const Extents &shape);
 
+  // Random numbers: translate_random.cpp.
+  ir::Value *random(const ast::Expr &expr);
+
   // Tiles made of others, in several operations: translate_tiles.cpp.
   ir::Value *batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
                              ir::Value *accumulator);

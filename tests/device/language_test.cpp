@@ -1,8 +1,9 @@
 // Runs the kernels of language/ on the GPU: functions within the errors that
-// generator/language/reference/operators.md states, reductions, and programs that work on the same
-// memory.
+// generator/language/reference/operators.md states, reductions, random numbers, and programs that
+// work on the same memory.
 
 #include "matrices.h"
+#include "support/philox.h"
 
 #include <device_language.hpp>
 
@@ -291,6 +292,37 @@ template <typename T> void reductions(const char *type, int rows) {
   }
 }
 
+// ---- random numbers ----
+
+void random_numbers(long seed, long first, int n) {
+  std::vector<uint32_t> words(n);
+  std::vector<float> uniforms(n);
+  for (int i = 0; i < n; i++) {
+    words[i] = tritonc::test::philox(uint64_t(seed), uint64_t(first + i))[3];
+    uniforms[i] = tritonc::test::uniform(tritonc::test::philox(uint64_t(seed), uint64_t(i))[0]);
+  }
+  Memory<uint32_t> device_words(words.size());
+  Memory<float> device_uniforms(words.size());
+  for (const auto &tile : kernels::random_numbers::variants()) {
+    device_words.poison();
+    device_uniforms.poison();
+    std::string problem =
+        outcome(kernels::random_numbers::launch({},
+                                                {.words = device_words.data(),
+                                                 .uniforms = device_uniforms.data(),
+                                                 .seed = seed,
+                                                 .first = first,
+                                                 .n = n},
+                                                tile));
+    if (problem.empty())
+      problem = compare("words", device_words.read(), words);
+    if (problem.empty())
+      problem = compare("uniforms", device_uniforms.read(), uniforms);
+    check(text("random_numbers SIZE=%d seed=%ld first=%ld n=%d", tile.SIZE, seed, first, n),
+          problem);
+  }
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -311,5 +343,7 @@ int main(int count, char **arguments) {
     reductions<float>("float", rows);
     reductions<tritonc::half>("half", rows);
   }
+  random_numbers(0, 0, 1);
+  random_numbers(0x123456789abcdef, -3, 100003);
   return report();
 }

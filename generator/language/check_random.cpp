@@ -1,0 +1,55 @@
+// The checker's random numbers. See checker.h.
+//
+//     philox(seed, offset)           the first of the four words that are there at an offset
+//     philox(seed, offset, word)     word 0, 1, 2 or 3 of them
+//     random_uniform(seed, offset)   the first one as a float, at least 0 and less than 1
+//
+// A seed is converted to uint64; an offset of 64 bits to uint64 and a smaller one to uint32, so
+// that a negative int is a large number there, and no number of 64 bits.
+
+#include "language/checker.h"
+#include "language/constant.h"
+
+namespace tritonc::ast {
+
+bool Checker::check_random_call(Expr &expr) {
+  const bool is_uniform = expr.text == "random_uniform";
+  if (!is_uniform && expr.text != "philox")
+    return false;
+  const size_t count = expr.operands.size();
+  if (count != 2 && (is_uniform || count != 3)) {
+    report(Message::argument_count, expr.at,
+           {expr.text, is_uniform ? "a seed and an offset" : "a seed, an offset and perhaps a word",
+            std::to_string(count)},
+           {expr.range});
+    return true;
+  }
+  ExprPtr &seed = expr.operands[0], &offset = expr.operands[1];
+  for (const ExprPtr *operand : {&seed, &offset})
+    if (!(*operand)->type.is_integer()) {
+      report(Message::bad_operand, expr.at, {expr.text, name_of((*operand)->type)},
+             {(*operand)->range});
+      return true;
+    }
+  if (count == 3) {
+    std::optional<int64_t> word = constant_integer(*expr.operands[2]);
+    if (!word || *word < 0 || *word > 3) {
+      report(Message::bad_word, expr.at, {word ? std::to_string(*word) : "that is not a constant"},
+             {expr.operands[2]->range});
+      report(Message::word_range, expr.at);
+      return true;
+    }
+    expr.integer = uint64_t(*word);
+    expr.operands.pop_back();
+  }
+  std::optional<Extents> shape = common_shape(*seed, *offset, expr.text, expr.at);
+  if (!shape)
+    return true;
+  bool is_wide = bits_of(offset->type.scalar) == 64;
+  wrap(seed, seed->type.with_scalar(Scalar::uint64));
+  wrap(offset, offset->type.with_scalar(is_wide ? Scalar::uint64 : Scalar::uint32));
+  expr.type = Type::of(is_uniform ? Scalar::float_ : Scalar::uint32).with_shape(*shape);
+  return true;
+}
+
+} // namespace tritonc::ast

@@ -1,0 +1,101 @@
+// The translator's random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random
+// Numbers: As Easy as 1, 2, 3; 2011), as operations on integers. See translator.h.
+//
+// Four words of 32 bits, the counter, go through ten rounds with a key of two words; what comes out
+// are four random words. Ours have the offset as the counter's first word, or its first two if it
+// has 64 bits, and the seed as the key, the lower half first. Triton's `rand` and `randint` do the
+// same, with the first of the words that come out.
+//
+// All four words of an offset cost as much as one: what they have in common, LLVM computes once.
+
+#include "translate/translator.h"
+
+#include <array>
+#include <utility>
+
+namespace tritonc {
+
+namespace {
+
+using ir::Elem;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int rounds = 10;
+constexpr uint32_t multipliers[2] = {0xD2511F53, 0xCD9E8D57};
+constexpr uint32_t key_steps[2] = {0x9E3779B9, 0xBB67AE85}; // the golden ratio, sqrt(3) - 1
+
+// Of 2^31 numbers at equal distances the largest is to become less than 1, after rounding.
+constexpr double uniform_scale = 0x1.fffffep-32;
+
+class Philox {
+public:
+  explicit Philox(ir::Builder &build) : build_(build) {}
+
+  Value *low_half(Value *wide) { return build_.cast(wide, Elem::i32); }
+
+  Value *high_half(Value *wide) {
+    return low_half(build_.binary(Opcode::ushr_, wide, build_.filled(wide->type, 32)));
+  }
+
+  /// What has the keys' values for all rounds, in the shape of the numbers.
+  void round(std::array<Value *, 4> &counter, Value *first_key, Value *second_key) {
+    auto [c0, c1, c2, c3] = counter;
+    Value *first = product(c0, multipliers[0]), *second = product(c2, multipliers[1]);
+    auto mixed = [&](Value *a, Value *b, Value *key) {
+      return build_.binary(Opcode::xor_, build_.binary(Opcode::xor_, a, b), key);
+    };
+    counter = {mixed(high_half(second), c1, first_key), low_half(second),
+               mixed(high_half(first), c3, second_key), low_half(first)};
+  }
+
+  /// The next round's.
+  Value *next_key(Value *key, uint32_t step) {
+    Value *next = build_.add(key, build_.filled(key->type, int32_t(step)));
+    next->op->set("unsigned", int64_t(1));
+    return next;
+  }
+
+private:
+  // All 64 bits of it.
+  Value *product(Value *word, uint32_t by) {
+    Value *wide = build_.cast(word, Elem::i64, /*is_unsigned=*/true);
+    wide = build_.mul(wide, build_.filled(wide->type, by));
+    wide->op->set("unsigned", int64_t(1));
+    return wide;
+  }
+
+  ir::Builder &build_;
+};
+
+} // namespace
+
+ir::Value *Translator::random(const ast::Expr &expr) {
+  const Extents &shape = expr.type.shape;
+  Value *seed = value(*expr.operands[0]), *offset = value(*expr.operands[1]);
+  set_location(expr.at);
+  Philox philox(*build_);
+  Value *keys[2] = {philox.low_half(seed), philox.high_half(seed)};
+  Value *zero = build_->filled(ir::Type::scalar(Elem::i32).with_shape(shape), 0);
+  std::array<Value *, 4> words = {offset, zero, zero, zero};
+  if (offset->type.elem == Elem::i64)
+    words = {philox.low_half(offset), philox.high_half(offset), zero, zero};
+  for (size_t i : {0, 1})
+    words[i] = repeat_to(words[i], shape);
+  // The keys of a seed that is a number are numbers.
+  for (int i = 0; i < rounds; i++) {
+    philox.round(words, repeat_to(keys[0], shape), repeat_to(keys[1], shape));
+    for (size_t half : {0, 1})
+      if (i + 1 < rounds)
+        keys[half] = philox.next_key(keys[half], key_steps[half]);
+  }
+  Value *word = words[size_t(expr.integer)];
+  if (expr.text == "philox")
+    return word;
+  // The sign goes, as it does in Triton: of a negative number the complement counts.
+  Value *sign = build_->binary(Opcode::shr_, word, build_->filled(word->type, 31));
+  Value *positive = build_->cast(build_->binary(Opcode::xor_, word, sign), Elem::f32);
+  return build_->mul(positive, build_->filled(positive->type, uniform_scale));
+}
+
+} // namespace tritonc
