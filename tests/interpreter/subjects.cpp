@@ -2,10 +2,11 @@
 
 #include "interpreter/subjects.h"
 
-#include "interpreter/numbers.h"
+#include "interpreter/subject_parts.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 namespace tritonc::test {
@@ -14,80 +15,6 @@ using namespace interpreter;
 using ir::Elem;
 
 namespace {
-
-// How a matrix has its numbers.
-struct Numbers {
-  Elem elem;
-  bool is_unsigned = false;
-};
-
-// Small integers: sums and products of them are exact in every type and in every order.
-double draw(std::mt19937 &random) { return double(int(random() % 9) - 4); }
-
-// Where sums are integers, every one of the numbers.
-Element draw(std::mt19937 &random, const Numbers &numbers) {
-  return is_integer(numbers.elem) ? Element::of_integer(wrapped(numbers.elem, int64_t(random())))
-                                  : Element::of_number(draw(random));
-}
-
-std::vector<double> draw(std::mt19937 &random, size_t count) {
-  std::vector<double> values(count);
-  for (double &value : values)
-    value = draw(random);
-  return values;
-}
-
-// A matrix in memory, rows `ld` elements apart, which ends with its last element.
-struct Matrix {
-  int buffer = -1;
-  int64_t rows = 0, columns = 0, ld = 0;
-  bool is_unsigned = false;
-
-  size_t at(int64_t row, int64_t column) const { return size_t(row * ld + column); }
-  size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
-};
-
-// One with values drawn, or without any.
-Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,
-                  int64_t columns, int64_t ld, std::mt19937 *random) {
-  Matrix matrix{memory.size(), rows, columns, ld, numbers.is_unsigned};
-  memory.add_unwritten(name, numbers.elem, matrix.extent());
-  if (random)
-    for (int64_t row = 0; row < rows; row++)
-      for (int64_t column = 0; column < columns; column++)
-        memory[matrix.buffer].elements[matrix.at(row, column)] = draw(*random, numbers);
-  return matrix;
-}
-
-double value_at(const Memory &memory, const Matrix &matrix, int64_t row, int64_t column) {
-  const Buffer &buffer = memory[matrix.buffer];
-  const Element &element = buffer.elements[matrix.at(row, column)];
-  if (!is_integer(buffer.elem))
-    return element.number;
-  return matrix.is_unsigned ? double(as_unsigned(buffer.elem, element.integer))
-                            : double(element.integer);
-}
-
-// What is wrong with `matrix`, whose elements should be what `expected(row, column)` says, and
-// between whose rows nothing should have been written.
-template <typename Expected>
-std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected expected) {
-  const Buffer &buffer = memory[matrix.buffer];
-  for (size_t i = 0; i < buffer.elements.size(); i++) {
-    int64_t row = int64_t(i) / matrix.ld, column = int64_t(i) % matrix.ld;
-    bool is_poison = buffer.elements[i].poison, in_a_gap = column >= matrix.columns;
-    // Numbers, not bits: a sum may be -0.
-    if (is_poison != in_a_gap ||
-        (!is_poison && value_at(memory, matrix, row, column) != expected(row, column)))
-      return buffer.name + " at row " + std::to_string(row) + ", column " + std::to_string(column) +
-             " is not what the definition of the kernel gives";
-  }
-  return "";
-}
-
-constexpr int grid_x = 2, grid_y = 3;
-
-Element integer(int64_t value) { return Element::of_integer(value); }
 
 // A matrix product: parameters A, B, C, M, N, K, lda, ldb, ldc.
 struct ProductShape {
@@ -98,10 +25,6 @@ struct ProductShape {
   int64_t left_out = 0;    // so many of K, at its end, do not count
   std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
 };
-
-int64_t distance_between_rows(int64_t columns, int64_t multiple) {
-  return (columns / multiple + 1) * multiple;
-}
 
 Run product(const Variant &variant, std::mt19937 &random, const ProductShape &shape) {
   Run run;
@@ -143,10 +66,6 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
     });
   };
   return run;
-}
-
-bool is_transposed(const Variant &variant, const char *macro) {
-  return variant[macro].find('^') != std::string::npos;
 }
 
 // Whole tiles, and so many steps along K.
@@ -212,8 +131,6 @@ Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
   shape.result = {Elem::f16};
   return whole_product(variant, random, steps, shape);
 }
-
-using Steps = std::vector<int>;
 
 // A product of each number of steps.
 template <Run make(const Variant &, std::mt19937 &, int)>
@@ -463,7 +380,8 @@ std::vector<Run> layer_norms(const Variant &variant, std::mt19937 &random, const
   });
 }
 
-std::vector<Run> transpositions(const Variant &variant, std::mt19937 &random, const Steps &) {
+std::vector<Run> masked_transpositions(const Variant &variant, std::mt19937 &random,
+                                       const Steps &) {
   Run run;
   int m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7;
   run.text = "M=" + std::to_string(m) + " N=" + std::to_string(n);
@@ -603,7 +521,11 @@ Elem Variant::type() const {
   std::string name = (*this)["TYPE"];
   if (std::optional<Elem> small = ir::elem_named(name)) // e4m3, e5m2
     return *small;
-  return name == "half" ? Elem::f16 : name == "bfloat16" ? Elem::bf16 : Elem::f32;
+  return name == "half"       ? Elem::f16
+         : name == "bfloat16" ? Elem::bf16
+         : name == "double"   ? Elem::f64
+         : name == "uint8"    ? Elem::i8
+                              : Elem::f32;
 }
 
 FrontEndInput input_of(const Subject &subject, const Variant &variant) {
@@ -670,9 +592,11 @@ std::set<std::string> files_to_specialize() {
   return files;
 }
 
-const std::vector<Subject> &subjects() {
+namespace {
+
+std::vector<Subject> all_subjects() {
   const Steps any = {0, 1, 2, 5}, some = {1, 2, 5}; // some: the first is fetched unconditionally
-  static const std::vector<Subject> list = {
+  std::vector<Subject> all = {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
       {"kernels/matmul_double.tc", false, products<double_product>, any, true},
@@ -691,11 +615,25 @@ const std::vector<Subject> &subjects() {
       {"tests/device/forms/gather_and_scan.tc", false, gathers, {}},
       {"tests/device/forms/masked_product.tc", false, masked_products, any},
       {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},
-      {"tests/device/forms/transpose.tc", false, transpositions, {}},
+      {"tests/device/forms/transpose.tc", false, masked_transpositions, {}},
       // Behind the products, whose tiles depend on their places.
       {"kernels/layer_norm.tc", false, layer_norms, {}},
       {"kernels/softmax.tc", false, softmaxes, {}},
   };
+  auto add = [&](const std::vector<Subject> &family) {
+    all.insert(all.end(), family.begin(), family.end());
+  };
+  add(transpositions());
+  if (const char *only = std::getenv("TRITONC_ONLY"))
+    std::erase_if(
+        all, [&](const Subject &subject) { return subject.file.find(only) == std::string::npos; });
+  return all;
+}
+
+} // namespace
+
+const std::vector<Subject> &subjects() {
+  static const std::vector<Subject> list = all_subjects();
   return list;
 }
 

@@ -51,6 +51,8 @@ struct Subject {
   }
 };
 
+/// All, or those whose file has what the environment says in its name: TRITONC_ONLY=transpose,
+/// while one is being written. Tests that count kernels then fail.
 const std::vector<Subject> &subjects();
 
 /// Every choice from the API's axes, each with one of three tiles in turn (with all three where

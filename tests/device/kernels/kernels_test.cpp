@@ -1,0 +1,38 @@
+// Runs the shipped kernels on the GPU, but for the plain products, which device_test.cpp and
+// types_test.cpp have: every compiled variant at several sizes, odd ones among them, on random
+// numbers, against the same in double precision.
+//
+//     ./kernels_test                      # all
+//     ./kernels_test transpose softmax    # these families
+//     ./kernels_test --seed 7             # other numbers
+//
+// A family is a file beside this one; kernel_test.h says how one is written. Prints a line per
+// failure and for each family how many cases passed; exits with 77 where there is no GPU.
+
+#include "kernel_test.h"
+
+using namespace device_tests;
+
+int main(int count, char **arguments) {
+  std::vector<std::string> wanted;
+  for (int i = 1; i < count; i++)
+    if (std::strcmp(arguments[i], "--seed") == 0 && i + 1 < count)
+      generator.seed(std::strtoull(arguments[++i], nullptr, 10));
+    else
+      wanted.push_back(arguments[i]);
+  if (!find_device())
+    return 77;
+  std::vector<const KernelTest *> tests = KernelTest::all();
+  std::sort(tests.begin(), tests.end(), [](const KernelTest *a, const KernelTest *b) {
+    return std::strcmp(a->name, b->name) < 0;
+  });
+  for (const KernelTest *test : tests) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), test->name) == wanted.end())
+      continue;
+    int before = passed;
+    test->run();
+    std::printf("%s: %d passed\n", test->name, passed - before);
+    std::fflush(stdout);
+  }
+  return report();
+}

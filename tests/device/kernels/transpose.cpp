@@ -1,0 +1,98 @@
+// Copies and transpositions: bits, of all sizes of numbers.
+
+#include "kernel_test.h"
+
+#include <shipped_transpose.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace kernels = shipped_transpose;
+
+// X is m x n; between the rows of X and Y lie so many elements.
+struct Sizes {
+  int m, n, gap_x, gap_y;
+};
+
+template <typename T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
+
+// Numbers are any bits, so that every NaN is among them.
+template <typename T> T bits() {
+  std::uint64_t random = generator();
+  T value;
+  std::memcpy(&value, &random, sizeof(T));
+  return value;
+}
+
+template <typename T, typename Launch>
+void move(const std::string &what, const Sizes &sizes, bool transposes, Launch launch) {
+  auto [m, n, gap_x, gap_y] = sizes;
+  int rows = transposes ? n : m, columns = transposes ? m : n;
+  int ldx = n + gap_x, ldy = columns + gap_y;
+  Array<T> x(size_t(m - 1) * size_t(ldx) + size_t(n), bits<T>);
+  Array<T> y(size_t(rows - 1) * size_t(ldy) + size_t(columns));
+  std::string problem = outcome(launch(x.data(), y.data(), ldx, ldy));
+  y.read();
+  for (size_t i = 0; i < y.size() && problem.empty(); i++) {
+    int row = int(i / size_t(ldy)), column = int(i % size_t(ldy));
+    size_t from = transposes ? size_t(column) * size_t(ldx) + size_t(row)
+                             : size_t(row) * size_t(ldx) + size_t(column);
+    if (column >= columns ? !y.is_untouched(i) : !same_bits(y[i], x[from]))
+      problem = text("element (%d, %d) is not what it should be", row, column);
+  }
+  check(what + text(" %d x %d, gaps %d %d", m, n, gap_x, gap_y), problem);
+}
+
+template <typename T, kernels::SIZES promise> void transpositions(const char *type) {
+  using Kernel = kernels::transpose<T, promise>;
+  constexpr int unit = promise == kernels::SIZES::any ? 1 : 16 / sizeof(T);
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n, gap_x, gap_y] :
+         {Sizes{1, 1, 0, 0}, Sizes{3, 200, 5, 1}, Sizes{200, 3, 0, 2}, Sizes{129, 77, 1, 3},
+          Sizes{64, 128, 0, 0}, Sizes{1001, 517, 2, 0}}) {
+      if (emulated() && m > 200)
+        continue;
+      move<T>(text("transpose<%s, %s> TM=%d TN=%d", type, unit == 1 ? "any" : "aligned", tile.TM,
+                   tile.TN),
+              {m * unit, n * unit, gap_x * unit, gap_y * unit}, true,
+              [&](T *x, T *y, int ldx, int ldy) {
+                return Kernel::launch(
+                    {}, {.X = x, .Y = y, .M = m * unit, .N = n * unit, .ldx = ldx, .ldy = ldy},
+                    tile);
+              });
+    }
+}
+
+template <typename T> void transpositions(const char *type) {
+  transpositions<T, kernels::SIZES::any>(type);
+  transpositions<T, kernels::SIZES::aligned>(type);
+}
+
+template <typename T> void basic_transpositions(const char *type) {
+  using Kernel = kernels::transpose_basic<T>;
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n, gap_x, gap_y] : {Sizes{1, 1, 0, 0}, Sizes{1, 3, 8, 0}, Sizes{5, 1, 0, 16},
+                                      Sizes{2, 3, 24, 8}, Sizes{17, 9, 0, 0}}) {
+      if (emulated() && m > 5)
+        continue;
+      int rows = m * tile.TM, columns = n * tile.TN;
+      move<T>(text("transpose_basic<%s> TM=%d TN=%d", type, tile.TM, tile.TN),
+              {rows, columns, gap_x, gap_y}, true, [&](T *x, T *y, int ldx, int ldy) {
+                return Kernel::launch(
+                    {}, {.X = x, .Y = y, .M = rows, .N = columns, .ldx = ldx, .ldy = ldy}, tile);
+              });
+    }
+}
+
+void test() {
+  transpositions<std::uint8_t>("uint8");
+  transpositions<tritonc::half>("half");
+  transpositions<float>("float");
+  transpositions<double>("double");
+  basic_transpositions<tritonc::half>("half");
+  basic_transpositions<float>("float");
+}
+
+const KernelTest transpose("transpose", test);
+
+} // namespace
