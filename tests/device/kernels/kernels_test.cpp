@@ -5,6 +5,7 @@
 //     ./kernels_test                      # all
 //     ./kernels_test transpose softmax    # these families
 //     ./kernels_test --seed 7             # other numbers
+//     ./kernels_test --small              # sizes as on the emulator, for compute-sanitizer
 //
 // A family is a file beside this one; kernel_test.h says how one is written. Prints a line per
 // failure and for each family how many cases passed; exits with 77 where there is no GPU.
@@ -18,6 +19,8 @@ int main(int count, char **arguments) {
   for (int i = 1; i < count; i++)
     if (std::strcmp(arguments[i], "--seed") == 0 && i + 1 < count)
       generator.seed(std::strtoull(arguments[++i], nullptr, 10));
+    else if (std::strcmp(arguments[i], "--small") == 0)
+      only_small = true;
     else
       wanted.push_back(arguments[i]);
   if (!find_device())
