@@ -98,8 +98,48 @@ inline bool is_transposed(const Variant &variant, const char *macro) {
 
 using Steps = std::vector<int>;
 
+/// What is wrong with a buffer that should have these elements, and no values in others.
+std::string check_elements(const Memory &memory, int buffer,
+                           const std::map<size_t, double> &expected);
+
+/// A matrix product: parameters A, B, C, M, N, K, lda, ldb, ldc.
+struct ProductShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool transposed_a = false, transposed_b = false;
+  int64_t multiple = 8;    // the distances between rows are multiples of this
+  bool activation = false; // C is the larger one of the product and 0
+  int64_t left_out = 0;    // so many of K, at its end, do not count
+  std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
+};
+Run product(const Variant &variant, std::mt19937 &random, const ProductShape &shape);
+
+inline ProductShape in_layouts_of(const Variant &variant) {
+  ProductShape shape;
+  shape.transposed_a = is_transposed(variant, "USE_A");
+  shape.transposed_b = is_transposed(variant, "USE_B");
+  return shape;
+}
+
+/// A product of each number of steps.
+template <Run make(const Variant &, std::mt19937 &, int)>
+std::vector<Run> products(const Variant &variant, std::mt19937 &random, const Steps &steps) {
+  std::vector<Run> runs;
+  for (int count : steps)
+    runs.push_back(make(variant, random, count));
+  return runs;
+}
+
+/// How many elements are 16 bytes.
+inline int64_t sixteen_bytes(Elem elem) { return 16 / int64_t(ir::bytes_of(elem)); }
+
+/// What multiples SIZES (kernels/sizes.tch) promises.
+inline int64_t promised_multiple(const Variant &variant) {
+  return variant["PROMISE"].empty() ? 1 : sixteen_bytes(variant.type());
+}
+
 // ---- kernels by family, each in a file of its own: subjects_<family>.cpp ----
 
+std::vector<Subject> reductions();
 std::vector<Subject> transpositions();
 
 } // namespace tritonc::test

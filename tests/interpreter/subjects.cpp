@@ -11,20 +11,21 @@
 
 namespace tritonc::test {
 
-using namespace interpreter;
-using ir::Elem;
-
-namespace {
-
-// A matrix product: parameters A, B, C, M, N, K, lda, ldb, ldc.
-struct ProductShape {
-  int64_t m = 0, n = 0, k = 0;
-  bool transposed_a = false, transposed_b = false;
-  int64_t multiple = 8;    // the distances between rows are multiples of this
-  bool activation = false; // C is the larger one of the product and 0
-  int64_t left_out = 0;    // so many of K, at its end, do not count
-  std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
-};
+std::string check_elements(const Memory &memory, int buffer,
+                           const std::map<size_t, double> &expected) {
+  const Buffer &is = memory[buffer];
+  for (size_t i = 0; i < is.elements.size(); i++) {
+    auto right = expected.find(i);
+    if (is.elements[i].poison && right == expected.end())
+      continue;
+    double value = is_integer(is.elem) ? double(is.elements[i].integer) : is.elements[i].number;
+    if (is.elements[i].poison || right == expected.end() ||
+        !(value == right->second || (std::isnan(value) && std::isnan(right->second))))
+      return is.name + " at " + std::to_string(i) + " is " + text_of(is.elem, is.elements[i]) +
+             ", not " + (right == expected.end() ? "untouched" : std::to_string(right->second));
+  }
+  return "";
+}
 
 Run product(const Variant &variant, std::mt19937 &random, const ProductShape &shape) {
   Run run;
@@ -68,19 +69,14 @@ Run product(const Variant &variant, std::mt19937 &random, const ProductShape &sh
   return run;
 }
 
+namespace {
+
 // Whole tiles, and so many steps along K.
 Run whole_product(const Variant &variant, std::mt19937 &random, int steps, ProductShape shape) {
   shape.m = grid_x * variant.number("TM");
   shape.n = grid_y * variant.number("TN");
   shape.k = steps * variant.number("TK");
   return product(variant, random, shape);
-}
-
-ProductShape in_layouts_of(const Variant &variant) {
-  ProductShape shape;
-  shape.transposed_a = is_transposed(variant, "USE_A");
-  shape.transposed_b = is_transposed(variant, "USE_B");
-  return shape;
 }
 
 Run plain_product(const Variant &variant, std::mt19937 &random, int steps) {
@@ -130,15 +126,6 @@ Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
   shape.factors = {variant.type()};
   shape.result = {Elem::f16};
   return whole_product(variant, random, steps, shape);
-}
-
-// A product of each number of steps.
-template <Run make(const Variant &, std::mt19937 &, int)>
-std::vector<Run> products(const Variant &variant, std::mt19937 &random, const Steps &steps) {
-  std::vector<Run> runs;
-  for (int count : steps)
-    runs.push_back(make(variant, random, count));
-  return runs;
 }
 
 // Where nothing is promised, the distances between rows may be anything, and in the last run happen
@@ -499,12 +486,17 @@ std::vector<Variant> times(const std::vector<Variant> &bases, const Axis &axis, 
   return result;
 }
 
-// `tile` for the tuned axes of a kernel. A value need not be one that the kernel lists.
+// `tile` for the tuned axes of a kernel. A value need not be one that the kernel lists; of axes
+// that the tile does not have, it is the first one.
 Variant with_tile(Variant variant, const std::vector<Axis> &axes, const std::vector<Define> &tile) {
-  for (const Axis &axis : axes)
-    for (const Define &define : tile)
-      if (axis.tuned && axis.name == define.name)
-        extend(variant, axis.name, {define.value, {define}});
+  for (const Axis &axis : axes) {
+    if (!axis.tuned)
+      continue;
+    auto same = [&](const Define &define) { return define.name == axis.name; };
+    auto define = std::find_if(tile.begin(), tile.end(), same);
+    extend(variant, axis.name,
+           define == tile.end() ? axis.values.front() : AxisValue{define->value, {*define}});
+  }
   return variant;
 }
 
@@ -534,20 +526,22 @@ FrontEndInput input_of(const Subject &subject, const Variant &variant) {
 
 namespace {
 
-// Every choice from the API's axes.
-std::vector<Variant> untuned(const std::vector<Axis> &axes) {
-  std::vector<Variant> variants = {{}};
+// Every choice from the API's axes, or every so-many-th.
+std::vector<Variant> untuned(const std::vector<Axis> &axes, size_t every) {
+  std::vector<Variant> variants = {{}}, chosen;
   for (const Axis &axis : axes)
     if (!axis.tuned)
       variants = times(variants, axis, [](const AxisValue &) { return true; });
-  return variants;
+  for (size_t i = 0; i < variants.size(); i += every)
+    chosen.push_back(variants[i]);
+  return chosen;
 }
 
 } // namespace
 
 std::vector<Variant> variants_of(const Subject &subject, bool all) {
   std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
-  std::vector<Variant> bases = untuned(axes);
+  std::vector<Variant> bases = untuned(axes, all ? 1 : subject.every);
   if (all) {
     for (const Axis &axis : axes)
       if (axis.tuned)
@@ -567,16 +561,18 @@ std::vector<Variant> variants_of(const Subject &subject, bool all) {
 
 std::vector<Variant> variants_to_specialize(const Subject &subject) {
   static const char *const wanted[] = {"TM", "TN", "TK"};
+  if (subject.structures == Structures::plain)
+    return {};
   std::vector<Axis> axes = read_declarations(input_of(subject, {})).axes;
   for (const std::string name : wanted)
     if (std::none_of(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; }))
       return {};
   std::vector<Variant> variants;
   size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
-  std::vector<Variant> bases = untuned(axes);
+  std::vector<Variant> bases = untuned(axes, subject.every);
   size_t each = bases.size() == 1 ? 2 : 1; // of a kernel that has but one variant, two tiles
   for (const Variant &base : bases)
-    for (size_t k = 0; k < each && base["TYPE"] != "float" && !subject.multiplies_doubles; k++)
+    for (size_t k = 0; k < each && base["TYPE"] != "float"; k++)
       variants.push_back(
           with_tile(base, axes, specialized_tiles[next++ % specialized_tiles.size()]));
   return variants;
@@ -592,6 +588,14 @@ std::set<std::string> files_to_specialize() {
   return files;
 }
 
+std::set<std::string> files_to_divide() {
+  std::set<std::string> files = files_to_specialize();
+  for (const Subject &subject : subjects())
+    if (subject.structures != Structures::all)
+      files.erase(subject.file);
+  return files;
+}
+
 namespace {
 
 std::vector<Subject> all_subjects() {
@@ -599,7 +603,7 @@ std::vector<Subject> all_subjects() {
   std::vector<Subject> all = {
       {"kernels/matmul.tc", false, products<plain_product>, any},
       {"kernels/matmul_basic.tc", false, products<plain_product>, any},
-      {"kernels/matmul_double.tc", false, products<double_product>, any, true},
+      {"kernels/matmul_double.tc", false, products<double_product>, any, Structures::plain},
       {"kernels/matmul_float8.tc", false, products<small_product>, any},
       {"kernels/matmul_int8.tc", false, products<integer_product>, any},
       {"kernels/matmul_prefetch.tc", false, products<plain_product>, some},
@@ -624,6 +628,7 @@ std::vector<Subject> all_subjects() {
     all.insert(all.end(), family.begin(), family.end());
   };
   add(transpositions());
+  add(reductions());
   if (const char *only = std::getenv("TRITONC_ONLY"))
     std::erase_if(
         all, [&](const Subject &subject) { return subject.file.find(only) == std::string::npos; });

@@ -34,6 +34,10 @@ struct Run {
   std::function<std::string(const interpreter::Memory &)> check;
 };
 
+/// Which structures a kernel of tiles TM x TN x TK has: also those in which blocks or launches
+/// divide its sums among them; only others, of specialised warps; none but the plain one.
+enum class Structures { all, undivided, plain };
+
 struct Subject {
   std::string file; // "kernels/matmul.tc", from the project's folder on
   /// The source loads past its operands, and only the passes put that right: what is out of bounds
@@ -43,8 +47,12 @@ struct Subject {
   /// runs of their own instead.
   std::function<std::vector<Run>(const Variant &, std::mt19937 &, const std::vector<int> &steps)>
       runs_of;
-  std::vector<int> steps;          // that all go through
-  bool multiplies_doubles = false; // which wgmma doesn't
+  std::vector<int> steps; // that all go through
+  Structures structures = Structures::all;
+  size_t every = 1; // only every so-many-th choice from the API's axes goes through
+  /// Programs order what they do by atomic operations. Of that the emulator knows nothing, and
+  /// would take it for races.
+  bool locks = false;
 
   std::vector<Run> runs(const Variant &variant, std::mt19937 &random) const {
     return runs_of(variant, random, steps);
@@ -66,6 +74,9 @@ std::vector<Variant> variants_to_specialize(const Subject &subject);
 
 /// The kernels of which some variant then has a specialised structure.
 std::set<std::string> files_to_specialize();
+
+/// Those of them that have structures in which a sum is divided.
+std::set<std::string> files_to_divide();
 
 /// For these, which are large. A block that does two programs in turn goes more than once around a
 /// ring of eight slots.

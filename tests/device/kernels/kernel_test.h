@@ -70,6 +70,16 @@ template <typename T> T draw() {
     return T(float(uniform(-1, 1)));
 }
 
+/// Any bits, all kinds of NaN included.
+template <typename T> T draw_bits() {
+  std::uint64_t random = generator();
+  T value;
+  std::memcpy(&value, &random, sizeof(T));
+  return value;
+}
+
+template <typename T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
+
 /// Device memory of exactly so many elements, and what the host knows of it.
 template <typename T> class Array {
 public:

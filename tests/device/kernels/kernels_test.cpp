@@ -4,6 +4,7 @@
 //
 //     ./kernels_test                      # all
 //     ./kernels_test transpose softmax    # these families
+//     ./kernels_test -locks               # all others
 //     ./kernels_test --seed 7             # other numbers
 //     ./kernels_test --small              # sizes as on the emulator, for compute-sanitizer
 //
@@ -15,12 +16,14 @@
 using namespace device_tests;
 
 int main(int count, char **arguments) {
-  std::vector<std::string> wanted;
+  std::vector<std::string> wanted, unwanted;
   for (int i = 1; i < count; i++)
     if (std::strcmp(arguments[i], "--seed") == 0 && i + 1 < count)
       generator.seed(std::strtoull(arguments[++i], nullptr, 10));
     else if (std::strcmp(arguments[i], "--small") == 0)
       only_small = true;
+    else if (arguments[i][0] == '-')
+      unwanted.push_back(arguments[i] + 1);
     else
       wanted.push_back(arguments[i]);
   if (!find_device())
@@ -30,7 +33,10 @@ int main(int count, char **arguments) {
     return std::strcmp(a->name, b->name) < 0;
   });
   for (const KernelTest *test : tests) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), test->name) == wanted.end())
+    auto has = [&](const std::vector<std::string> &names) {
+      return std::find(names.begin(), names.end(), test->name) != names.end();
+    };
+    if ((!wanted.empty() && !has(wanted)) || has(unwanted))
       continue;
     int before = passed;
     test->run();

@@ -14,22 +14,12 @@ struct Sizes {
   int m, n, gap_x, gap_y;
 };
 
-template <typename T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
-
-// Numbers are any bits, so that every NaN is among them.
-template <typename T> T bits() {
-  std::uint64_t random = generator();
-  T value;
-  std::memcpy(&value, &random, sizeof(T));
-  return value;
-}
-
 template <typename T, typename Launch>
 void move(const std::string &what, const Sizes &sizes, bool transposes, Launch launch) {
   auto [m, n, gap_x, gap_y] = sizes;
   int rows = transposes ? n : m, columns = transposes ? m : n;
   int ldx = n + gap_x, ldy = columns + gap_y;
-  Array<T> x(size_t(m - 1) * size_t(ldx) + size_t(n), bits<T>);
+  Array<T> x(size_t(m - 1) * size_t(ldx) + size_t(n), draw_bits<T>);
   Array<T> y(size_t(rows - 1) * size_t(ldy) + size_t(columns));
   std::string problem = outcome(launch(x.data(), y.data(), ldx, ldy));
   y.read();
@@ -43,8 +33,8 @@ void move(const std::string &what, const Sizes &sizes, bool transposes, Launch l
   check(what + text(" %d x %d, gaps %d %d", m, n, gap_x, gap_y), problem);
 }
 
-template <typename T, kernels::SIZES promise> void transpositions(const char *type) {
-  using Kernel = kernels::transpose<T, promise>;
+template <typename T, typename Kernel, kernels::SIZES promise>
+void of_any_size(const char *name, const char *type, bool transposes) {
   constexpr int unit = promise == kernels::SIZES::any ? 1 : 16 / sizeof(T);
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, gap_x, gap_y] :
@@ -52,9 +42,9 @@ template <typename T, kernels::SIZES promise> void transpositions(const char *ty
           Sizes{64, 128, 0, 0}, Sizes{1001, 517, 2, 0}}) {
       if (emulated() && m > 200)
         continue;
-      move<T>(text("transpose<%s, %s> TM=%d TN=%d", type, unit == 1 ? "any" : "aligned", tile.TM,
+      move<T>(text("%s<%s, %s> TM=%d TN=%d", name, type, unit == 1 ? "any" : "aligned", tile.TM,
                    tile.TN),
-              {m * unit, n * unit, gap_x * unit, gap_y * unit}, true,
+              {m * unit, n * unit, gap_x * unit, gap_y * unit}, transposes,
               [&](T *x, T *y, int ldx, int ldy) {
                 return Kernel::launch(
                     {}, {.X = x, .Y = y, .M = m * unit, .N = n * unit, .ldx = ldx, .ldy = ldy},
@@ -63,9 +53,12 @@ template <typename T, kernels::SIZES promise> void transpositions(const char *ty
     }
 }
 
-template <typename T> void transpositions(const char *type) {
-  transpositions<T, kernels::SIZES::any>(type);
-  transpositions<T, kernels::SIZES::aligned>(type);
+template <typename T> void of_any_size(const char *type) {
+  using kernels::SIZES;
+  of_any_size<T, kernels::copy<T, SIZES::any>, SIZES::any>("copy", type, false);
+  of_any_size<T, kernels::copy<T, SIZES::aligned>, SIZES::aligned>("copy", type, false);
+  of_any_size<T, kernels::transpose<T, SIZES::any>, SIZES::any>("transpose", type, true);
+  of_any_size<T, kernels::transpose<T, SIZES::aligned>, SIZES::aligned>("transpose", type, true);
 }
 
 template <typename T> void basic_transpositions(const char *type) {
@@ -85,10 +78,10 @@ template <typename T> void basic_transpositions(const char *type) {
 }
 
 void test() {
-  transpositions<std::uint8_t>("uint8");
-  transpositions<tritonc::half>("half");
-  transpositions<float>("float");
-  transpositions<double>("double");
+  of_any_size<std::uint8_t>("uint8");
+  of_any_size<tritonc::half>("half");
+  of_any_size<float>("float");
+  of_any_size<double>("double");
   basic_transpositions<tritonc::half>("half");
   basic_transpositions<float>("float");
 }
