@@ -1,0 +1,99 @@
+// Cross-entropy of rows and labels, and its gradient.
+
+#include "rows.h"
+
+#include <shipped_cross_entropy.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace kernels = shipped_cross_entropy;
+
+// One of five labels does not count: too large, or negative.
+std::vector<int> labels(const RowSizes &sizes) {
+  std::vector<int> result(size_t(sizes.m));
+  for (int row = 0; row < sizes.m; row++)
+    result[size_t(row)] = row % 5 != 3 ? int(generator() % unsigned(sizes.n))
+                          : row % 2    ? sizes.n
+                                       : -100;
+  return result;
+}
+
+template <typename T> void losses(const RowSizes &sizes) {
+  Rows<T> x(sizes.m, sizes.n, sizes.gap_in);
+  x.set([](int row, int) { return uniform(-8, 8) + (row % 3 == 2 ? 200 : 0); });
+  std::vector<int> label = labels(sizes);
+  Array<int> given(label.size());
+  size_t next = 0;
+  given.fill([&] { return label[next++]; });
+  std::vector<double> log_sums(size_t(sizes.m));
+  for (int row = 0; row < sizes.m; row++) {
+    double sum = 0, top = x.at(row, 0);
+    for (int i = 0; i < sizes.n; i++)
+      sum += std::exp(x.at(row, i) - top);
+    log_sums[size_t(row)] = top + std::log(sum);
+  }
+  auto counts = [&](int row) { return label[size_t(row)] >= 0 && label[size_t(row)] < sizes.n; };
+  auto log_sum = [&](int, int row) { return log_sums[size_t(row)]; };
+  auto loss = [&](int, int row) {
+    return counts(row) ? log_sums[size_t(row)] - x.at(row, label[size_t(row)]) : 0;
+  };
+  for (const auto &tile : kernels::cross_entropy<T>::variants()) {
+    Rows<float> device_loss(1, sizes.m, 0), device_log_sums(1, sizes.m, 0);
+    std::string problem =
+        outcome(kernels::cross_entropy<T>::launch({},
+                                                  {.x = x.data(),
+                                                   .labels = given.data(),
+                                                   .loss = device_loss.data(),
+                                                   .log_sums = device_log_sums.data(),
+                                                   .M = sizes.m,
+                                                   .N = sizes.n,
+                                                   .ldx = x.ld},
+                                                  tile));
+    if (problem.empty()) // to parts of what is subtracted
+      problem = first_of({device_loss.wrong("loss", loss, 1e-5, 5e-5),
+                          device_log_sums.wrong("log_sums", log_sum, 1e-6, 1e-5)});
+    check(text("cross_entropy<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
+  }
+
+  Rows<float> sums(1, sizes.m, 0), dloss(1, sizes.m, 0, draw<float>);
+  sums.set(log_sum);
+  for (const auto &tile : kernels::cross_entropy_backward<T>::variants()) {
+    Rows<T> copy(sizes.m, sizes.n, sizes.gap_in), dx(sizes.m, sizes.n, sizes.gap_out);
+    copy.set([&](int row, int column) { return x.at(row, column); });
+    Rows<T> &result = sizes.in_place ? copy : dx;
+    std::string problem =
+        outcome(kernels::cross_entropy_backward<T>::launch({},
+                                                           {.x = copy.data(),
+                                                            .labels = given.data(),
+                                                            .log_sums = sums.data(),
+                                                            .dloss = dloss.data(),
+                                                            .dx = result.data(),
+                                                            .M = sizes.m,
+                                                            .N = sizes.n,
+                                                            .ldx = copy.ld,
+                                                            .lddx = result.ld},
+                                                           tile));
+    auto right = [&](int row, int column) {
+      double probability = std::exp(x.at(row, column) - log_sums[size_t(row)]);
+      return counts(row) ? (probability - (column == label[size_t(row)] ? 1 : 0)) * dloss.at(0, row)
+                         : 0;
+    };
+    if (problem.empty()) // the logarithms are rounded, to parts of up to 2^-17
+      problem = result.wrong("dx", right, rounding<T>() + 2e-5, 1e-7);
+    check(text("cross_entropy_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(),
+          problem);
+  }
+}
+
+void test() {
+  for (const RowSizes &sizes : row_sizes()) {
+    losses<tritonc::half>(sizes);
+    losses<tritonc::bfloat16>(sizes);
+    losses<float>(sizes);
+  }
+}
+
+const KernelTest cross_entropy("cross_entropy", test);
+
+} // namespace

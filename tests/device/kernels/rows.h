@@ -1,0 +1,85 @@
+// What the tests of kernels that work on rows share: matrices, and sizes that are hard.
+
+#pragma once
+
+#include "kernel_test.h"
+
+namespace device_tests {
+
+/// A matrix of m x n, with so many elements between a row and the next that are NaN and stay it.
+template <typename T> class Rows : public Array<T> {
+public:
+  Rows(int m, int n, int gap)
+      : Array<T>(m > 0 ? size_t(m - 1) * size_t(n + gap) + size_t(n) : 0), m(m), n(n), ld(n + gap) {
+  }
+  template <typename Value> Rows(int m, int n, int gap, Value value) : Rows(m, n, gap) {
+    set([&](int, int) { return value(); });
+  }
+
+  size_t index(int row, int column) const { return size_t(row) * size_t(ld) + size_t(column); }
+  double at(int row, int column) const { return Array<T>::at(index(row, column)); }
+
+  /// value(row, column) for each element, rounded to T.
+  template <typename Value> void set(Value value) {
+    for (int row = 0; row < m; row++)
+      for (int column = 0; column < n; column++)
+        (*this)[index(row, column)] = T(float(value(row, column)));
+    this->write();
+  }
+
+  /// What is wrong with it, if its elements should be value(row, column). See compare().
+  template <typename Value>
+  std::string wrong(const char *name, Value value, double relative, double absolute) {
+    Expected expected(this->size());
+    for (int row = 0; row < m; row++)
+      for (int column = 0; column < n; column++)
+        expected.set(index(row, column), value(row, column));
+    std::string problem = compare(*this, expected, relative, absolute);
+    return problem.empty() ? "" : std::string(name) + ": " + problem;
+  }
+
+  const int m, n, ld;
+};
+
+template <typename T> const char *name_of() {
+  return sizeof(T) == 4 ? "float" : std::is_same_v<T, tritonc::half> ? "half" : "bfloat16";
+}
+
+/// How far the nearest T may be from a number, as a part of that, and what sums in float lose.
+template <typename T> double rounding() {
+  return sizeof(T) == 4 ? 2e-5 : std::is_same_v<T, tritonc::half> ? 0x1p-11 + 2e-5 : 0x1p-8 + 2e-5;
+}
+
+/// The gaps are those between rows of what is read and of what is written. In place, what is
+/// written takes the place of what is read.
+struct RowSizes {
+  int m, n, gap_in, gap_out;
+  bool in_place = false;
+
+  std::string text() const {
+    return device_tests::text(" M=%d N=%d gaps %d %d%s", m, n, gap_in, gap_out,
+                              in_place ? " in place" : "");
+  }
+};
+
+/// Rows shorter than a tile, as long as one, one longer, over several; in place; many.
+inline std::vector<RowSizes> row_sizes() {
+  std::vector<RowSizes> sizes = {{1, 1, 0, 0},         {3, 12, 5, 2},   {5, 1000, 3, 0},
+                                 {2, 1024, 0, 8},      {4, 1025, 1, 1}, {3, 2500, 7, 3},
+                                 {2, 1111, 2, 2, true}};
+  if (!emulated())
+    for (const RowSizes &large :
+         {RowSizes{517, 4099, 1, 5}, RowSizes{2048, 1024, 0, 0, true}, RowSizes{3, 128256, 0, 0}})
+      sizes.push_back(large);
+  return sizes;
+}
+
+/// "" or what was wrong first.
+inline std::string first_of(std::initializer_list<std::string> problems) {
+  for (const std::string &problem : problems)
+    if (!problem.empty())
+      return problem;
+  return "";
+}
+
+} // namespace device_tests
