@@ -199,6 +199,11 @@ constexpr unsigned sliced_line = 21;
 // but which of the steps or threads would need these barriers nobody has found out.
 const char *const unexplained = "not explained yet";
 
+// insert_barriers compares slots, not which warp reads what of them.
+const char *const overwritten_by_reader =
+    "the sums of columns are stored where the warp that has them, and no other, read its tile's "
+    "first row, before it shuffled";
+
 const std::vector<Exception> exceptions = {
     {sliced, "90a", TargetOp::wgmma_commit, How::left_out, sliced_line, registers_in_use, true},
     {sliced, "90a", TargetOp::wgmma_wait_f32, How::left_out, sliced_line, registers_in_use, true},
@@ -216,6 +221,12 @@ const std::vector<Exception> exceptions = {
      unexplained, true},
     {"tests/device/forms/masked_product.tc", "80", TargetOp::barrier, How::left_out, 24,
      unexplained, true},
+    {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 36,
+     overwritten_by_reader, true},
+    {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 37,
+     overwritten_by_reader, true},
+    {"kernels/rms_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 31,
+     overwritten_by_reader, true},
 };
 
 const Exception *exception_for(const std::string &file, const std::string &gpu,
@@ -362,10 +373,10 @@ struct Trial {
     count.explained += mode < 0 && exception;
     count.of_some += mode < 0 && exception && exception->of_some;
     if (subject.file.starts_with("kernels/"))
-      totals.shipped.add({.calls = 1, .objected = mode >= 0});
+      totals.shipped.add({.calls = 1, .objected = mode >= 0, .explained = mode < 0 && exception});
     if (mode < 0)
       CHECK_MESSAGE(exception, "nothing is wrong with ", subject.file, " [", variant.text,
-                    "] for sm_", gpu, ": ", change.text());
+                    "] for sm_", gpu, ": ", change.text(), ", call ", change.call);
     else
       CHECK_MESSAGE((!exception || exception->of_some), "an exception for nothing: ", subject.file,
                     " [", variant.text, "] for sm_", gpu, ": ", change.text());
@@ -524,7 +535,7 @@ Totals try_all(bool all) {
             " not in the first mode), explained ", count.explained);
   MESSAGE(totals.kernels, " kernels, ", sum.calls, " changes, objected to ", sum.objected,
           ", explained ", sum.explained, "; in kernels/ ", totals.shipped.calls, ", objected to ",
-          totals.shipped.objected);
+          totals.shipped.objected, ", explained ", totals.shipped.explained);
   return totals;
 }
 
@@ -532,7 +543,7 @@ void check(const Totals &totals) {
   Count sum = totals.sum();
   CHECK(sum.objected * 100 >= (sum.calls - sum.of_some) * 99);
   CHECK(sum.objected + sum.explained == sum.calls);
-  CHECK(totals.shipped.objected == totals.shipped.calls);
+  CHECK(totals.shipped.objected + totals.shipped.explained == totals.shipped.calls);
 }
 
 } // namespace

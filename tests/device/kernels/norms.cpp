@@ -1,0 +1,269 @@
+// Layer norm and RMS norm of rows, and their gradients by what they are given.
+
+#include "rows.h"
+
+#include <shipped_norms.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace kernels = shipped_norms;
+
+constexpr double epsilon = 1e-5;
+
+// Of each row: its mean (0 for RMS norm) and 1 / sqrt(mean of squares from there + epsilon).
+struct Row {
+  double mean = 0, factor = 0;
+};
+
+template <typename T> std::vector<Row> rows_of(const Rows<T> &x, bool centred) {
+  std::vector<Row> rows(size_t(x.m));
+  in_parallel(x.m, [&](int m) {
+    Row &row = rows[size_t(m)];
+    for (int i = 0; i < x.n && centred; i++)
+      row.mean += x.at(m, i) / x.n;
+    double squares = 0;
+    for (int i = 0; i < x.n; i++)
+      squares += (x.at(m, i) - row.mean) * (x.at(m, i) - row.mean);
+    row.factor = 1 / std::sqrt(squares / x.n + epsilon);
+  });
+  return rows;
+}
+
+// Rows around means that are larger than what is left behind them; without these, around 0.
+template <typename T> void fill(Rows<T> &x, bool centred) {
+  x.set([&](int row, int) { return uniform(-1, 1) + (centred ? row % 7 - 3 : 0); });
+}
+
+template <typename T> Rows<T> copied(const Rows<T> &x) {
+  Rows<T> copy(x.m, x.n, x.ld - x.n);
+  copy.set([&](int row, int column) { return x.at(row, column); });
+  return copy;
+}
+
+template <typename T> void forward(const RowSizes &sizes, bool centred) {
+  Rows<T> x(sizes.m, sizes.n, sizes.gap_in);
+  fill(x, centred);
+  Rows<T> gain(1, sizes.n, 0, draw<float>), bias(1, sizes.n, 0, draw<float>);
+  std::vector<Row> rows = rows_of(x, centred);
+  auto test = [&](const char *kernel, const auto &tile, auto launch) {
+    Rows<T> given = copied(x), y(sizes.m, sizes.n, sizes.gap_out);
+    Rows<T> &result = sizes.in_place ? given : y;
+    std::string problem = outcome(launch(given, result, tile));
+    auto right = [&](int row, int i) {
+      const Row &r = rows[size_t(row)];
+      return (x.at(row, i) - r.mean) * r.factor * gain.at(0, i) + (centred ? bias.at(0, i) : 0);
+    };
+    if (problem.empty())
+      problem = result.wrong("y", right, rounding<T>(), 1e-5);
+    check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
+  };
+  if (centred) {
+    using Kernel = kernels::layer_norm<T>;
+    for (const auto &tile : Kernel::variants())
+      test("layer_norm", tile, [&](auto &given, auto &y, const auto &tile) {
+        return Kernel::launch({},
+                              {.x = given.data(),
+                               .gain = gain.data(),
+                               .bias = bias.data(),
+                               .y = y.data(),
+                               .epsilon = float(epsilon),
+                               .M = sizes.m,
+                               .N = sizes.n,
+                               .ldx = given.ld,
+                               .ldy = y.ld},
+                              tile);
+      });
+    return;
+  }
+  using Kernel = kernels::rms_norm<T>;
+  for (const auto &tile : Kernel::variants())
+    test("rms_norm", tile, [&](auto &given, auto &y, const auto &tile) {
+      return Kernel::launch({},
+                            {.x = given.data(),
+                             .gain = gain.data(),
+                             .y = y.data(),
+                             .epsilon = float(epsilon),
+                             .M = sizes.m,
+                             .N = sizes.n,
+                             .ldx = given.ld,
+                             .ldy = y.ld},
+                            tile);
+    });
+}
+
+// In place, dx takes the place of dy.
+template <typename T> void backward(const RowSizes &sizes, bool centred) {
+  Rows<T> x(sizes.m, sizes.n, sizes.gap_out), dy(sizes.m, sizes.n, sizes.gap_in, draw<float>);
+  fill(x, centred);
+  Rows<T> gain(1, sizes.n, 0, draw<float>);
+  std::vector<Row> rows = rows_of(x, centred);
+  struct Means {
+    double gradient = 0, product = 0;
+  };
+  std::vector<Means> means(size_t(sizes.m));
+  auto above = [&](int row, int i) {
+    return (x.at(row, i) - rows[size_t(row)].mean) * rows[size_t(row)].factor;
+  };
+  in_parallel(sizes.m, [&](int row) {
+    Means &of_row = means[size_t(row)];
+    for (int i = 0; i < sizes.n; i++) {
+      double gradient = gain.at(0, i) * dy.at(row, i) / sizes.n;
+      of_row.gradient += centred ? gradient : 0;
+      of_row.product += gradient * above(row, i);
+    }
+  });
+  auto test = [&](const char *kernel, const auto &tile, auto launch) {
+    Rows<T> given = copied(dy), dx(sizes.m, sizes.n, sizes.gap_out);
+    Rows<T> &result = sizes.in_place ? given : dx;
+    Rows<float> mean(1, sizes.m, 0), factor(1, sizes.m, 0);
+    std::string problem = outcome(launch(given, result, mean, factor, tile));
+    // Where rows have but one element or two, what is left of it is what epsilon is of its square.
+    double size = 1;
+    for (const Row &row : rows)
+      size = std::max(size, row.factor);
+    auto right = [&](int row, int i) {
+      double gradient = gain.at(0, i) * dy.at(row, i);
+      const Means &of_row = means[size_t(row)];
+      return rows[size_t(row)].factor *
+             (gradient - of_row.gradient - above(row, i) * of_row.product);
+    };
+    auto mean_of = [&](int, int row) { return rows[size_t(row)].mean; };
+    auto factor_of = [&](int, int row) { return rows[size_t(row)].factor; };
+    if (problem.empty())
+      problem = first_of({result.wrong("dx", right, rounding<T>(), 1e-5 * size),
+                          factor.wrong("factor", factor_of, 2e-5, 0),
+                          centred ? mean.wrong("mean", mean_of, 0, 1e-5) : ""});
+    check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
+  };
+  if (centred) {
+    using Kernel = kernels::layer_norm_backward<T>;
+    for (const auto &tile : Kernel::variants())
+      test("layer_norm_backward", tile,
+           [&](auto &given, auto &dx, auto &mean, auto &factor, const auto &tile) {
+             return Kernel::launch({},
+                                   {.x = x.data(),
+                                    .gain = gain.data(),
+                                    .dy = given.data(),
+                                    .dx = dx.data(),
+                                    .mean = mean.data(),
+                                    .factor = factor.data(),
+                                    .epsilon = float(epsilon),
+                                    .M = sizes.m,
+                                    .N = sizes.n,
+                                    .ldx = x.ld,
+                                    .lddy = given.ld,
+                                    .lddx = dx.ld},
+                                   tile);
+           });
+    return;
+  }
+  using Kernel = kernels::rms_norm_backward<T>;
+  for (const auto &tile : Kernel::variants())
+    test("rms_norm_backward", tile,
+         [&](auto &given, auto &dx, auto &, auto &factor, const auto &tile) {
+           return Kernel::launch({},
+                                 {.x = x.data(),
+                                  .gain = gain.data(),
+                                  .dy = given.data(),
+                                  .dx = dx.data(),
+                                  .factor = factor.data(),
+                                  .epsilon = float(epsilon),
+                                  .M = sizes.m,
+                                  .N = sizes.n,
+                                  .ldx = x.ld,
+                                  .lddy = given.ld,
+                                  .lddx = dx.ld},
+                                 tile);
+         });
+}
+
+template <typename T> void weights(int m, int n, int gap_x, int gap_dy, bool centred) {
+  Rows<T> x(m, n, gap_x), dy(m, n, gap_dy, draw<float>);
+  fill(x, centred);
+  std::vector<Row> rows = rows_of(x, centred);
+  Rows<float> mean(1, m, 0), factor(1, m, 0);
+  mean.set([&](int, int row) { return rows[size_t(row)].mean; });
+  factor.set([&](int, int row) { return rows[size_t(row)].factor; });
+  std::vector<double> gains(size_t(n), 0), biases(size_t(n), 0), sizes(size_t(n), 0);
+  for (int row = 0; row < m; row++)
+    for (int i = 0; i < n; i++) {
+      double above = (x.at(row, i) - mean.at(0, row)) * factor.at(0, row) * dy.at(row, i);
+      gains[size_t(i)] += above;
+      sizes[size_t(i)] += std::fabs(above);
+      biases[size_t(i)] += dy.at(row, i);
+    }
+  auto test = [&](const char *kernel, const auto &tile, auto launch) {
+    Rows<T> dgain(1, n, 0), dbias(1, n, 0);
+    std::string problem = outcome(launch(dgain, dbias, tile));
+    double most = *std::max_element(sizes.begin(), sizes.end());
+    auto gain_of = [&](int, int i) { return gains[size_t(i)]; };
+    auto bias_of = [&](int, int i) { return biases[size_t(i)]; };
+    if (problem.empty()) // what cancels out in a sum is rounded as if it hadn't
+      problem = first_of({dgain.wrong("dgain", gain_of, rounding<T>(), 2e-6 * most),
+                          centred ? dbias.wrong("dbias", bias_of, rounding<T>(), 1e-6 * m) : ""});
+    check(text("%s<%s> TM=%d TN=%d M=%d N=%d", kernel, name_of<T>(), tile.TM, tile.TN, m, n),
+          problem);
+  };
+  if (centred) {
+    using Kernel = kernels::layer_norm_backward_weights<T>;
+    for (const auto &tile : Kernel::variants())
+      test("layer_norm_backward_weights", tile, [&](auto &dgain, auto &dbias, const auto &tile) {
+        return Kernel::launch({},
+                              {.x = x.data(),
+                               .dy = dy.data(),
+                               .mean = mean.data(),
+                               .factor = factor.data(),
+                               .dgain = dgain.data(),
+                               .dbias = dbias.data(),
+                               .M = m,
+                               .N = n,
+                               .ldx = x.ld,
+                               .lddy = dy.ld},
+                              tile);
+      });
+    return;
+  }
+  using Kernel = kernels::rms_norm_backward_weights<T>;
+  for (const auto &tile : Kernel::variants())
+    test("rms_norm_backward_weights", tile, [&](auto &dgain, auto &, const auto &tile) {
+      return Kernel::launch({},
+                            {.x = x.data(),
+                             .dy = dy.data(),
+                             .factor = factor.data(),
+                             .dgain = dgain.data(),
+                             .M = m,
+                             .N = n,
+                             .ldx = x.ld,
+                             .lddy = dy.ld},
+                            tile);
+    });
+}
+
+template <typename T> void norms() {
+  for (bool centred : {true, false}) {
+    for (const RowSizes &sizes : row_sizes()) {
+      forward<T>(sizes, centred);
+      backward<T>(sizes, centred);
+    }
+    weights<T>(0, 5, 0, 0, centred);
+    weights<T>(1, 1, 0, 0, centred);
+    weights<T>(7, 64, 3, 0, centred);
+    weights<T>(32, 100, 0, 1, centred);
+    weights<T>(77, 33, 2, 5, centred);
+    if (!emulated()) {
+      weights<T>(1000, 517, 0, 3, centred);
+      weights<T>(513, 4096, 0, 0, centred);
+    }
+  }
+}
+
+void test() {
+  norms<tritonc::half>();
+  norms<tritonc::bfloat16>();
+  norms<float>();
+}
+
+const KernelTest norm("norms", test);
+
+} // namespace
