@@ -627,6 +627,7 @@ std::vector<Subject> all_subjects() {
   auto add = [&](const std::vector<Subject> &family) {
     all.insert(all.end(), family.begin(), family.end());
   };
+  add(attentions());
   add(normalizations());
   add(softmaxes_and_losses());
   add(transpositions());
