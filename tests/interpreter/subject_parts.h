@@ -140,6 +140,7 @@ inline int64_t promised_multiple(const Variant &variant) {
 // ---- kernels by family, each in a file of its own: subjects_<family>.cpp ----
 
 std::vector<Subject> attentions();
+std::vector<Subject> dropouts();
 std::vector<Subject> normalizations();
 std::vector<Subject> reductions();
 std::vector<Subject> softmaxes_and_losses();

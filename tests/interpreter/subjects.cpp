@@ -628,6 +628,7 @@ std::vector<Subject> all_subjects() {
     all.insert(all.end(), family.begin(), family.end());
   };
   add(attentions());
+  add(dropouts());
   add(normalizations());
   add(softmaxes_and_losses());
   add(transpositions());
