@@ -2,6 +2,7 @@
 
 #include "language/ast.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tritonc::ast {
@@ -66,6 +67,99 @@ const Expr *first_effect(const Expr &expr, bool Function::*counts) {
 const Expr *effect_in(const Expr &expr) { return first_effect(expr, &Function::accesses_memory); }
 const Expr *change_in(const Expr &expr) { return first_effect(expr, &Function::changes_memory); }
 bool has_effects(const Expr &expr) { return effect_in(expr) != nullptr; }
+
+namespace {
+
+bool is_of_numbers(const Expr &expr, int &nodes) {
+  constexpr int most = 1000; // constants may be made of constants, over and over
+  switch (expr.kind) {
+  case Expr::Kind::integer:
+  case Expr::Kind::real:
+  case Expr::Kind::boolean:
+  case Expr::Kind::unary:
+  case Expr::Kind::binary:
+  case Expr::Kind::conditional:
+  case Expr::Kind::convert:
+  case Expr::Kind::cast:
+    break;
+  case Expr::Kind::call: // of numbers if its operands are
+    if (expr.text == "get_program_id" || expr.text == "get_num_programs")
+      return false;
+    break;
+  default:
+    return false;
+  }
+  if (++nodes > most || expr.type.is_tile() || !expr.type.is_number())
+    return false;
+  return std::all_of(expr.operands.begin(), expr.operands.end(),
+                     [&](const ExprPtr &operand) { return is_of_numbers(*operand, nodes); });
+}
+
+ExprPtr copy(const Expr &expr) {
+  auto made = std::make_unique<Expr>();
+  made->kind = expr.kind;
+  made->op = expr.op;
+  made->has_suffix = expr.has_suffix;
+  made->depth = expr.depth;
+  made->at = expr.at;
+  made->range = expr.range;
+  made->integer = expr.integer;
+  made->real = expr.real;
+  made->text = expr.text;
+  made->type = expr.type;
+  for (const ExprPtr &operand : expr.operands)
+    made->operands.push_back(copy(*operand));
+  return made;
+}
+
+} // namespace
+
+ExprPtr copy_of_constant(const Expr &expr) {
+  int nodes = 0;
+  return is_of_numbers(expr, nodes) ? copy(expr) : nullptr;
+}
+
+namespace {
+
+// Whether a `break` in it leaves the choice that it is in. `continue` leaves the loop around that,
+// but does not return.
+bool breaks(const Stmt &stmt) {
+  return stmt.is(Stmt::Kind::jump_break) || stmt.is(Stmt::Kind::jump_continue) ||
+         std::any_of(stmt.body.begin(), stmt.body.end(), [](const StmtPtr &inner) {
+           return !inner->is(Stmt::Kind::loop) && !inner->is(Stmt::Kind::choice) && breaks(*inner);
+         });
+}
+
+bool jumps_away(const Stmt &stmt) {
+  auto inner_jumps = [](const StmtPtr &inner) { return jumps_away(*inner); };
+  switch (stmt.kind) {
+  case Stmt::Kind::jump_break:
+  case Stmt::Kind::jump_continue:
+  case Stmt::Kind::jump_return:
+    return true;
+  case Stmt::Kind::block:
+    return std::any_of(stmt.body.begin(), stmt.body.end(), inner_jumps);
+  case Stmt::Kind::branch:
+    return stmt.body.size() == 2 && std::all_of(stmt.body.begin(), stmt.body.end(), inner_jumps);
+  case Stmt::Kind::choice:
+    return always_returns(stmt);
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+bool always_returns(const Stmt &choice) {
+  auto has_default = [](const StmtPtr &alternative) { return alternative->is_default; };
+  return !choice.body.empty() && leaves(*choice.body.back()) && !breaks(choice) &&
+         std::any_of(choice.body.begin(), choice.body.end(), has_default);
+}
+
+bool leaves(const Stmt &alternative) {
+  return std::any_of(alternative.body.begin(), alternative.body.end(),
+                     [](const StmtPtr &inner) { return jumps_away(*inner); });
+}
 
 bool has_loads(const Expr &expr) {
   bool found = false;

@@ -29,6 +29,8 @@ struct Variable {
   Location at;
   bool is_parameter = false;
   int index = 0; // in Program::variables
+  bool is_const = false;
+  const Expr *constant = nullptr; // its value, of its type, if the compiler knows it
 };
 
 /// A type as it is written; extents are constant expressions, known after checking.
@@ -36,6 +38,8 @@ struct TypeName {
   Type type; // without the shape until it is checked
   std::vector<ExprPtr> extents;
   Range range;
+  bool is_const = false;    // of what is no pointer
+  size_t extents_token = 0; // where the parser reads them again, if a `typedef` says them
 };
 
 enum class Operator : uint8_t {
@@ -103,8 +107,9 @@ struct Expr {
     matmul,      // operands[0] @ operands[1]
     range,       // operands[0] ... operands[1]
     conditional, // operands[0] ? operands[1] : operands[2]
+    given,       // operands[1], in which `current` stands for operands[0]
     assign,      // operands[0] = operands[1]; is_postfix: the value is the old one
-    current,     // in the value of a compound assignment: what the target holds
+    current,     // in the value of a compound assignment: what the target holds; or see given
     cast,        // (type_name) operands[0]
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
@@ -157,6 +162,7 @@ struct Declarator {
   // Attributes.
   ExprPtr multiple_of, aligned; // may be missing
   bool no_alias = false, read_only = false, write_only = false;
+  bool is_const = false; // and no pointer
 
   Variable *variable = nullptr;                 // set by the checker
   int multiple_of_value = 1, aligned_value = 0; // 0: none given
@@ -165,11 +171,13 @@ struct Declarator {
 struct Stmt {
   enum class Kind : uint8_t {
     empty,
-    expression, // value
-    declare,    // declarators
-    block,      // body
-    branch,     // value, body[0], perhaps body[1]
-    loop,       // init, value (may be missing), step (may be missing), body[0], tests_first
+    expression,  // value
+    declare,     // declarators
+    block,       // body
+    branch,      // value, body[0], perhaps body[1]
+    loop,        // init, value (may be missing), step (may be missing), body[0], tests_first
+    choice,      // `switch`: value, body, all of them alternatives
+    alternative, // labels, is_default, body: up to the next label
     jump_break,
     jump_continue,
     jump_return,
@@ -183,6 +191,8 @@ struct Stmt {
   ExprPtr value, step;
   StmtPtr init;
   bool tests_first = true;
+  bool is_default = false;
+  std::vector<ExprPtr> labels; // constants, of the type of the choice's value
   std::vector<StmtPtr> body;
   std::vector<Declarator> declarators;
   std::vector<Shown> shown;
@@ -216,7 +226,7 @@ struct Function {
 
 struct Program {
   std::vector<Function> functions;
-  std::vector<StmtPtr> assertions; // static_assert outside of functions
+  std::vector<StmtPtr> declarations; // outside of functions: constants and static_assert
   std::deque<Variable> variables;
 };
 
@@ -257,5 +267,12 @@ const Expr *effect_in(const Expr &expr);
 const Expr *change_in(const Expr &expr);
 /// Whether evaluating it reads memory.
 bool has_loads(const Expr &expr);
+/// A copy of a checked expression of numbers; null if it has anything else in it than operators,
+/// conversions and functions of numbers, or very much of these.
+ExprPtr copy_of_constant(const Expr &expr);
+/// Whether all ways through a choice end in `return`.
+bool always_returns(const Stmt &choice);
+/// Whether control never comes to the end of a choice's alternative: it is left by a jump.
+bool leaves(const Stmt &alternative);
 
 } // namespace tritonc::ast

@@ -63,6 +63,11 @@ void Checker::fit_to_conditions(Expr &expr) {
 
 void Checker::check_assign(Expr &expr) {
   ExprPtr &target = expr.operands[0], &value = expr.operands[1];
+  const Variable *variable = target->is(Kind::name) ? find(target->text) : nullptr;
+  if (variable && variable->is_const) {
+    report(Message::assign_to_const, expr.at, {variable->name}, {target->range});
+    return report(Message::declared_here, variable->at, {variable->name});
+  }
   if (target->is(Kind::deref))
     check_deref(*target, /*is_store=*/true);
   else
@@ -235,13 +240,13 @@ void Checker::check_cast(Expr &expr) {
     to = complete(expr.type_name, "value");
   if (to.is_error())
     return;
-  bool is_number = value.type.is_number() && to.is_number();
-  bool is_pointer = value.type.is_pointer() && to.is_pointer();
-  if (is_pointer && value.type.scalar != to.scalar)
-    return report(Message::not_supported, expr.at,
-                  {"casts from `" + name_of(value.type) + "` to `" + name_of(to) + "`"},
-                  {value.range});
-  if (!is_number && !is_pointer)
+  auto is_address = [](const Type &type) { // or may be one
+    return type.is_pointer() || (type.is_integer() && bits_of(type.scalar) == 64);
+  };
+  bool fits = (value.type.is_number() && to.is_number()) ||
+              (is_address(value.type) && is_address(to)) || (to.is_pointer() && is_null(value)) ||
+              (value.type.is_pointer() && to.is_bool());
+  if (!fits)
     return report(Message::no_conversion, expr.at, {name_of(value.type), name_of(to)},
                   {value.range});
   if (std::optional<Extents> shape = cast_shape(expr, value.type.shape, to.shape))

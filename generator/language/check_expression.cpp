@@ -67,6 +67,13 @@ void Checker::check_expr(ExprPtr &expr) {
     return;
   case Kind::conditional:
     return check_conditional(*expr);
+  case Kind::given:
+    check_expr(expr->operands[0]);
+    current_.push_back(expr->operands[0]->type);
+    check_expr(expr->operands[1]);
+    current_.pop_back();
+    expr->type = expr->operands[1]->type;
+    return;
   case Kind::assign:
     return check_assign(*expr);
   case Kind::deref:
@@ -109,6 +116,10 @@ void Checker::check_name(Expr &expr) {
   if (Variable *variable = find(expr.text)) {
     expr.variable = variable;
     expr.type = variable->type;
+    if (!variable->constant)
+      return;
+    expr.kind = Kind::convert; // a literal would have no type of its own
+    expr.operands.push_back(copy_of_constant(*variable->constant));
     return;
   }
   for (const NamedReal &named : named_reals)
@@ -195,13 +206,11 @@ void Checker::check_pointer_arithmetic(Expr &expr) {
     std::swap(expr.operands[0], expr.operands[1]);
   ExprPtr &pointer = expr.operands[0], &offset = expr.operands[1];
   bool both = pointer->type.is_pointer() && offset->type.is_pointer();
-  if (both && (is_comparison(expr.op) || expr.op == Operator::subtract))
-    return report(
-        Message::not_supported, expr.at,
-        {expr.op == Operator::subtract ? "differences of pointers" : "comparing pointers"},
-        {expr.range});
+  if (is_comparison(expr.op) || (both && expr.op == Operator::subtract))
+    return check_pointers(expr);
   bool fits = (expr.op == Operator::add || expr.op == Operator::subtract) &&
-              pointer->type.is_pointer() && offset->type.is_integer();
+              pointer->type.is_pointer() && pointer->type.scalar != Scalar::void_ &&
+              offset->type.is_integer();
   if (!fits)
     return report(Message::bad_operands, expr.at,
                   {spelling_of(expr.op), name_of(pointer->type), name_of(offset->type)},
@@ -215,6 +224,29 @@ void Checker::check_pointer_arithmetic(Expr &expr) {
   wrap(offset, Type::of(index).with_shape(*shape));
   expr.type = pointer->type.with_shape(*shape);
   wrap(pointer, expr.type);
+}
+
+// Comparisons and differences of two pointers to the same type. The constant 0 is a pointer, too,
+// and what `void *` points to doesn't matter in a comparison.
+void Checker::check_pointers(Expr &expr) {
+  ExprPtr &a = expr.operands[0], &b = expr.operands[1];
+  Type type = a->type.is_pointer() ? a->type : b->type;
+  bool is_void = a->type.scalar == Scalar::void_ || b->type.scalar == Scalar::void_;
+  bool fits =
+      a->type.is_pointer() && b->type.is_pointer()
+          ? (a->type.scalar == b->type.scalar && !is_void) || (is_void && is_comparison(expr.op))
+          : is_null(a->type.is_pointer() ? *b : *a);
+  if (!fits)
+    return report(Message::bad_operands, expr.at,
+                  {spelling_of(expr.op), name_of(a->type), name_of(b->type)}, {a->range, b->range});
+  std::optional<Extents> shape = common_shape(*a, *b, spelling_of(expr.op), expr.at);
+  if (!shape)
+    return;
+  type = type.with_shape(*shape);
+  type.to_const = true;
+  wrap(a, type);
+  wrap(b, type);
+  expr.type = Type::of(is_comparison(expr.op) ? Scalar::bool_ : Scalar::int64).with_shape(*shape);
 }
 
 // The right operand is evaluated only where the left one doesn't decide.
@@ -262,8 +294,8 @@ void Checker::warn_double(const Expr &a, const Expr &b) {
 
 namespace {
 
-// What products of two numbers are summed in; nothing if there are no such products yet.
-std::optional<Scalar> sum_of_products(Scalar scalar) {
+// What products of two numbers are summed in: of integers, what C computes them in.
+Scalar sum_of_products(Scalar scalar) {
   switch (scalar) {
   case Scalar::e4m3:
   case Scalar::e5m2:
@@ -273,11 +305,8 @@ std::optional<Scalar> sum_of_products(Scalar scalar) {
     return Scalar::float_;
   case Scalar::double_:
     return Scalar::double_;
-  case Scalar::int8:
-  case Scalar::uint8:
-    return Scalar::int32;
   default:
-    return std::nullopt;
+    return promoted(scalar);
   }
 }
 
@@ -314,12 +343,13 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::cast_operands, expr.at);
     return;
   }
-  std::optional<Scalar> sum = sum_of_products(a->type.scalar);
-  if (!sum)
-    return report(Message::not_supported, expr.at, {"`@` of " + name_of(a->type.scalar)}, operands);
+  if (a->type.is_bool()) { // counts where both are true
+    wrap(a, a->type.with_scalar(Scalar::uint8));
+    wrap(b, b->type.with_scalar(Scalar::uint8));
+  }
   Extents shape = {left[0], right[1]};
   shape.insert(shape.end(), batch.begin(), batch.end());
-  expr.type = Type::of(*sum).with_shape(std::move(shape));
+  expr.type = Type::of(sum_of_products(a->type.scalar)).with_shape(std::move(shape));
 }
 
 // Loads in `expr` are masked by the condition, or by its negation.
@@ -380,6 +410,10 @@ Type Checker::conditional_type(const Expr &yes, const Expr &no) {
     type.to_const |= no.type.to_const;
     return type;
   }
+  if (yes.type.is_pointer() && is_null(no))
+    return yes.type;
+  if (no.type.is_pointer() && is_null(yes))
+    return no.type;
   if (!yes.type.is_number() || !no.type.is_number())
     return Type();
   if (literal_in(no) && yes.type.is_float())

@@ -28,6 +28,8 @@ bool returns(const Stmt &stmt) {
     return std::any_of(stmt.body.begin(), stmt.body.end(), inner_returns);
   case Stmt::Kind::branch:
     return stmt.body.size() == 2 && std::all_of(stmt.body.begin(), stmt.body.end(), inner_returns);
+  case Stmt::Kind::choice:
+    return always_returns(stmt);
   default:
     return false;
   }

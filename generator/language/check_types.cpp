@@ -133,7 +133,11 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
   const Type &from = expr.type;
   if (from.is_number() && to.is_number())
     return true;
-  if (from.is_pointer() && to.is_pointer() && from.scalar == to.scalar) {
+  if (to.is_pointer() && is_null(expr))
+    return true;
+  bool is_same = from.scalar == to.scalar || from.scalar == Scalar::void_ ||
+                 to.scalar == Scalar::void_; // what `void *` points to, only the author knows
+  if (from.is_pointer() && to.is_pointer() && is_same) {
     if (from.to_const && !to.to_const) {
       report(Message::drops_const, at, {name_of(from)}, {expr.range});
       return false;
@@ -149,11 +153,15 @@ bool Checker::to_bool(ExprPtr &expr) {
   if (expr->type.is_error())
     return false;
   if (expr->type.is_pointer()) {
-    report(Message::not_supported, expr->at, {"comparing pointers"}, {expr->range});
-    expr->type = Type();
-    return false;
+    wrap(expr, expr->type.with_scalar(Scalar::bool_));
+    return true;
   }
   return convert(expr, expr->type.with_scalar(Scalar::bool_), expr->at);
+}
+
+// The constant 0, which is also the pointer to nothing.
+bool Checker::is_null(const Expr &expr) {
+  return expr.type.is_integer() && constant_integer(expr) == 0;
 }
 
 void Checker::wrap(ExprPtr &expr, Type to) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tritonc::ast {
 
@@ -19,8 +20,8 @@ struct Checker::Scope {
 
 void Checker::check() {
   Scope scope(*this);
-  for (StmtPtr &assertion : program_.assertions)
-    check_static_assertion(*assertion);
+  for (StmtPtr &declaration : program_.declarations)
+    check_stmt(*declaration);
   std::map<std::string, Location> seen;
   for (Function &function : program_.functions) {
     auto [known, is_new] = seen.emplace(function.name, function.at);
@@ -188,6 +189,8 @@ void Checker::check_stmt(Stmt &stmt) {
     return;
   case Stmt::Kind::loop:
     return check_loop(stmt);
+  case Stmt::Kind::choice:
+    return check_choice(stmt);
   case Stmt::Kind::static_assertion:
     return check_static_assertion(stmt);
   case Stmt::Kind::assertion:
@@ -207,8 +210,29 @@ void Checker::check_declaration(Stmt &stmt) {
     if (!declarator.init)
       continue;
     check_expr(declarator.init);
-    convert(declarator.init, type, declarator.init->at);
+    if (convert(declarator.init, type, declarator.init->at) && declarator.is_const)
+      find_constant(declarator);
   }
+}
+
+// What a `const` number is, if the compiler knows it, as it must outside of functions. An integer
+// is computed here; other numbers are computed where they are used, from the same expression.
+void Checker::find_constant(Declarator &declarator) {
+  const Expr &init = *declarator.init;
+  ExprPtr value = copy_of_constant(init);
+  std::optional<int64_t> integer = constant_integer(init);
+  bool is_known = value && (integer || !init.type.is_integer());
+  if (!is_known && !function_)
+    report(Message::not_known, init.at, {}, {init.range});
+  if (!is_known)
+    return;
+  if (integer) {
+    value->kind = Expr::Kind::integer;
+    value->operands.clear();
+    value->integer = uint64_t(*integer);
+  }
+  constants_.push_back(std::move(value));
+  declarator.variable->constant = constants_.back().get();
 }
 
 void Checker::check_loop(Stmt &stmt) {
@@ -220,9 +244,59 @@ void Checker::check_loop(Stmt &stmt) {
   if (stmt.step)
     check_expr(stmt.step);
   loops_++;
+  int choices = std::exchange(choices_, 0);
   Scope body(*this);
   check_stmt(*stmt.body[0]);
+  choices_ = choices;
   loops_--;
+}
+
+// Each alternative is a scope of its own: what it declares would have no value in the next one.
+void Checker::check_choice(Stmt &stmt) {
+  check_expr(stmt.value);
+  Type type = stmt.value->type;
+  if (type.is_tile()) {
+    report(Message::tile_condition, stmt.value->at, {name_of(type.shape), stmt.keyword},
+           {stmt.value->range});
+    report(Message::use_select, stmt.value->at);
+    type = Type();
+  } else if (!type.is_error() && !type.is_integer()) {
+    report(Message::bad_operand, stmt.value->at, {stmt.keyword, name_of(type)},
+           {stmt.value->range});
+    type = Type();
+  }
+  if (!type.is_error()) {
+    type = Type::of(promoted(type.scalar));
+    wrap(stmt.value, type);
+  }
+  std::set<int64_t> known;
+  bool has_default = false;
+  choices_++;
+  for (StmtPtr &alternative : stmt.body) {
+    for (ExprPtr &label : alternative->labels)
+      check_label(label, type, known);
+    if (alternative->is_default && has_default)
+      report(Message::case_twice, alternative->at, {"default"});
+    has_default |= alternative->is_default;
+    Scope scope(*this);
+    for (StmtPtr &inner : alternative->body)
+      check_stmt(*inner);
+  }
+  choices_--;
+}
+
+void Checker::check_label(ExprPtr &label, const Type &type, std::set<int64_t> &known) {
+  check_expr(label);
+  if (label->type.is_error())
+    return;
+  if (!constant_integer(*label))
+    return report(Message::not_constant, label->at, {}, {label->range});
+  if (type.is_error())
+    return;
+  wrap(label, type);
+  int64_t value = *constant_integer(*label);
+  if (!known.insert(value).second)
+    report(Message::case_twice, label->at, {"case " + std::to_string(value)}, {label->range});
 }
 
 void Checker::check_condition(ExprPtr &condition, const std::string &keyword) {
@@ -286,7 +360,7 @@ bool Checker::has_no_effects(const Expr &expr, const Stmt &stmt) {
 void Checker::check_jump(Stmt &stmt) {
   if (stmt.is(Stmt::Kind::jump_return)) {
     check_return(stmt);
-  } else if (loops_ == 0) {
+  } else if (loops_ == 0 && (choices_ == 0 || stmt.is(Stmt::Kind::jump_continue))) {
     report(Message::outside_loop, stmt.at, {stmt.keyword});
   }
 }
@@ -294,7 +368,8 @@ void Checker::check_jump(Stmt &stmt) {
 void Checker::declare(Declarator &declarator, Type type, bool is_parameter) {
   int index = int(program_.variables.size());
   Variable &variable = program_.variables.emplace_back();
-  variable = {declarator.name, std::move(type), declarator.at, is_parameter, index};
+  variable = {declarator.name, std::move(type), declarator.at,
+              is_parameter,    index,           declarator.is_const};
   declarator.variable = &variable;
   auto [known, is_new] = scopes_.back().emplace(declarator.name, &variable);
   if (is_new)

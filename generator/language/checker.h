@@ -7,7 +7,8 @@
 //   - comparisons and logical operators yield bool; `&`, `|` and `^` of two bools are bool;
 //   - `&&` and `||` work on tiles, element by element;
 //   - in `m ? a : b` a literal takes the other arm's type, so `m ? *p : 0.0` stays half;
-//   - assignment converts the element type and repeats along axes, never the other way round.
+//   - assignment converts the element type and repeats along axes, never the other way round;
+//   - `const` numbers that the compiler can compute are constants wherever these are wanted.
 //
 // What holds afterwards, if no error was reported: the operands of an operation have exactly the
 // types it needs, because `convert` nodes stand where they differ; tile extents, attributes and the
@@ -41,6 +42,9 @@ private:
   void check_stmt(Stmt &stmt);
   void check_declaration(Stmt &stmt);
   void check_loop(Stmt &stmt);
+  void check_choice(Stmt &stmt);
+  void check_label(ExprPtr &label, const Type &type, std::set<int64_t> &known);
+  void find_constant(Declarator &declarator);
   void check_condition(ExprPtr &condition, const std::string &keyword);
   void check_static_assertion(Stmt &stmt);
   void check_assertion(Stmt &stmt);
@@ -63,6 +67,7 @@ private:
   bool convert(ExprPtr &expr, const Type &to, Location at);
   bool can_convert_elements(const Expr &expr, const Type &to, Location at);
   bool to_bool(ExprPtr &expr);
+  static bool is_null(const Expr &expr);
   void wrap(ExprPtr &expr, Type to);
   std::optional<Extents> common_shape(const Expr &a, const Expr &b, const std::string &what,
                                       Location at);
@@ -78,6 +83,7 @@ private:
   void check_transpose(Expr &expr);
   void check_binary(ExprPtr &expr);
   void check_pointer_arithmetic(Expr &expr);
+  void check_pointers(Expr &expr);
   void check_logical(Expr &expr);
   void check_shift(Expr &expr, const Extents &shape);
   void check_division(const Expr &expr);
@@ -145,7 +151,8 @@ private:
   const Expr *arm_ = nullptr;            // what is all of the arm we are in
   std::map<const Function *, Calls> calls_;
   const Function *function_ = nullptr; // that we are in
-  int loops_ = 0;
+  int loops_ = 0, choices_ = 0;        // around us; choices in the innermost loop
+  std::vector<ExprPtr> constants_;     // values of variables
   bool in_pragma_ = false;
 };
 

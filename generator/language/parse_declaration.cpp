@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tritonc::ast {
 namespace {
@@ -33,8 +34,8 @@ constexpr std::array<std::string_view, 12> scalar_words = {
 constexpr std::array<std::string_view, 6> ignored_words = {"volatile", "static",   "inline",
                                                            "extern",   "register", "auto"};
 
-constexpr std::array<std::string_view, 5> unsupported_words = {"struct", "union", "enum",
-                                                               "__constant__", "_Atomic"};
+constexpr std::array<std::string_view, 4> unsupported_words = {"struct", "union", "__constant__",
+                                                               "_Atomic"};
 
 template <typename Words> bool contains(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -51,6 +52,8 @@ bool is_restrict(std::string_view word) {
   return word == "restrict" || word == "__restrict" || word == "__restrict__";
 }
 
+bool is_const(std::string_view word) { return word == "const" || word == "constexpr"; }
+
 bool is_attribute(std::string_view word) {
   return word == "__multipleof" || word == "__aligned" || word == "__noalias" ||
          word == "__readonly" || word == "__writeonly" || word == "__retune" ||
@@ -63,11 +66,12 @@ bool Parser::starts_type(const Token &token) const {
   if (!token.is(TokenKind::identifier))
     return false;
   std::string_view word = token.spelling;
-  if (word == "const" || word == "typedef" || is_restrict(word) || contains(scalar_words, word) ||
-      contains(ignored_words, word) || contains(unsupported_words, word) || named_scalar(word))
+  if (is_const(word) || word == "typedef" || word == "enum" || is_restrict(word) ||
+      contains(scalar_words, word) || contains(ignored_words, word) ||
+      contains(unsupported_words, word) || named_scalar(word))
     return true;
   return std::any_of(typedefs_.begin(), typedefs_.end(),
-                     [&](const auto &known) { return known.first == word; });
+                     [&](const NamedType &known) { return known.name == word; });
 }
 
 // A name that is no type starts a declaration if nothing else makes sense: that is how a type macro
@@ -92,7 +96,7 @@ void Parser::unknown_type(const Token &token) {
   std::string name(token.spelling);
   diagnostics_.report(Message::unknown_type, token.at, {name});
   diagnostics_.report(Message::define_it, token.at, {name});
-  typedefs_.emplace_back(name, Type());
+  typedefs_.push_back({name, Type()});
 }
 
 bool Parser::unsupported_type(const Token &token) {
@@ -152,9 +156,13 @@ TypeName Parser::type_specifiers() {
     if (!token.is(TokenKind::identifier) || unsupported_type(token))
       break;
     std::string_view word = token.spelling;
-    if (word == "const")
-      out.type.to_const = true; // counts if a `*` follows
-    else if (contains(scalar_words, word))
+    if (is_const(word))
+      out.is_const = out.type.to_const = true; // which of them, `pointers` knows
+    else if (word == "enum" && words.empty() && !is_named) {
+      enumeration();
+      out.type.scalar = Scalar::int32;
+      is_named = true;
+    } else if (contains(scalar_words, word))
       words.emplace_back(word);
     else if (!words.empty() || is_named) {
       if (!contains(ignored_words, word))
@@ -163,15 +171,16 @@ TypeName Parser::type_specifiers() {
       out.type.scalar = named->scalar;
       is_named = true;
     } else if (!contains(ignored_words, word) && !is_restrict(word)) {
-      auto known = std::find_if(typedefs_.begin(), typedefs_.end(),
-                                [&](const auto &entry) { return entry.first == word; });
-      if (known == typedefs_.end() && !panic_) {
+      auto known = std::find_if(typedefs_.rbegin(), typedefs_.rend(),
+                                [&](const NamedType &entry) { return entry.name == word; });
+      if (known == typedefs_.rend()) {
         unknown_type(token);
-        known = typedefs_.end() - 1;
+        known = typedefs_.rbegin();
       }
       bool to_const = out.type.to_const;
-      out.type = known->second;
+      out.type = known->type;
       out.type.to_const |= to_const;
+      out.extents_token = known->extents_token;
       is_named = true;
     }
   }
@@ -196,15 +205,82 @@ void Parser::pointers(TypeName &type_name, bool *no_alias) {
         *no_alias = true;
     }
   }
-  if (!type_name.type.pointer)
+  if (type_name.type.pointer)
+    type_name.is_const = false;
+  else
     type_name.type.to_const = false;
+}
+
+// The extents of a tile, here or where its type was named.
+void Parser::shape(TypeName &type_name) {
+  size_t named = type_name.extents_token;
+  if (named > 0 && (type_name.type.pointer || peek().is("[")))
+    return fail(Message::not_supported, peek().at, {"pointers to tiles, and tiles of tiles"});
+  if (named > 0) {
+    size_t here = std::exchange(position_, named);
+    Location last = last_;
+    type_name.extents = extents();
+    position_ = here;
+    last_ = last;
+  } else if (peek().is("[")) {
+    type_name.extents = extents();
+  }
+}
+
+// `enum name { A, B = 3, C }`, up to its last token: constants, each the one before plus one. Where
+// a type stands, an enumeration is an int.
+void Parser::enumeration() {
+  next();
+  if (!peek().is("{")) {
+    if (!is_name(peek()))
+      return fail_expected("the name of an enumeration");
+    if (!peek(1).is("{"))
+      return;
+    next();
+  }
+  next();
+  std::string before;
+  while (!peek().is("}") && !panic_) {
+    if (!is_name(peek()))
+      return fail_expected("the name of a constant");
+    Token name = next();
+    Declarator made;
+    made.type_name.type = Type::of(Scalar::int32);
+    made.type_name.range = {name.at, name.at};
+    made.name = name.spelling;
+    made.at = name.at;
+    made.is_const = true;
+    if (accept("=")) {
+      made.init = conditional();
+    } else {
+      made.init = make(Expr::Kind::integer, name.at, {name.at, name.at});
+      made.init->type = Type::of(Scalar::int32);
+      made.init->integer = before.empty() ? 0 : 1;
+      if (!before.empty()) {
+        ExprPtr last = make(Expr::Kind::name, name.at, {name.at, name.at});
+        last->text = before;
+        made.init = make_binary(Operator::add, name.at, std::move(last), std::move(made.init));
+      }
+    }
+    before = made.name;
+    enumerators_.push_back(std::move(made));
+    if (!peek().is("}"))
+      expect(",", "behind the constant");
+  }
+}
+
+// Those that were read last, as a statement.
+StmtPtr Parser::enumerators() {
+  StmtPtr stmt = make_stmt(Stmt::Kind::declare);
+  stmt->declarators = std::move(enumerators_);
+  enumerators_.clear();
+  return stmt;
 }
 
 TypeName Parser::abstract_type() {
   TypeName out = type_specifiers();
   pointers(out);
-  if (peek().is("["))
-    out.extents = extents();
+  shape(out);
   out.range.end = last_;
   return out;
 }
@@ -225,7 +301,10 @@ Declarator Parser::declarator(const TypeName &base) {
   Declarator out;
   out.type_name.type = base.type;
   out.type_name.range = base.range;
+  out.type_name.is_const = base.is_const;
+  out.type_name.extents_token = base.extents_token;
   pointers(out.type_name, &out.no_alias);
+  out.is_const = out.type_name.is_const;
   while (attribute(out)) {
   }
   if (!is_name(peek())) {
@@ -238,8 +317,7 @@ Declarator Parser::declarator(const TypeName &base) {
   declared_.insert(out.name);
   while (attribute(out) || unknown_attribute()) {
   }
-  if (peek().is("["))
-    out.type_name.extents = extents();
+  shape(out.type_name);
   while (attribute(out) || unknown_attribute()) {
   }
   if (panic_) { // half a type would only be misunderstood
@@ -309,37 +387,69 @@ void Parser::external_declaration(Program &program) {
   if (accept(";"))
     return;
   if (peek().is_word("static_assert") || peek().is_word("_Static_assert"))
-    return program.assertions.push_back(assertion(Stmt::Kind::static_assertion));
-  function_or_typedef(program);
+    return program.declarations.push_back(assertion(Stmt::Kind::static_assertion));
+  if (peek().is_word("typedef")) {
+    type_definition();
+    return program.declarations.push_back(enumerators());
+  }
+  function_or_constant(program);
 }
 
-void Parser::function_or_typedef(Program &program) {
+// `typedef float tile[TM, TN], *pointer;`
+void Parser::type_definition() {
+  next();
+  TypeName base = type_specifiers();
+  do {
+    TypeName named;
+    named.type = base.type;
+    named.extents_token = base.extents_token;
+    pointers(named);
+    Token name = peek();
+    if (!is_name(name))
+      return fail_expected("a name");
+    next();
+    bool is_tile = peek().is("[");
+    if (base.extents_token > 0 && (named.type.pointer || is_tile))
+      return fail(Message::not_supported, name.at, {"pointers to tiles, and tiles of tiles"});
+    if (is_tile) {
+      named.extents_token = position_;
+      extents(); // read again where the name is used
+    }
+    typedefs_.push_back({std::string(name.spelling), named.type, named.extents_token, blocks_});
+  } while (accept(","));
+  expect(";", "behind the type definition");
+}
+
+void Parser::function_or_constant(Program &program) {
   Function made;
-  bool is_typedef = accept_word("typedef");
   while (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
     made.is_kernel |= next().is_word("__global__");
   if (!starts_type(peek()) && !peek().is(TokenKind::identifier))
     return fail_expected("a function");
+  size_t start = position_;
   made.result = type_specifiers();
+  program.declarations.push_back(enumerators());
+  if (!program.declarations.back()->declarators.empty() && accept(";"))
+    return;
+  bool is_const = made.result.is_const;
   while (accept_word("__global__"))
     made.is_kernel = true;
   pointers(made.result);
-  if (peek().is("[")) // a function that gives a tile: `float[TM, TN] f(...)`
-    made.result.extents = extents();
+  if (peek().is("[") || made.result.extents_token > 0) // gives a tile: `float[TM, TN] f(...)`
+    shape(made.result);
   made.result.range.end = last_;
   Token name = peek();
   if (!name.is(TokenKind::identifier))
     return fail_expected("a name");
   next();
-  if (is_typedef) {
-    typedefs_.emplace_back(name.spelling, made.result.type);
-    if (peek().is("["))
-      fail(Message::not_supported, peek().at, {"`typedef` of tiles"});
-    expect(";", "behind the type definition");
-    return;
+  if (!peek().is("(")) {
+    if (!is_const || made.result.type.pointer) {
+      fail(Message::global_variable, name.at, {std::string(name.spelling)});
+      return note(Message::write_const, name.at);
+    }
+    position_ = start; // it is a declaration like those in functions
+    return program.declarations.push_back(declaration());
   }
-  if (!peek().is("("))
-    return fail(Message::not_supported, name.at, {"variables outside of functions"});
   made.name = name.spelling;
   made.at = name.at;
   declared_.clear();

@@ -159,9 +159,13 @@ ExprPtr Parser::conditional() {
   if (!peek().is("?"))
     return condition;
   Token question = next();
-  if (peek().is(":"))
-    fail(Message::not_supported, question.at, {"`?:` without a middle operand"});
-  ExprPtr yes = expression();
+  // `a ?: b` is `a ? a : b`, with a evaluated once.
+  ExprPtr given;
+  if (peek().is(":")) {
+    given = std::move(condition);
+    condition = make(Kind::current, given->at, given->range);
+  }
+  ExprPtr yes = given ? make(Kind::current, given->at, given->range) : expression();
   expect_closing(":", "between the two values", question);
   ExprPtr no = conditional();
   Range range{condition->range.begin, no->range.end};
@@ -169,7 +173,13 @@ ExprPtr Parser::conditional() {
   operands.push_back(std::move(condition));
   operands.push_back(std::move(yes));
   operands.push_back(std::move(no));
-  return make(Kind::conditional, question.at, range, std::move(operands));
+  ExprPtr expr = make(Kind::conditional, question.at, range, std::move(operands));
+  if (!given)
+    return expr;
+  std::vector<ExprPtr> both;
+  both.push_back(std::move(given));
+  both.push_back(std::move(expr));
+  return make(Kind::given, question.at, range, std::move(both));
 }
 
 ExprPtr Parser::binary(int least_precedence) {
@@ -500,8 +510,10 @@ Subscript Parser::subscript_position() {
 
 Subscript Parser::index_position() {
   Token token = peek();
-  if (token.is("-") && (peek(1).is("]") || peek(1).is(",")))
-    fail(Message::not_supported, token.at, {"reductions by `-`"});
+  if (token.is("-") && (peek(1).is("]") || peek(1).is(","))) {
+    fail(Message::reduction_by_minus, token.at);
+    note(Message::negate_sum, token.at);
+  }
   if (token.is("]"))
     fail_expected("`:`, `newaxis`, `^axis` or a reduction in the subscript");
   return {Subscript::Kind::index, conditional(), token.at};

@@ -3,16 +3,12 @@
 #include "language/literal.h"
 #include "language/parser_nesting.h"
 
-#include <algorithm>
-#include <array>
-
 namespace tritonc::ast {
 namespace {
 
 using Kind = Stmt::Kind;
 
-constexpr std::array<std::string_view, 5> unsupported_statements = {"switch", "case", "default",
-                                                                    "goto", "asm"};
+bool is_label(const Token &token) { return token.is_word("case") || token.is_word("default"); }
 
 } // namespace
 
@@ -41,6 +37,8 @@ StmtPtr Parser::statement() {
     return while_loop();
   if (token.is_word("do"))
     return do_loop();
+  if (token.is_word("switch"))
+    return choice();
   if (token.is_word("break"))
     return jump(Kind::jump_break);
   if (token.is_word("continue"))
@@ -54,10 +52,17 @@ StmtPtr Parser::statement() {
     return assertion(Kind::assertion);
   if (token.is_word("print") && is_call)
     return print();
-  if (token.is(TokenKind::identifier) &&
-      std::find(unsupported_statements.begin(), unsupported_statements.end(), token.spelling) !=
-          unsupported_statements.end()) {
-    fail(Message::not_supported, token.at, {"`" + std::string(token.spelling) + "`"});
+  if (token.is_word("goto")) {
+    fail(Message::no_goto, token.at);
+    note(Message::use_jumps, token.at);
+    return make_stmt(Kind::empty);
+  }
+  if (token.is_word("asm")) {
+    fail(Message::not_supported, token.at, {"`asm`"});
+    return make_stmt(Kind::empty);
+  }
+  if (is_label(token)) {
+    fail(Message::outside_switch, token.at, {std::string(token.spelling)});
     return make_stmt(Kind::empty);
   }
   if (starts_declaration())
@@ -72,13 +77,21 @@ StmtPtr Parser::statement() {
 StmtPtr Parser::block() {
   StmtPtr stmt = make_stmt(Kind::block);
   Token opening = next();
+  blocks_++;
   while (!peek().is("}") && !peek().is(TokenKind::end)) {
     stmt->body.push_back(statement());
     if (panic_)
       recover();
   }
+  end_of_block();
   expect_closing("}", "at the end of the block", opening);
   return stmt;
+}
+
+// Types that were named in it are unknown behind it.
+void Parser::end_of_block() {
+  std::erase_if(typedefs_, [&](const NamedType &known) { return known.blocks == blocks_; });
+  blocks_--;
 }
 
 StmtPtr Parser::branch() {
@@ -143,6 +156,49 @@ StmtPtr Parser::do_loop() {
   expect_closing(")", "behind the condition", opening);
   expect(";", "behind the statement");
   return stmt;
+}
+
+StmtPtr Parser::choice() {
+  StmtPtr stmt = make_stmt(Kind::choice);
+  next();
+  Token opening = peek();
+  expect("(", "behind `switch`");
+  stmt->value = expression();
+  expect_closing(")", "behind the value", opening);
+  opening = peek();
+  if (!expect("{", "before the cases"))
+    return stmt;
+  blocks_++;
+  while (!peek().is("}") && !peek().is(TokenKind::end)) {
+    if (is_label(peek())) {
+      StmtPtr alternative = make_stmt(Kind::alternative);
+      while (is_label(peek()))
+        label(*alternative);
+      stmt->body.push_back(std::move(alternative));
+    } else if (stmt->body.empty()) {
+      fail(Message::before_case, peek().at);
+    } else {
+      stmt->body.back()->body.push_back(statement());
+    }
+    if (panic_)
+      recover();
+  }
+  end_of_block();
+  expect_closing("}", "at the end of the block", opening);
+  return stmt;
+}
+
+// `case constant:` or `default:`.
+void Parser::label(Stmt &alternative) {
+  Token word = next();
+  if (word.is_word("case")) {
+    alternative.labels.push_back(conditional());
+  } else if (alternative.is_default) {
+    fail(Message::case_twice, word.at, {"default"});
+  } else {
+    alternative.is_default = true;
+  }
+  expect(":", "behind `" + std::string(word.spelling) + "`");
 }
 
 StmtPtr Parser::jump(Kind kind) {
@@ -219,12 +275,17 @@ std::string Parser::written_since(size_t position) const {
 StmtPtr Parser::declaration() {
   StmtPtr stmt = make_stmt(Kind::declare);
   if (peek().is_word("typedef")) {
-    fail(Message::not_supported, peek().at, {"`typedef` inside of a function"});
-    return stmt;
+    type_definition();
+    return enumerators();
   }
   TypeName base = type_specifiers();
+  stmt->declarators = std::move(enumerators_);
+  enumerators_.clear();
   if (peek().is(";")) {
-    fail_expected("a name");
+    if (stmt->declarators.empty())
+      fail_expected("a name");
+    else
+      next();
     return stmt;
   }
   do

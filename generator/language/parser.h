@@ -12,6 +12,7 @@
 //   matmul      := range { '@' range }
 //   then        * / %   + -   << >>   < <= > >=   == !=   &   ^   |   &&   ||   ?:   =   ,
 //
+// `case` and `default` stand only in the block of a `switch` itself.
 // `assert` and `print` are statements: like calls, but with texts among their arguments.
 //
 // After a mistake it goes on behind the next `;` or before the next `}`, so that one mistake is one
@@ -56,7 +57,11 @@ private:
 
   // Declarations: parse_declaration.cpp.
   void external_declaration(Program &program);
-  void function_or_typedef(Program &program);
+  void function_or_constant(Program &program);
+  void type_definition();
+  void enumeration();
+  StmtPtr enumerators();
+  void shape(TypeName &type_name);
   std::vector<Declarator> parameters();
   bool starts_type(const Token &token) const;
   bool starts_declaration() const;
@@ -83,6 +88,9 @@ private:
   StmtPtr for_loop();
   StmtPtr while_loop();
   StmtPtr do_loop();
+  StmtPtr choice();
+  void label(Stmt &alternative);
+  void end_of_block();
   StmtPtr declaration();
   StmtPtr assertion(Stmt::Kind kind);
   StmtPtr print();
@@ -126,9 +134,17 @@ private:
   Location last_; // of the token read last
   bool panic_ = false, dropped_ = false, gave_up_ = false;
   int depth_ = 0;
-  std::vector<std::pair<std::string, Type>> typedefs_; // names of unknown types too, as errors
-  std::set<std::string, std::less<>> declared_;        // variables of this function so far
-  std::vector<Pragma> pending_;                        // pragmas that wait for their kernel
+  struct NamedType {
+    std::string name;
+    Type type;
+    size_t extents_token = 0; // where the extents of a tile stand
+    int blocks = 0;           // around it
+  };
+  std::vector<NamedType> typedefs_;             // names of unknown types too, as errors
+  int blocks_ = 0;                              // that we are in
+  std::vector<Declarator> enumerators_;         // read, and not yet declared
+  std::set<std::string, std::less<>> declared_; // variables of this function so far
+  std::vector<Pragma> pending_;                 // pragmas that wait for their kernel
 };
 
 } // namespace tritonc::ast

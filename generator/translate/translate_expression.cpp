@@ -24,7 +24,7 @@ const ast::Expr &without_repeat(const ast::Expr &condition) {
 bool has_current(const ast::Expr &expr) {
   if (expr.is(Kind::current))
     return true;
-  if (expr.is(Kind::assign)) // has a `current` of its own
+  if (expr.is(Kind::assign) || expr.is(Kind::given)) // has a `current` of its own
     return has_current(*expr.operands[0]);
   return std::any_of(expr.operands.begin(), expr.operands.end(),
                      [](const ast::ExprPtr &operand) { return has_current(*operand); });
@@ -104,6 +104,12 @@ ir::Value *Translator::value(const ast::Expr &expr) {
     return build_->range(int64_t(expr.integer), expr.type.shape[0]);
   case Kind::conditional:
     return conditional(expr);
+  case Kind::given: {
+    current_.push_back(value(*expr.operands[0]));
+    ir::Value *result = value(*expr.operands[1]);
+    current_.pop_back();
+    return result;
+  }
   case Kind::assign:
     return assign(expr);
   case Kind::atomic:
@@ -185,6 +191,8 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
     return pointer_sum(expr);
   if (expr.op == Operator::logical_and || expr.op == Operator::logical_or)
     return logical(expr);
+  if (expr.op == Operator::subtract && expr.operands[0]->type.is_pointer())
+    return pointer_difference(expr);
   const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
   // A product that is added to something is accumulated onto it.
   if (expr.op == Operator::add && (a.is(Kind::matmul) || b.is(Kind::matmul))) {
@@ -193,7 +201,7 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
     return product(b_is_product ? b : a, accumulator);
   }
   ir::Value *left = value(a), *right = value(b);
-  bool without_sign = is_unsigned(a.type.scalar);
+  bool without_sign = is_unsigned(a.type.scalar) || a.type.is_pointer();
   if (is_comparison(expr.op))
     return build_->cmp(predicate_of(expr.op, without_sign), left, right);
   ir::Value *result = build_->binary(opcode_of(expr.op, without_sign), left, right);
@@ -220,6 +228,19 @@ ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
   if (expr.op == Operator::subtract)
     offset = build_->unary(ir::Opcode::neg_, offset);
   return build_->addptr(pointer, offset);
+}
+
+// How many elements are between them. Sizes of elements are powers of two.
+ir::Value *Translator::pointer_difference(const ast::Expr &expr) {
+  auto address = [&](const ast::Expr &pointer) {
+    return convert_pointers(value(pointer), pointer.type, expr.type);
+  };
+  ir::Value *left = address(*expr.operands[0]), *right = address(*expr.operands[1]);
+  ir::Value *bytes = build_->binary(ir::Opcode::sub_, left, right);
+  int size = 0;
+  while (8 << size < bits_of(expr.operands[0]->type.scalar))
+    size++;
+  return build_->binary(ir::Opcode::shr_, bytes, build_->filled(bytes->type, size));
 }
 
 // The right operand is evaluated only where the left one leaves the answer open.
@@ -299,10 +320,25 @@ ir::Value *Translator::convert(const ast::Expr &expr) {
       operand.type.is_tile() || !expr.type.is_number() ? nullptr : constant(operand, expr.type);
   if (!converted) {
     converted = value(operand);
-    if (expr.type.is_number())
+    if (expr.type.is_pointer() || operand.type.is_pointer())
+      converted = convert_pointers(converted, operand.type, expr.type);
+    else
       converted = convert_elements(converted, operand.type.scalar, expr.type.scalar);
   }
   return repeat_to(converted, expr.type.shape);
+}
+
+// Pointers to other types, or from or to integers of 64 bits; and whether they point to anything.
+ir::Value *Translator::convert_pointers(ir::Value *value, const Type &from, const Type &to) {
+  if (from.is_integer())
+    value = convert_elements(value, from.scalar, Scalar::int64);
+  ir::Type wanted = type_of((to.is_bool() ? from : to).with_shape(value->type.shape));
+  if (value->type != wanted)
+    value = build_->create(ir::Opcode::bitcast_, {value}, {wanted})->result();
+  if (!to.is_bool())
+    return value;
+  ir::Value *zero = build_->filled(ir::Type::tile(ir::Elem::i64, value->type.shape), 0);
+  return build_->cmp("ne", value, build_->create(ir::Opcode::bitcast_, {zero}, {wanted})->result());
 }
 
 ir::Value *Translator::convert_elements(ir::Value *value, Scalar from, Scalar to) {
@@ -334,7 +370,9 @@ ir::Value *Translator::cast(const ast::Expr &expr) {
   if (expr.is(Kind::bitcast)) {
     if (elem_of(operand.type.scalar) != elem_of(expr.type.scalar))
       made = build_->bitcast(made, elem_of(expr.type.scalar));
-  } else if (expr.type.is_number()) {
+  } else if (expr.type.is_pointer() || operand.type.is_pointer()) {
+    made = convert_pointers(made, operand.type, expr.type);
+  } else {
     made = convert_elements(made, operand.type.scalar, expr.type.scalar);
   }
   const Extents &from = operand.type.shape, &to = expr.type.shape;

@@ -28,8 +28,10 @@ Translator::Jumps Translator::jumps_of(const Stmt &stmt) {
   jumps.returns = stmt.is(Kind::jump_return);
   for (const StmtPtr &inner : stmt.body)
     jumps.add(jumps_of(*inner));
+  if (stmt.is(Kind::loop) || stmt.is(Kind::choice))
+    jumps.breaks = false; // those are its own
   if (stmt.is(Kind::loop))
-    jumps.breaks = jumps.continues = false; // those are its own
+    jumps.continues = false;
   return jumps;
 }
 
@@ -44,6 +46,8 @@ bool Translator::always_jumps(const Stmt &stmt) {
     return std::any_of(stmt.body.begin(), stmt.body.end(), jumps);
   case Kind::branch:
     return stmt.body.size() == 2 && std::all_of(stmt.body.begin(), stmt.body.end(), jumps);
+  case Kind::choice:
+    return always_returns(stmt);
   default:
     return false;
   }
@@ -81,7 +85,7 @@ bool Translator::reads_flag(const std::vector<StmtPtr> &list, bool Jumps::*kind)
 }
 
 bool Translator::reads_flag(const Stmt &stmt, bool Jumps::*kind) {
-  if (stmt.is(Kind::loop))
+  if (stmt.is(Kind::loop) || stmt.is(Kind::choice))
     return false; // inside, its own flags are asked
   if (stmt.is(Kind::block))
     return reads_flag(stmt.body, kind);
@@ -141,6 +145,8 @@ void Translator::statement(const Stmt &stmt) {
     return scope([&] { list(stmt.body); });
   case Kind::branch:
     return branch(stmt, [] {});
+  case Kind::choice:
+    return choice(stmt);
   case Kind::loop:
     return scope([&] { loop(stmt); });
   default:
@@ -227,8 +233,12 @@ void Translator::jump(const Stmt &stmt) {
     if (flag >= 0)
       values_[flag] = build_->constant(ir::Type::scalar(ir::Elem::i1), 0);
   };
-  if (stmt.is(Kind::jump_continue))
-    return clear(frame_.loops.back().proceeding);
+  if (stmt.is(Kind::jump_continue)) {
+    auto loop = frame_.loops.rbegin();
+    for (; loop->is_choice; ++loop)
+      clear(loop->running);
+    return clear(loop->proceeding);
+  }
   if (stmt.is(Kind::jump_break))
     return clear(frame_.loops.back().running);
   for (const Loop &loop : frame_.loops)
@@ -250,11 +260,101 @@ ir::Value *Translator::flags_for(const Jumps &jumps) {
       add(frame_.alive);
     return all;
   }
-  if (jumps.breaks || jumps.returns)
-    add(frame_.loops.back().running);
-  if (jumps.continues)
-    add(frame_.loops.back().proceeding);
+  const Loop &loop = frame_.loops.back();
+  if (jumps.breaks || jumps.returns || (jumps.continues && loop.is_choice))
+    add(loop.running);
+  if (jumps.continues && !loop.is_choice)
+    add(loop.proceeding);
   return all;
+}
+
+// --- Choices. ------------------------------------------------------------------------------------
+
+// Whether the value is one of the alternative's labels; of the default, whether it is none of all.
+ir::Value *Translator::is_chosen(ir::Value *value, const Stmt &choice, const Stmt &alternative) {
+  ir::Value *chosen = nullptr;
+  auto add = [&](const ast::ExprPtr &label, bool is_default) {
+    ir::Value *is = build_->cmp(is_default ? "ne" : "eq", value, this->value(*label));
+    ir::Opcode how = is_default ? ir::Opcode::and_ : ir::Opcode::or_;
+    chosen = chosen ? build_->binary(how, chosen, is) : is;
+  };
+  if (!alternative.is_default)
+    for (const ast::ExprPtr &label : alternative.labels)
+      add(label, false);
+  else
+    for (const StmtPtr &other : choice.body)
+      for (const ast::ExprPtr &label : other->labels)
+        if (other.get() != &alternative)
+          add(label, true);
+  return chosen ? chosen : build_->constant(ir::Type::scalar(ir::Elem::i1), 1);
+}
+
+// One alternative after the other, each in an `if_else`: it is done if it is chosen, or if the one
+// before came to its end.
+void Translator::choice(const Stmt &stmt) {
+  frame_.loops.emplace_back();
+  frame_.loops.back().is_choice = true;
+  if (needs_flag(stmt))
+    frame_.loops.back().running = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));
+  int running = frame_.loops.back().running;
+  if (std::optional<int64_t> known = ast::constant_integer(*stmt.value))
+    known_choice(stmt, *known);
+  else
+    alternatives(stmt, value(*stmt.value));
+  if (running >= 0)
+    values_.erase(running);
+  frame_.loops.pop_back();
+}
+
+// Whether anything asks if a jump has left it. A jump at the end of an alternative is only not to
+// fall into the next one.
+bool Translator::needs_flag(const Stmt &choice) {
+  for (const StmtPtr &alternative : choice.body)
+    for (const StmtPtr &inner : alternative->body) {
+      Jumps jumps = jumps_of(*inner);
+      bool jumps_early = !(inner == alternative->body.back() && always_jumps(*inner));
+      if (jumps_early && (jumps.breaks || jumps.continues || jumps.returns))
+        return true;
+    }
+  return false;
+}
+
+void Translator::alternatives(const Stmt &choice, ir::Value *chooses) {
+  int running = frame_.loops.back().running;
+  ir::Value *falls = nullptr; // whether control comes from the alternative before
+  for (const StmtPtr &alternative : choice.body) {
+    ir::Value *enters = is_chosen(chooses, choice, *alternative);
+    if (falls)
+      enters = build_->binary(ir::Opcode::or_, enters, falls);
+    if_else(enters, [&] { scope([&] { list(alternative->body); }); }, [] {});
+    falls = leaves(*alternative) ? nullptr : enters;
+    if (falls && running >= 0 && alternative != choice.body.back())
+      falls = build_->binary(ir::Opcode::and_, falls, values_.at(running));
+  }
+}
+
+// Those from the chosen one to the first that is left.
+void Translator::known_choice(const Stmt &choice, int64_t value) {
+  auto has_label = [&](const StmtPtr &alternative) {
+    return std::any_of(
+        alternative->labels.begin(), alternative->labels.end(),
+        [&](const ast::ExprPtr &label) { return ast::constant_integer(*label) == value; });
+  };
+  const std::vector<StmtPtr> &all = choice.body;
+  auto first = std::find_if(all.begin(), all.end(), has_label);
+  if (first == all.end())
+    first = std::find_if(all.begin(), all.end(),
+                         [](const StmtPtr &alternative) { return alternative->is_default; });
+  int running = frame_.loops.back().running;
+  for (auto alternative = first; alternative != all.end(); ++alternative) {
+    auto body = [&] { scope([&] { list((*alternative)->body); }); };
+    if (running >= 0 && alternative != first)
+      if_else(values_.at(running), body, [] {});
+    else
+      body();
+    if (leaves(**alternative))
+      return;
+  }
 }
 
 // --- Loops. --------------------------------------------------------------------------------------

@@ -70,6 +70,11 @@ private:
   void assertion(const ast::Stmt &stmt);
   void print(const ast::Stmt &stmt);
   void branch(const ast::Stmt &stmt, const Fill &rest);
+  void choice(const ast::Stmt &stmt);
+  static bool needs_flag(const ast::Stmt &choice);
+  void alternatives(const ast::Stmt &choice, ir::Value *chooses);
+  void known_choice(const ast::Stmt &choice, int64_t value);
+  ir::Value *is_chosen(ir::Value *value, const ast::Stmt &choice, const ast::Stmt &alternative);
   void loop(const ast::Stmt &stmt);
   void repeat(const ast::Stmt &stmt, bool tests_in_body, bool has_running);
   ir::Value *test(const ast::Stmt &stmt);
@@ -109,6 +114,8 @@ private:
   ir::Value *call(const ast::Expr &expr);
   ir::Value *inlined(const ast::Expr &expr);
   ir::Value *convert_elements(ir::Value *value, Scalar from, Scalar to);
+  ir::Value *convert_pointers(ir::Value *value, const Type &from, const Type &to);
+  ir::Value *pointer_difference(const ast::Expr &expr);
   ir::Value *repeat_to(ir::Value *value, const Extents &shape);
 
   // Random numbers: translate_random.cpp.
@@ -144,9 +151,11 @@ private:
   int next_flag_;
   std::set<const ast::Variable *> warned_; // about reading them unassigned
 
-  // The flags that jumps clear; -1: nobody reads that one.
+  // The flags that jumps clear; -1: nobody reads that one. A `switch` is a loop in this: `break`
+  // leaves it, but `continue` is about the loop around it.
   struct Loop {
     int running = -1, proceeding = -1;
+    bool is_choice = false;
   };
   // The function that we are in: the kernel, or one that is inlined.
   struct Frame {

@@ -179,7 +179,9 @@ int64_t address_of(Elem elem, const Element &pointer) {
 
 Element pointer_to(Elem elem, int64_t address) {
   int64_t bytes = (address & (distance - 1)) - distance / 2;
-  return Element::pointer(int(address / distance) - 1, bytes / bytes_of(elem));
+  Element pointer = Element::pointer(int(address / distance) - 1, bytes / bytes_of(elem));
+  pointer.recast = true;
+  return pointer;
 }
 
 } // namespace
@@ -280,8 +282,9 @@ void Machine::elementwise(const Op &op) {
       return reinterpret(op.operand(0)->type, to, a);
     case Opcode::addptr_: {
       const Element &b = element(1, i);
-      return a.poison || b.poison ? Element::no_value()
-                                  : Element::pointer(a.buffer, a.integer + b.integer);
+      Element pointer = a;
+      pointer.integer += b.integer;
+      return a.poison || b.poison ? Element::no_value() : pointer;
     }
     case Opcode::fma_:
       return fma(to.elem, a, element(1, i), element(2, i));

@@ -46,6 +46,13 @@ Element *Machine::accessed(const Op &op, size_t i, const Element &pointer, const
   return nullptr;
 }
 
+// Whether the pointer was cast to another type than that of the buffer it points into.
+bool Machine::is_recast(const Op &op, const Element &pointer) const {
+  return !pointer.poison && pointer.recast && pointer.buffer >= 0 &&
+         pointer.buffer < memory_.size() &&
+         memory_[pointer.buffer].elem != op.operand(0)->type.elem;
+}
+
 void Machine::report(const Op &op, size_t i, std::string verb, const Element &pointer) {
   if (pointer.poison)
     return find(Finding::Kind::poison_address, op, int64_t(i),
@@ -69,6 +76,9 @@ void Machine::load(const Op &op) {
   define(op, [&](size_t i) {
     if (!is_on(op, mask, i))
       return other ? (*other)[i] : Element::no_value();
+    if (is_recast(op, pointers[i]))
+      if (std::optional<Element> made = memory_.read_as(op.operand(0)->type.elem, pointers[i]))
+        return *made;
     const Element *element = accessed(op, i, pointers[i], "reads");
     return element ? *element : Element::no_value();
   });
@@ -80,12 +90,13 @@ void Machine::store(const Op &op) {
   for (size_t i = 0; i < values.size(); i++) {
     if (!is_on(op, mask, i))
       continue;
-    Element *element = accessed(op, i, pointers[i], "writes");
-    if (!element)
-      continue;
     if (values[i].poison)
       find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
-    *element = values[i];
+    if (is_recast(op, pointers[i]) &&
+        memory_.write_as(op.operand(0)->type.elem, pointers[i], values[i]))
+      continue;
+    if (Element *element = accessed(op, i, pointers[i], "writes"))
+      *element = values[i];
   }
 }
 

@@ -135,6 +135,7 @@ private:
   void atomic(const ir::Op &op);
   bool is_on(const ir::Op &op, const Tile *mask, size_t i);
   Element *accessed(const ir::Op &op, size_t i, const Element &pointer, const char *verb);
+  bool is_recast(const ir::Op &op, const Element &pointer) const;
   void report(const ir::Op &op, size_t i, std::string verb, const Element &pointer);
 
   // shared_memory.cpp

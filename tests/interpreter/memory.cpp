@@ -37,6 +37,65 @@ int Memory::scratch(Elem elem, size_t count) {
   return made.elem == elem && made.elements.size() == count ? scratch_ : -1;
 }
 
+namespace {
+
+// The bytes that a pointer to `elem` is about, in elements of `buffer`: the first, how many, and
+// where in the first one they start if they are not all of it.
+struct Place {
+  size_t first, count;
+  int shift = 0;
+};
+
+std::optional<Place> place_in(const Buffer &buffer, Elem elem, const Element &pointer) {
+  int64_t wanted = bytes_of(elem), there = bytes_of(buffer.elem);
+  int64_t start = pointer.integer * wanted;
+  if (start < 0 || start + wanted > int64_t(buffer.elements.size()) * there || elem == Elem::i1 ||
+      buffer.elem == Elem::i1 || (wanted > there && start % there != 0))
+    return std::nullopt;
+  return Place{size_t(start / there), size_t(std::max<int64_t>(1, wanted / there)),
+               int(start % there) * 8};
+}
+
+} // namespace
+
+std::optional<Element> Memory::read_as(Elem elem, const Element &pointer) const {
+  if (pointer.buffer < 0 || pointer.buffer >= size())
+    return std::nullopt;
+  const Buffer &buffer = buffers_[size_t(pointer.buffer)];
+  std::optional<Place> place = place_in(buffer, elem, pointer);
+  if (!place)
+    return std::nullopt;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < place->count; i++) {
+    const Element &part = buffer.elements[place->first + i];
+    if (part.poison)
+      return Element::no_value();
+    bits |= bits_of(buffer.elem, part) << (i * size_t(bits_of(buffer.elem)));
+  }
+  return from_bits(elem, bits >> place->shift);
+}
+
+bool Memory::write_as(Elem elem, const Element &pointer, const Element &value) {
+  if (pointer.buffer < 0 || pointer.buffer >= size())
+    return false;
+  Buffer &buffer = buffers_[size_t(pointer.buffer)];
+  std::optional<Place> place = place_in(buffer, elem, pointer);
+  if (!place)
+    return false;
+  int part_bits = bits_of(buffer.elem), all_bits = bits_of(elem);
+  uint64_t bits = value.poison ? 0 : bits_of(elem, value);
+  for (size_t i = 0; i < place->count; i++) {
+    Element &part = buffer.elements[place->first + i];
+    bool is_whole = all_bits >= part_bits;
+    uint64_t mask = is_whole ? ~uint64_t(0) : ((uint64_t(1) << all_bits) - 1) << place->shift;
+    uint64_t kept = part.poison || is_whole ? 0 : bits_of(buffer.elem, part) & ~mask;
+    uint64_t put = is_whole ? bits >> (i * size_t(part_bits)) : bits << place->shift & mask;
+    bool poison = value.poison || (part.poison && !is_whole);
+    part = poison ? Element::no_value() : from_bits(buffer.elem, kept | put);
+  }
+  return true;
+}
+
 Element *Memory::at(const Element &pointer) {
   if (pointer.buffer < 0 || pointer.buffer >= size() || pointer.integer < 0)
     return nullptr;

@@ -9,6 +9,7 @@
 #include "ir/types.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Element {
   double number = 0;   // a floating-point number, one that its type can hold
   int buffer = -1;     // of a pointer: which buffer; -1: none
   bool poison = false; // there is no value
+  bool recast =
+      false; // a pointer that was bits, or a pointer to another type: it may be to what it says
 
   static Element of_integer(int64_t value) { return {value, 0, -1, false}; }
   static Element of_number(double value) { return {0, value, -1, false}; }
@@ -53,6 +56,12 @@ public:
   /// Scratch memory of a launch, or of two that share the work: a buffer behind all others, made by
   /// whoever asks first; -1 if it was made with another number of elements, or of another type.
   int scratch(ir::Elem elem, size_t count);
+
+  /// The element of a type at a pointer to such, made of the bytes of what is there; nothing if
+  /// that is not inside of a buffer.
+  std::optional<Element> read_as(ir::Elem elem, const Element &pointer) const;
+  /// The same the other way round: whether it was there to be written.
+  bool write_as(ir::Elem elem, const Element &pointer, const Element &value);
 
   /// What a pointer points to; null if that is not inside of a buffer.
   Element *at(const Element &pointer);

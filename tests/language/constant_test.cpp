@@ -55,6 +55,20 @@ TEST_CASE("constants have C's arithmetic") {
   }
 }
 
+TEST_CASE("const numbers and enumerators are constants") {
+  Parsed parsed("enum { a, b = 1 << 3, c };\nconst unsigned char n = 300;\nconst float x = 2;\n"
+                "__global__ void f(int m) { const int k = n + c; const int l = m; k; l; x; }");
+  parsed.check();
+  REQUIRE(parsed.message() == "");
+  auto value = [&](size_t statement) {
+    return ast::constant_integer(*parsed.statements()[statement]->value);
+  };
+  CHECK(value(2) == 44 + 9);
+  CHECK_FALSE(value(3));
+  CHECK_FALSE(value(4));
+  CHECK(ast::constant_real(*parsed.statements()[4]->value) == 2.0);
+}
+
 TEST_CASE("what is not constant has no value") {
   for (const char *source :
        {"n", "n * 0", "1 << 40", "get_program_id(0)", "n ? 1 : 1", "1.5", "(int)1.5", "n = 3"}) {

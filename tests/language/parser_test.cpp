@@ -54,6 +54,8 @@ std::string text_of(const Expr &expr) {
     return "(?" + operands_of(expr) + ")";
   case Kind::assign:
     return std::string(expr.is_postfix ? "(post=" : "(=") + operands_of(expr) + ")";
+  case Kind::given:
+    return "(given" + operands_of(expr) + ")";
   case Kind::current:
     return "$";
   case Kind::cast:
@@ -108,6 +110,7 @@ TEST_CASE("operators bind as in C, ranges and products tighter than all of them"
       {"a & b ^ c | d && e || f", "(|| (&& (| (^ (& a b) c) d) e) f)"},
       {"a == b < c", "(== a (< b c))"},
       {"a ? b : c ? d : e", "(? a b (? c d e))"},
+      {"a ?: b ? c : d", "(given a (? $ $ (? b c d)))"},
       {"a = b = c", "(= a (= b c))"},
       {"a <<= b", "(= a (<< $ b))"},
       {"a, b", "(, a b)"},
@@ -190,6 +193,33 @@ TEST_CASE("type names may be defined") {
   CHECK(parsed.message() == "");
   CHECK(name_of(parsed.program.functions[0].parameters[0].type_name.type) == "unsigned");
   CHECK(name_of(parsed.program.functions[0].parameters[1].type_name.type) == "const half *");
+}
+
+TEST_CASE("types that are named in a block are known there") {
+  Parsed parsed("typedef float row[4], *at;\n__global__ void f(at p) {\n"
+                "  { typedef int row; row x; }\n  row y;\n}");
+  REQUIRE(parsed.message() == "");
+  const std::vector<ast::StmtPtr> &body = parsed.statements();
+  const ast::TypeName &inner = body[0]->body[1]->declarators[0].type_name;
+  CHECK(inner.type.scalar == Scalar::int32);
+  CHECK(inner.extents.empty());
+  const ast::TypeName &outer = body[1]->declarators[0].type_name;
+  CHECK(outer.type.scalar == Scalar::float_);
+  CHECK(outer.extents.size() == 1);
+}
+
+TEST_CASE("a switch has alternatives, each with its labels") {
+  Parsed parsed(
+      "__global__ void f(int n) { switch (n) { case 1: case 2: n = 3; n = 4; default: } }");
+  REQUIRE(parsed.message() == "");
+  const Stmt &choice = *parsed.statements()[0];
+  REQUIRE(choice.is(Stmt::Kind::choice));
+  REQUIRE(choice.body.size() == 2);
+  CHECK(choice.body[0]->labels.size() == 2);
+  CHECK(choice.body[0]->body.size() == 2);
+  CHECK_FALSE(choice.body[0]->is_default);
+  CHECK(choice.body[1]->labels.empty());
+  CHECK(choice.body[1]->is_default);
 }
 
 TEST_CASE("attributes stand before or behind the name, short or in GNU's way") {

@@ -42,6 +42,77 @@ TEST_CASE("a condition the compiler knows leaves one arm") {
   )"));
 }
 
+TEST_CASE("an alternative is done if it is chosen, or the one before came to its end") {
+  CHECK(ir_of("switch (n) { case 1: *q = 1; case 2: *q = 2; break; default: *q = 3; }") ==
+        expected(R"(
+    %0 = constant {value = 1} : i32
+    %1 = cmp %n, %0 {pred = "eq"} : i1
+    if_else %1 {
+      %2 = constant {value = 1} : i32
+      store %q, %2
+      yield
+    } {
+      yield
+    }
+    %3 = constant {value = 2} : i32
+    %4 = cmp %n, %3 {pred = "eq"} : i1
+    %5 = or %4, %1 : i1
+    if_else %5 {
+      %6 = constant {value = 2} : i32
+      store %q, %6
+      yield
+    } {
+      yield
+    }
+    %7 = constant {value = 1} : i32
+    %8 = cmp %n, %7 {pred = "ne"} : i1
+    %9 = constant {value = 2} : i32
+    %10 = cmp %n, %9 {pred = "ne"} : i1
+    %11 = and %8, %10 : i1
+    if_else %11 {
+      %12 = constant {value = 3} : i32
+      store %q, %12
+      yield
+    } {
+      yield
+    }
+  )"));
+}
+
+TEST_CASE("of a switch on a constant, what it chooses is left") {
+  CHECK(ir_of("switch (2) { case 1: *q = 1; case 2: *q = 2; case 3: *q = 3; break; default: *q = "
+              "4; }") == expected(R"(
+    %0 = constant {value = 2} : i32
+    store %q, %0
+    %1 = constant {value = 3} : i32
+    store %q, %1
+  )"));
+  CHECK(ir_of("switch (5) { case 1: *q = 1; }") == expected(""));
+}
+
+TEST_CASE("a switch that is left early has a flag") {
+  CHECK(ir_of("switch (n) { case 1: if (u > 2) break; *q = 1; }") == expected(R"(
+    %0 = constant {value = 1} : i1
+    %1 = constant {value = 1} : i32
+    %2 = cmp %n, %1 {pred = "eq"} : i1
+    %3 = if_else %2 : i1 {
+      %4 = constant {value = 2} : i32
+      %5 = cmp %u, %4 {pred = "ugt"} : i1
+      %6 = if_else %5 : i1 {
+        %7 = constant {value = 0} : i1
+        yield %7
+      } {
+        %8 = constant {value = 1} : i32
+        store %q, %8
+        yield %0
+      }
+      yield %6
+    } {
+      yield %0
+    }
+  )"));
+}
+
 TEST_CASE("what a loop assigns is carried, the rest is not") {
   CHECK(ir_of("int s = 0; for (int i = 0; i < n; i++) { int t = i * u; s += t; } *q = s;") ==
         expected(R"(
