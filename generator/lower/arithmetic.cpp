@@ -81,9 +81,16 @@ llvm::Value *Lowering::convert(Elem from, Elem to, bool from_or_to_unsigned, llv
   if (is_integer(to))
     return from_or_to_unsigned ? builder_.CreateFPToUI(value, type)
                                : builder_.CreateFPToSI(value, type);
-  // f16 and bf16 have the same size but not the same range.
-  if (bits_of(from) == bits_of(to) && from != to)
-    return builder_.CreateFPTrunc(builder_.CreateFPExt(value, builder_.getFloatTy()), type);
+  // f16 and bf16 have the same size but not the same range. LLVM takes the one with fewer digits
+  // for the narrower one, and would compute `(half)(float)(h * b)` in half, where b may be
+  // infinite: so it is not told that the upper half of a float is a bf16.
+  if (from == Elem::bf16 && to != from) {
+    llvm::Value *bits = builder_.CreateZExt(builder_.CreateBitCast(value, builder_.getInt16Ty()),
+                                            builder_.getInt32Ty());
+    value = builder_.CreateBitCast(builder_.CreateShl(bits, 16), builder_.getFloatTy());
+  } else if (to == Elem::bf16 && from == Elem::f16) {
+    value = builder_.CreateFPExt(value, builder_.getFloatTy());
+  }
   return builder_.CreateFPCast(value, type);
 }
 
