@@ -51,7 +51,7 @@
 #                                      "shared <= 100k"; also stack, threads, cubin, embedded, and total, of all images
 #   [TUNING <file.json>...]            what `tritonc tune` measured (TritonCTuner.cmake): launches choose variants by it. Where two
 #                                      say something of the same, the later one counts
-#   [WERROR]                           a warning about a kernel stops the build
+#   [WERROR]                           a warning about a kernel stops the build; COMPILE_OPTIONS -Wno-spills drops those of one name
 #   [QUIET]                            does not say how far it is
 #   [CACHE <dir>|OFF]                  where compiled code is kept between builds; default TritonC_CACHE_DIR if that variable is set,
 #                                      else what the environment says, else ~/.cache/tritonc. TritonC_CACHE_LIMIT: its size (2G)

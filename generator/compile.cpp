@@ -259,7 +259,7 @@ void check_limits(const CompileOptions &options, CompileResult &result) {
   for (const std::string &text : options.require)
     limits.push_back(*parse_limit(text)); // checked by check_options
   for (const Failure &failure : unmet(result.library, limits)) {
-    result.diagnostics += text(failure) + "\n";
+    result.add(finding(failure));
     result.code = exit_code_of(failure.id);
   }
 }
@@ -275,7 +275,8 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
       return translate_source({.path = variant.source->path,
                                .defines = variant.choice->defines,
                                .include_dirs = options.include_dirs,
-                               .grid = options.grid});
+                               .grid = options.grid,
+                               .messages = options.messages});
     });
   });
   return variants;
@@ -314,8 +315,7 @@ std::optional<Failure> add_hinted(std::vector<ir::Function> &functions,
 
 // Adds what is to be compiled under hints to the kernels of all variants.
 std::optional<Failure> specialize(const CompileOptions &options,
-                                  std::vector<TranslatedVariant> &variants,
-                                  std::string &diagnostics) {
+                                  std::vector<TranslatedVariant> &variants, Findings &findings) {
   if (options.specialize.empty())
     return std::nullopt;
   Result<std::vector<ArgumentHints>> all = parse_hints(options.specialize);
@@ -339,7 +339,7 @@ std::optional<Failure> specialize(const CompileOptions &options,
     if (!is_known[i])
       return (*all)[i].unknown_to(kernels);
     if (!is_used[i])
-      diagnostics += text({Message::hint_idle, {(*all)[i].text()}}) + "\n";
+      findings.add(finding(Message::hint_idle, {(*all)[i].text()}));
   }
   return std::nullopt;
 }
@@ -428,8 +428,7 @@ std::vector<KernelJob> make_jobs(const Workshop &workshop, std::vector<Translate
 // and the forms that are kept are none of its entries. Its keys don't have lines of the source.
 // What shards read and write is said in their calls.
 std::optional<KernelCache> open_cache(const CompileOptions &options,
-                                      const std::optional<Toolchain> &tools,
-                                      std::string &diagnostics) {
+                                      const std::optional<Toolchain> &tools, Findings &findings) {
   if (options.cache.directory.empty() || options.stage != Stage::library ||
       !options.print_after.empty() || options.verify_each || !options.keep.empty() ||
       options.shards || !options.code_files.empty() || options.details)
@@ -438,7 +437,9 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
   if (cache)
     return KernelCache::open(std::move(*cache), *tools);
   if (options.cache.is_asked_for)
-    diagnostics += text({Message::cache_left_out, cache.failure().args}) + "\n";
+    if (Finding found = finding(Message::cache_left_out, cache.failure().args);
+        options.messages.wants(found))
+      findings.add(std::move(found));
   return std::nullopt;
 }
 
@@ -537,31 +538,55 @@ bool needs_tools(Stage stage) {
 
 CompileResult failed(CompileResult result, const Failure &failure) {
   result.code = exit_code_of(failure.id);
-  result.diagnostics += text(failure) + "\n";
+  result.add(finding(failure));
   return result;
 }
 
+// The variants, for messages that several of them have.
+std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVariant> &variants) {
+  std::vector<MergedMessages::Variant> names;
+  for (const TranslatedVariant &variant : variants) {
+    names.push_back({variant.choice->text, {}});
+    for (size_t a = 0; a < variant.source->axes.size(); a++) {
+      const Axis &axis = variant.source->axes[a];
+      names.back().values.push_back(
+          {axis.name, axis.values[size_t(variant.choice->values[a])].name});
+    }
+  }
+  return names;
+}
+
 // What the front end has to say about all variants.
-void report_front_end(const std::vector<TranslatedVariant> &variants, ExitCode &code,
-                      std::string &diagnostics) {
-  MergedMessages messages(variants.size());
+void report_front_end(const CompileOptions &options, const std::vector<TranslatedVariant> &variants,
+                      ExitCode &code, Findings &findings) {
+  MergedMessages messages(names_of(variants), options.messages);
   for (size_t i = 0; i < variants.size(); i++) {
-    messages.add_all(variants[i].front_end.diagnostics, i, variants[i].choice->text);
+    const std::string &source = variants[i].source->path;
+    messages.add_variant(source, i);
+    for (const Finding &found : variants[i].front_end.findings)
+      messages.add(found, source, i);
     if (variants[i].front_end.errors)
       code = ExitCode::source_error;
   }
-  diagnostics += messages.text();
+  messages.tell(findings);
 }
 
 // What the jobs have to say, in their order, and the code of the first that failed.
-void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
-                 CompileResult &result) {
-  MergedMessages messages(variants.size());
+void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jobs,
+                 const std::vector<TranslatedVariant> &variants, CompileResult &result) {
+  MergedMessages messages(names_of(variants), options.messages);
   for (const KernelJob &job : jobs) {
-    std::string variant_text = name_of(variants[job.variant], *job.function);
-    for (const Failure &warning : job.warnings)
-      messages.add(text(warning) + "\n", job.variant, variant_text);
-    result.warnings += int(job.warnings.size());
+    const std::string &kernel = job.function->name;
+    std::string gpu(job.gpu->name), name = name_of(variants[job.variant], *job.function);
+    messages.add_variant(kernel, job.variant);
+    for (const Failure &warning : job.warnings) {
+      Finding found = finding(warning);
+      if (!options.messages.wants(found))
+        continue;
+      messages.add(warning, kernel, job.variant, gpu, name);
+      result.warnings++;
+      result.fatal_warnings += options.messages.is_error(found);
+    }
     if (!job.failure)
       continue;
     ExitCode code = exit_code_of(job.failure->id);
@@ -569,11 +594,23 @@ void report_jobs(const std::vector<KernelJob> &jobs, const std::vector<Translate
       result = failed(std::move(result), *job.failure);
       return;
     }
-    messages.add(text(*job.failure) + "\n", job.variant, variant_text);
+    messages.add(*job.failure, kernel, job.variant, gpu, name);
     if (result.code == ExitCode::ok)
       result.code = code;
   }
-  result.diagnostics += messages.text();
+  messages.tell(result);
+}
+
+// Fails if there are warnings of which there shall be none.
+bool stop_at_warnings(const CompileOptions &options, CompileResult &result) {
+  int count = options.warnings_are_errors ? result.warnings : result.fatal_warnings;
+  if (count == 0)
+    return false;
+  std::string because = "--werror";
+  if (!options.warnings_are_errors)
+    because = "-Werror=" + llvm::join(options.messages.errors, " -Werror=");
+  result = failed(std::move(result), {Message::warned, {std::to_string(count), because}});
+  return true;
 }
 
 void collect_dependencies(const Plan &plan, const std::vector<TranslatedVariant> &variants,
@@ -609,7 +646,7 @@ CompileResult compile(const CompileOptions &options) {
   }
 
   Plan plan = tritonc::plan(options);
-  result.diagnostics = plan.diagnostics;
+  static_cast<Findings &>(result) = plan;
   result.code = plan.code;
   if (result.code != ExitCode::ok)
     return result;
@@ -626,23 +663,29 @@ CompileResult compile(const CompileOptions &options) {
 
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
   collect_dependencies(plan, variants, tools, result);
-  report_front_end(variants, result.code, result.diagnostics);
+  report_front_end(options, variants, result.code, result);
   if (result.code != ExitCode::ok)
     return result;
-  for (const TranslatedVariant &variant : variants)
+  for (const TranslatedVariant &variant : variants) {
     result.warnings += variant.front_end.warnings;
+    for (const Finding &found : variant.front_end.findings)
+      result.fatal_warnings += options.messages.is_error(found);
+  }
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return failed(std::move(result), *failure);
-  std::string idle;
+  Findings idle;
   if (std::optional<Failure> failure = specialize(options, variants, idle))
     return failed(std::move(result), *failure);
-  result.diagnostics += idle;
-  result.warnings += !idle.empty();
-
-  if (options.warnings_are_errors && result.warnings)
-    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
+  for (Finding &found : idle.findings)
+    if (options.messages.wants(found)) {
+      result.warnings++;
+      result.fatal_warnings += options.messages.is_error(found);
+      result.add(std::move(found));
+    }
+  if (stop_at_warnings(options, result))
+    return result;
 
   // What C++ cannot express is said now, not after minutes of code generation.
   std::vector<Define> defaults;
@@ -662,7 +705,7 @@ CompileResult compile(const CompileOptions &options) {
   // machine, or us.
 
   bool for_any_gpu = options.stage == Stage::tile_ir;
-  std::optional<KernelCache> cache = open_cache(options, tools, result.diagnostics);
+  std::optional<KernelCache> cache = open_cache(options, tools, result);
   Workshop workshop = {options, tools ? &*tools : nullptr, cache ? &*cache : nullptr};
   for (const std::string &path : options.code_files) {
     Result<std::vector<StoredCode>> codes = read_code_file(path);
@@ -723,11 +766,9 @@ CompileResult compile(const CompileOptions &options) {
     result.times.add(job.times);
     result.printed += job.printed;
   }
-  report_jobs(jobs, variants, result);
-  if (result.code != ExitCode::ok)
+  report_jobs(options, jobs, variants, result);
+  if (result.code != ExitCode::ok || stop_at_warnings(options, result))
     return result;
-  if (options.warnings_are_errors && result.warnings)
-    return failed(std::move(result), {Message::warned, {std::to_string(result.warnings)}});
 
   // From here on: everything has succeeded.
 
@@ -744,7 +785,8 @@ CompileResult compile(const CompileOptions &options) {
   add_images(jobs, variants, defaults, result.library);
   prune_axes(result.library);
   for (const Failure &warning : attach(tuning, result.library))
-    result.diagnostics += text(warning) + "\n";
+    if (Finding found = finding(warning); options.messages.wants(found))
+      result.add(std::move(found));
   check_limits(options, result);
   return result;
 }
@@ -753,23 +795,23 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
   PlannedKernels result;
   auto fail = [&](const Failure &failure) {
     result.code = exit_code_of(failure.id);
-    result.diagnostics += text(failure) + "\n";
+    result.add(finding(failure));
     return std::move(result);
   };
   Plan plan = tritonc::plan(options);
   result.code = plan.code;
-  result.diagnostics = plan.diagnostics;
+  static_cast<Findings &>(result) = plan;
   if (result.code != ExitCode::ok)
     return result;
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  report_front_end(variants, result.code, result.diagnostics);
+  report_front_end(options, variants, result.code, result);
   if (result.code != ExitCode::ok)
     return result;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return fail(*failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
     return fail(*failure);
-  if (std::optional<Failure> failure = specialize(options, variants, result.diagnostics))
+  if (std::optional<Failure> failure = specialize(options, variants, result))
     return fail(*failure);
 
   const Workshop workshop = {options, nullptr, nullptr};

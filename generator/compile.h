@@ -52,6 +52,7 @@ struct CompileOptions {
   bool explain = false;         // which structures there are, and why, into `printed`
   bool details = false;         // of each image, for tritonc report
   bool line_info = false;       // the code says which lines it comes from, for profilers
+  DiagnosticOptions messages;   // which there are
   bool warnings_are_errors = false;
   bool verify_each = false; // the IR after each pass; always done in debug builds
   int jobs = 0;             // 0: one per core
@@ -66,10 +67,11 @@ struct KeptFile {
   std::string name, content; // "scale-0123456789ab.ptx"
 };
 
-struct CompileResult {
+/// What is said is merged over variants.
+struct CompileResult : Findings {
   ExitCode code = ExitCode::ok;
-  std::string diagnostics;               // for people: errors and warnings, merged over variants
   int warnings = 0;                      // about kernels, each as often as variants have it
+  int fatal_warnings = 0;                // of these, that there shall be none of
   std::string printed;                   // what --print-after asked for
   Library library;                       // complete where the stage is library and the code is ok
   std::string stage_output;              // of another stage
@@ -104,9 +106,8 @@ struct SourcePlan {
   std::function<bool(const VariantChoice &, const std::string &kernel, const Gpu *)> wants;
 };
 
-struct Plan {
+struct Plan : Findings {
   ExitCode code = ExitCode::ok;
-  std::string diagnostics;
   std::vector<SourcePlan> sources;
   std::vector<std::string> unseen_kernels; // options name them; no source has them as they are
   std::vector<std::string> dependencies;   // besides the sources
@@ -122,9 +123,8 @@ struct PlannedKernel {
   std::vector<std::string> structures; // how often it is compiled; "" is the plain one
 };
 
-struct PlannedKernels {
+struct PlannedKernels : Findings {
   ExitCode code = ExitCode::ok;
-  std::string diagnostics;
   std::vector<PlannedKernel> kernels;
 };
 

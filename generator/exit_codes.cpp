@@ -16,6 +16,7 @@ ExitCode exit_code_of(Message id) {
   case Message::unknown_pass:
   case Message::no_output:
   case Message::usage:
+  case Message::unknown_warning:
   case Message::bad_size:
   case Message::bad_variants:
   case Message::bad_name:

@@ -10,6 +10,7 @@
 #include "backend/temporary_directory.h"
 #include "cache_command.h"
 #include "compile.h"
+#include "diagnostics_format.h"
 #include "doctor_command.h"
 #include "emit/c_header.h"
 #include "emit/depfile.h"
@@ -65,6 +66,8 @@ struct CommandLine {
   std::string codes_file;        // of the shard
   std::vector<std::string> keep; // names of stages
   bool time_report = false, is_quiet = false;
+  std::vector<std::string> warnings; // as given: NAME, no-NAME, error, error=NAME
+  std::string diagnostics_format, diagnostics_file;
   std::string cache_directory, cache_limit; // as given
   TuneOptions tune;
   std::vector<std::string> tuning_from; // measured before, as JSON or as a runner says it
@@ -83,9 +86,56 @@ const std::vector<std::pair<std::string, Stage>> stages = {
     {"host-llvm", Stage::host_llvm}, {"cubin", Stage::cubin}, {"sass-stats", Stage::sass_stats},
 };
 
+// --- What is said --------------------------------------------------------------------------------
+
+// All that is wrong goes through here: at once to standard error, or, for programs, at the end as
+// one document.
+class Teller {
+public:
+  void set_format(DiagnosticsFormat format, std::string file) {
+    format_ = format;
+    file_ = std::move(file);
+  }
+
+  /// Whether standard error is for programs, so that nothing else may be written there.
+  bool is_for_programs() const { return format_ != DiagnosticsFormat::text && file_.empty(); }
+
+  void tell(const Finding &finding) {
+    if (!is_for_programs())
+      std::cerr << finding.drawn;
+    findings_.push_back(finding);
+  }
+
+  /// Before the tool ends with this code. It is another if there is no way to say so.
+  ExitCode finish(ExitCode code) {
+    if (is_for_programs())
+      std::cerr << formatted(findings_, format_, code);
+    if (file_.empty())
+      return code;
+    std::optional<Failure> failure = write_files({{file_, formatted(findings_, format_, code)}});
+    if (!failure)
+      return code;
+    std::cerr << text(*failure) << "\n";
+    return code == ExitCode::ok ? exit_code_of(failure->id) : code;
+  }
+
+private:
+  DiagnosticsFormat format_ = DiagnosticsFormat::text;
+  std::string file_;
+  std::vector<Finding> findings_;
+};
+
+Teller teller;
+
 ExitCode fail(const Failure &failure) {
-  std::cerr << text(failure) << "\n";
+  teller.tell(finding(failure));
   return exit_code_of(failure.id);
+}
+
+ExitCode tell_all(const Findings &findings, ExitCode code) {
+  for (const Finding &finding : findings.findings)
+    teller.tell(finding);
+  return code;
 }
 
 // --- Interrupts and crashes ----------------------------------------------------------------------
@@ -122,7 +172,7 @@ void handle_interrupts() {
 }
 
 void on_llvm_error(void *, const char *reason, bool) {
-  fail({Message::internal_error, {"LLVM", reason}});
+  teller.finish(fail({Message::internal_error, {"LLVM", reason}}));
   end_at_once(ExitCode::internal);
 }
 
@@ -132,7 +182,7 @@ char *last_memory = new char[1 << 20];
 void on_out_of_memory() {
   std::set_new_handler(nullptr);
   delete[] last_memory;
-  fail({Message::out_of_memory, {}});
+  teller.finish(fail({Message::out_of_memory, {}}));
   end_at_once(ExitCode::environment);
 }
 
@@ -243,12 +293,23 @@ std::vector<std::string> output_paths(const CommandLine &line) {
   std::vector<std::string> paths;
   for (const std::string &path :
        {line.header, line.c_header, line.registration, line.bundle, line.object, line.host_code,
-        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.stamp})
+        line.manifest, line.report, line.depfile, line.output, line.codes_file, line.stamp,
+        line.diagnostics_file})
     if (!path.empty() && path != "-")
       paths.push_back(path);
   if (!line.keep_folder.empty())
     paths.push_back((fs::path(line.keep_folder) / "index.json").string());
   return paths;
+}
+
+// Standard error has one document if it is for programs.
+std::optional<Failure> check_standard_error(const CommandLine &line) {
+  bool has_more = line.time_report || line.compile.explain || !line.compile.print_after.empty();
+  if (teller.is_for_programs() && has_more)
+    return usage("--time-report, --explain and --print-after write text on standard error, where "
+                 "--diagnostics-format " +
+                 line.diagnostics_format + " goes; give --diagnostics-to FILE");
+  return std::nullopt;
 }
 
 // Whether the options make sense together.
@@ -333,6 +394,27 @@ std::optional<Failure> choose_compression(const CommandLine &line, ToolchainOpti
   return std::nullopt;
 }
 
+// -W as C compilers have it; the last one about a name counts.
+std::optional<Failure> choose_warnings(CommandLine &line) {
+  DiagnosticOptions &options = line.compile.messages;
+  for (llvm::StringRef text : line.warnings) {
+    if (text == "error") {
+      line.compile.warnings_are_errors = true;
+      continue;
+    }
+    bool is_error = text.consume_front("error="), is_off = !is_error && text.consume_front("no-");
+    std::string name = text.str();
+    if (!is_warning_name(name))
+      return Failure{Message::unknown_warning, {name, llvm::join(warning_names(), ", ")}};
+    llvm::erase(options.off, name);
+    if (is_off)
+      options.off.push_back(name);
+    if (is_error && !llvm::is_contained(options.errors, name))
+      options.errors.push_back(name);
+  }
+  return std::nullopt;
+}
+
 // What the texts of the command line mean.
 std::optional<Failure> complete(CommandLine &line) {
   CompileOptions &options = line.compile;
@@ -360,6 +442,8 @@ std::optional<Failure> complete(CommandLine &line) {
       return usage("--shard " + line.shard + " does not read as I/N, with I from 0 to N - 1");
   }
   if (std::optional<Failure> failure = choose_compression(line, options.tools))
+    return failure;
+  if (std::optional<Failure> failure = choose_warnings(line))
     return failure;
   options.name = library_name(line);
   options.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
@@ -480,15 +564,16 @@ std::optional<Failure> write_output(const CommandLine &line, CompileResult &resu
 ExitCode run_compile(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
-  for (auto check : {check_combination, check_outputs})
+  for (auto check : {check_combination, check_standard_error, check_outputs})
     if (std::optional<Failure> failure = check(line))
       return fail(*failure);
 
   Progress progress(isatty(STDERR_FILENO), [](const std::string &text) { std::cerr << text; });
-  if (!line.is_quiet)
+  if (!line.is_quiet && !teller.is_for_programs())
     line.compile.progress = &progress;
   CompileResult result = compile(line.compile);
-  std::cerr << result.printed << result.diagnostics;
+  std::cerr << result.printed;
+  tell_all(result, result.code);
   std::optional<Failure> failure;
   if (result.code == ExitCode::ok)
     failure = result.times.measure(Step::files, [&] { return write_output(line, result); });
@@ -506,13 +591,10 @@ ExitCode run_plan(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
   Plan plan = tritonc::plan(line.compile);
-  if (plan.code != ExitCode::ok) {
-    std::cerr << plan.diagnostics;
-    return plan.code;
-  }
+  if (plan.code != ExitCode::ok)
+    return tell_all(plan, plan.code);
   PlannedKernels planned = plan_kernels(line.compile);
-  std::cerr << planned.diagnostics;
-  if (planned.code != ExitCode::ok)
+  if (tell_all(planned, planned.code) != ExitCode::ok)
     return planned.code;
   std::cout << (line.as_json ? plan_json(line.compile, plan, planned)
                              : plan_text(line.compile, plan, planned));
@@ -676,8 +758,7 @@ ExitCode run_report(CommandLine &line) {
     line.compile.name = fs::path(line.compile.sources[0]).stem().string();
   line.compile.details = line.compile.explain = true;
   CompileResult result = compile(line.compile);
-  std::cerr << result.diagnostics;
-  if (result.code != ExitCode::ok)
+  if (tell_all(result, result.code) != ExitCode::ok)
     return result.code;
   std::string page = report_page(result.library, result.printed);
   if (write_to_stdout(line.output, page))
@@ -721,6 +802,26 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
       ->allow_extra_args(false)
       ->delimiter(',');
+}
+
+void add_message_options(CLI::App &command, CommandLine &line) {
+  command
+      .add_option("-W", line.warnings,
+                  "warnings: -Wno-NAME drops one, -Werror=NAME fails where it is; -Werror is "
+                  "--werror")
+      ->allow_extra_args(false);
+  command.add_flag("-w", line.compile.messages.no_warnings, "no warnings at all");
+  command
+      .add_option("--max-errors", line.compile.messages.most_errors,
+                  "how many errors are said, 20 if it is not given; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--diagnostics-format", line.diagnostics_format,
+                  "how errors and warnings are said: text, json (one document; a list with places, "
+                  "notes and the text) or sarif (2.1.0)")
+      ->check(CLI::IsMember({"text", "json", "sarif"}));
+  command.add_option("--diagnostics-to", line.diagnostics_file,
+                     "writes them to this file, and as text on standard error as well");
 }
 
 void add_runner_options(CLI::App &command, CommandLine &line) {
@@ -864,15 +965,18 @@ ExitCode run(int count, char **arguments) {
 
   CLI::App *compile = app.add_subcommand("compile", "compiles kernels into a C++ library");
   add_source_options(*compile, line);
+  add_message_options(*compile, line);
   add_output_options(*compile, line);
   add_tool_options(*compile, line);
   add_cache_options(*compile, line);
   CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
   add_source_options(*plan, line);
+  add_message_options(*plan, line);
   plan->add_flag("--json", line.as_json, "says it as JSON");
   CLI::App *report =
       app.add_subcommand("report", "writes a page about what is compiled, for a browser");
   add_source_options(*report, line);
+  add_message_options(*report, line);
   add_tool_options(*report, line);
   report->add_option("-o", line.output, "the HTML file; - is standard output")->required();
   report
@@ -921,6 +1025,21 @@ ExitCode run(int count, char **arguments) {
   CLI::App *check = app.add_subcommand("check", "says whether all variants have the same results");
   add_runner_options(*check, line);
 
+  // What is wrong with the command line itself is already said as it wants it.
+  auto set_format = [](const std::string &name, const std::string &file) {
+    teller.set_format(name == "json"    ? DiagnosticsFormat::json
+                      : name == "sarif" ? DiagnosticsFormat::sarif
+                                        : DiagnosticsFormat::text,
+                      file);
+  };
+  constexpr llvm::StringRef option = "--diagnostics-format";
+  for (int i = 1; i < count; i++) {
+    llvm::StringRef argument = arguments[i];
+    if (argument == option && i + 1 < count)
+      set_format(arguments[i + 1], "");
+    else if (argument.consume_front(option) && argument.consume_front("="))
+      set_format(argument.str(), "");
+  }
   try {
     app.parse(count, arguments);
   } catch (const CLI::Success &success) { // --help, --version
@@ -929,6 +1048,7 @@ ExitCode run(int count, char **arguments) {
   } catch (const CLI::ParseError &error) {
     return fail({Message::usage, {std::string(error.what()) + "; see tritonc --help"}});
   }
+  set_format(line.diagnostics_format, line.diagnostics_file);
   if (compile->parsed())
     return run_compile(line);
   if (inspect->parsed())
@@ -961,10 +1081,11 @@ int main(int count, char **arguments) {
   handle_crashes();
   handle_interrupts();
   try {
-    return int(run(count, arguments));
+    return int(teller.finish(run(count, arguments)));
   } catch (const std::bad_alloc &) {
-    return int(fail({Message::out_of_memory, {}}));
+    return int(teller.finish(fail({Message::out_of_memory, {}})));
   } catch (const std::exception &exception) {
-    return int(fail({Message::internal_error, {"the command line", exception.what()}}));
+    return int(
+        teller.finish(fail({Message::internal_error, {"the command line", exception.what()}})));
   }
 }

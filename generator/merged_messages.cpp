@@ -1,66 +1,155 @@
 // Messages of variants, merged. See merged_messages.h.
 //
-// Tested by tests/compile/compile_test.cpp.
+// Tested by tests/compile/merged_messages_test.cpp.
 
 #include "merged_messages.h"
 
-#include "source/diagnostics.h"
-
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tritonc {
 namespace {
 
-// A message begins at the line that says error or warning, or at what leads to the place.
-bool begins_message(llvm::StringRef line, llvm::StringRef previous) {
-  auto leads = [](llvm::StringRef text) { return text.starts_with("In file included from"); };
-  if (leads(previous))
-    return false;
-  return leads(line) || line.contains(": error: ") || line.contains(": warning: ") ||
-         line.contains(": fatal error: ") || line.starts_with("error: ") ||
-         line.starts_with("warning: ");
-}
+constexpr const char *any_gpu = "\1"; // in place of a GPU's name: no argument has it
 
-std::vector<std::string> split(llvm::StringRef text) {
-  std::vector<std::string> messages;
-  llvm::StringRef previous;
-  while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    if (messages.empty() || begins_message(line, previous))
-      messages.emplace_back();
-    messages.back() += line.str() + "\n";
-    previous = line;
-    text = rest;
-  }
-  return messages;
+Failure with_gpu(Failure failure, const std::string &from, const std::string &to) {
+  for (std::string &argument : failure.args)
+    if (argument == from)
+      argument = to;
+  return failure;
 }
 
 } // namespace
 
-void MergedMessages::add(const std::string &message, size_t variant,
-                         const std::string &variant_text) {
-  auto [at, is_new] = index_.try_emplace(message, messages_.size());
+void MergedMessages::add_variant(const std::string &owner, size_t variant) {
+  owned_[owner].insert(variant);
+}
+
+MergedMessages::Entry &MergedMessages::entry(const std::string &key) {
+  auto [at, is_new] = index_.try_emplace(key, entries_.size());
   if (is_new)
-    messages_.push_back({message, variant_text, {}});
-  messages_[at->second].variants.insert(variant);
+    entries_.emplace_back();
+  return entries_[at->second];
 }
 
-void MergedMessages::add_all(const std::string &text, size_t variant,
-                             const std::string &variant_text) {
-  for (const std::string &one : split(text))
-    add(one, variant, variant_text);
-}
-
-std::string MergedMessages::text() const {
-  std::string result;
-  for (const Entry &entry : messages_) {
-    result += entry.message;
-    if (entry.variants.size() < variants_)
-      result += message(Message::in_variants, {std::to_string(entry.variants.size()),
-                                               std::to_string(variants_), entry.first}) +
-                "\n";
+void MergedMessages::add(const Finding &finding, const std::string &owner, size_t variant) {
+  std::string key = owner + "\n" + finding.name + "\n";
+  if (finding.at.line > 0)
+    key += finding.at.file + ":" + std::to_string(finding.at.line) + ":" +
+           std::to_string(finding.at.column);
+  else
+    key += finding.text;
+  if (variant != last_variant_)
+    seen_.clear();
+  last_variant_ = variant;
+  Entry &one = entry(key + "\n" + std::to_string(seen_[key]++));
+  if (one.variants.empty()) {
+    one.finding = finding;
+    one.owner = owner;
+    one.first = variants_[variant].text;
   }
-  return result;
+  one.varies |= finding.drawn != one.finding.drawn;
+  one.variants[""].insert(variant);
+}
+
+void MergedMessages::add(const Failure &failure, const std::string &owner, size_t variant,
+                         const std::string &gpu, const std::string &name) {
+  Failure merged = with_gpu(failure, gpu, any_gpu);
+  Entry &one = entry(owner + "\n" + text(merged));
+  if (one.variants.empty()) {
+    one.failure = std::move(merged);
+    one.owner = owner;
+    one.first = name;
+  }
+  one.variants[gpu].insert(variant);
+}
+
+// Values that all of `these` have and not all of `all`: "TM=64, TN=32 or 64". They are all there is
+// to say if no other variant has them.
+std::string MergedMessages::common_values(const std::set<size_t> &all,
+                                          const std::set<size_t> &these, bool &is_exact) const {
+  std::vector<std::string> axes; // in the order of the source
+  auto values_in = [&](const std::set<size_t> &variants, const std::string &axis) {
+    std::vector<std::string> values;
+    for (size_t variant : variants)
+      for (const auto &[name, value] : variants_[variant].values)
+        if (name == axis && !llvm::is_contained(values, value))
+          values.push_back(value);
+    return values;
+  };
+  for (size_t variant : these)
+    for (const auto &[name, value] : variants_[variant].values)
+      if (!llvm::is_contained(axes, name))
+        axes.push_back(name);
+
+  std::vector<std::string> parts;
+  std::set<size_t> alike = all;
+  for (const std::string &axis : axes) {
+    std::vector<std::string> values = values_in(these, axis);
+    if (values.size() == values_in(all, axis).size())
+      continue;
+    parts.push_back(axis + "=" + llvm::join(values, " or "));
+    std::set<size_t> left;
+    for (size_t variant : alike)
+      for (const auto &[name, value] : variants_[variant].values)
+        if (name == axis && llvm::is_contained(values, value))
+          left.insert(variant);
+    alike = std::move(left);
+  }
+  is_exact = !parts.empty() && alike.size() == these.size();
+  return llvm::join(parts, ", ");
+}
+
+// The note that says in how many variants it is so.
+void MergedMessages::add_share(Finding &finding, const Entry &entry,
+                               const std::set<size_t> &variants) const {
+  const std::set<size_t> &all = owned_.at(entry.owner);
+  if (variants.size() >= all.size())
+    return;
+  bool is_exact = false;
+  std::string common = common_values(all, variants, is_exact);
+  if (!is_exact)
+    common += (common.empty() ? "first " : "; first ") + entry.first;
+  add_note(finding, tritonc::finding(Message::in_variants, {std::to_string(variants.size()),
+                                                            std::to_string(all.size()), common}));
+}
+
+// One of an entry, or one for each set of variants that GPUs have in common.
+std::vector<Finding> MergedMessages::findings_of(const Entry &entry) const {
+  std::vector<std::pair<std::vector<std::string>, std::set<size_t>>> groups;
+  for (const auto &[gpu, variants] : entry.variants) {
+    auto same = llvm::find_if(groups, [&](const auto &group) { return group.second == variants; });
+    if (same == groups.end())
+      same = groups.insert(same, {{}, variants});
+    same->first.push_back(gpu);
+  }
+  std::vector<Finding> findings;
+  for (const auto &[gpus, variants] : groups) {
+    Finding one = entry.finding;
+    if (one.drawn.empty())
+      one = finding(with_gpu(entry.failure, any_gpu, llvm::join(gpus, ", ")));
+    add_share(one, entry, variants);
+    if (entry.varies)
+      add_note(one, finding(Message::numbers_of, {entry.first}));
+    findings.push_back(std::move(one));
+  }
+  return findings;
+}
+
+void MergedMessages::tell(Findings &to) const {
+  int errors = 0;
+  for (const Entry &entry : entries_)
+    for (Finding &one : findings_of(entry)) {
+      bool is_error = one.severity == Severity::error;
+      if (is_error && options_.most_errors > 0 && errors == options_.most_errors) {
+        Finding note = finding(Message::too_many_errors, {std::to_string(errors)});
+        to.diagnostics += note.drawn;
+        add_note(to.findings.back(), std::move(note));
+        return;
+      }
+      errors += is_error;
+      to.add(std::move(one));
+    }
 }
 
 } // namespace tritonc

@@ -1,37 +1,69 @@
 // What many variants have to say, with what several have in common said once.
+//
+//     error: `f` for sm_80, sm_90a needs 262144 bytes of shared memory, and ...
+//     note: in 24 of 48 variants (TM=128)
+//
+// Of a source, what is of one kind and at one place is the same message, even if its numbers are
+// others in each variant: one of them is shown.
 #pragma once
+
+#include "backend/result.h"
 
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tritonc {
 
 class MergedMessages {
 public:
-  /// Of so many variants in all.
-  explicit MergedMessages(size_t variants) : variants_(variants) {}
+  struct Variant {
+    std::string text;                                        // "TM=64 TN=32"
+    std::vector<std::pair<std::string, std::string>> values; // of its axes: {"TM", "64"}, ...
+  };
 
-  /// One message with its notes, each line with its end, of the variant of that number.
-  void add(const std::string &message, size_t variant, const std::string &variant_text);
+  MergedMessages(std::vector<Variant> variants, DiagnosticOptions options)
+      : variants_(std::move(variants)), options_(std::move(options)) {}
 
-  /// Rendered diagnostics of a front end: message after message.
-  void add_all(const std::string &text, size_t variant, const std::string &variant_text);
+  /// The variant is one of `owner`, a source or a kernel: of so many a message is in some.
+  void add_variant(const std::string &owner, size_t variant);
 
-  /// The messages in the order in which they came first. One that not all variants have is followed
-  /// by how many do, and which the first was.
-  std::string text() const;
+  /// Something about a variant of `owner`. All about one variant come one after the other.
+  void add(const Finding &finding, const std::string &owner, size_t variant);
+
+  /// The same for a GPU, whose name is an argument. `name` is the variant's, with more that tells
+  /// it apart.
+  void add(const Failure &failure, const std::string &owner, size_t variant, const std::string &gpu,
+           const std::string &name);
+
+  /// The messages in the order in which they came first, until there are too many errors. One that
+  /// not all variants have is followed by how many do, and what these have in common.
+  void tell(Findings &to) const;
 
 private:
   struct Entry {
-    std::string message, first;
-    std::set<size_t> variants;
+    Finding finding;
+    Failure failure; // if it is about GPUs
+    std::string owner, first;
+    bool varies = false;                              // it has another text in some variant
+    std::map<std::string, std::set<size_t>> variants; // of GPUs, in order of their names
   };
 
-  size_t variants_;
+  Entry &entry(const std::string &key);
+  std::vector<Finding> findings_of(const Entry &entry) const;
+  void add_share(Finding &finding, const Entry &entry, const std::set<size_t> &variants) const;
+  std::string common_values(const std::set<size_t> &all, const std::set<size_t> &these,
+                            bool &is_exact) const;
+
+  std::vector<Variant> variants_;
+  DiagnosticOptions options_;
+  std::map<std::string, std::set<size_t>> owned_;
   std::map<std::string, size_t> index_;
-  std::vector<Entry> messages_;
+  std::vector<Entry> entries_;
+  std::map<std::string, int> seen_; // of the variant that was added last: how often each key
+  size_t last_variant_ = 0;
 };
 
 } // namespace tritonc

@@ -493,7 +493,7 @@ Plan plan(const CompileOptions &options) {
   Plan result;
   auto fail = [&](const Failure &failure) {
     result.code = exit_code_of(failure.id);
-    result.diagnostics += text(failure) + "\n";
+    result.add(finding(failure));
     return std::move(result);
   };
 
@@ -506,8 +506,10 @@ Plan plan(const CompileOptions &options) {
     Declarations declarations = read_declarations({.path = path,
                                                    .defines = options.defines,
                                                    .include_dirs = options.include_dirs,
-                                                   .grid = options.grid});
-    result.diagnostics += declarations.diagnostics;
+                                                   .grid = options.grid,
+                                                   .messages = options.messages});
+    for (Finding &found : declarations.findings)
+      result.add(std::move(found));
     if (declarations.failed)
       result.code = ExitCode::source_error;
     result.sources.push_back(

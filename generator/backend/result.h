@@ -17,12 +17,8 @@ struct Failure {
 };
 
 /// The failure as one line, "error: ...".
-inline std::string text(const Failure &failure) {
-  auto argument = [&](size_t i) {
-    return i < failure.args.size() ? failure.args[i] : std::string();
-  };
-  return message(failure.id, {argument(0), argument(1), argument(2), argument(3), argument(4)});
-}
+inline std::string text(const Failure &failure) { return message(failure.id, failure.args); }
+inline Finding finding(const Failure &failure) { return finding(failure.id, failure.args); }
 
 template <typename T> class [[nodiscard]] Result {
 public:

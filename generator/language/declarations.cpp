@@ -183,12 +183,13 @@ std::vector<std::string> kernel_names(const std::vector<Token> &tokens) {
 } // namespace
 
 Declarations read_declarations(const FrontEndInput &input) {
-  Diagnostics diagnostics;
+  Diagnostics diagnostics(input.messages);
   Preprocessed source = preprocess(input, diagnostics, /*quiet=*/true);
   Declarations out;
   out.axes = AxisReader(source.tokens, diagnostics).read();
   out.kernels = kernel_names(source.tokens);
   out.dependencies = std::move(source.files);
+  out.findings = diagnostics.findings();
   out.diagnostics = diagnostics.text();
   out.failed = diagnostics.errors() > 0;
   return out;

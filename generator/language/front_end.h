@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include "source/diagnostics.h"
+
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct FrontEndInput {
   std::vector<Define> defines;
   std::vector<std::string> include_dirs;
   std::string grid; // if not empty, replaces the source's: "M / TM, N / TN"
+  DiagnosticOptions messages = {};
 };
 
 struct AxisValue {
@@ -37,7 +40,8 @@ struct Declarations {
   std::vector<Axis> axes;
   std::vector<std::string> kernels;      // their names as the source has them
   std::vector<std::string> dependencies; // every file opened
-  std::string diagnostics;
+  std::vector<Finding> findings;
+  std::string diagnostics; // the same for people
   bool failed = false;
 };
 

@@ -10,8 +10,11 @@
 #include "clang/Basic/LangOptions.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/TextDiagnosticPrinter.h"
+#include "clang/Lex/Lexer.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tritonc {
@@ -31,7 +34,7 @@ constexpr MessageInfo message_infos[] = {
 const MessageInfo &info(Message id) { return message_infos[size_t(id)]; }
 
 // The text with %0, %1, ... replaced.
-std::string fill_in(std::string_view text, const std::string *arguments, size_t count) {
+std::string fill_in(std::string_view text, const std::vector<std::string> &arguments) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
     bool is_argument = text[i] == '%' && i + 1 < text.size() && isdigit(text[i + 1]);
@@ -40,35 +43,157 @@ std::string fill_in(std::string_view text, const std::string *arguments, size_t 
       continue;
     }
     size_t index = size_t(text[++i] - '0');
-    if (index < count)
+    if (index < arguments.size())
       out += arguments[index];
   }
   return out;
 }
 
-constexpr unsigned most_errors = 20;
+// "shapes-differ"
+std::string hyphenated(Message id) {
+  std::string name(info(id).name);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
 
-// clang's printer, which stops after so many errors: what follows them is rarely news.
-class LimitedPrinter : public clang::TextDiagnosticPrinter {
+std::string option_text(const Finding &finding) {
+  return finding.severity == Severity::warning ? " [-W" + finding.name + "]" : "";
+}
+
+// --- For programs
+// ----------------------------------------------------------------------------------
+
+// The column in characters: clang's are bytes.
+int column_in_characters(const clang::SourceManager &sources, clang::SourceLocation at) {
+  auto [file, offset] = sources.getDecomposedLoc(at);
+  llvm::StringRef text = sources.getBufferData(file).take_front(offset);
+  size_t line = text.rfind('\n');
+  llvm::StringRef before = line == llvm::StringRef::npos ? text : text.drop_front(line + 1);
+  return 1 + int(llvm::count_if(before, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// From the start of a token to the end of another, both in files.
+Span span_of(const clang::SourceManager &sources, const clang::LangOptions &language,
+             clang::SourceLocation first, clang::SourceLocation last) {
+  clang::PresumedLoc begin = sources.getPresumedLoc(first);
+  if (begin.isInvalid())
+    return {};
+  clang::SourceLocation end =
+      last.getLocWithOffset(int(clang::Lexer::MeasureTokenLength(last, sources, language)));
+  clang::PresumedLoc presumed_end = sources.getPresumedLoc(end);
+  Span span = {begin.getFilename(), int(begin.getLine()), column_in_characters(sources, first)};
+  span.end_line = presumed_end.isValid() ? int(presumed_end.getLine()) : span.line;
+  span.end_column = presumed_end.isValid() ? column_in_characters(sources, end) : span.column;
+  return span;
+}
+
+// For a place inside of macros, where the outermost is used.
+Span span_at(const clang::SourceManager &sources, const clang::LangOptions &language,
+             clang::SourceLocation at) {
+  if (at.isInvalid())
+    return {};
+  clang::CharSourceRange range = sources.getExpansionRange(at);
+  return span_of(sources, language, range.getBegin(), range.getEnd());
+}
+
+// The macros on the way to a place, outermost last, as clang draws them.
+std::vector<Finding> macros_around(const clang::SourceManager &sources,
+                                   const clang::LangOptions &language, clang::SourceLocation at) {
+  std::vector<Finding> notes;
+  for (; at.isMacroID(); at = sources.getImmediateMacroCallerLoc(at)) {
+    llvm::StringRef macro =
+        clang::Lexer::getImmediateMacroNameForDiagnostics(at, sources, language);
+    clang::SourceLocation spelled = sources.getSpellingLoc(at);
+    if (!macro.empty())
+      notes.push_back({.severity = Severity::note,
+                       .name = std::string(preprocessor_finding),
+                       .text = "expanded from macro '" + macro.str() + "'",
+                       .at = span_of(sources, language, spelled, spelled),
+                       .drawn = ""});
+  }
+  return notes;
+}
+
+// clang's printer, which also takes down for programs what it prints, and stops after so many
+// errors.
+class Recorder : public clang::TextDiagnosticPrinter {
 public:
-  LimitedPrinter(llvm::raw_ostream &out, clang::DiagnosticOptions &options)
-      : TextDiagnosticPrinter(out, options), out_(out) {}
+  Recorder(std::string &text, llvm::raw_ostream &out, clang::DiagnosticOptions &clang_options,
+           const clang::LangOptions &language, DiagnosticOptions options)
+      : TextDiagnosticPrinter(out, clang_options), text_(text), out_(out), language_(language),
+        options_(std::move(options)) {}
+
+  /// The next message is this one of ours.
+  void expect(Message id) { expected_ = id; }
 
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                         const clang::Diagnostic &diagnostic) override {
-    if (stopped_)
+    bool is_note = level == clang::DiagnosticsEngine::Note;
+    if (stopped_ || (is_note && is_unwanted_))
       return;
-    if (level >= clang::DiagnosticsEngine::Error && getNumErrors() == most_errors) {
+    Finding made = describe(level, diagnostic);
+    is_unwanted_ = !is_note && !options_.wants(made);
+    if (is_unwanted_)
+      return;
+    if (made.severity == Severity::error && options_.most_errors > 0 &&
+        int(getNumErrors()) == options_.most_errors) {
       stopped_ = true;
-      out_ << message(Message::too_many_errors, {std::to_string(most_errors)}) << "\n";
+      Finding note = finding(Message::too_many_errors, {std::to_string(options_.most_errors)});
+      out_ << note.drawn;
+      add_note(findings_.back(), std::move(note));
       return;
     }
+    size_t before = text_.size();
     TextDiagnosticPrinter::HandleDiagnostic(level, diagnostic);
+    made.drawn = text_.substr(before);
+    if (!is_note)
+      findings_.push_back(std::move(made));
+    else if (!findings_.empty())
+      add_note(findings_.back(), std::move(made));
   }
 
+  const std::vector<Finding> &findings() const { return findings_; }
+
 private:
+  Finding describe(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &diagnostic) {
+    Finding made;
+    made.severity = level == clang::DiagnosticsEngine::Note      ? Severity::note
+                    : level == clang::DiagnosticsEngine::Warning ? Severity::warning
+                                                                 : Severity::error;
+    llvm::SmallString<128> text;
+    diagnostic.FormatDiagnostic(text);
+    made.text = text.str().str();
+    if (expected_) {
+      made.name = hyphenated(*expected_);
+      if (std::string option = option_text(made); llvm::StringRef(made.text).ends_with(option))
+        made.text.resize(made.text.size() - option.size());
+    } else {
+      llvm::StringRef option =
+          diagnostic.getDiags()->getDiagnosticIDs()->getWarningOptionForDiag(diagnostic.getID());
+      made.name = option.empty() ? std::string(preprocessor_finding) : option.str();
+    }
+    expected_.reset();
+    if (!diagnostic.hasSourceManager() || diagnostic.getLocation().isInvalid())
+      return made;
+    const clang::SourceManager &sources = diagnostic.getSourceManager();
+    made.at = span_at(sources, language_, diagnostic.getLocation());
+    for (const clang::CharSourceRange &range : diagnostic.getRanges()) {
+      clang::SourceLocation first = sources.getExpansionLoc(range.getBegin());
+      clang::SourceLocation last = sources.getExpansionRange(range.getEnd()).getEnd();
+      if (sources.getFileID(first) == sources.getFileID(last))
+        made.marks.push_back(span_of(sources, language_, first, last));
+    }
+    made.notes = macros_around(sources, language_, diagnostic.getLocation());
+    return made;
+  }
+
+  std::string &text_;
   llvm::raw_ostream &out_;
-  bool stopped_ = false;
+  const clang::LangOptions &language_;
+  DiagnosticOptions options_;
+  std::optional<Message> expected_;
+  std::vector<Finding> findings_;
+  bool stopped_ = false, is_unwanted_ = false;
 };
 
 clang::SourceLocation clang_location(Location at) {
@@ -91,20 +216,73 @@ clang::LangOptions triton_c() {
 Severity severity_of(Message id) { return info(id).severity; }
 std::string_view name_of(Message id) { return info(id).name; }
 
-std::string message(Message id, std::initializer_list<std::string> arguments) {
-  constexpr std::array<const char *, 3> prefixes = {"note: ", "warning: ", "error: "};
-  return prefixes[size_t(severity_of(id))] +
-         fill_in(info(id).text, arguments.begin(), arguments.size());
+std::string_view name_of(Severity severity) {
+  constexpr std::array<std::string_view, 3> names = {"note", "warning", "error"};
+  return names[size_t(severity)];
+}
+
+Finding finding(Message id, const std::vector<std::string> &arguments) {
+  Finding made = {.severity = severity_of(id),
+                  .name = hyphenated(id),
+                  .text = fill_in(info(id).text, arguments),
+                  .drawn = ""};
+  made.drawn = std::string(name_of(made.severity)) + ": " + made.text + option_text(made) + "\n";
+  return made;
+}
+
+std::string message(Message id, const std::vector<std::string> &arguments) {
+  std::string line = finding(id, arguments).drawn;
+  line.pop_back();
+  return line;
+}
+
+void add_note(Finding &finding, Finding note) {
+  finding.drawn += note.drawn;
+  finding.notes.push_back(std::move(note));
+}
+
+void Findings::add(Finding finding) {
+  diagnostics += finding.drawn;
+  findings.push_back(std::move(finding));
+}
+
+bool DiagnosticOptions::wants(const Finding &finding) const {
+  return finding.severity != Severity::warning ||
+         (!no_warnings && !llvm::is_contained(off, finding.name));
+}
+
+bool DiagnosticOptions::is_error(const Finding &finding) const {
+  return finding.severity == Severity::warning && llvm::is_contained(errors, finding.name);
+}
+
+std::vector<std::string> warning_names() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::size(message_infos); i++)
+    if (message_infos[i].severity == Severity::warning)
+      names.push_back(hyphenated(Message(i)));
+  llvm::sort(names);
+  return names;
+}
+
+bool is_warning_name(const std::string &name) {
+  return llvm::is_contained(warning_names(), name) ||
+         clang::DiagnosticIDs::getGroupForWarningOption(name).has_value();
 }
 
 struct Diagnostics::Parts {
-  Parts() { options.ShowPresumedLoc = true; } // so that #line counts
+  explicit Parts(DiagnosticOptions wanted) : printer(text, out, options, language, wanted) {
+    options.ShowPresumedLoc = true; // so that #line counts
+    options.ShowOptionNames = true;
+    for (const std::string &name : wanted.off)
+      engine.setSeverityForGroup(clang::diag::Flavor::WarningOrError, name,
+                                 clang::diag::Severity::Ignored);
+  }
 
   clang::LangOptions language = triton_c();
   std::string text;
   llvm::raw_string_ostream out{text};
   clang::DiagnosticOptions options;
-  LimitedPrinter printer{out, options};
+  Recorder printer;
   clang::DiagnosticsEngine engine{llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options,
                                   &printer, /*ShouldOwnClient=*/false};
   clang::FileManager files{clang::FileSystemOptions(), regular_files()};
@@ -117,22 +295,24 @@ struct Diagnostics::Parts {
   };
 };
 
-Diagnostics::Diagnostics() : parts_(std::make_unique<Parts>()) {
+Diagnostics::Diagnostics(DiagnosticOptions options)
+    : parts_(std::make_unique<Parts>(std::move(options))) {
   parts_->printer.BeginSourceFile(parts_->language, nullptr);
 }
 Diagnostics::~Diagnostics() = default;
 
 void Diagnostics::report(Message id, Location at, std::vector<std::string> arguments,
                          std::vector<Range> marks) {
-  std::string text = fill_in(info(id).text, arguments.data(), arguments.size());
+  Finding made = finding(id, arguments);
   // A note on the place of the message before it need not show that place again.
   bool is_shown = severity_of(id) == Severity::note && at.id == parts_->last.id;
   parts_->last = at;
+  parts_->printer.expect(id);
   if (is_shown)
     at = {};
   clang::DiagnosticBuilder builder =
       parts_->engine.Report(clang_location(at), parts_->ids[size_t(severity_of(id))]);
-  builder << text;
+  builder << made.text + option_text(made);
   for (const Range &mark : marks)
     if (mark.begin && mark.end)
       builder << clang::CharSourceRange::getTokenRange(clang_location(mark.begin),
@@ -142,6 +322,17 @@ void Diagnostics::report(Message id, Location at, std::vector<std::string> argum
 int Diagnostics::errors() const { return int(parts_->printer.getNumErrors()); }
 int Diagnostics::warnings() const { return int(parts_->printer.getNumWarnings()); }
 std::string Diagnostics::text() const { return parts_->text; }
+const std::vector<Finding> &Diagnostics::findings() const { return parts_->printer.findings(); }
+
+Location Diagnostics::at(LineColumn place) const {
+  const clang::SourceManager &sources = parts_->sources;
+  clang::FileID file = sources.getMainFileID();
+  if (file.isInvalid() || place.line <= 0 || place.column <= 0)
+    return {};
+  clang::SourceLocation found =
+      sources.translateLineCol(file, unsigned(place.line), unsigned(place.column));
+  return {found.getRawEncoding()};
+}
 
 static clang::PresumedLoc presumed(const clang::SourceManager &sources, Location at) {
   return at ? sources.getPresumedLoc(sources.getExpansionLoc(clang_location(at)))

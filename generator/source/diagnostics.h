@@ -34,9 +34,11 @@ enum class Message : uint16_t {
 
 Severity severity_of(Message id);
 std::string_view name_of(Message id);
+std::string_view name_of(Severity severity);
 
-/// "error: ..." in one line, without the end of line.
-std::string message(Message id, std::initializer_list<std::string> arguments = {});
+/// "error: ..." in one line, without the end of line. A warning ends with the option that it has:
+/// "[-Wdivision-by-zero]".
+std::string message(Message id, const std::vector<std::string> &arguments = {});
 
 /// A place in a source, possibly inside a macro. Zero: nowhere.
 struct Location {
@@ -54,9 +56,59 @@ struct LineColumn {
   int line = 0, column = 0; // from 1; 0: nowhere
 };
 
+/// From one character of a file to another, for programs. Columns count characters, from 1; the
+/// end is behind the last one.
+struct Span {
+  std::string file; // as it was opened; empty: nowhere
+  int line = 0, column = 0, end_line = 0, end_column = 0;
+};
+
+/// A message for programs: what `--diagnostics-format` writes.
+struct Finding {
+  Severity severity = Severity::error;
+  std::string name; // "shapes-differ"; of a warning, what stands behind -W; of clang's, see below
+  std::string text; // as in diagnostics.def, with its arguments
+  Span at = {};
+  std::vector<Span> marks = {};
+  std::vector<Finding> notes = {}; // the way through macros first
+  std::string drawn;               // the same for people, with the notes
+};
+
+/// The name of what clang's preprocessor says, where no option has one for it.
+constexpr std::string_view preprocessor_finding = "preprocessor";
+
+/// A message without a place.
+Finding finding(Message id, const std::vector<std::string> &arguments = {});
+/// Puts a note behind what a finding has.
+void add_note(Finding &finding, Finding note);
+
+/// What there is to say, for people and for programs.
+struct Findings {
+  std::vector<Finding> findings;
+  std::string diagnostics; // all that is drawn
+
+  void add(Finding finding);
+};
+
+/// Which warnings are wanted, and how many errors.
+struct DiagnosticOptions {
+  std::vector<std::string> off;    // names of warnings
+  std::vector<std::string> errors; // names of warnings that none shall be of
+  bool no_warnings = false;        // none at all
+  int most_errors = 20;            // what follows so many is rarely news; 0: all
+
+  bool wants(const Finding &finding) const;
+  /// Whether it is a warning of those in `errors`.
+  bool is_error(const Finding &finding) const;
+};
+
+/// The names of all warnings of ours, and whether there is one of that name, or one of clang's.
+std::vector<std::string> warning_names();
+bool is_warning_name(const std::string &name);
+
 class Diagnostics {
 public:
-  Diagnostics();
+  explicit Diagnostics(DiagnosticOptions options = {});
   ~Diagnostics();
   Diagnostics(const Diagnostics &) = delete;
 
@@ -69,7 +121,11 @@ public:
   int warnings() const;
   /// Everything reported so far, as the user will read it.
   std::string text() const;
+  /// The same for programs.
+  const std::vector<Finding> &findings() const;
 
+  /// A place in the main file, or nowhere if that has no such line.
+  Location at(LineColumn place) const;
   LineColumn line_column(Location at) const;
   /// The name of the file that `line_column` counts in, as it was opened; "" if there is none.
   std::string file_of(Location at) const;

@@ -24,8 +24,8 @@ std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics
 
 } // namespace
 
-FrontEndResult translate_source(const FrontEndInput &input) {
-  Diagnostics diagnostics;
+FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advise) {
+  Diagnostics diagnostics(input.messages);
   FrontEndResult result;
 
   Preprocessed source = preprocess(input, diagnostics);
@@ -46,6 +46,9 @@ FrontEndResult translate_source(const FrontEndInput &input) {
         result.kernels.push_back(ir::clone(kernel));
     }
   }
+  if (advise && diagnostics.errors() == 0)
+    advise(result, diagnostics);
+  result.findings = diagnostics.findings();
   result.diagnostics = diagnostics.text();
   result.errors = diagnostics.errors();
   result.warnings = diagnostics.warnings();

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "language/front_end.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,15 @@ struct FrontEndResult {
   /// The same kernels with `assert` and `print`, for code that runs on a host.
   std::vector<ir::Function> checked;
   std::vector<std::string> dependencies; // every file opened
-  std::string diagnostics;               // as the user reads them
+  std::vector<Finding> findings;         // what there is to say
+  std::string diagnostics;               // the same for people
   int errors = 0, warnings = 0;
 };
 
+/// Looks at kernels without an error, and may say something about them.
+using Adviser = std::function<void(const FrontEndResult &kernels, Diagnostics &diagnostics)>;
+
 /// Preprocesses, parses, checks and translates every kernel of a source.
-FrontEndResult translate_source(const FrontEndInput &input);
+FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advise = {});
 
 } // namespace tritonc

@@ -39,6 +39,7 @@ void add_expectations(Case &test, int line, const std::string &comment) {
 Case read_case(const std::filesystem::path &path) {
   Case test;
   test.input.path = path.string();
+  test.input.messages.most_errors = 0;
   std::ifstream file(path);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -47,7 +48,9 @@ Case read_case(const std::filesystem::path &path) {
     if (comment == line.npos)
       continue;
     std::string text = line.substr(comment + 3);
-    if (comment == 0 && text.rfind("-D ", 0) == 0) {
+    if (comment == 0 && text.rfind("--max-errors ", 0) == 0) {
+      test.input.messages.most_errors = std::stoi(text.substr(13));
+    } else if (comment == 0 && text.rfind("-D ", 0) == 0) {
       size_t equals = text.find('=');
       test.input.defines.push_back({text.substr(3, equals - 3), text.substr(equals + 1)});
     } else {

@@ -15,8 +15,8 @@ struct ToldMessage {
   std::string severity, text, file;
 };
 
-/// Without the drawn source lines, and without clang's notes on the way through macros and
-/// includes.
+/// Without the drawn source lines, without clang's notes on the way through macros and includes,
+/// and without the options that warnings have.
 inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
   std::vector<ToldMessage> messages;
   std::istringstream lines(diagnostics);
@@ -35,6 +35,8 @@ inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
     if (found == std::string::npos || line.find(" | ") < found)
       continue;
     message.text = line.substr(found + message.severity.size() + 2);
+    if (size_t option = message.text.rfind(" [-W"); option != std::string::npos)
+      message.text.resize(option);
     if (message.text.rfind("expanded from", 0) == 0)
       continue;
     std::string place = line.substr(0, found); // file:line:column: , perhaps with "fatal " behind

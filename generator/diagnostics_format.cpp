@@ -1,0 +1,159 @@
+// Messages for programs. See diagnostics_format.h.
+//
+// Tested by tests/compile/diagnostics_format_test.cpp.
+
+#include "diagnostics_format.h"
+
+#include "compile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <filesystem>
+
+namespace tritonc {
+namespace {
+
+namespace json = llvm::json;
+
+// Names of files and tokens of a source need not be UTF-8; JSON is.
+std::string utf8(const std::string &text) { return json::fixUTF8(text); }
+
+std::string document(json::Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", std::move(value)) << "\n";
+  return text;
+}
+
+// --- JSON ----------------------------------------------------------------------------------------
+
+json::Object span_json(const Span &span) {
+  return json::Object{{"file", utf8(span.file)},
+                      {"line", span.line},
+                      {"column", span.column},
+                      {"end_line", span.end_line},
+                      {"end_column", span.end_column}};
+}
+
+json::Object finding_json(const Finding &finding) {
+  json::Object object{{"severity", std::string(name_of(finding.severity))},
+                      {"id", finding.name},
+                      {"message", utf8(finding.text)}};
+  if (finding.severity == Severity::warning)
+    object["option"] = "-W" + finding.name;
+  if (finding.at.line > 0)
+    object["at"] = span_json(finding.at);
+  if (finding.severity != Severity::note)
+    object["text"] = utf8(finding.drawn);
+  json::Array marks, notes;
+  for (const Span &mark : finding.marks)
+    marks.push_back(span_json(mark));
+  for (const Finding &note : finding.notes)
+    notes.push_back(finding_json(note));
+  if (!marks.empty())
+    object["marks"] = std::move(marks);
+  if (!notes.empty())
+    object["notes"] = std::move(notes);
+  return object;
+}
+
+json::Object json_log(const std::vector<Finding> &findings, ExitCode code) {
+  json::Array array;
+  for (const Finding &finding : findings)
+    array.push_back(finding_json(finding));
+  return json::Object{{"version", 1},
+                      {"tool", tool_name},
+                      {"exit_code", int(code)},
+                      {"diagnostics", std::move(array)}};
+}
+
+// --- SARIF ---------------------------------------------------------------------------------------
+
+// A path as a URI reference: what is not a plain character is written as %XX.
+std::string uri_of(const std::string &path) {
+  std::string uri = std::filesystem::path(path).is_absolute() ? "file://" : "";
+  for (char c : path) {
+    bool is_plain = isalnum((unsigned char)c) || llvm::StringRef("-._~/").contains(c);
+    uri += is_plain ? std::string(1, c) : llvm::formatv("%{0:X-2}", (unsigned char)c).str();
+  }
+  return uri;
+}
+
+// A file of the machine; what macros of the command line are in is none.
+bool is_file(const std::string &name) { return !name.empty() && name[0] != '<'; }
+
+json::Object location(const Finding &finding, bool with_message) {
+  json::Object made;
+  if (finding.at.line > 0 && is_file(finding.at.file))
+    made["physicalLocation"] =
+        json::Object{{"artifactLocation", json::Object{{"uri", uri_of(finding.at.file)}}},
+                     {"region", json::Object{{"startLine", finding.at.line},
+                                             {"startColumn", finding.at.column},
+                                             {"endLine", finding.at.end_line},
+                                             {"endColumn", finding.at.end_column}}}};
+  if (with_message)
+    made["message"] = json::Object{{"text", utf8(finding.text)}};
+  return made;
+}
+
+// Also of notes of notes.
+void add_notes(const Finding &finding, json::Array &locations) {
+  for (const Finding &note : finding.notes) {
+    locations.push_back(location(note, /*with_message=*/true));
+    add_notes(note, locations);
+  }
+}
+
+json::Object sarif_log(const std::vector<Finding> &findings, ExitCode code) {
+  std::vector<std::string> rules;
+  json::Array results, descriptions;
+  for (const Finding &finding : findings) {
+    std::string level(name_of(finding.severity));
+    auto rule = llvm::find(rules, finding.name);
+    size_t index = size_t(rule - rules.begin());
+    if (rule == rules.end()) {
+      rules.push_back(finding.name);
+      descriptions.push_back(json::Object{
+          {"id", finding.name}, {"defaultConfiguration", json::Object{{"level", level}}}});
+    }
+    json::Object result{{"ruleId", finding.name},
+                        {"ruleIndex", int64_t(index)},
+                        {"level", level},
+                        {"message", json::Object{{"text", utf8(finding.text)}}}};
+    if (json::Object at = location(finding, /*with_message=*/false); !at.empty())
+      result["locations"] = json::Array{std::move(at)};
+    json::Array related;
+    add_notes(finding, related);
+    if (!related.empty())
+      result["relatedLocations"] = std::move(related);
+    results.push_back(std::move(result));
+  }
+  auto [name, version] = llvm::StringRef(tool_name).split(' ');
+  json::Object driver{{"name", name}, {"version", version}, {"rules", std::move(descriptions)}};
+  json::Object invocation{{"executionSuccessful", code == ExitCode::ok}, {"exitCode", int(code)}};
+  json::Object run{{"tool", json::Object{{"driver", std::move(driver)}}},
+                   {"columnKind", "unicodeCodePoints"},
+                   {"invocations", json::Array{std::move(invocation)}},
+                   {"results", std::move(results)}};
+  return json::Object{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                      {"version", "2.1.0"},
+                      {"runs", json::Array{std::move(run)}}};
+}
+
+} // namespace
+
+std::string formatted(const std::vector<Finding> &findings, DiagnosticsFormat format,
+                      ExitCode code) {
+  if (format == DiagnosticsFormat::json)
+    return document(json_log(findings, code));
+  if (format == DiagnosticsFormat::sarif)
+    return document(sarif_log(findings, code));
+  std::string text;
+  for (const Finding &finding : findings)
+    text += finding.drawn;
+  return text;
+}
+
+} // namespace tritonc

@@ -1,0 +1,213 @@
+// Tests diagnostics_format.cpp, and what the tool makes of --diagnostics-format and -W.
+
+#include "diagnostics_format.h"
+
+#include "backend/child_process.h"
+#include "compile.h"
+#include "source_files.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace tritonc;
+
+namespace {
+
+constexpr const char *wrong_source = "#define TWO(x) ((x) + b)\n"
+                                     "__global__ void f(float *p) {\n"
+                                     "  float a[8] = 0;\n"
+                                     "  float b[4] = 0;\n"
+                                     "  *(p + 0 ... 8) = /* \xc3\xa4 */ TWO(a);\n"
+                                     "}\n";
+
+constexpr const char *warned_source = "__global__ void f(float *p) { *p = *p * 2.5; }\n";
+
+struct Run {
+  int code;
+  std::string output;
+};
+
+Run compile_with(const SourceFiles &files, std::vector<std::string> more,
+                 const std::string &source = "k.tc") {
+  std::vector<std::string> arguments = {TRITONC_TOOL, "compile", files.path(source),
+                                        "--arch",     "80",      "--emit",
+                                        "tile-ir",    "-o",      files.path("out")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  ChildResult child = run_child(arguments, "/tmp");
+  REQUIRE(child.end == ChildResult::End::exited);
+  return {child.code, child.output};
+}
+
+llvm::json::Value parsed(const std::string &text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  REQUIRE_MESSAGE(bool(value), text);
+  return *value;
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("JSON: place, marks, notes and the drawn text") {
+  SourceFiles files;
+  files.add("k.tc", wrong_source);
+  Run run = compile_with(files, {"--diagnostics-format=json"});
+  CHECK(run.code == 1);
+  llvm::json::Value value = parsed(run.output);
+  const llvm::json::Object &log = *value.getAsObject();
+  CHECK(log.getInteger("version") == 1);
+  CHECK(log.getInteger("exit_code") == 1);
+  const llvm::json::Array &all = *log.getArray("diagnostics");
+  REQUIRE(all.size() == 1);
+  const llvm::json::Object &error = *all[0].getAsObject();
+  CHECK(error.getString("severity") == "error");
+  CHECK(error.getString("id") == "shapes-differ");
+  CHECK(error.getString("message") == "shapes differ in `+`: [8] and [4]");
+  CHECK(contains(error.getString("text")->str(), ":5:29: error: shapes differ in `+`"));
+  const llvm::json::Object &at = *error.getObject("at");
+  CHECK(at.getString("file") == files.path("k.tc"));
+  CHECK(at.getInteger("line") == 5);
+  CHECK(at.getInteger("column") == 28); // of characters: one has two bytes
+  CHECK(at.getInteger("end_line") == 5);
+  CHECK(at.getInteger("end_column") == 34);
+  CHECK(error.getArray("marks")->size() == 2);
+  const llvm::json::Array &notes = *error.getArray("notes");
+  REQUIRE(notes.size() == 3); // the macro, and where either shape comes from
+  CHECK(notes[0].getAsObject()->getString("message") == "expanded from macro 'TWO'");
+  CHECK(notes[0].getAsObject()->getObject("at")->getInteger("line") == 1);
+  CHECK(notes[1].getAsObject()->getString("message") == "`a` has shape [8] here");
+  CHECK(notes[1].getAsObject()->getObject("at")->getInteger("line") == 3);
+}
+
+TEST_CASE("JSON of what is right is an empty list") {
+  SourceFiles files;
+  files.add("k.tc", "__global__ void f(float *p) { *p = 1; }\n");
+  Run run = compile_with(files, {"--diagnostics-format", "json"});
+  CHECK(run.code == 0);
+  llvm::json::Value value = parsed(run.output);
+  CHECK(value.getAsObject()->getInteger("exit_code") == 0);
+  CHECK(value.getAsObject()->getArray("diagnostics")->empty());
+}
+
+TEST_CASE("SARIF: a rule of each kind, a result of each message, notes as related locations") {
+  SourceFiles files;
+  files.add("k.tc", wrong_source);
+  Run run = compile_with(files, {"--diagnostics-format=sarif"});
+  CHECK(run.code == 1);
+  llvm::json::Value value = parsed(run.output);
+  const llvm::json::Object &log = *value.getAsObject();
+  CHECK(log.getString("version") == "2.1.0");
+  const llvm::json::Object &one = *(*log.getArray("runs"))[0].getAsObject();
+  const llvm::json::Object &driver = *one.getObject("tool")->getObject("driver");
+  CHECK(driver.getString("name") == "tritonc");
+  REQUIRE(driver.getArray("rules")->size() == 1);
+  CHECK((*driver.getArray("rules"))[0].getAsObject()->getString("id") == "shapes-differ");
+  REQUIRE(one.getArray("results")->size() == 1);
+  const llvm::json::Object &result = *(*one.getArray("results"))[0].getAsObject();
+  CHECK(result.getString("ruleId") == "shapes-differ");
+  CHECK(result.getInteger("ruleIndex") == 0);
+  CHECK(result.getString("level") == "error");
+  const llvm::json::Object &place =
+      *(*result.getArray("locations"))[0].getAsObject()->getObject("physicalLocation");
+  CHECK(place.getObject("artifactLocation")->getString("uri") == "file://" + files.path("k.tc"));
+  CHECK(place.getObject("region")->getInteger("startColumn") == 28);
+  CHECK(result.getArray("relatedLocations")->size() == 3);
+}
+
+TEST_CASE("what the names of files have does not damage a document") {
+  Finding odd = finding(Message::undeclared, {"\"\n\xff</script>"});
+  odd.at = {"/a b%\"#\\\xc3\xa4.tc", 1, 1, 1, 2};
+  for (DiagnosticsFormat format : {DiagnosticsFormat::json, DiagnosticsFormat::sarif})
+    parsed(formatted({odd}, format, ExitCode::source_error));
+  CHECK(contains(formatted({odd}, DiagnosticsFormat::sarif, ExitCode::source_error),
+                 "file:///a%20b%25%22%23%5C%C3%A4.tc"));
+}
+
+TEST_CASE("what is wrong with the command line or the machine is in the document, too") {
+  SourceFiles files;
+  files.add("k.tc", wrong_source);
+  for (std::vector<std::string> more :
+       {std::vector<std::string>{"--diagnostics-format=json", "--no-such-option"},
+        {"--diagnostics-format", "json", "--explain"},
+        {"--diagnostics-format=json", "-Wno-such-name"},
+        {"--diagnostics-format=json", "--where", "TM <"}}) {
+    CAPTURE(more.back());
+    Run run = compile_with(files, more);
+    CHECK(run.code == 2);
+    llvm::json::Value value = parsed(run.output);
+    CHECK(value.getAsObject()->getInteger("exit_code") == 2);
+    CHECK(value.getAsObject()->getArray("diagnostics")->size() == 1);
+  }
+}
+
+TEST_CASE("a file for programs, and text for people") {
+  SourceFiles files;
+  files.add("k.tc", wrong_source);
+  Run run = compile_with(files, {"--diagnostics-format=sarif", "--diagnostics-to",
+                                 files.path("k.sarif"), "--explain"});
+  CHECK(run.code == 1);
+  CHECK(contains(run.output, "error: shapes differ in `+`"));
+  CHECK(parsed(files.read("k.sarif")).getAsObject()->getString("version") == "2.1.0");
+  run = compile_with(files, {"--diagnostics-to", files.path("k.tc")}); // the source
+  CHECK(run.code == 2);
+  CHECK(files.read("k.tc") == wrong_source);
+}
+
+TEST_CASE("a warning says by which option it is dropped, and is") {
+  SourceFiles files;
+  files.add("k.tc", warned_source);
+  Run run = compile_with(files, {});
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "literal has no suffix `f` [-Wdouble-arithmetic]\n"));
+  for (const char *option : {"-Wno-double-arithmetic", "-w"}) {
+    CAPTURE(option);
+    run = compile_with(files, {option, "--werror"});
+    CHECK(run.code == 0);
+    CHECK(run.output == ""); // its notes, too
+  }
+  run = compile_with(files, {"-Wno-double-arithmetic", "-Wdouble-arithmetic"});
+  CHECK(contains(run.output, "warning: "));
+  run = compile_with(files, {"-Wno-spills"});
+  CHECK(contains(run.output, "warning: "));
+  run = compile_with(files, {"-Wno-nothing"});
+  CHECK(run.code == 2);
+  CHECK(contains(run.output, "error: there is no warning `-Wnothing`; there are "));
+  CHECK(contains(run.output, ", double-arithmetic, "));
+}
+
+TEST_CASE("a warning of one name may be an error") {
+  SourceFiles files;
+  files.add("k.tc", warned_source);
+  Run run = compile_with(files, {"-Werror=double-arithmetic"});
+  CHECK(run.code == 5);
+  CHECK(contains(run.output,
+                 "error: there are warnings (1), and -Werror=double-arithmetic lets none pass"));
+  CHECK(compile_with(files, {"-Werror"}).code == 5);
+  CHECK(compile_with(files, {"-Werror=spills"}).code == 0);
+}
+
+TEST_CASE("the preprocessor's warnings have options, too") {
+  SourceFiles files;
+  files.add("k.tc", "#define N 1\n#define N 2\n__global__ void f(int *p) { *p = N; }\n");
+  CHECK(contains(compile_with(files, {}).output, "[-Wmacro-redefined]\n"));
+  CHECK(compile_with(files, {"-Wno-macro-redefined"}).output == "");
+}
+
+TEST_CASE("how many errors are said can be chosen") {
+  SourceFiles files;
+  std::string source = "__global__ void f(float *p) {\n";
+  for (int i = 0; i < 30; i++)
+    source += "  *p = x" + std::to_string(i) + ";\n";
+  files.add("k.tc", source + "}\n");
+  auto errors = [&](std::vector<std::string> more) {
+    more.push_back("--diagnostics-format=json");
+    llvm::json::Value value = parsed(compile_with(files, more).output);
+    return value.getAsObject()->getArray("diagnostics")->size();
+  };
+  CHECK(errors({}) == 20);
+  CHECK(errors({"--max-errors", "5"}) == 5);
+  CHECK(errors({"--max-errors", "0"}) == 30);
+  CHECK(contains(compile_with(files, {"--max-errors=5"}).output,
+                 "\nnote: too many errors: the others than these 5 are left out"));
+}
