@@ -94,6 +94,7 @@ bool Parser::starts_declaration() const {
 // Reports it, and takes the name for a type from here on.
 void Parser::unknown_type(const Token &token) {
   std::string name(token.spelling);
+  unknown_type_ = token.at;
   diagnostics_.report(Message::unknown_type, token.at, {name});
   diagnostics_.report(Message::define_it, token.at, {name});
   typedefs_.push_back({name, Type()});
@@ -308,6 +309,10 @@ Declarator Parser::declarator(const TypeName &base) {
   while (attribute(out)) {
   }
   if (!is_name(peek())) {
+    if (last_.id == unknown_type_.id && !panic_) { // nothing says that it is a declaration
+      typedefs_.pop_back();
+      panic_ = dropped_ = true;
+    }
     fail_expected("a name");
     return out;
   }
@@ -458,8 +463,13 @@ void Parser::function_or_constant(Program &program) {
   expect_closing(")", "behind the parameters", opening);
   if (accept(";")) // a promise of what is there anyway, or missed where it is called
     return;
-  if (!peek().is("{"))
-    return fail_expected("`{` with the body of `" + made.name + "`");
+  if (!peek().is("{")) {
+    bool had_failed = panic_;
+    fail_expected("`{` with the body of `" + made.name + "`");
+    if (!had_failed)
+      skip_body();
+    return;
+  }
   made.has_body = true;
   made.body = block();
   made.pragmas = std::move(pending_);

@@ -70,7 +70,7 @@ StmtPtr Parser::statement() {
   StmtPtr stmt = make_stmt(peek().is(";") ? Kind::empty : Kind::expression);
   if (stmt->is(Kind::expression))
     stmt->value = expression();
-  expect(";", "behind the statement");
+  expect_end("behind the statement");
   return stmt;
 }
 
@@ -78,7 +78,7 @@ StmtPtr Parser::block() {
   StmtPtr stmt = make_stmt(Kind::block);
   Token opening = next();
   blocks_++;
-  while (!peek().is("}") && !peek().is(TokenKind::end)) {
+  while (!peek().is("}") && !peek().is(TokenKind::end) && !peek().is_word("__global__")) {
     stmt->body.push_back(statement());
     if (panic_)
       recover();
@@ -154,7 +154,7 @@ StmtPtr Parser::do_loop() {
   expect("(", "behind `while`");
   stmt->value = expression();
   expect_closing(")", "behind the condition", opening);
-  expect(";", "behind the statement");
+  expect_end("behind the statement");
   return stmt;
 }
 
@@ -206,7 +206,7 @@ StmtPtr Parser::jump(Kind kind) {
   next();
   if (kind == Kind::jump_return && !peek().is(";"))
     stmt->value = expression();
-  expect(";", "behind `" + stmt->keyword + "`");
+  expect_end("behind `" + stmt->keyword + "`");
   return stmt;
 }
 
@@ -226,7 +226,7 @@ StmtPtr Parser::assertion(Kind kind) {
       fail_expected("a string");
   }
   expect_closing(")", "behind the assertion", opening);
-  expect(";", "behind the assertion");
+  expect_end("behind the assertion");
   return stmt;
 }
 
@@ -245,7 +245,7 @@ StmtPtr Parser::print() {
     shown.text = written_since(start);
   } while (accept(","));
   expect_closing(")", "behind what is printed", opening);
-  expect(";", "behind the statement");
+  expect_end("behind the statement");
   return stmt;
 }
 
@@ -291,7 +291,7 @@ StmtPtr Parser::declaration() {
   do
     stmt->declarators.push_back(declarator(base));
   while (accept(","));
-  expect(";", "behind the declaration");
+  expect_end("behind the declaration");
   return stmt;
 }
 

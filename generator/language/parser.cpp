@@ -67,6 +67,18 @@ bool Parser::expect(std::string_view punctuator, std::string_view what) {
   return false;
 }
 
+// The `;` of a statement. Where it is missing at the end of a line, all goes on as if it were
+// there.
+bool Parser::expect_end(std::string_view what) {
+  bool had_failed = panic_;
+  if (expect(";", what))
+    return true;
+  if (!had_failed && position_ < tokens_.size())
+    panic_ = diagnostics_.line_column(last_).line ==
+             diagnostics_.line_column(tokens_[position_].at).line;
+  return false;
+}
+
 bool Parser::expect_closing(std::string_view punctuator, std::string_view what,
                             const Token &opening) {
   bool had_failed = panic_;
@@ -99,12 +111,17 @@ void Parser::fail_expected(std::string_view what) {
   fail(Message::expected, panic_ ? last_ : token.at, {std::string(what), describe(token)});
 }
 
-// Skips to behind the `;` that ends the statement, or to before the `}` that ends the block.
+// Skips to behind the `;` that ends the statement, or to before the `}` that ends the block. Where
+// a kernel begins, the blocks that are open have no end; it stays a panic, so that nobody says so.
 void Parser::recover() {
   if (gave_up_)
     return;
   panic_ = false;
   for (int depth = 0; !peek().is(TokenKind::end); next()) {
+    if (peek().is_word("__global__")) {
+      panic_ = true;
+      return;
+    }
     if (depth == 0 && peek().is("}"))
       return;
     if (depth == 0 && accept(";"))
@@ -120,7 +137,18 @@ void Parser::recover() {
 // Skips to behind the function or declaration.
 void Parser::recover_outside() {
   recover();
+  panic_ = gave_up_;
   accept("}");
+}
+
+// Skips a function's body whose `{` is missing.
+void Parser::skip_body() {
+  panic_ = gave_up_;
+  for (int depth = 1; depth > 0 && !peek().is(TokenKind::end); next()) {
+    if (peek().is_word("__global__"))
+      return;
+    depth += peek().is("{") - peek().is("}");
+  }
 }
 
 Program Parser::program() {

@@ -51,7 +51,9 @@ private:
   void note(Message id, Location at, std::vector<std::string> arguments = {});
   void fail_expected(std::string_view what);
   void recover();
+  bool expect_end(std::string_view what);
   void recover_outside();
+  void skip_body();
 
   class Nesting;
 
@@ -131,7 +133,8 @@ private:
   std::string path_;
   Diagnostics &diagnostics_;
   size_t position_ = 0;
-  Location last_; // of the token read last
+  Location last_;         // of the token read last
+  Location unknown_type_; // the last one
   bool panic_ = false, dropped_ = false, gave_up_ = false;
   int depth_ = 0;
   struct NamedType {
