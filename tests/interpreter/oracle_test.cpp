@@ -29,6 +29,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 
@@ -322,4 +323,33 @@ TEST_CASE("no kernel is left out") {
       if (entry.path().extension() == ".tc")
         found.insert(folder + "/" + entry.path().filename().string());
   CHECK(listed == found);
+}
+
+namespace {
+
+std::string text_of_file(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+TEST_CASE("every shipped kernel has a contract, a grid, axes of variants and a line in the list") {
+  std::filesystem::path folder = TRITONC_TESTS_DIR "/../kernels";
+  std::string list = text_of_file(folder / "README.md");
+  int kernels = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tc")
+      continue;
+    std::string name = entry.path().stem().string(), text = text_of_file(entry.path());
+    CAPTURE(name);
+    CHECK(text.starts_with("// " + name + ": "));
+    std::string contract = text.substr(0, text.find("\n#"));
+    CHECK(contract.find("equire") != std::string::npos); // or: as another kernel
+    CHECK(text.find("#pragma tritonc grid(") != std::string::npos);
+    CHECK_FALSE(read_declarations({entry.path().string(), {}, {}, ""}).axes.empty());
+    CHECK(list.find("`" + name + ".tc`") != std::string::npos);
+    kernels++;
+  }
+  CHECK(kernels > 10);
 }
