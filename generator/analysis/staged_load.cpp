@@ -45,6 +45,8 @@ std::optional<StagedLoad> staged_load(Function &fn, Block &body, Op *store) {
   return StagedLoad{load, store, store->operand(1)};
 }
 
+int64_t bytes_of_tile(const Type &type) { return type.elements() * bytes_of(type.elem); }
+
 } // namespace
 
 int64_t StagedLoad::bytes() const {
@@ -58,6 +60,34 @@ std::vector<StagedLoad> staged_loads(Function &fn, Op &loop) {
     if (std::optional<StagedLoad> found = staged_load(fn, *loop.blocks[0], op))
       loads.push_back(*found);
   return loads;
+}
+
+int64_t bytes_beside(const std::vector<StagedLoad> &loads, Op &loop) {
+  Block &body = *loop.blocks[0];
+  std::set<const Value *> counted;
+  for (const StagedLoad &staged : loads)
+    counted.insert(staged.buffer);
+  int64_t outside = 0, largest = 0;
+  for_each_op(body, [&](Op &op) {
+    for (const Value *operand : op.operands) {
+      if (!operand->op || !operand->op->is(Opcode::shared_alloc_) ||
+          !counted.insert(operand).second)
+        continue;
+      int64_t bytes = bytes_of_tile(operand->type);
+      if (operand->op->parent == &body)
+        largest = std::max(largest, bytes);
+      else
+        outside += bytes;
+    }
+    if (!op.is(Opcode::dot_))
+      return;
+    std::vector<Op *> users = users_of(body, op.result());
+    if (std::any_of(users.begin(), users.end(), [](const Op *user) {
+          return !user->is(Opcode::dot_) && !user->is(Opcode::yield_);
+        }))
+      largest = std::max(largest, bytes_of_tile(op.result()->type));
+  });
+  return outside + largest;
 }
 
 } // namespace tritonc

@@ -22,4 +22,10 @@ struct StagedLoad {
 /// read. The buffer is the loop's own.
 std::vector<StagedLoad> staged_loads(ir::Function &fn, ir::Op &loop);
 
+/// How much shared memory `loop` needs at least beside the buffers of `loads`, as far as can be
+/// seen before there are layouts: what it reads of buffers from outside, and the largest of its own
+/// buffers and of the products that it does something else with than add to them. These go through
+/// shared memory to who needs their rows.
+int64_t bytes_beside(const std::vector<StagedLoad> &loads, ir::Op &loop);
+
 } // namespace tritonc

@@ -21,8 +21,8 @@
 // Needs:   slice_dots: stores and loads are before the last dot of the trip, behind the arithmetic.
 // Ensures: a slot is written one trip after it was last read (insert_barriers puts the barrier).
 // Limits:  GPUs without cp.async, which does better where there is one (pipeline_loops); what
-//          staged_load.h calls movable; two slots must fit the GPU's shared memory; dots directly
-//          in the loop.
+//          staged_load.h calls movable; two slots must fit the GPU's shared memory, beside what
+//          else the loop needs; dots directly in the loop.
 //
 // Tested by tests/passes/load_ahead_test.cpp.
 
@@ -113,7 +113,7 @@ struct State {
   void run() {
     std::vector<StagedLoad> loads = staged_loads(fn, loop);
     Op *dot = last_dot();
-    int64_t bytes = 0;
+    int64_t bytes = bytes_beside(loads, loop);
     for (const StagedLoad &staged : loads)
       bytes += slots * staged.bytes();
     if (loads.empty() || !dot || bytes > gpu.max_shared_bytes)

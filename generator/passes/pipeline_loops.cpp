@@ -17,10 +17,10 @@
 // waits only for those that it started slots - 1 iterations ago.
 //
 // Slots. As many as fit half of the GPU's shared memory, so that two programs can share a
-// multiprocessor, but at least 2 and at most 4; where even 2 don't fit, the loop stays as it is. A
-// block that is alone has all of it, for at most 8: memory takes so long to answer that four are
-// not enough under way to keep it busy. wgmma still reads the slot of the iteration before when
-// the next copies start, so there is one more then.
+// multiprocessor, but at least 2 and at most 4; where even 2 don't fit beside what else the loop
+// needs, it stays as it is. A block that is alone has all of it, for at most 8: memory takes so
+// long to answer that four are not enough under way to keep it busy. wgmma still reads the slot of
+// the iteration before when the next copies start, so there is one more then.
 //
 // A copy asks whether there is its iteration, unless its mask says so: each question is an
 // instruction or two, before the first product can start.
@@ -179,9 +179,13 @@ struct State {
         bytes += found->bytes();
       }
     const int64_t in_use = slots_in_use(), least = in_use + 1;
-    if (candidates.empty() || least * bytes > gpu.max_shared_bytes)
+    if (candidates.empty())
       return;
-    int64_t most = (alone ? most_slots_alone : most_slots) + in_use - 1;
+    int64_t fitting =
+        (gpu.max_shared_bytes - bytes_beside({candidates.begin(), candidates.end()}, loop)) / bytes;
+    if (fitting < least)
+      return;
+    int64_t most = std::min((alone ? most_slots_alone : most_slots) + in_use - 1, fitting);
     int64_t slots = std::clamp(gpu.max_shared_bytes / (alone ? 1 : 2) / bytes, least, most);
     const int64_t ahead = slots - in_use;
 

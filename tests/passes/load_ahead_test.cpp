@@ -158,6 +158,16 @@ TEST_CASE("nothing happens where the GPU copies by itself, or has no room for tw
   unchanged(program(), small);
 }
 
+TEST_CASE("what else the loop needs of shared memory is left for it, as a product's result") {
+  Loop used;
+  used.rest = "%y = reduce %d1 {axis = 0, op = \"max\"} : f32[16]\n";
+  Gpu gpu = *find_gpu("75");
+  gpu.max_shared_bytes = 2 * 512 + 1024;
+  CHECK(contains(after(load_ahead, program(used), gpu), "shared<f16>[2,16,16]"));
+  gpu.max_shared_bytes--;
+  unchanged(program(used), gpu);
+}
+
 TEST_CASE("nothing happens to what does not only fill shared memory") {
   Loop used;
   used.rest = "%w = view %C.f, %o, %one, %one : view<f16>[16,16]\n store %w, %a\n";

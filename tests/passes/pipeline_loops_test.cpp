@@ -171,6 +171,44 @@ TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
   unchanged({}, *find_gpu("75"));
 }
 
+TEST_CASE("what else the loop needs of shared memory is left for it") {
+  // Its own buffers one after another, of which the largest counts; those from outside together.
+  Loop own, outside, product;
+  own.rest = "%w = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %w, %z\n"
+             "%x = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %x, %z\n";
+  outside.rest = "shared_store %f, %w, %z\n shared_store %f, %x, %z\n";
+  // The result of a product, where more than the sum is made of it: 1024 bytes.
+  product.parameters += ", %big: f32[16,16]";
+  product.rest = "%d = dot %f, %f, %big {instruction = \"m16n8k16\"} : f32[16,16]\n";
+  Loop used = product;
+  used.rest += "%y = reduce %d {axis = 0, op = \"max\"} : f32[16]\n";
+  auto room_for_two = [](Loop loop, int more, bool from_outside = false) {
+    std::string text = program(loop);
+    if (from_outside)
+      text = with(text, "%r = for_loop",
+                  "%w = shared_alloc : shared<f16>[1,16,16] #0\n"
+                  "%x = shared_alloc : shared<f16>[1,16,16] #0\n %r = for_loop");
+    for (int missing : {1, 0}) {
+      Gpu gpu = *find_gpu("80");
+      gpu.max_shared_bytes = 2 * 512 + more - missing;
+      CAPTURE(text);
+      CAPTURE(missing);
+      std::string result = after(pipeline_loops, text, gpu, Structure{});
+      CHECK(contains(result, "shared<f16>[2,16,16]") == !missing);
+    }
+  };
+  room_for_two({}, 0);
+  room_for_two(own, 512);
+  room_for_two(outside, 1024, true);
+  room_for_two(product, 0);
+  room_for_two(used, 1024);
+  // Half of shared memory has room for four slots, but not all of it beside the product.
+  Gpu gpu = gpu_with(4);
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Structure{}), "[4,16,16]"));
+  gpu.max_shared_bytes = 4 * 512 + 511;
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Structure{}), "[2,16,16]"));
+}
+
 TEST_CASE("a mask that is off where there is no iteration is all that a copy asks") {
   // Two steps of 8 columns are one of 16; of %n steps there may be an odd one.
   Loop loop;
