@@ -22,6 +22,7 @@ namespace {
 bool is_placed(const Op &op) {
   constexpr Opcode placed[] = {Opcode::load_,           Opcode::dot_,
                                Opcode::reduce_,         Opcode::shared_alloc_,
+                               Opcode::scan_,           Opcode::shared_gather_,
                                Opcode::shared_load_,    Opcode::shared_product_,
                                Opcode::convert_layout_, Opcode::fragment_product_};
   return std::find(std::begin(placed), std::end(placed), op.code) != std::end(placed);

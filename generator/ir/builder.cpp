@@ -162,6 +162,20 @@ Value *Builder::reduce(Value *tile, int axis, std::string kind) {
   return op->result();
 }
 
+Value *Builder::scan(Value *tile, int axis, std::string kind) {
+  Op *op = create(Opcode::scan_, {tile}, {tile->type});
+  op->set("axis", int64_t(axis));
+  op->set("op", std::move(kind));
+  return op->result();
+}
+
+Value *Builder::gather(Value *tile, int axis, Value *positions) {
+  Type type = tile->type.with_shape(positions->type.shape);
+  Op *op = create(Opcode::gather_, {tile, positions}, {type});
+  op->set("axis", int64_t(axis));
+  return op->result();
+}
+
 namespace {
 
 Block *add_block(Function &fn, Op *op, const std::vector<Type> &types) {

@@ -66,6 +66,8 @@ public:
   Op *store(Value *pointers, Value *value, Value *mask = nullptr);
   Value *dot(Value *a, Value *b, Value *acc);
   Value *reduce(Value *tile, int axis, std::string op);
+  Value *scan(Value *tile, int axis, std::string op);
+  Value *gather(Value *tile, int axis, Value *positions);
 
   /// Loops and branches come with empty blocks whose arguments exist; fill them with other builders
   /// and end them with `condition`, `yield`.

@@ -135,11 +135,35 @@ struct Verifier {
     if (inside)
       shape.erase(shape.begin() + axis);
     check(inside && shape == op.result()->type.shape, "the result is the tile without {axis}");
+    combines(op);
+  }
+
+  void scan(const Op &op) {
+    const Type &tile = op.operand(0)->type;
+    size_t axis = size_t(op.integer("axis", -1));
+    check(axis < size_t(tile.rank()) && tile.shape == op.result()->type.shape,
+          "the result has the tile's shape, and {axis} is one of its axes");
+    combines(op);
+  }
+
+  void combines(const Op &op) {
     std::optional<Opcode> how = combining_op(op.text("op"));
     check(how.has_value(), "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
     bool wants_integers = how && *how >= Opcode::umin_;
     check(!wants_integers || is_integer(op.result()->type.elem),
           "only integers have umin, umax, and, or, xor");
+  }
+
+  // `from`: the tile whose elements are gathered.
+  void gather(const Op &op, Elem elem, const Shape &from, size_t positions) {
+    const Type &at = op.operand(positions)->type, &tile = op.result()->type;
+    size_t axis = size_t(op.integer("axis", -1));
+    check(is_integer(at.elem) && at.is_number() && at.elem != Elem::i1, "positions are integers");
+    bool fits = axis < from.size() && tile.shape == at.shape && tile.rank() == int(from.size());
+    for (size_t d = 0; fits && d < from.size(); d++)
+      fits = d == axis || from[d] == tile.shape[d];
+    check(fits && tile.elem == elem,
+          "the result has the positions' shape, and the tile's along all axes but {axis}");
   }
 
   void compare(const Op &op) {
@@ -520,6 +544,18 @@ struct Verifier {
     case Opcode::reduce_:
       keeps_elements(op);
       return reduce(op);
+    case Opcode::scan_:
+      keeps_elements(op);
+      return scan(op);
+    case Opcode::gather_:
+      keeps_elements(op);
+      return gather(op, op.operand(0)->type.elem, op.operand(0)->type.shape, 1);
+    case Opcode::shared_gather_: {
+      if (!buffer(op, 0))
+        return;
+      const Type &from = op.operand(0)->type;
+      return gather(op, from.elem, Shape(from.shape.begin() + 1, from.shape.end()), 2);
+    }
     case Opcode::while_loop_:
       carried(op, 0, *op.blocks[0], 0);
       carried(op, 0, *op.blocks[1], 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tritonc::ast {
 
@@ -19,6 +20,15 @@ bool is_comparison(Operator op) { return op >= Operator::less && op <= Operator:
 
 namespace {
 
+void remove_checks(Expr *expr, bool &found) {
+  if (!expr)
+    return;
+  for (Subscript &position : expr->subscripts)
+    found |= std::exchange(position.is_checked, false);
+  for (ExprPtr &operand : expr->operands)
+    remove_checks(operand.get(), found);
+}
+
 // Whether it is nothing any more. Inside of an `if` or a loop an empty statement stays.
 bool remove_checks(Stmt &stmt, bool &found) {
   if (stmt.is(Stmt::Kind::assertion) || stmt.is(Stmt::Kind::print)) {
@@ -28,6 +38,12 @@ bool remove_checks(Stmt &stmt, bool &found) {
     stmt.shown.clear();
     return true;
   }
+  remove_checks(stmt.value.get(), found);
+  remove_checks(stmt.step.get(), found);
+  for (Declarator &declarator : stmt.declarators)
+    remove_checks(declarator.init.get(), found);
+  if (stmt.init)
+    remove_checks(*stmt.init, found);
   if (stmt.is(Stmt::Kind::block))
     std::erase_if(stmt.body, [&](StmtPtr &inner) { return remove_checks(*inner, found); });
   else
@@ -163,7 +179,11 @@ bool leaves(const Stmt &alternative) {
 
 bool has_loads(const Expr &expr) {
   bool found = false;
-  for_each_expr(expr, [&](const Expr &e) { found |= e.is(Expr::Kind::deref); });
+  for_each_expr(expr, [&](const Expr &e) {
+    found |= e.is(Expr::Kind::deref);
+    for (const Subscript &position : e.subscripts)
+      found |= position.is_checked;
+  });
   return found;
 }
 

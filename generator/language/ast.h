@@ -83,14 +83,20 @@ struct Subscript {
     all,
     argmax,
     argmin,
+    gather, // `gather(positions)`
     axis,
-    index,
+    index, // the element there
   };
   Kind kind = Kind::keep;
-  ExprPtr axis; // of Kind::axis, `^axis`, and Kind::index, which the checker refuses
+  ExprPtr axis; // of Kind::axis, `^axis`
   Location at;
+  bool scans = false;      // `scan(+)`: keeps the axis
+  size_t operand = 0;      // of Kind::gather and Kind::index: which of the subscript's says where
+  bool is_checked = false; // of these: that it is inside of the axis
 
-  bool reduces() const { return kind >= Kind::sum && kind <= Kind::argmin; }
+  bool combines() const { return kind >= Kind::sum && kind <= Kind::argmin; }
+  bool reduces() const { return combines() && !scans; }
+  bool keeps() const { return kind == Kind::keep || kind == Kind::gather || scans; }
 };
 
 struct Expr {
@@ -113,7 +119,7 @@ struct Expr {
     cast,        // (type_name) operands[0]
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
-    subscript,   // operands[0][subscripts]
+    subscript,   // operands[0][subscripts]; the other operands are the subscripts'
     call,        // text(operands...); type_name of the old atomic_add(TYPE, M, N)(...)
     atomic,      // a checked call: text is add, cas, ...; pointers, values, perhaps a mask
     barrier,     // a checked call
@@ -254,8 +260,8 @@ template <typename Visit> void for_each_expr(const Stmt &stmt, Visit visit) {
     for_each_expr(*inner, visit);
 }
 
-/// Takes all `assert` and `print` out, as if they had not been written. Returns whether there were
-/// any.
+/// Takes all `assert` and `print` out, as if they had not been written, and the checks of positions
+/// in tiles. Returns whether there were any.
 bool remove_checks(Program &program);
 
 /// Whether evaluating it does more than computing a value: assigns, waits, is an atomic operation
@@ -265,7 +271,7 @@ bool has_effects(const Expr &expr);
 const Expr *effect_in(const Expr &expr);
 /// The same, but calls of functions count only if these change memory.
 const Expr *change_in(const Expr &expr);
-/// Whether evaluating it reads memory.
+/// Whether evaluating it reads memory, or looks whether positions are inside of a tile.
 bool has_loads(const Expr &expr);
 /// A copy of a checked expression of numbers; null if it has anything else in it than operators,
 /// conversions and functions of numbers, or very much of these.

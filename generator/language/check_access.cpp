@@ -97,11 +97,11 @@ void Checker::check_subscript(Expr &expr) {
     return std::any_of(expr.subscripts.begin(), expr.subscripts.end(),
                        [&](const Subscript &position) { return position.kind == kind; });
   };
-  if (has(Where::index))
-    return report(Message::not_supported, expr.at, {"single elements of tiles"}, {expr.range});
+  if (has(Where::gather))
+    return check_gather(expr);
   if (has(Where::axis))
     return check_permutation(expr);
-  if (!can_reduce(expr) || !convert_to_reduce(expr))
+  if (!check_indices(expr) || !can_reduce(expr) || !convert_to_reduce(expr))
     return;
   const Expr &tile = *expr.operands[0];
   size_t rank = tile.type.shape.size(), named = 0;
@@ -109,7 +109,7 @@ void Checker::check_subscript(Expr &expr) {
   for (const Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       type.shape.push_back(1);
-    else if (position.kind == Where::keep && named < rank)
+    else if ((position.kind == Where::keep || position.scans) && named < rank)
       type.shape.push_back(tile.type.shape[named]);
     named += position.kind != Where::newaxis;
   }
@@ -127,14 +127,15 @@ void Checker::check_subscript(Expr &expr) {
   expr.type = type;
 }
 
-// Reductions of one subscript are done one after the other, on elements of one type. So those whose
-// result is of another type than what they reduce stand alone; any and all may be repeated.
+// Reductions and scans of one subscript are done one after the other, on elements of one type. So
+// those whose result is of another type than what they reduce stand alone; any and all may be
+// repeated.
 bool Checker::can_reduce(const Expr &expr) {
   using Where = Subscript::Kind;
   const Expr &tile = *expr.operands[0];
   const Subscript *first = nullptr;
   for (const Subscript &position : expr.subscripts) {
-    if (!position.reduces())
+    if (!position.combines())
       continue;
     if (!tile.type.is_number()) {
       report(Message::bad_operand, position.at, {"reduction", name_of(tile.type)}, {tile.range});
@@ -166,7 +167,7 @@ bool Checker::convert_to_reduce(Expr &expr) {
       return false;
     bool chooses = position.kind == Where::max || position.kind == Where::min;
     const Type &type = tile->type;
-    if (!position.reduces() || asks_truth)
+    if (!position.combines() || asks_truth)
       continue;
     if (is_small_float(type.scalar) || (type.is_bool() && !chooses))
       wrap(tile, type.with_scalar(promoted(type.scalar)));

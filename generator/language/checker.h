@@ -103,6 +103,8 @@ private:
   bool can_reduce(const Expr &expr);
   bool convert_to_reduce(Expr &expr);
   void check_permutation(Expr &expr);
+  void check_gather(Expr &expr); // check_positions.cpp
+  bool check_indices(Expr &expr);
   void check_range(Expr &expr);
   void check_cast(Expr &expr);
   void check_bitcast(Expr &expr);

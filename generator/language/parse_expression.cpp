@@ -66,6 +66,13 @@ constexpr NamedPosition named_positions[] = {
     {"argmax", Subscript::Kind::argmax}, {"argmin", Subscript::Kind::argmin},
 };
 
+const NamedPosition *named_position(const Token &token) {
+  for (const NamedPosition &row : named_positions)
+    if (token.spelling == row.spelling)
+      return &row;
+  return nullptr;
+}
+
 // What the language has and this compiler does not yet.
 constexpr std::array<std::string_view, 3> unsupported_calls = {"calloc", "printf", "__syncthreads"};
 
@@ -480,43 +487,70 @@ ExprPtr Parser::bitcast() {
 
 ExprPtr Parser::subscript(ExprPtr tile) {
   Token opening = next();
-  std::vector<Subscript> positions;
-  do
-    positions.push_back(subscript_position());
-  while (accept(","));
-  expect_closing("]", "behind the subscript", opening);
   Range range{tile->range.begin, last_};
   std::vector<ExprPtr> operands;
   operands.push_back(std::move(tile));
+  std::vector<Subscript> positions;
+  do
+    positions.push_back(subscript_position(operands));
+  while (accept(","));
+  expect_closing("]", "behind the subscript", opening);
+  range.end = last_;
   ExprPtr expr = make(Kind::subscript, opening.at, range, std::move(operands));
   expr->subscripts = std::move(positions);
   return expr;
 }
 
-Subscript Parser::subscript_position() {
+// Names mean something only by themselves: `+1` is a number, and `any(x)` a call.
+Subscript Parser::subscript_position(std::vector<ExprPtr> &operands) {
   using Where = Subscript::Kind;
   Token token = peek();
   if (accept("^"))
-    return {Where::axis, conditional(), token.at};
-  // Only by themselves: `+1` is a number, and `any(x)` a call.
+    return {.kind = Where::axis, .axis = conditional(), .at = token.at};
   bool is_alone = peek(1).is("]") || peek(1).is(",");
-  for (const NamedPosition &row : named_positions)
-    if (is_alone && token.spelling == row.spelling) {
-      next();
-      return {row.kind, nullptr, token.at};
-    }
-  return index_position();
+  if (const NamedPosition *row = is_alone ? named_position(token) : nullptr) {
+    next();
+    return {.kind = row->kind, .at = token.at};
+  }
+  if (token.is_word("scan") && peek(1).is("("))
+    return scan_position();
+  return index_position(operands);
 }
 
-Subscript Parser::index_position() {
+// `scan(+)`
+Subscript Parser::scan_position() {
+  Token word = next(), opening = next(), token = peek();
+  const NamedPosition *row = named_position(token);
+  if (!row || row->kind < Subscript::Kind::sum || row->kind > Subscript::Kind::all)
+    fail_expected("`+`, `prod`, `max`, `min`, `any` or `all`");
+  else
+    next();
+  expect_closing(")", "behind what is scanned by", opening);
+  return {.kind = row ? row->kind : Subscript::Kind::keep, .at = word.at, .scans = true};
+}
+
+// `gather(positions)`, or where a single element is.
+Subscript Parser::index_position(std::vector<ExprPtr> &operands) {
   Token token = peek();
   if (token.is("-") && (peek(1).is("]") || peek(1).is(","))) {
     fail(Message::reduction_by_minus, token.at);
     note(Message::negate_sum, token.at);
   }
   if (token.is("]"))
-    fail_expected("`:`, `newaxis`, `^axis` or a reduction in the subscript");
-  return {Subscript::Kind::index, conditional(), token.at};
+    fail_expected("`:`, `newaxis`, `^axis`, a position or a reduction in the subscript");
+  bool gathers = token.is_word("gather") && peek(1).is("(");
+  Token opening;
+  if (gathers) {
+    next();
+    opening = next();
+  }
+  operands.push_back(gathers ? assignment() : conditional());
+  if (gathers)
+    expect_closing(")", "behind the positions", opening);
+  return {.kind = gathers ? Subscript::Kind::gather : Subscript::Kind::index,
+          .at = token.at,
+          .operand = operands.size() - 1,
+          .is_checked = true};
 }
 
 } // namespace tritonc::ast

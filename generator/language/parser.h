@@ -5,7 +5,8 @@
 //   declarator  := name attribute* [ '[' extent (',' extent)* ']' ]
 //   postfix     := primary { '[' subscript (',' subscript)* ']' | '(' arguments ')' | '++' | '--' }
 //   subscript   := ':' | 'newaxis' | '^' conditional | '+' | 'prod' | 'max' | 'min' | 'any' | 'all'
-//                | 'argmax' | 'argmin'
+//                | 'argmax' | 'argmin' | 'scan' '(' reduction ')' | 'gather' '(' assignment ')' |
+//                conditional
 //   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' expression ')' cast | ...
 //   cast        := '(' type ')' cast | 'bitcast' '<' type '>' '(' expression ')' | unary
 //   range       := cast [ '...' cast ]
@@ -120,8 +121,9 @@ private:
   ExprPtr bitcast();
   ExprPtr size_of();
   ExprPtr subscript(ExprPtr tile);
-  Subscript subscript_position();
-  Subscript index_position();
+  Subscript subscript_position(std::vector<ExprPtr> &operands);
+  Subscript scan_position();
+  Subscript index_position(std::vector<ExprPtr> &operands);
   std::vector<ExprPtr> arguments(const Token &opening);
   ExprPtr make(Expr::Kind kind, Location at, Range range, std::vector<ExprPtr> operands = {});
   ExprPtr make_binary(Operator op, Location at, ExprPtr a, ExprPtr b);

@@ -223,6 +223,8 @@ void Lowering::lower_op(const Op &op) {
     return lower_dot(op);
   case Opcode::reduce_:
     return lower_reduce(op);
+  case Opcode::scan_:
+    return lower_scan(op);
   case Opcode::while_loop_:
     return lower_while(op);
   case Opcode::for_loop_:
@@ -247,6 +249,8 @@ void Lowering::lower_op(const Op &op) {
     return lower_shared_store(op);
   case Opcode::shared_load_:
     return lower_shared_load(op);
+  case Opcode::shared_gather_:
+    return lower_shared_gather(op);
   case Opcode::async_copy_:
     return lower_async_copy(op);
   case Opcode::async_commit_:

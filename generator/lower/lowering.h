@@ -108,11 +108,14 @@ private:
   llvm::Value *slot_address(const ir::Value *buffer, const ir::Value *slot);
   void lower_async_copy(const ir::Op &op);
 
-  // dot.cpp and reduce.cpp
+  void lower_shared_gather(const ir::Op &op);
+
+  // dot.cpp, reduce.cpp and scan.cpp
   void lower_dot(const ir::Op &op);
   void lower_mma(const ir::Op &op);
   void lower_fma(const ir::Op &op);
   void lower_reduce(const ir::Op &op);
+  void lower_scan(const ir::Op &op);
 
   // checks.cpp: print and assert.
   void lower_print(const ir::Op &op);

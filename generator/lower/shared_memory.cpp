@@ -195,6 +195,37 @@ void Lowering::lower_shared_load(const Op &op) {
   define(op.result(), std::move(result));
 }
 
+// The buffer is in row-major order, so what a position adds to an address is a multiple of it. Only
+// the bits of a position count that are needed: nothing outside of the buffer is read.
+void Lowering::lower_shared_gather(const Op &op) {
+  const Type &type = op.result()->type;
+  size_t axis = size_t(op.integer("axis"));
+  Shape slot = op.operand(0)->type.layout->shape;
+  LinearLayout others = *type.layout; // where the thread's elements are but for their positions
+  others.shape = slot;
+  for (auto *bases : {&others.reg, &others.lane, &others.warp})
+    for (FlatIndex &basis : *bases) {
+      std::vector<int64_t> coordinates = unflatten(type.shape, basis);
+      coordinates[axis] = 0;
+      basis = flatten(slot, coordinates);
+    }
+  SharedAddresses addresses(*this, op.operand(0), op.operand(1), others);
+  uint32_t bytes = uint32_t(bytes_of(type.elem));
+  uint32_t stride = bytes << axis_shift(slot, int(axis));
+  Registers result;
+  for (uint32_t r = 0; r < uint32_t(type.layout->registers()); r++) {
+    llvm::Value *position =
+        builder_.CreateZExtOrTrunc(registers(op.operand(2))[r], builder_.getInt32Ty());
+    position = builder_.CreateAnd(position, uint64_t(slot[axis] - 1));
+    llvm::Value *part = builder_.CreateMul(position, builder_.getInt32(stride), "", true, true);
+    llvm::Value *address = builder_.CreateAdd(addresses.at(addresses.constant(r)), part);
+    result.push_back(builder_.CreateAlignedLoad(
+        type_of(type.elem), builder_.CreateIntToPtr(address, builder_.getPtrTy(3)),
+        llvm::Align(bytes)));
+  }
+  define(op.result(), std::move(result));
+}
+
 void Lowering::lower_async_copy(const Op &op) {
   const Value *view = op.operand(0), *mask = op.operand_or_null(4);
   const LinearLayout &layout = *view->type.layout;

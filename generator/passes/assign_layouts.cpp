@@ -6,9 +6,9 @@
 //                                                store %w, %d {vector = 2}
 //
 // Some operations want a layout: a load the one in which neighbouring threads access neighbouring
-// memory, a dot the fragments of its instruction, a reduction one whose threads can reach each
-// other. Element-wise operations take the layout of their first operand that has one; what a loop
-// carries takes that of what it yields.
+// memory, a dot the fragments of its instruction, a reduction or a scan one whose threads can reach
+// each other, a gather that of its positions. Element-wise operations take the layout of their
+// first operand that has one; what a loop carries takes that of what it yields.
 //
 // Index tiles have none. Ranges, splats, broadcasts, transpositions, and arithmetic on nothing else
 // are computed anew in whatever layout somebody asks for, because computing an index is cheaper
@@ -118,12 +118,13 @@ struct State {
     return shared(blocked_layout(type.shape, last_axis_first(type.rank()), 1, fn.warps));
   }
 
-  // Lanes and registers along `axis`, warps along the others.
-  Layout reduction_layout(const Type &type, int axis) {
+  // Lanes and registers along `axis`, of which a thread has `vector` side by side; warps along the
+  // others.
+  Layout reduction_layout(const Type &type, int axis, int vector = 1) {
     std::vector<int> order = last_axis_first(type.rank());
     order.erase(std::find(order.begin(), order.end(), axis));
     LinearLayout others = blocked_layout(type.shape, order, 1, 1);
-    LinearLayout layout = blocked_layout(type.shape, {axis}, 1, 1);
+    LinearLayout layout = blocked_layout(type.shape, {axis}, vector, 1);
     // blocked_layout without an axis leaves it out: give its bits of the other axes to lanes that
     // are free, then to warps, then to registers.
     std::vector<FlatIndex> bits = others.lane;
@@ -153,13 +154,35 @@ struct State {
     return own && !crosses_warps(*own, axis) ? own : reduction_layout(operand->type, axis);
   }
 
+  // A scan combines what differs in one bit of the position at a time, so each bit of an index is
+  // to be that of a register or a lane. Threads have neighbours, which they combine by themselves.
+  Layout layout_for_scan(const Op &scan) {
+    int axis = int(scan.integer("axis"));
+    const Type &tile = scan.operand(0)->type;
+    auto is_one_bit = [](FlatIndex basis) { return (basis & (basis - 1)) == 0; };
+    Layout own = natural(scan.operand(0));
+    if (own && !crosses_warps(*own, axis) &&
+        std::all_of(own->reg.begin(), own->reg.end(), is_one_bit) &&
+        std::all_of(own->lane.begin(), own->lane.end(), is_one_bit))
+      return own;
+    constexpr int64_t lanes = 32;
+    return reduction_layout(tile, axis, int(std::max<int64_t>(1, tile.shape[axis] / lanes)));
+  }
+
+  // Positions are where the elements are to be. The tile may lie as it likes.
+  Layout layout_of_gathered(const Op &gather) {
+    Layout positions = natural(gather.operand(1));
+    return positions ? positions : default_layout(gather.result()->type);
+  }
+
   // Whether computing `value` takes nothing but arithmetic on scalars and ranges.
   bool is_cheap(const Value *value) {
     if (!is_tile(value))
       return true;
     const Op *op = value->op;
     bool is_pure = op && (info(op->code).effect == Effect::pure || is_joint_load(*op));
-    if (!is_pure || op->is(Opcode::dot_) || op->is(Opcode::reduce_) || op->is(Opcode::extract_))
+    if (!is_pure || op->is(Opcode::dot_) || op->is(Opcode::reduce_) || op->is(Opcode::extract_) ||
+        op->is(Opcode::scan_) || op->is(Opcode::gather_))
       return false;
     if (auto known = cheap.find(value); known != cheap.end())
       return known->second;
@@ -298,6 +321,10 @@ struct State {
       return shared(part_layout(*layout_to_extract_from(op), op.result()->type.shape));
     case Opcode::reduce_:
       return shared(layout_for_reduction(op)->slice(int(op.integer("axis")), false));
+    case Opcode::scan_:
+      return layout_for_scan(op);
+    case Opcode::gather_:
+      return layout_of_gathered(op);
     case Opcode::for_loop_:
     case Opcode::while_loop_:
       return natural(
@@ -513,6 +540,11 @@ struct State {
       return rewrite_load(op);
     if (op->is(Opcode::reduce_))
       return demand_operand(op, 0, layout_for_reduction(*op));
+    if (op->is(Opcode::gather_)) {
+      Layout own = natural(op->operand(0));
+      demand_operand(op, 0, own ? own : default_layout(op->operand(0)->type));
+      return demand_operand(op, 1, layout);
+    }
     if (op->is(Opcode::extract_))
       return demand_operand(op, 0, layout_to_extract_from(*op));
     if (op->is(Opcode::trans_))

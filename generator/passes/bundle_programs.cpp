@@ -220,6 +220,10 @@ private:
       if (op.integer("axis") == axis)
         return std::nullopt;
       return axis - (op.integer("axis") < axis);
+    case Opcode::scan_:
+      if (op.integer("axis") == axis)
+        return std::nullopt;
+      return axis;
     default:
       return std::nullopt;
     }
@@ -233,6 +237,11 @@ private:
       return false;
     stack(op.result(), left ? 0 : 1);
     return true;
+  }
+
+  // Whether an element of the result is made of others than that in its place.
+  static bool moves_along_axis(const Op &op) {
+    return op.is(Opcode::reduce_) || op.is(Opcode::scan_) || op.is(Opcode::gather_);
   }
 
   bool pure(Op &op) {
@@ -257,7 +266,7 @@ private:
       return true;
     }
     bool elementwise = op.result()->type.shape.size() == op.operand(0)->type.shape.size() &&
-                       !op.is(Opcode::reshape_) && !op.is(Opcode::reduce_);
+                       !op.is(Opcode::reshape_) && !moves_along_axis(op);
     for (size_t i = 0; elementwise && i < op.operands.size(); i++)
       elementwise = demand(op, i, *axis);
     if (elementwise)

@@ -226,6 +226,7 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
   std::vector<Access> accesses;
   switch (op.code) {
   case Opcode::shared_load_:
+  case Opcode::shared_gather_:
   case Opcode::cluster_load_:
     accesses = {{op.operand(0)->op, slot_of(op.operand(1)), false}};
     break;

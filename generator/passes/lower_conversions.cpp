@@ -17,6 +17,7 @@
 
 #include "analysis/layouts.h"
 #include "ir/builder.h"
+#include "passes/through_shared.h"
 
 #include <algorithm>
 #include <numeric>
@@ -27,27 +28,11 @@ using namespace ir;
 
 namespace {
 
-// `value` as numbers that shared memory can hold.
-Value *packed(Builder &builder, Value *value) {
-  if (value->type.is_pointer()) {
-    Type type = Type::tile(Elem::i64, value->type.shape).with_layout(value->type.layout);
-    return builder.create(Opcode::bitcast_, {value}, {type})->result();
-  }
-  return value->type.elem == Elem::i1 ? builder.cast(value, Elem::i8, true) : value;
-}
-
-// The other way round: `value` as `type`.
-Value *unpacked(Builder &builder, Value *value, const Type &type) {
-  if (type.is_pointer())
-    return builder.create(Opcode::bitcast_, {value}, {type})->result();
-  return type.elem == Elem::i1 ? builder.cast(value, Elem::i1, true) : value;
-}
-
 void lower(Function &fn, Op *op) {
   Builder builder = Builder::before(fn, op);
   builder.set_location(op->location);
   Type result = op->result()->type;
-  Value *value = packed(builder, op->operand(0));
+  Value *value = as_stored(builder, op->operand(0));
   Type moved = Type::tile(value->type.elem, result.shape).with_layout(result.layout);
 
   Shape shape = result.shape;
@@ -62,7 +47,7 @@ void lower(Function &fn, Op *op) {
   load->set("origin", std::vector<int64_t>(identity.size(), 0));
   load->set("perm", std::move(identity));
 
-  replace_uses(*fn.body, op->result(), unpacked(builder, load->result(), result));
+  replace_uses(*fn.body, op->result(), as_loaded(builder, load->result(), result));
   erase(op);
 }
 

@@ -23,6 +23,7 @@
 #include "passes/load_ahead.h"
 #include "passes/lower_cluster_sums.h"
 #include "passes/lower_conversions.h"
+#include "passes/lower_gathers.h"
 #include "passes/narrow_steps.h"
 #include "passes/overlap_launches.h"
 #include "passes/persist_programs.h"
@@ -118,11 +119,13 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
 
   // Decide which thread holds which element. lower_conversions turns the places where producer and
-  // consumer disagree into trips through shared memory, so it must come before allocate_shared.
+  // consumer disagree into trips through shared memory, and lower_gathers what threads take from
+  // others at places that only they know, so both must come before allocate_shared.
   run("assign_layouts", assign_layouts);
   run("remove_dead_code", remove_dead_code);
   run("share_results", share_results);
   run("lower_conversions", lower_conversions);
+  run("lower_gathers", lower_gathers);
   run("lower_cluster_sums", lower_cluster_sums);
 
   // From here on: every tile has a layout, and no pass adds an access to shared memory.
@@ -139,15 +142,16 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",   "count_loops",      "close_inductions",  "fuse_dots",
-          "form_views",       "remove_dead_code", "narrow_steps",      "widen_steps",
-          "add_parts",        "bundle_programs",  "group_programs",    "swap_factors",
-          "choose_dots",      "use_tensor_maps",  "hint_copies",       "store_parts",
-          "persist_programs", "split_sums",       "specialize_warps",  "stage_results",
-          "stage_operands",   "pipeline_loops",   "start_products",    "slice_dots",
-          "load_ahead",       "spread_copies",    "preload_slices",    "detach_sums",
-          "assign_layouts",   "share_results",    "lower_conversions", "lower_cluster_sums",
-          "allocate_shared",  "insert_barriers",  "overlap_launches",  "choose_residency"};
+  return {"unrotate_loops",     "count_loops",      "close_inductions",  "fuse_dots",
+          "form_views",         "remove_dead_code", "narrow_steps",      "widen_steps",
+          "add_parts",          "bundle_programs",  "group_programs",    "swap_factors",
+          "choose_dots",        "use_tensor_maps",  "hint_copies",       "store_parts",
+          "persist_programs",   "split_sums",       "specialize_warps",  "stage_results",
+          "stage_operands",     "pipeline_loops",   "start_products",    "slice_dots",
+          "load_ahead",         "spread_copies",    "preload_slices",    "detach_sums",
+          "assign_layouts",     "share_results",    "lower_conversions", "lower_gathers",
+          "lower_cluster_sums", "allocate_shared",  "insert_barriers",   "overlap_launches",
+          "choose_residency"};
 }
 
 } // namespace tritonc

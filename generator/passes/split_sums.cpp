@@ -49,7 +49,7 @@ bool is_index(const Value *value) {
     return true;
   const Op *op = value->op;
   return op && info(op->code).effect == Effect::pure && !op->is(Opcode::dot_) &&
-         !op->is(Opcode::reduce_) &&
+         !op->is(Opcode::reduce_) && !op->is(Opcode::scan_) && !op->is(Opcode::gather_) &&
          std::all_of(op->operands.begin(), op->operands.end(), is_index);
 }
 
@@ -59,9 +59,12 @@ bool is_by_element(const Op &op) {
   switch (op.code) {
   case Opcode::trans_:
   case Opcode::reshape_:
-  case Opcode::reduce_:
   case Opcode::dot_:
-    return std::all_of(op.operands.begin(), op.operands.end(), is_index) && !op.is(Opcode::reduce_);
+    return std::all_of(op.operands.begin(), op.operands.end(), is_index);
+  case Opcode::reduce_:
+  case Opcode::scan_:
+  case Opcode::gather_:
+    return false;
   default:
     return info(op.code).effect == Effect::pure || op.is(Opcode::load_);
   }

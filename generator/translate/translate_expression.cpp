@@ -487,12 +487,12 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
     return build_->trans(made, axes);
   }
   // First what removes axes, then what adds them: so there are never too many.
-  made = reduced(expr, made);
+  made = reduced(expr, elements_at(expr, made));
   int axis = 0;
   for (const ast::Subscript &position : expr.subscripts) {
     if (position.kind == Where::newaxis)
       made = made->type.is_scalar() ? build_->splat(made, {1}) : build_->expand(made, axis);
-    axis += position.kind == Where::keep || position.kind == Where::newaxis;
+    axis += position.keeps() || position.kind == Where::newaxis;
   }
   return made;
 }
@@ -523,8 +523,8 @@ std::string combining(ast::Subscript::Kind kind, Scalar scalar) {
 
 } // namespace
 
-// What the reductions among the subscripts leave of the tile. Sums and products of 16-bit numbers
-// are float until all are done, and rounded once.
+// What the reductions and scans among the subscripts make of the tile. Sums and products of 16-bit
+// numbers are float until all are done, and rounded once.
 ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
   using Where = ast::Subscript::Kind;
   Scalar scalar = expr.operands[0]->type.scalar;
@@ -537,7 +537,9 @@ ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
     tile = build_->cast(tile, ir::Elem::f32);
   int axis = 0;
   for (const ast::Subscript &position : expr.subscripts) {
-    axis += position.kind == Where::keep;
+    if (position.scans)
+      tile = build_->scan(tile, axis, combining(position.kind, scalar));
+    axis += position.keeps();
     if (!position.reduces())
       continue;
     std::string how = combining(position.kind, scalar);

@@ -53,6 +53,55 @@ ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::strin
   return build_->reduce(found, axis, "min");
 }
 
+// --- Elements at positions. ----------------------------------------------------------------------
+
+// What is left of the tile where `gather` and indices say which elements. An index is a position
+// for the whole tile, whose axis then goes.
+ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
+  using Where = ast::Subscript::Kind;
+  int axis = 0;
+  for (const ast::Subscript &position : expr.subscripts) {
+    bool is_index = position.kind == Where::index;
+    if (is_index || position.kind == Where::gather) {
+      ir::Value *positions = value(*expr.operands[position.operand]);
+      set_location(position.at);
+      if (position.is_checked)
+        check_positions(position, positions, tile->type.shape[size_t(axis)], expr);
+      Extents shape = tile->type.shape;
+      shape[size_t(axis)] = 1;
+      tile = build_->gather(tile, axis, is_index ? repeat_to(positions, shape) : positions);
+      shape.erase(shape.begin() + axis);
+      if (is_index)
+        tile = shape.empty() ? build_->reduce(tile, 0, "add") : build_->reshape(tile, shape);
+    }
+    axis += !is_index && position.kind != Where::newaxis;
+  }
+  return tile;
+}
+
+// Says, where it runs on a host, that the positions are inside of the axis. Under a condition only
+// those count for which it holds; of what is made smaller before the condition applies, which ones
+// these are is not known.
+void Translator::check_positions(const ast::Subscript &position, ir::Value *positions,
+                                 int64_t extent, const ast::Expr &expr) {
+  bool reads_unsigned = is_unsigned(expr.operands[position.operand]->type.scalar);
+  ir::Value *wide = positions->type.elem == ir::Elem::i64
+                        ? positions
+                        : build_->cast(positions, ir::Elem::i64, reads_unsigned);
+  ir::Value *inside = build_->cmp("ult", wide, build_->filled(wide->type, double(extent)));
+  for (const Mask &mask : masks_) {
+    const Extents &shape = positions->type.shape;
+    if (broadcast(mask.value->type.shape, shape) != shape)
+      return;
+    ir::Value *on = repeat_to(mask.value, shape);
+    inside = build_->select(on, inside, build_->filled(inside->type, 1));
+  }
+  bool gathers = position.kind == ast::Subscript::Kind::gather;
+  build_->create(ir::Opcode::assert_, {inside})
+      ->set("text", std::string(gathers ? "`gather` from a position" : "a position") +
+                        " outside of an axis of extent " + std::to_string(extent));
+}
+
 // --- Products with batch axes. -------------------------------------------------------------------
 
 // `a @ b` for each position along the batch axes, one after the other: the matrices there are taken

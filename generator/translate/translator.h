@@ -127,6 +127,9 @@ private:
   ir::Value *matrix_of(ir::Value *tile, ir::Value *chosen);
   ir::Value *in_batch(const Extents &shape, const Extents &position);
   ir::Value *positions_along(int axis, const Extents &shape);
+  ir::Value *elements_at(const ast::Expr &expr, ir::Value *tile);
+  void check_positions(const ast::Subscript &position, ir::Value *positions, int64_t extent,
+                       const ast::Expr &expr);
   ir::Value *best_position(ir::Value *tile, int axis, const std::string &how);
   ir::Value *negation(ir::Value *condition);
 

@@ -1,6 +1,6 @@
 // Runs the kernels of language/ on the GPU: functions within the errors that
-// generator/language/reference/operators.md states, reductions, random numbers, and programs that
-// work on the same memory.
+// generator/language/reference/operators.md states, reductions, scans, elements at positions,
+// random numbers, and programs that work on the same memory.
 
 #include "matrices.h"
 #include "support/philox.h"
@@ -292,6 +292,53 @@ template <typename T> void reductions(const char *type, int rows) {
   }
 }
 
+// ---- scans, and elements at positions ----
+
+template <typename T> void scans(const char *type, int rows) {
+  for (const auto &tile : kernels::scans<T>::variants()) {
+    const int columns = tile.COLUMNS;
+    const size_t count = size_t(rows) * size_t(columns);
+    std::vector<T> x(count);
+    std::vector<float> sums(count), largest(count), moved(count), third(rows);
+    for (T &v : x) // sums of these are exact, in half, too
+      v = T(float(int(generator() % 5) - 2));
+    for (size_t i = 0; i < count; i++) {
+      size_t m = i / size_t(columns), k = i % size_t(columns);
+      float own = float(x[i]);
+      sums[i] = k > 0 ? sums[i - 1] + own : own;
+      bool is_first = m % size_t(tile.ROWS) == 0;
+      largest[i] = is_first ? own : std::max(largest[i - size_t(columns)], own);
+      moved[i] = float(x[m * size_t(columns) + (k * 5 + m) % size_t(columns)]);
+      if (k == 3)
+        third[m] = own;
+    }
+    Memory<T> given(x), device_sums(count), device_largest(count), device_moved(count),
+        device_third(third.size());
+    for (Memory<T> *memory : {&device_sums, &device_largest, &device_moved, &device_third})
+      memory->poison();
+    std::string problem = outcome(kernels::scans<T>::launch({},
+                                                            {.x = given.data(),
+                                                             .sums = device_sums.data(),
+                                                             .largest = device_largest.data(),
+                                                             .moved = device_moved.data(),
+                                                             .third = device_third.data(),
+                                                             .rows = rows},
+                                                            tile));
+    auto must_be = [&](const char *what, const Memory<T> &memory, const std::vector<float> &right) {
+      std::vector<float> is;
+      for (T v : memory.read())
+        is.push_back(float(v));
+      if (problem.empty())
+        problem = compare(what, is, right);
+    };
+    must_be("sums", device_sums, sums);
+    must_be("largest", device_largest, largest);
+    must_be("moved", device_moved, moved);
+    must_be("third", device_third, third);
+    check(text("scans<%s> ROWS=%d COLUMNS=%d rows=%d", type, tile.ROWS, columns, rows), problem);
+  }
+}
+
 // ---- random numbers ----
 
 void random_numbers(long seed, long first, int n) {
@@ -342,6 +389,9 @@ int main(int count, char **arguments) {
   for (int rows : {1, 15, 16, 1001}) {
     reductions<float>("float", rows);
     reductions<tritonc::half>("half", rows);
+    scans<float>("float", rows);
+    scans<tritonc::half>("half", rows);
+    scans<int>("int", rows);
   }
   random_numbers(0, 0, 1);
   random_numbers(0x123456789abcdef, -3, 100003);

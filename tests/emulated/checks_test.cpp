@@ -166,3 +166,45 @@ TEST_CASE("assertions about what a mask leaves out decide nothing about the rest
   subject.add(20);
   check_all(std::move(subject));
 }
+
+TEST_CASE("a position outside of a tile ends the launch, and says which one") {
+  struct {
+    const char *statement, *said;
+  } cases[] = {
+      {"*(x + i) = t[gather(i + n)];",
+       "`gather` from a position outside of an axis of extent 32, at element (27)"},
+      {"*x = t[n + 30];", "a position outside of an axis of extent 32"},
+      {"*x = t[n - 6];", "a position outside of an axis of extent 32"},
+  };
+  for (auto [statement, said] : cases) {
+    CAPTURE(statement);
+    Subject subject("__global__ void f(int *x, int n) {\n"
+                    "  int i[32] = 0 ... 32, t[32] = *(x + i);\n  " +
+                    std::string(statement) + "\n}");
+    subject.add(Elem::i32, numbers(32));
+    subject.add(5);
+    Emulated emulated(subject, *find_gpu("80"), {});
+    REQUIRE(emulated.result.findings.size() == 1);
+    const emulator::Finding &finding = emulated.result.findings[0];
+    CHECK(finding.kind == emulator::Finding::Kind::assertion);
+    CHECK(finding.site.line == 3);
+    CHECK(finding.text.find(said) != std::string::npos);
+  }
+}
+
+TEST_CASE("positions that are inside, or that a condition leaves out, are no mistake") {
+  Subject subject("__global__ void f(int *x, int n) {\n"
+                  "  int i[32] = 0 ... 32, t[32] = *(x + i);\n"
+                  "  int j[32] = i < n ? *(x + 32 + i) : 0;\n"
+                  "  int a[32] = j >= 0 && j < 32 ? t[gather(j)] : -1;\n"
+                  "  int b[32] = i < n ? t[gather(*(x + 32 + i) & 31)] : 0;\n"
+                  "  int c = n > 31 ? t[n] : t[n - 1];\n"
+                  "  print(a[+], b[+], c, t[gather(31 - i)][+], t[31]);\n"
+                  "}");
+  std::vector<double> values = numbers(42);
+  for (size_t at = 32; at < 42; at++)
+    values[at] = double(at * 5) - 170; // from -10 to 35
+  subject.add(Elem::i32, values);
+  subject.add(10);
+  check_all(std::move(subject));
+}

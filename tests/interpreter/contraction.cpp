@@ -1,4 +1,5 @@
-// dot and reduce: operations that combine elements along an axis, in the order of that axis.
+// dot, reduce and scan: operations that combine elements along an axis, the first two in the order
+// of that axis.
 //
 // A product is computed in double, where those of two numbers of at most 24 digits are exact, and
 // every sum is rounded to the type of the result; of doubles, both at once. Tensor cores add in
@@ -115,6 +116,25 @@ void Machine::reduce(const Op &op) {
       result = binary(code, elem, result, elements[flatten(from, at)]);
     return result;
   });
+}
+
+// From the lowest bit of the position on: where it is set, what is there takes in the last element
+// of the half before it. That is the order of a balanced tree.
+void Machine::scan(const Op &op) {
+  const Shape &shape = op.result()->type.shape;
+  Tile elements = tile(op.operand(0));
+  Elem elem = op.result()->type.elem;
+  size_t axis = size_t(op.integer("axis"));
+  Opcode code = *combining_op(op.text("op"));
+  for (int64_t bit = 1; bit < shape[axis]; bit *= 2)
+    for (size_t i = 0; i < elements.size(); i++) { // what is read has the bit not set
+      std::vector<int64_t> at = unflatten(shape, FlatIndex(i));
+      if (!(at[axis] & bit))
+        continue;
+      at[axis] = (at[axis] - bit) | (bit - 1);
+      elements[i] = binary(code, elem, elements[flatten(shape, at)], elements[i]);
+    }
+  define(op, std::move(elements));
 }
 
 } // namespace tritonc::interpreter

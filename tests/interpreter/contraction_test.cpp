@@ -89,3 +89,25 @@ TEST_CASE("reductions along either axis") {
   CHECK(reduced("1", "min") == std::vector<double>{0, 4});
   CHECK(reduced("1", "mul") == std::vector<double>{0, 840});
 }
+
+TEST_CASE("scans along either axis, in the order of a balanced tree") {
+  auto scanned = [](const std::string &axis, const std::string &how) {
+    Ran ran("%t = load %p : f32[8]\n %a = reshape %t : f32[2,4]\n %r = scan %a {axis = " + axis +
+            ", op = \"" + how + "\"} : f32[2,4]\n %f = reshape %r : f32[8]\n store %q, %f");
+    return ran.y();
+  };
+  CHECK(scanned("0", "add") == std::vector<double>{0, 1, 2, 3, 4, 6, 8, 10});
+  CHECK(scanned("1", "add") == std::vector<double>{0, 1, 3, 6, 4, 9, 15, 22});
+  CHECK(scanned("1", "min") == std::vector<double>{0, 0, 0, 0, 4, 4, 4, 4});
+  CHECK(scanned("0", "mul") == std::vector<double>{0, 1, 2, 3, 0, 5, 12, 21});
+  // 1, then 2^-24 seven times: one after the other would stay 1.
+  Ran ran("%one = constant {number = 1.0} : f32\n %small = constant {number = "
+          "5.9604644775390625e-8} : f32\n"
+          "%a = splat %one : f32[8]\n %b = splat %small : f32[8]\n"
+          "%k = range {start = 0} : i32[8]\n %zi = constant {value = 0} : i32\n"
+          "%z = splat %zi : i32[8]\n %c = cmp %k, %z {pred = \"eq\"} : i1[8]\n"
+          "%v = select %c, %a, %b : f32[8]\n %r = scan %v {axis = 0, op = \"add\"} : f32[8]\n"
+          "store %q, %r");
+  CHECK(ran.y()[1] == 1);
+  CHECK(ran.y()[7] == 1 + 3 * 0x1p-23);
+}

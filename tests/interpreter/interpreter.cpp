@@ -89,6 +89,10 @@ void Machine::execute(const Op &op) {
     return dot(op);
   case Opcode::reduce_:
     return reduce(op);
+  case Opcode::scan_:
+    return scan(op);
+  case Opcode::gather_:
+    return gather(op);
   case Opcode::while_loop_:
     return while_loop(op);
   case Opcode::for_loop_:
@@ -114,6 +118,8 @@ void Machine::execute(const Op &op) {
     return shared_store(op);
   case Opcode::shared_load_:
     return shared_load(op);
+  case Opcode::shared_gather_:
+    return shared_gather(op);
   case Opcode::async_copy_:
     return async_copy(op);
   case Opcode::async_commit_:

@@ -22,6 +22,10 @@ std::vector<int64_t> row_major_strides(const ir::Shape &shape);
 /// The sum of coordinates times strides, for each element in row-major order.
 std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &strides);
 
+/// The elements of a tile of shape `from` at `positions` along {axis}. `from` may be null.
+Element gathered(const ir::Op &op, const ir::Shape &shape, const Element *from,
+                 const Tile &positions, size_t i);
+
 /// The axis along which a tensor_map has neighbours.
 size_t contiguous_axis(const ir::Op &map);
 
@@ -123,10 +127,12 @@ private:
   void broadcast(const ir::Op &op);
   void trans(const ir::Op &op);
   void extract(const ir::Op &op);
+  void gather(const ir::Op &op);
 
   // contraction.cpp
   void dot(const ir::Op &op);
   void reduce(const ir::Op &op);
+  void scan(const ir::Op &op);
 
   // global_memory.cpp
   void view(const ir::Op &op);
@@ -157,6 +163,7 @@ private:
   void ring_slot(const ir::Op &op);
   void shared_store(const ir::Op &op);
   void shared_load(const ir::Op &op);
+  void shared_gather(const ir::Op &op);
   void async_copy(const ir::Op &op);
   void async_commit();
   void async_wait(const ir::Op &op);

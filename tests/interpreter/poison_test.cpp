@@ -73,6 +73,12 @@ std::vector<Case> cases() {
       {"%s = reduce %a {axis = 0, op = \"min\"} : i32\n %k = pinned %s : i32\n"
        "%r = splat %k : i32[8]",
        "xxxxxxxx", "i32"},
+      {"%r = scan %a {axis = 0, op = \"add\"} : f32[8]", "...xxxxx"},
+      {"%c = reshape %a : f32[2,4]\n %t = scan %c {axis = 0, op = \"add\"} : f32[2,4]\n"
+       "%r = reshape %t : f32[8]",
+       "...xxxxx"},
+      {"%k = range {start = 1} : i32[8]\n %r = gather %a, %k {axis = 0} : f32[8]", "..xxxxx."},
+      {"%k = cast %a : i32[8]\n %r = gather %b, %k {axis = 0} : f32[8]", "...xxxxx"},
       // Arithmetic.
       {"%r = neg %a : f32[8]", "...xxxxx"},
       {"%r = abs %a : f32[8]", "...xxxxx"},
@@ -127,6 +133,10 @@ std::vector<Case> cases() {
       {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %a, %s, %zero\n"
        "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
        "...xxxxx"},
+      {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %a, %s, %zero\n"
+       "%k = range {start = 1} : i32[8]\n"
+       "%r = shared_gather %s, %zero, %k {axis = 0} : f32[8]",
+       "..xxxxx."},
       {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
        "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
        "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",

@@ -89,4 +89,22 @@ void Machine::extract(const Op &op) {
   define(op, [&](size_t i) { return elements[size_t(first + sources[i])]; });
 }
 
+Element gathered(const Op &op, const Shape &shape, const Element *from, const Tile &positions,
+                 size_t i) {
+  const Element &position = positions[i];
+  if (!from || position.poison)
+    return Element::no_value();
+  size_t axis = size_t(op.integer("axis"));
+  std::vector<int64_t> at = unflatten(op.result()->type.shape, FlatIndex(i));
+  at[axis] = position.integer & (shape[axis] - 1);
+  return from[flatten(shape, at)];
+}
+
+void Machine::gather(const Op &op) {
+  const Tile &from = tile(op.operand(0)), &positions = tile(op.operand(1));
+  define(op, [&](size_t i) {
+    return gathered(op, op.operand(0)->type.shape, from.data(), positions, i);
+  });
+}
+
 } // namespace tritonc::interpreter

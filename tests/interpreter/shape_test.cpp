@@ -85,3 +85,19 @@ TEST_CASE("a part of a tile") {
   CHECK(is(part("4,2", "2,0", "2,2"), {4, 5, 6, 7}));
   CHECK(is(part("2,2,2", "0,0,1", "2,2,1"), {1, 3, 5, 7}));
 }
+
+TEST_CASE("elements at positions, of which only the bits count that are needed") {
+  auto gathered = [](const std::string &from, const std::string &axis, const std::string &start,
+                     const std::string &shape) {
+    return Ran("%a = load %p : f32[8]\n %r = reshape %a : f32[" + from +
+               "]\n %k = range {start = " + start + "} : i32[8]\n %j = reshape %k : i32[" + shape +
+               "]\n %g = gather %r, %j {axis = " + axis + "} : f32[" + shape +
+               "]\n %f = reshape %g : f32[8]\n store %q, %f")
+        .y();
+  };
+  CHECK(gathered("8", "0", "0", "8") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(gathered("8", "0", "3", "8") == std::vector<double>{3, 4, 5, 6, 7, 0, 1, 2});
+  CHECK(gathered("8", "0", "-1", "8") == std::vector<double>{7, 0, 1, 2, 3, 4, 5, 6});
+  CHECK(gathered("2,4", "0", "0", "2,4") == std::vector<double>{0, 5, 2, 7, 0, 5, 2, 7});
+  CHECK(gathered("4,2", "0", "1", "4,2") == std::vector<double>{2, 5, 6, 1, 2, 5, 6, 1});
+}

@@ -93,6 +93,15 @@ void Machine::shared_load(const Op &op) {
   define(op, [&](size_t i) { return from ? from[first + sources[i]] : Element::no_value(); });
 }
 
+void Machine::shared_gather(const Op &op) {
+  const Shape &ring = op.operand(0)->type.shape;
+  const Element *from = slot(op, op.operand(0), op.operand(1));
+  const Tile &positions = tile(op.operand(2));
+  define(op, [&](size_t i) {
+    return gathered(op, Shape(ring.begin() + 1, ring.end()), from, positions, i);
+  });
+}
+
 void Machine::async_copy(const Op &op) {
   Element *to = slot(op, op.operand(1), op.operand(2));
   const Element &wanted = scalar(op.operand(3));

@@ -143,6 +143,10 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %86 = trunc %85 : f32
   %87 = pow %86, %x : f32
   %88 = fma %87, %x, %x : f32
+  %89 = scan %39 {axis = 0, op = "mul"} : f32[8,8] #0
+  %90 = cast %71 : i32[8,8] #0
+  %91 = gather %89, %90 {axis = 1} : f32[8,8] #0
+  %92 = shared_gather %52, %53, %90 {axis = 1} : f32[8,8] #0
   dependency_wait
   launch_dependents
   return

@@ -20,10 +20,14 @@ std::string operands_of(const Expr &expr) {
   return text;
 }
 
-std::string text_of(const ast::Subscript &position) {
-  constexpr const char *names[] = {":",   "newaxis", "+",      "prod",   "max", "min",
-                                   "any", "all",     "argmax", "argmin", "^",   "index"};
+std::string text_of(const ast::Subscript &position, const Expr &subscript) {
+  constexpr const char *names[] = {":",   "newaxis", "+",      "prod",   "max", "min",  "any",
+                                   "all", "argmax",  "argmin", "gather", "^",   "index"};
   std::string text = names[int(position.kind)];
+  if (position.scans)
+    return "scan(" + text + ")";
+  if (position.operand)
+    return text + text_of(*subscript.operands[position.operand]);
   return position.axis ? text + text_of(*position.axis) : text;
 }
 
@@ -65,9 +69,9 @@ std::string text_of(const Expr &expr) {
   case Kind::size_of:
     return "(sizeof" + operands_of(expr) + ")";
   case Kind::subscript: {
-    std::string text = "([]" + operands_of(expr);
+    std::string text = "([] " + text_of(*expr.operands[0]);
     for (const ast::Subscript &position : expr.subscripts)
-      text += " " + text_of(position);
+      text += " " + text_of(position, expr);
     return text + ")";
   }
   case Kind::call:
@@ -137,6 +141,9 @@ TEST_CASE("pointers, subscripts, casts and calls") {
       {"x[:, max, min]", "([] x : max min)"},
       {"x[any, prod, argmax]", "([] x any prod argmax)"},
       {"x[any(i), all + 1]", "([] x index(any i) index(+ all 1))"},
+      {"x[scan(+), scan(max), scan]", "([] x scan(+) scan(max) indexscan)"},
+      {"x[:, gather(i = j), gather]", "([] x : gather(= i j) indexgather)"},
+      {"x[3, n][gather(a + b)]", "([] ([] x index3 indexn) gather(+ a b))"},
       {"x[^1, ^0]", "([] x ^1 ^0)"},
       {"atomic_add(float, TM, 8)(p, v, m)", "(atomic_add p v m)"},
       {"atomic_add_half_64x32(p, v, m)", "(atomic_add p v m)"},

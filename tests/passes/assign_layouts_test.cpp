@@ -229,6 +229,48 @@ TEST_CASE("a reduction across warps brings its axis into each warp first") {
     CHECK(unflatten({16, 16}, basis)[0] == 0);
 }
 
+TEST_CASE("a scan within the threads of a warp stays where its operand is") {
+  Assigned a("%a = load %rows : f32[16,16]\n %s = scan %a {axis = 1, op = \"add\"} : f32[16,16]\n"
+             "store %out, %s");
+  CHECK(a.layout("a") == by_rows);
+  CHECK(a.layout("s") == by_rows);
+  CHECK(a.conversions() == 0);
+}
+
+TEST_CASE("a scan across warps brings its axis into each warp first, neighbours into threads") {
+  Function fn = parsed(program("%a = load %rows : f32[16,16]\n"
+                               "%s = scan %a {axis = 0, op = \"add\"} : f32[16,16]\n"
+                               "%i = range {start = 0} : i32[64]\n"
+                               "%t = scan %i {axis = 0, op = \"add\"} : i32[64]\n"
+                               "%w = view %I, %zero, %one : view<i32>[64]\n"
+                               "store %out, %s\n store %w, %t"));
+  fn.warps = 4;
+  assign(fn);
+  check_rules(fn);
+  check_all_assigned(fn);
+  Op *scan = value_named(fn, "s")->op;
+  CHECK(scan->operand(0)->op->is(Opcode::convert_layout_));
+  CHECK(*scan->operand(0)->type.layout == *scan->result()->type.layout);
+  for (FlatIndex basis : scan->result()->type.layout->warp)
+    CHECK(unflatten({16, 16}, basis)[0] == 0);
+  CHECK(value_named(fn, "t")->type.layout->text() ==
+        "reg (1) lane (2) (4) (8) (16) (32) warp (0) (0)");
+}
+
+TEST_CASE("what is gathered is where its positions are, of a tile that lies as it likes") {
+  Assigned a("%a = load %rows : f32[16,16]\n %j = load %columns : f32[16,16]\n"
+             "%i = cast %j : i32[16,16]\n %g = gather %a, %i {axis = 0} : f32[16,16]\n"
+             "store %out, %g");
+  CHECK(a.layout("a") == by_rows);
+  CHECK(a.layout("i") == by_columns);
+  CHECK(a.layout("g") == by_columns);
+  CHECK(a.conversions() == 0);
+  Assigned cheap("%i = range {start = 0} : i32[16]\n %g = gather %i, %i {axis = 0} : i32[16]\n"
+                 "%w = view %I, %zero, %one : view<i32>[16]\n store %w, %g");
+  CHECK(cheap.layout("g") == "reg lane (1) (2) (4) (8) (0) warp");
+  CHECK(cheap.conversions() == 0);
+}
+
 TEST_CASE("a reduction to a scalar needs a layout for its operand only") {
   Assigned a("%a = load %row : f32[16]\n %s = reduce %a {axis = 0, op = \"max\"} : f32\n"
              "store %C, %s");

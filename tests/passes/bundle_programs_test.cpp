@@ -172,6 +172,10 @@ TEST_CASE("programs that are no neighbours, or do what can't be stacked, are not
       // A reduction over the program's own elements.
       kernel(copy + "%s = reduce %x {axis = 0, op = \"add\"} : f32\n %ss = splat %s : f32[64]\n"
                     "store %w, %ss"),
+      // A scan of them, and elements at positions among them.
+      kernel(copy + "%s = scan %x {axis = 0, op = \"add\"} : f32[64]\n store %w, %s"),
+      kernel(copy + "%i = range {start = 0} : i32[64]\n"
+                    "%g = gather %x, %i {axis = 0} : f32[64]\n store %w, %g"),
       kernel(copy + "if_else %odd {\n store %w, %x\n yield\n } {\n yield\n }"),
       kernel(copy + "while_loop {\n condition %odd\n } {\n store %w, %x\n yield\n }"),
       // Something other than zero where the mask is off.

@@ -56,6 +56,14 @@ void needs_these_barriers(const std::string &operations) {
 
 } // namespace
 
+TEST_CASE("what is gathered from a buffer must be there") {
+  const std::string positions = "%i = range {start = 0} : i32[64] #0\n",
+                    gather = "%g = shared_gather %s, %z, %i {axis = 0} : f16[64] #0";
+  becomes(positions + "shared_store %x, %s, %z\n" + gather,
+          positions + "shared_store %x, %s, %z\n barrier\n" + gather);
+  unchanged(positions + "shared_store %x, %apart, %z\n" + gather);
+}
+
 TEST_CASE("a load waits for the store before it") {
   becomes("shared_store %x, %s, %z\n" + load("%a", "%s"),
           "shared_store %x, %s, %z\n barrier\n" + load("%a", "%s"));

@@ -100,6 +100,20 @@ TEST_CASE("code for GPUs is the same as if no check had been written") {
   }
 }
 
+TEST_CASE("a position is checked, but where it is known, or on a GPU") {
+  CHECK(checked("float x[8] = *(p + 0 ... 8); *p = x[n];").find("assert %") != std::string::npos);
+  CHECK_FALSE(ir::has_checks(result_of("float x[8] = *(p + 0 ... 8); *p = x[n];").kernels[0]));
+  CHECK_FALSE(ir::has_checks(result_of("float x[8] = *(p + 0 ... 8); *p = x[7];").checked[0]));
+  for (const char *statements :
+       {"int i[8] = 0 ... 8; i = i[gather(i)];", "int i[8] = (0 ... 8)[gather(n)];",
+        "for (int k = (0 ... 8)[n]; k < 3; k++) ;", "if ((0 ... 8)[n] > 3) *q = 1;",
+        "for (; n < 3; n += (0 ... 8)[n]) ;", "*q = (0 ... 4)[n] + 1;"}) {
+    CAPTURE(statements);
+    CHECK(ir::has_checks(result_of(statements).checked[0]));
+    CHECK_FALSE(ir::has_checks(result_of(statements).kernels[0]));
+  }
+}
+
 TEST_CASE("a kernel without checks is the same in both lists") {
   FrontEndResult result = result_of("for (int i = 0; i < n; i++) *q = i;");
   CHECK(ir::print(result.kernels[0]) == ir::print(result.checked[0]));

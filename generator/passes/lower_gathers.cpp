@@ -1,0 +1,65 @@
+// lower_gathers: let threads find what they gather in shared memory.
+//
+//     %y = gather %x, %i {axis = 1}     =>    %s = shared_alloc : shared<f32>[1,8,64]
+//                                             shared_store %x, %s, %zero
+//                                             %y = shared_gather %s, %zero, %i {axis = 1}
+//
+// The buffer has the tile in row-major order: how far elements along the axis are apart is the same
+// everywhere then, so that an address takes one multiplication. i1 travels as i8, a pointer as i64.
+//
+// Needs:   assign_layouts.
+// Ensures: no gather is left.
+// Limits:  what is in the same warp takes this way too; banks are left to chance.
+//
+// Tested by tests/passes/lower_gathers_test.cpp.
+
+#include "passes/lower_gathers.h"
+
+#include "ir/builder.h"
+#include "passes/through_shared.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+LinearLayout row_major_layout(const Shape &shape) {
+  LinearLayout layout{shape, {}, {}, {}, {}};
+  for (int64_t bit = 1; bit < element_count(shape); bit *= 2)
+    layout.offset.push_back(FlatIndex(bit));
+  return layout;
+}
+
+void lower(Function &fn, Op *op) {
+  Builder builder = Builder::before(fn, op);
+  builder.set_location(op->location);
+  const Type result = op->result()->type;
+  Value *value = as_stored(builder, op->operand(0));
+  Shape ring = value->type.shape;
+  auto layout = row_major_layout(ring);
+  ring.insert(ring.begin(), 1);
+  Type type = Type::shared(value->type.elem, ring).with_layout(std::move(layout));
+  Value *buffer = builder.create(Opcode::shared_alloc_, {}, {type})->result();
+  builder.create(Opcode::shared_store_, {value, buffer, builder.i32(0)});
+  Type found = Type::tile(value->type.elem, result.shape).with_layout(result.layout);
+  Op *gather =
+      builder.create(Opcode::shared_gather_, {buffer, builder.i32(0), op->operand(1)}, {found});
+  gather->set("axis", op->integer("axis"));
+  replace_uses(*fn.body, op->result(), as_loaded(builder, gather->result(), result));
+  erase(op);
+}
+
+} // namespace
+
+void lower_gathers(Function &fn) {
+  std::vector<Op *> gathers;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::gather_))
+      gathers.push_back(&op);
+  });
+  for (Op *op : gathers)
+    lower(fn, op);
+}
+
+} // namespace tritonc

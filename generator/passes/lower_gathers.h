@@ -1,0 +1,10 @@
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+/// Turns gather into a store to shared memory and loads of single elements from there.
+void lower_gathers(ir::Function &fn);
+
+} // namespace tritonc
