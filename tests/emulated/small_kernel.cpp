@@ -34,8 +34,8 @@ bool is_near(double found, double expected, double error) {
 
 } // namespace
 
-SmallKernel::SmallKernel(const std::string &source) {
-  FrontEndResult result = translate_source(KernelFile(source).input);
+SmallKernel::SmallKernel(const std::string &source, std::vector<Define> defines) {
+  FrontEndResult result = translate_source(KernelFile(source, std::move(defines)).input);
   REQUIRE_MESSAGE(result.errors == 0, result.diagnostics);
   fn_ = std::move(result.checked.at(0));
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "interpreter/interpreter.h"
+#include "language/front_end.h"
 
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ namespace tritonc::test {
 
 class SmallKernel {
 public:
-  explicit SmallKernel(const std::string &source);
+  explicit SmallKernel(const std::string &source, std::vector<Define> defines = {});
 
   /// A pointer to these; the result is the buffer's number.
   int add(ir::Elem elem, const std::vector<double> &values);
@@ -29,7 +30,7 @@ public:
   void add(int value) { add_value(ir::Elem::i32, value); }
   void add_value(ir::Elem elem, double value);
   const ir::Function &function() const { return fn_; }
-  void set_grid(int x, int y = 1) { launch_.grid = {x, y, 1}; }
+  void set_grid(int x, int y = 1, int z = 1) { launch_.grid = {x, y, z}; }
   /// For programs that order what they do by atomic operations, of which the emulator knows only
   /// that they don't race with each other.
   void without_races() { races_ = false; }
