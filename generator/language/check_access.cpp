@@ -207,11 +207,12 @@ void Checker::check_range(Expr &expr) {
   if (*last <= *first)
     return report(Message::range_empty, expr.at, {std::to_string(*first), std::to_string(*last)},
                   {expr.range});
-  int64_t count = *last - *first;
-  if (count > most_elements) {
-    report(Message::tile_too_large, expr.at, {std::to_string(count)}, {expr.range});
+  uint64_t distance = uint64_t(*last) - uint64_t(*first); // may be more than an int64_t
+  if (distance > uint64_t(most_elements)) {
+    report(Message::tile_too_large, expr.at, {std::to_string(distance)}, {expr.range});
     return report(Message::at_most_elements, expr.at, {std::to_string(most_elements)});
   }
+  int64_t count = int64_t(distance);
   if (!is_power_of_two(count) && !is_news(*expr.operands[1]))
     return;
   if (!is_power_of_two(count))

@@ -1,7 +1,9 @@
-// The preprocessor. See preprocessor.h. This is the only file of the language that knows clang.
+// The preprocessor. See preprocessor.h. This and macro_limits.cpp are the only files of the
+// language that know clang.
 
 #include "language/preprocessor.h"
 
+#include "language/macro_limits.h"
 #include "source/source_file.h"
 
 #include "clang/Basic/FileManager.h"
@@ -21,6 +23,8 @@
 
 namespace tritonc {
 namespace {
+
+constexpr size_t most_tokens = 1 << 20;
 
 Location location_of(clang::SourceLocation at) { return {at.getRawEncoding()}; }
 
@@ -247,10 +251,18 @@ void enter_grid(clang::Preprocessor &pp, clang::SourceManager &sources, const st
   pp.EnterSourceFile(file, nullptr, {});
 }
 
-void lex_all(clang::Preprocessor &pp, TokenWriter &writer) {
+// All tokens, unless there are too many.
+void lex_all(clang::Preprocessor &pp, TokenWriter &writer, Diagnostics &diagnostics,
+             bool &exceeded) {
   clang::Token token;
-  for (pp.Lex(token); token.isNot(clang::tok::eof); pp.Lex(token))
+  for (pp.Lex(token); token.isNot(clang::tok::eof) && !exceeded; pp.Lex(token)) {
     writer.write(token);
+    if (writer.written() <= most_tokens)
+      continue;
+    diagnostics.report(Message::too_many_tokens, location_of(token.getLocation()),
+                       {std::to_string(most_tokens)});
+    exceeded = true;
+  }
 }
 
 } // namespace
@@ -279,18 +291,19 @@ Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bo
   pp.Initialize(*target);
   pp.setPredefines(predefines(input, diagnostics));
   pp.addPPCallbacks(std::make_unique<FileCollector>(sources, out.files));
+  pp.addPPCallbacks(std::make_unique<MacroLimits>(pp, diagnostics, out.is_too_much));
 
   TokenWriter writer(pp, out, diagnostics);
   auto *pragmas = new TritonCPragma(writer, diagnostics); // the preprocessor frees it
   pp.AddPragmaHandler(pragmas);
   pp.EnterMainSourceFile();
   pp.enableIncrementalProcessing(); // the main file's end is not yet the end
-  lex_all(pp, writer);
+  lex_all(pp, writer, diagnostics, out.is_too_much);
   clang::SourceLocation end = sources.getLocForEndOfFile(sources.getMainFileID());
-  if (!input.grid.empty()) {
+  if (!input.grid.empty() && !out.is_too_much) {
     pragmas->enter_host();
     enter_grid(pp, sources, input.grid);
-    lex_all(pp, writer);
+    lex_all(pp, writer, diagnostics, out.is_too_much);
   }
   out.tokens.push_back({TokenKind::end, true, location_of(end), {}});
   diagnostics.set_silent(false);

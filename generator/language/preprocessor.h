@@ -20,6 +20,7 @@ struct Preprocessed {
   std::vector<Token> tokens;      // the last one is `end`
   std::vector<std::string> files; // every file opened, in that order, each once
   std::deque<std::string> spellings;
+  bool is_too_much = false; // reported; the tokens are not all of the source's (macro_limits.h)
 };
 
 /// Reports what is wrong and returns what could be read; there is always an `end`. If it is

@@ -114,8 +114,11 @@ std::vector<Finding> macros_around(const clang::SourceManager &sources,
   return notes;
 }
 
+// Of a source. There may be one for every character.
+constexpr unsigned most_warnings = 100;
+
 // clang's printer, which also takes down for programs what it prints, and stops after so many
-// errors.
+// errors. After so many warnings there are only errors.
 class Recorder : public clang::TextDiagnosticPrinter {
 public:
   Recorder(std::string &text, llvm::raw_ostream &out, clang::DiagnosticOptions &clang_options,
@@ -131,6 +134,8 @@ public:
     bool is_note = level == clang::DiagnosticsEngine::Note;
     if (stopped_ || (is_note && is_unwanted_))
       return;
+    if (level == clang::DiagnosticsEngine::Warning && getNumWarnings() == most_warnings)
+      return drop_warning();
     Finding made = describe(level, diagnostic);
     is_unwanted_ = !is_note && !options_.wants(made);
     if (is_unwanted_)
@@ -155,6 +160,18 @@ public:
   const std::vector<Finding> &findings() const { return findings_; }
 
 private:
+  // Without looking at it: where it is takes as long to find out as its line is long.
+  void drop_warning() {
+    expected_.reset();
+    is_unwanted_ = true;
+    if (drops_warnings_)
+      return;
+    drops_warnings_ = true;
+    Finding note = finding(Message::too_many_warnings, {std::to_string(most_warnings)});
+    out_ << note.drawn;
+    add_note(findings_.back(), std::move(note));
+  }
+
   Finding describe(clang::DiagnosticsEngine::Level level, const clang::Diagnostic &diagnostic) {
     Finding made;
     made.severity = level == clang::DiagnosticsEngine::Note      ? Severity::note
@@ -193,7 +210,7 @@ private:
   DiagnosticOptions options_;
   std::optional<Message> expected_;
   std::vector<Finding> findings_;
-  bool stopped_ = false, is_unwanted_ = false;
+  bool stopped_ = false, is_unwanted_ = false, drops_warnings_ = false;
 };
 
 clang::SourceLocation clang_location(Location at) {

@@ -30,8 +30,9 @@ FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advis
 
   Preprocessed source = preprocess(input, diagnostics);
   result.dependencies = std::move(source.files);
-  // A source that could not be opened has no file, and nothing more to say about it.
-  if (!result.dependencies.empty()) {
+  // A source that could not be opened has no file. There is nothing more to say about it, nor about
+  // one of which only a part was read.
+  if (!result.dependencies.empty() && !source.is_too_much) {
     ast::Program program = ast::Parser(source.tokens, input.path, diagnostics).program();
     ast::Checker(program, diagnostics).check();
     // From here on: the program is right, or there are errors.

@@ -77,6 +77,29 @@ TEST_CASE("after 20 errors it stops") {
   CHECK(text.substr(text.size() - last.size()) == last);
 }
 
+TEST_CASE("after 100 warnings there are only errors") {
+  KernelFile kernel("x\ny\n");
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  auto warn = [&](int count) {
+    for (int i = 0; i < count; i++) {
+      diagnostics.report(Message::hint_idle, source.tokens[0].at, {std::to_string(i)});
+      diagnostics.report(Message::declared_here, source.tokens[1].at, {std::to_string(i)});
+    }
+  };
+  warn(100);
+  CHECK(diagnostics.text().find("more than") == std::string::npos);
+  CHECK(diagnostics.text().find("`99` is declared here") != std::string::npos);
+  size_t before = diagnostics.text().size();
+  warn(50);
+  CHECK(diagnostics.text().substr(before) == "note: there are more than 100 warnings\n");
+  CHECK(diagnostics.warnings() == 100);
+  diagnostics.report(Message::undeclared, source.tokens[0].at, {"x"});
+  diagnostics.report(Message::define_it, source.tokens[1].at, {"x"});
+  CHECK(diagnostics.errors() == 1);
+  CHECK(diagnostics.text().find("define it with -D x=") != std::string::npos);
+}
+
 TEST_CASE("silence is kept while it is asked for") {
   Diagnostics diagnostics;
   diagnostics.set_silent(true);
