@@ -284,16 +284,17 @@ Units units_of(const Value *value) {
 }
 
 int64_t divisor_of(const Poly &poly, const Function &fn) {
-  int64_t divisor = 0;
+  uint64_t divisor = 0;
   for (const auto &[monomial, coefficient] : poly.terms) {
     int64_t term = coefficient;
     for (const Value *symbol : monomial)
       for (const Parameter &parameter : fn.parameters)
         if (parameter.value == symbol)
-          term *= parameter.multiple_of;
-    divisor = std::gcd(divisor, term);
+          term = wrapping_mul(term, parameter.multiple_of);
+    divisor = std::gcd(divisor, term < 0 ? -uint64_t(term) : uint64_t(term));
   }
-  return divisor;
+  constexpr uint64_t most = uint64_t(1) << 62; // what 2^63 divides it does, too
+  return int64_t(divisor > most ? most : divisor);
 }
 
 Value *emit(Builder &builder, const Poly &poly) {

@@ -132,7 +132,7 @@ TensorExtent touched(const Poly &coordinate, int64_t extent) {
 std::pair<Poly, int64_t> in_units(Poly end, int64_t extent) {
   int64_t common = extent;
   for (const auto &[monomial, coefficient] : end.terms)
-    common = std::gcd(common, coefficient);
+    common = std::gcd(common, coefficient % common);
   int64_t unit = common & -common;
   for (auto &[monomial, coefficient] : end.terms)
     coefficient /= unit;

@@ -40,9 +40,10 @@ struct Verifier {
   std::set<const LinearLayout *> checked_layouts;
   const Op *current = nullptr;
 
-  void check(bool holds, const std::string &rule) {
+  // Most rules hold: no text is made of them.
+  void check(bool holds, std::string_view rule) {
     if (!holds)
-      errors += (current ? print(*current) : "@" + fn.name) + ": " + rule + "\n";
+      errors += (current ? print(*current) : "@" + fn.name) + ": " + std::string(rule) + "\n";
   }
 
   void type(const Type &type) {
@@ -437,7 +438,29 @@ struct Verifier {
     check(fits, "{perm} permutes the axes");
   }
 
+  // What is read of an attribute: an integer, a list, a name, a floating-point number.
+  static bool right_kind(const Op &op, std::string_view name, const Attribute &attribute) {
+    static const std::set<std::string_view> integers = {
+        "address", "ahead", "arrivals", "axis",    "blocks",     "bytes", "cluster",
+        "pending", "slots", "start",    "swizzle", "team_bytes", "value", "vector"};
+    static const std::set<std::string_view> lists = {"origin",    "perm",  "perms",
+                                                     "registers", "warps", "warpgroups"};
+    static const std::set<std::string_view> names = {"as",        "instruction", "op",
+                                                     "precision", "pred",        "text"};
+    if (lists.count(name) || (name == "vector" && op.is(Opcode::dot_)))
+      return std::holds_alternative<std::vector<int64_t>>(attribute);
+    if (integers.count(name))
+      return std::holds_alternative<int64_t>(attribute);
+    if (names.count(name))
+      return std::holds_alternative<std::string>(attribute);
+    return name != "number" || std::holds_alternative<double>(attribute);
+  }
+
   void operation(const Op &op) {
+    for (const auto &[name, attribute] : op.attributes)
+      check(right_kind(op, name, attribute), "an attribute is not of its kind");
+    if (!errors.empty())
+      return;
     switch (op.code) {
     case Opcode::constant_:
       return check(op.result()->type.is_scalar() &&

@@ -223,6 +223,8 @@ TEST_CASE("what divides a polynomial whatever its symbols are") {
   CHECK(divisor_of(lda * m + Poly::constant(4), fn) == 4);
   CHECK(divisor_of(pm * Poly::constant(128), fn) == 128);
   CHECK(divisor_of(lda + m, fn) == 1);
+  CHECK(divisor_of(Poly::constant(INT64_MIN), fn) == INT64_C(1) << 62);
+  CHECK(divisor_of(lda * Poly::constant(INT64_MIN / 4), fn) == 0); // 2^64 and none are the same
 }
 
 TEST_CASE("a polynomial is emitted as what it is") {

@@ -293,6 +293,19 @@ TEST_CASE("operands and results agree") {
   CHECK(errors_of("%1 = shared_load %sh, %n {origin = [0,8], perm = [1,0]} : f16[8,8]") == "");
 }
 
+TEST_CASE("attributes are of their kind") {
+  const char *const operations[] = {
+      "%1 = constant {value = 1.5} : i32",          "%1 = constant {number = 1} : f32",
+      "%1 = program_id {axis = [1]} : i32",         "%1 = range {start = \"0\"} : i32[8]",
+      "%1 = reduce %s {axis = 0, op = 1} : f32[4]", "%1 = trans %s {perm = 1} : f32[4,16]",
+      "%1 = load %ps {vector = [4]} : f16[8]",      "%1 = dot %a, %b, %s {vector = 4} : f32[16,4]",
+  };
+  for (const char *operation : operations)
+    check_named(operation, "an attribute is not of its kind");
+  CHECK(errors_of("%1 = dot %a, %b, %s {vector = [4,4]} : f32[16,4]") == "");
+  CHECK(errors_of("%1 = constant {number = 1.0, unheard_of = \"x\"} : f32") == "");
+}
+
 TEST_CASE("a layout has the shape of its tile and covers it") {
   const char *const good = "layout #0 [8] reg (1) lane (2) (4) (0) (0) (0) warp\n";
   CHECK(errors_of("%1 = splat %x : f32[8] #0", good) == "");
