@@ -1,0 +1,477 @@
+// Fuzz target: sources that a grammar makes. See targets.h.
+//
+// Every decision is a byte of the input, so libFuzzer's mutations change a kernel here and there;
+// where there are no more bytes, the shortest is taken. Types and shapes are right mostly, so that
+// mistakes are met by the rule that is about them, and the rest of the kernel is looked at, too.
+
+#include "fuzz/source_input.h"
+#include "fuzz/targets.h"
+#include "fuzz/words.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace tritonc::fuzz {
+namespace {
+
+using Shape = std::vector<int>;
+
+class Grammar {
+public:
+  explicit Grammar(std::string_view bytes) : bytes_(bytes) {}
+
+  std::string source() {
+    if (choose(8) == 7)
+      text_ += "//! define T " + of(types) + "\n";
+    if (choose(8) == 7)
+      text_ += "//! grid " + launch_expression(3) + "\n";
+    for (size_t count = choose(4); count > 0; count--)
+      outside();
+    kernel();
+    if (choose(8) == 7)
+      kernel();
+    return std::move(text_);
+  }
+
+private:
+  struct Variable {
+    std::string name, type;
+    Shape shape;
+    bool is_pointer;
+  };
+  struct Called {
+    std::string name;
+    size_t parameters;
+    bool has_result;
+  };
+
+  static inline const std::vector<std::string> types = {
+      "float", "int",    "half",   "bool",   "double",   "long",          "int8",  "uint8",
+      "short", "uint16", "uint32", "uint64", "char",     "unsigned",      "e4m3",  "e5m2",
+      "T",     "int32",  "int64",  "int16",  "bfloat16", "unsigned char", "size_t"};
+  static inline const std::vector<std::string> binaries = {"+",  "-",  "*",  "/",  "%", "<", "<=",
+                                                           ">",  ">=", "==", "!=", "&", "|", "^",
+                                                           "<<", ">>", "&&", "||", ","};
+  static inline const std::vector<std::string> assignments = {
+      "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
+  static inline const std::vector<std::string> functions = {
+      "exp",  "log", "sqrt",  "abs",  "exp2",  "log2",  "rsqrt", "sin", "cos",
+      "tanh", "erf", "floor", "ceil", "round", "trunc", "fabs",  "expf"};
+  static inline const std::vector<std::string> two_argument_functions = {"min", "max", "pow",
+                                                                         "cdiv", "fmaxf"};
+  static inline const std::vector<std::string> reductions = {"+",   "max", "min",    "prod",
+                                                             "any", "all", "argmax", "argmin"};
+  static inline const std::vector<std::string> atomics = {"add", "min", "max", "and",
+                                                          "or",  "xor", "xchg"};
+
+  // Below `count`; 0 where there are no more bytes.
+  size_t choose(size_t count) {
+    if (bytes_.empty())
+      return 0;
+    size_t value = (unsigned char)bytes_[0];
+    bytes_.remove_prefix(1);
+    return value % count;
+  }
+  bool seldom() { return choose(64) == 63; }
+  const std::string &of(const std::vector<std::string> &list) { return list[choose(list.size())]; }
+
+  std::string literal() {
+    static const std::vector<std::string> literals = {"1",           "0",
+                                                      "2",           "16",
+                                                      "3.5f",        "-1",
+                                                      "1e9",         "true",
+                                                      "false",       "0x7fffffff",
+                                                      "4294967295u", "9223372036854775807l",
+                                                      "1.0",         "0.5",
+                                                      "'a'",         "F32_INFINITY",
+                                                      "31",          "32",
+                                                      "1e-40f",      "64",
+                                                      "(half)2",     "18446744073709551615ul",
+                                                      "2147483648",  "1e400",
+                                                      "sizeof(int)"};
+    return of(literals);
+  }
+
+  static std::string brackets(const Shape &shape) {
+    if (shape.empty())
+      return "";
+    std::string text = "[";
+    for (size_t d = 0; d < shape.size(); d++)
+      text += (d ? ", " : "") + std::to_string(shape[d]);
+    return text + "]";
+  }
+
+  Shape shape() {
+    static const std::vector<Shape> shapes = {
+        {},       {16},         {4},      {16, 16}, {32, 16},   {1},
+        {16, 32}, {4, 2},       {64, 64}, {1, 16},  {16, 1},    {2, 2, 4},
+        {128},    {16, 16, 2},  {1024},   {3},      {1, 1, 1},  {2, 2, 2, 2},
+        {0},      {1048576, 2}, {64, 32}, {32, 64}, {128, 128}, {2, 2, 2, 2, 2, 2}};
+    return shapes[choose(shapes.size())];
+  }
+
+  const Variable *variable(const Shape &shape, bool is_pointer) {
+    std::vector<const Variable *> fitting;
+    for (const Variable &variable : variables_)
+      if (variable.is_pointer == is_pointer && (variable.shape == shape || variable.shape.empty()))
+        fitting.push_back(&variable);
+    return fitting.empty() ? nullptr : fitting[choose(fitting.size())];
+  }
+
+  // --- Expressions.
+
+  std::string number(const Shape &shape, int depth) {
+    if (seldom())
+      return odd(shape, depth);
+    if (depth <= 0 || bytes_.empty()) {
+      const Variable *known = variable(shape, false);
+      return known ? known->name : literal();
+    }
+    depth--;
+    switch (choose(20)) {
+    case 0:
+      if (const Variable *known = variable(shape, false))
+        return known->name;
+      return literal();
+    case 1:
+      return literal();
+    case 2:
+    case 3:
+    case 4:
+      return "(" + number(operand_shape(shape), depth) + " " + of(binaries) + " " +
+             number(shape, depth) + ")";
+    case 5:
+      return std::string(1, "-~!+"[choose(4)]) + number(shape, depth);
+    case 6:
+      return of(functions) + "(" + number(shape, depth) + ")";
+    case 7:
+      return of(two_argument_functions) + "(" + number(shape, depth) + ", " +
+             number(operand_shape(shape), depth) + ")";
+    case 8:
+      return "*" + pointer(shape, depth);
+    case 9:
+      return "*?(" + number(operand_shape(shape), depth) + ")" + pointer(shape, depth);
+    case 10:
+      return "(" + number(operand_shape(shape), depth) + " ? " + number(shape, depth) + " : " +
+             number(operand_shape(shape), depth) + ")";
+    case 11:
+      return reduced(shape, depth);
+    case 12:
+      return repeated(shape, depth);
+    case 13:
+      return "(" + of(types) + (choose(4) == 3 ? brackets(shape) : "") + ")" + number(shape, depth);
+    case 14:
+      if (shape.size() == 1)
+        return "(" + std::to_string(choose(4)) + " ... " + std::to_string(shape[0]) + ")";
+      if (shape.size() >= 2)
+        return product(shape, depth);
+      return "get_program_id(" + std::to_string(choose(3)) + ")";
+    case 15:
+      if (shape.size() >= 2)
+        return product(shape, depth);
+      return "get_num_programs(" + std::to_string(choose(4)) + ")";
+    case 16:
+      if (shape.size() >= 2)
+        return "^" + number(Shape(shape.rbegin(), shape.rend()), depth);
+      return "bitcast<" + of(types) + ">(" + number(shape, depth) + ")";
+    case 17:
+      return atomic(shape, depth);
+    case 18:
+      return call(shape, depth);
+    default:
+      return "fma(" + number(shape, depth) + ", " + number(shape, depth) + ", " +
+             number(shape, depth) + ")";
+    }
+  }
+
+  // A shape that goes with it.
+  Shape operand_shape(const Shape &shape) {
+    if (choose(3) == 0)
+      return {};
+    Shape smaller = shape;
+    if (!smaller.empty() && choose(4) == 3)
+      smaller[choose(smaller.size())] = 1;
+    return smaller;
+  }
+
+  std::string reduced(const Shape &shape, int depth) {
+    Shape whole = shape;
+    size_t axis = choose(shape.size() + 1);
+    whole.insert(whole.begin() + int(axis), choose(2) ? 16 : 4);
+    std::string text = "(" + number(whole, depth) + ")[";
+    for (size_t d = 0; d < whole.size(); d++)
+      text += (d ? ", " : "") + (d == axis ? of(reductions) : ":");
+    return text + "]";
+  }
+
+  // Of a tile with fewer axes.
+  std::string repeated(const Shape &shape, int depth) {
+    if (shape.empty())
+      return number(shape, depth);
+    Shape part;
+    std::string text;
+    for (int extent : shape) {
+      bool is_new = choose(2) || (extent == shape.back() && part.empty());
+      text += (text.empty() ? "" : ", ") + std::string(is_new ? "newaxis" : ":");
+      if (!is_new)
+        part.push_back(extent);
+    }
+    return "(" + number(part, depth) + ")[" + text + "]";
+  }
+
+  std::string product(const Shape &shape, int depth) {
+    Shape left = shape, right = shape;
+    left[1] = right[0] = choose(2) ? 16 : 32;
+    return "(" + number(left, depth) + " @ " + number(right, depth) + ")";
+  }
+
+  std::string pointer(const Shape &shape, int depth) {
+    const Variable *known = variable(shape, true);
+    if (!known || seldom())
+      return "(" + number(shape, depth) + ")";
+    if (depth <= 0 || (known->shape == shape && choose(3) == 0))
+      return known->name;
+    return "(" + known->name + (choose(8) == 7 ? " - " : " + ") + number(shape, depth - 1) + ")";
+  }
+
+  std::string atomic(const Shape &shape, int depth) {
+    std::string mask = choose(3) == 2 ? ", " + number(operand_shape(shape), depth) : "";
+    if (choose(4) == 3)
+      return "atomic_cas(" + pointer(shape, depth) + ", " + number(shape, depth) + ", " +
+             number(shape, depth) + mask + ")";
+    return "atomic_" + of(atomics) + "(" + pointer(shape, depth) + ", " + number(shape, depth) +
+           mask + ")";
+  }
+
+  std::string call(const Shape &shape, int depth) {
+    if (called_.empty())
+      return literal();
+    const Called &function = called_[choose(called_.size())];
+    std::string text = function.name + "(";
+    for (size_t i = 0; i < function.parameters; i++)
+      text += (i ? ", " : "") + number(shape, depth);
+    return text + ")";
+  }
+
+  // What does not belong there.
+  std::string odd(const Shape &shape, int depth) {
+    switch (choose(6)) {
+    case 0:
+      return of(source_words());
+    case 1:
+      return number(this->shape(), depth);
+    case 2:
+      return pointer(shape, depth);
+    case 3:
+      return "sizeof(" + of(types) + ")";
+    case 4:
+      return "";
+    default: {
+      std::string name = variables_.empty() ? "q" : variables_[choose(variables_.size())].name;
+      return choose(2) ? name + "++" : "(" + name + " = " + number(shape, depth) + ")";
+    }
+    }
+  }
+
+  // --- Statements.
+
+  void statement(int depth) {
+    if (text_.size() > 4000)
+      return;
+    switch (depth <= 0 ? choose(7) : choose(17)) {
+    case 0: {
+      const Variable *known = variable({}, true);
+      Shape shape = this->shape();
+      text_ += "*" + (choose(2) ? "?(" + number(shape, 1) + ")" : std::string()) +
+               pointer(shape, 1) + " " + (choose(4) == 3 ? of(assignments) : "=") + " " +
+               number(shape, 3) + ";\n";
+      (void)known;
+      return;
+    }
+    case 1:
+    case 2:
+    case 3:
+      return declaration();
+    case 4:
+    case 5: {
+      if (variables_.empty())
+        return;
+      Variable to = variables_[choose(variables_.size())];
+      text_ += to.name + " " + (to.is_pointer ? "+=" : of(assignments)) + " " +
+               number(to.shape, 3) + ";\n";
+      return;
+    }
+    case 6:
+      text_ += (choose(2) ? atomic(shape(), 2) : call(shape(), 2)) + ";\n";
+      return;
+    case 7:
+      text_ += "if (" + number({}, 2) + ")\n";
+      block(depth);
+      if (choose(2)) {
+        text_ += "else\n";
+        block(depth);
+      }
+      return;
+    case 8:
+    case 9: {
+      std::string counter = "i" + std::to_string(names_++);
+      text_ += "for (int " + counter + " = " + literal() + "; " + counter + " < " + number({}, 1) +
+               "; " + counter + (choose(2) ? "++" : " += 16") + ")\n";
+      variables_.push_back({counter, "int", {}, false});
+      block(depth);
+      return;
+    }
+    case 10:
+      text_ += "while (" + number({}, 2) + ")\n";
+      return block(depth);
+    case 11:
+      text_ += "do\n";
+      block(depth);
+      text_ += "while (" + number({}, 2) + ");\n";
+      return;
+    case 12:
+      text_ += choose(2) ? "break;\n" : "continue;\n";
+      return;
+    case 13:
+      text_ += choose(2) || !in_function_ ? "return;\n" : "return " + number({}, 2) + ";\n";
+      return;
+    case 14:
+      text_ += "assert(" + number(shape(), 2) + ", \"text\");\n";
+      return;
+    case 15:
+      text_ += choose(2) ? "static_assert(" + number({}, 2) + ", \"x\");\n"
+                         : "print(\"x\", " + number(shape(), 2) + ");\n";
+      return;
+    default:
+      text_ += choose(2) ? "__debug_barrier();\n" : of(source_words()) + "\n";
+    }
+  }
+
+  void block(int depth) {
+    size_t known = variables_.size();
+    text_ += "{\n";
+    for (size_t count = choose(4); count > 0; count--)
+      statement(depth - 1);
+    text_ += "}\n";
+    variables_.resize(std::min(known, variables_.size()));
+  }
+
+  void declaration() {
+    Variable made = {"v" + std::to_string(names_++), of(types), shape(), choose(4) == 3};
+    text_ += (seldom() ? "const " : "") + made.type + (made.is_pointer ? " *" : " ") + made.name +
+             brackets(made.shape);
+    if (choose(8) != 7)
+      text_ += " = " + (made.is_pointer ? pointer(made.shape, 2) : number(made.shape, 4));
+    text_ += ";\n";
+    variables_.push_back(made);
+  }
+
+  // --- Outside of functions.
+
+  std::string launch_expression(int depth) {
+    if (depth == 0 || choose(3) == 0)
+      return choose(2) ? "n0" : literal();
+    if (choose(3) == 2)
+      return "cdiv(" + launch_expression(depth - 1) + ", " + launch_expression(depth - 1) + ")";
+    return "(" + launch_expression(depth - 1) + " " + of(binaries) + " " +
+           launch_expression(depth - 1) + ")";
+  }
+
+  void outside() {
+    switch (choose(8)) {
+    case 0:
+      text_ += "#pragma tritonc grid(" + launch_expression(2) + ")\n";
+      return;
+    case 1:
+      text_ += "#pragma tritonc require(" + launch_expression(2) + ")\n";
+      return;
+    case 2:
+      text_ += "#pragma tritonc " + std::string(choose(2) ? "variant" : "tune") +
+               "(T: " + of(types) + ", " + of(types) + ")\n";
+      return;
+    case 3:
+      text_ +=
+          "#define " + of(source_words()) + (choose(2) ? "(x) x " : " ") + number({}, 1) + "\n";
+      return;
+    case 4:
+      text_ += "typedef " + of(types) + " T;\n";
+      return;
+    case 5:
+      text_ += "#pragma tritonc precision(tf32)\n";
+      return;
+    default:
+      return function();
+    }
+  }
+
+  void parameters(size_t count, bool is_kernel) {
+    static const std::vector<std::string> attributes = {"",
+                                                        "",
+                                                        "",
+                                                        " __readonly",
+                                                        " __multipleof(8)",
+                                                        " __noalias",
+                                                        " __writeonly",
+                                                        " __aligned(16)",
+                                                        " __multipleof(16)",
+                                                        " __aligned(n)"};
+    for (size_t i = 0; i < count; i++) {
+      Variable made = {"", of(types), {}, i % 2 == 0};
+      if (!made.is_pointer && is_kernel && choose(4) != 3)
+        made.type = "int";
+      if (!is_kernel && choose(2))
+        made = {"", made.type, shape(), false};
+      made.name = (made.is_pointer ? "p" : "n") + std::to_string(names_++);
+      text_ += (i ? ", " : "") + made.type + (made.is_pointer ? " *" : " ") + made.name +
+               of(attributes) + brackets(made.shape);
+      variables_.push_back(made);
+    }
+  }
+
+  void body() {
+    text_ += ") {\n";
+    for (size_t count = 2 + choose(12); count > 0; count--)
+      statement(3);
+    text_ += "}\n";
+    variables_.clear();
+  }
+
+  void function() {
+    Called made = {"f" + std::to_string(called_.size()), choose(3), choose(2) == 1};
+    std::string type = made.has_result ? of(types) : "void";
+    text_ += type + (made.has_result && choose(2) ? brackets(shape()) : "") + " " + made.name + "(";
+    in_function_ = true;
+    parameters(made.parameters, false);
+    body();
+    in_function_ = false;
+    called_.push_back(made);
+  }
+
+  void kernel() {
+    text_ += "__global__ void k" + std::to_string(names_++) + "(";
+    parameters(2 + choose(6), true);
+    body();
+  }
+
+  std::string_view bytes_;
+  std::string text_;
+  std::vector<Variable> variables_;
+  std::vector<Called> called_;
+  int names_ = 0;
+  bool in_function_ = false;
+};
+
+} // namespace
+
+void grammar(std::string_view bytes) {
+  std::string source = Grammar(bytes).source();
+  static const bool shows = std::getenv("TRITONC_FUZZ_SHOW");
+  if (shows)
+    std::fprintf(stderr, "%s", source.c_str());
+  run_front_end(SourceInput(source));
+}
+
+} // namespace tritonc::fuzz

@@ -1,0 +1,87 @@
+// Gives files to the fuzz targets, without libFuzzer: what was found once, and the corpus, in every
+// build.
+//
+//     test_fuzz_inputs <target> <file or folder>...
+//
+// A crash ends it; the file is named before. Exit code 1: an input took more than a second, or all
+// together a gigabyte.
+
+#include "fuzz/targets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <sys/resource.h>
+#include <vector>
+
+namespace fuzz = tritonc::fuzz;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Target = void(std::string_view);
+const std::map<std::string, Target *> targets = {{"front_end", fuzz::front_end},
+                                                 {"grammar", fuzz::grammar},
+                                                 {"tile_ir", fuzz::tile_ir},
+                                                 {"ptx", fuzz::ptx}};
+
+constexpr double most_seconds = 1;
+constexpr long most_kilobytes = 1024 * 1024;
+
+double seconds_for(Target *target, const std::string &input) {
+  auto start = std::chrono::steady_clock::now();
+  target(input);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::vector<fs::path> files_in(const fs::path &path) {
+  if (!fs::exists(path)) // a target in which nothing was found yet
+    return {};
+  if (!fs::is_directory(path))
+    return {path};
+  std::vector<fs::path> files;
+  for (const fs::directory_entry &entry : fs::recursive_directory_iterator(path))
+    if (entry.is_regular_file())
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  auto found = argc > 2 ? targets.find(argv[1]) : targets.end();
+  if (found == targets.end()) {
+    std::fprintf(stderr, "usage: %s front_end|grammar|tile_ir|ptx <file or folder>...\n", argv[0]);
+    return 2;
+  }
+  int files = 0, failures = 0;
+  for (int i = 2; i < argc; i++)
+    for (const fs::path &path : files_in(argv[i])) {
+      std::ifstream in(path, std::ios::binary);
+      std::stringstream input;
+      input << in.rdbuf();
+      std::printf("%s\n", path.c_str());
+      std::fflush(stdout);
+      double seconds = seconds_for(found->second, input.str());
+      if (seconds > most_seconds) // once more: the machine may have been busy
+        seconds = std::min(seconds, seconds_for(found->second, input.str()));
+      if (seconds > most_seconds) {
+        std::printf("took %.1f seconds\n", seconds);
+        failures++;
+      }
+      files++;
+    }
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  if (usage.ru_maxrss > most_kilobytes) {
+    std::printf("took %ld kilobytes\n", usage.ru_maxrss);
+    failures++;
+  }
+  std::printf("%d files, %d failures\n", files, failures);
+  return files == 0 || failures > 0;
+}
