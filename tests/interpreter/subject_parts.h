@@ -140,7 +140,9 @@ inline int64_t promised_multiple(const Variant &variant) {
 // ---- kernels by family, each in a file of its own: subjects_<family>.cpp ----
 
 std::vector<Subject> attentions();
+std::vector<Subject> convolutions();
 std::vector<Subject> dropouts();
+std::vector<Subject> more_products();
 std::vector<Subject> normalizations();
 std::vector<Subject> reductions();
 std::vector<Subject> softmaxes_and_losses();

@@ -633,6 +633,8 @@ std::vector<Subject> all_subjects() {
   add(softmaxes_and_losses());
   add(transpositions());
   add(reductions());
+  add(more_products());
+  add(convolutions());
   if (const char *only = std::getenv("TRITONC_ONLY"))
     std::erase_if(
         all, [&](const Subject &subject) { return subject.file.find(only) == std::string::npos; });

@@ -1,0 +1,88 @@
+// Products with a function of the result.
+
+#include "product_parts.h"
+
+#include <shipped_fused.hpp>
+
+namespace {
+
+using namespace device_tests;
+namespace kernels = shipped_fused;
+
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+
+template <typename T, kernels::BIAS add_bias, kernels::FUNCTION function,
+          kernels::RESIDUAL residual>
+void fused() {
+  using Kernel =
+      kernels::matmul_fused<T, kernels::A::N, kernels::B::T, add_bias, function, residual>;
+  constexpr bool has_bias = add_bias == kernels::BIAS::column,
+                 has_d = residual == kernels::RESIDUAL::add;
+  for (const Shape &shape : shapes()) {
+    Operands<T> with(shape, false, true, 8);
+    Array<T> bias(size_t(shape.n), draw<T>);
+    Matrix d = random_matrix<T>(shape.m, shape.n);
+    int ldd = with.ldc + 8;
+    DeviceMatrix<T> device_d(shape.m, shape.n, ldd, 0);
+    device_d.write(d);
+    std::vector<double> expected = product(with.a, with.b);
+    for (int row = 0; row < shape.m; row++)
+      for (int column = 0; column < shape.n; column++) {
+        double &value = expected[size_t(row) * size_t(shape.n) + size_t(column)];
+        if (has_bias)
+          value += bias.at(size_t(column));
+        if (function == kernels::FUNCTION::relu)
+          value = std::max(value, 0.0);
+        if (function == kernels::FUNCTION::gelu)
+          value = gelu(value);
+        if (has_d)
+          value += d.at(row, column);
+      }
+    for (const auto &tile : Kernel::variants()) {
+      with.c.poison();
+      std::string problem = outcome(Kernel::launch({},
+                                                   {.A = with.device_a.data(),
+                                                    .B = with.device_b.data(),
+                                                    .C = with.c.data(),
+                                                    .bias = has_bias ? bias.data() : with.c.data(),
+                                                    .D = has_d ? device_d.data() : with.c.data(),
+                                                    .M = shape.m,
+                                                    .N = shape.n,
+                                                    .K = shape.k,
+                                                    .lda = with.lda,
+                                                    .ldb = with.ldb,
+                                                    .ldc = with.ldc,
+                                                    .ldd = has_d ? ldd : 0},
+                                                   tile));
+      // Twice the error of a product is more than any of the functions makes of it.
+      if (problem.empty())
+        problem = compare_product(with.c, expected, shape.m, shape.n, shape.k, 2);
+      check(text("matmul_fused<%s, %d, %d, %d> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>,
+                 int(add_bias), int(function), int(residual), tile.TM, tile.TN, tile.TK, shape.m,
+                 shape.n, shape.k),
+            problem);
+    }
+  }
+}
+
+template <typename T, kernels::BIAS add_bias, kernels::FUNCTION function> void fused() {
+  fused<T, add_bias, function, kernels::RESIDUAL::none>();
+  fused<T, add_bias, function, kernels::RESIDUAL::add>();
+}
+
+template <typename T, kernels::BIAS add_bias> void fused() {
+  fused<T, add_bias, kernels::FUNCTION::none>();
+  fused<T, add_bias, kernels::FUNCTION::relu>();
+  fused<T, add_bias, kernels::FUNCTION::gelu>();
+}
+
+void test() {
+  fused<tritonc::half, kernels::BIAS::none>();
+  fused<tritonc::half, kernels::BIAS::column>();
+  fused<tritonc::bfloat16, kernels::BIAS::none>();
+  fused<tritonc::bfloat16, kernels::BIAS::column>();
+}
+
+const KernelTest products("fused", test);
+
+} // namespace
