@@ -207,15 +207,15 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
       return b.CreateFMul(log_of_double(b, x), llvm::ConstantFP::get(x->getType(), log2_of_e));
     return approximate(b, llvm::Intrinsic::log2, x);
   case Opcode::sin_:
-    return sin_of_float(b, x);
+    return x->getType()->isDoubleTy() ? sin_of_double(b, x) : sin_of_float(b, x);
   case Opcode::cos_:
-    return cos_of_float(b, x);
+    return x->getType()->isDoubleTy() ? cos_of_double(b, x) : cos_of_float(b, x);
   case Opcode::tanh_:
-    return tanh_of_float(b, x);
+    return x->getType()->isDoubleTy() ? tanh_of_double(b, x) : tanh_of_float(b, x);
   case Opcode::erf_:
-    return erf_of_float(b, x);
+    return x->getType()->isDoubleTy() ? erf_of_double(b, x) : erf_of_float(b, x);
   case Opcode::pow_:
-    return pow_of_floats(b, x, y);
+    return x->getType()->isDoubleTy() ? pow_of_doubles(b, x, y) : pow_of_floats(b, x, y);
   case Opcode::floor_:
     return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
   case Opcode::ceil_:

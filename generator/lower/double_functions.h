@@ -1,4 +1,4 @@
-// exp, exp2 and log of doubles, for which GPUs have no instruction.
+// Functions of doubles, for which GPUs have no instruction.
 
 #pragma once
 
@@ -11,5 +11,13 @@ namespace tritonc {
 llvm::Value *exp_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *exp2_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *log_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+
+/// The same of sine and cosine, for |x| up to 2^45 (beyond, NaN); of tanh, to within 3 units; of
+/// the error function and of x^y, to within 2.
+llvm::Value *sin_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+llvm::Value *cos_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+llvm::Value *tanh_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+llvm::Value *erf_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
+llvm::Value *pow_of_doubles(llvm::IRBuilder<> &builder, llvm::Value *x, llvm::Value *y);
 
 } // namespace tritonc

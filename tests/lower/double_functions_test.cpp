@@ -14,6 +14,7 @@
 
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -53,6 +54,31 @@ double units_off(double found, long double exact) {
   double unit = std::max(std::nextafter(std::fabs(nearest), INFINITY) - std::fabs(nearest),
                          std::numeric_limits<double>::denorm_min());
   return double(std::fabs(static_cast<long double>(found) - exact) / unit);
+}
+
+// Of 113 bits, to take multiples of pi/2 off.
+#if __LDBL_MANT_DIG__ == 113
+using Quad = long double;
+#else
+__extension__ using Quad = __float128;
+#endif
+
+// sin(x + quarters pi/2). In 64 bits the C library's is as good as in 53 only near zero.
+long double exact_sine(double x, int quarters) {
+  double turns = std::nearbyint(x * 0x1.45f306dc9c883p-1);
+  Quad rest = x;
+  for (double part : {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110})
+    rest -= Quad(turns) * Quad(part);
+  switch ((static_cast<int64_t>(turns) + quarters) & 3) {
+  case 0:
+    return std::sin(static_cast<long double>(rest));
+  case 1:
+    return std::cos(static_cast<long double>(rest));
+  case 2:
+    return -std::sin(static_cast<long double>(rest));
+  default:
+    return -std::cos(static_cast<long double>(rest));
+  }
 }
 
 } // namespace
@@ -125,4 +151,94 @@ TEST_CASE("log is within 2 units in the last place") {
   CHECK(std::isnan(computed<double>(*code, machine, -1.0)));
   CHECK(std::isnan(computed<double>(*code, machine, -1e-320)));
   CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
+}
+
+TEST_CASE("sin and cos are within 2 units in the last place") {
+  LinkedHostCode sine = host_code_of(kernel(sin_of_double));
+  LinkedHostCode cosine = host_code_of(kernel(cos_of_double));
+  HostMachine machine;
+  std::mt19937_64 random(4);
+  double worst = 0;
+  auto try_on = [&](double x) {
+    CAPTURE(x);
+    double off = std::max(units_off(computed<double>(*sine, machine, x), exact_sine(x, 0)),
+                          units_off(computed<double>(*cosine, machine, x), exact_sine(x, 1)));
+    worst = std::max(worst, off);
+  };
+  for (double range : {1e-5, 0.8, 10.0, 1e4, 1e9, 0x1p45})
+    for (int i = 0; i < 2000; i++)
+      try_on(std::uniform_real_distribution<double>(-range, range)(random));
+  for (int i = 0; i < 3000; i++) // near multiples of pi/2
+    try_on(double((random() >> (19 + i % 45)) * 1.57079632679489661923132169163975144L));
+  CHECK(worst < 2);
+  CHECK(computed<double>(*sine, machine, 0.0) == 0);
+  CHECK(std::signbit(computed<double>(*sine, machine, -0.0)));
+  CHECK(computed<double>(*sine, machine, 1e-310) == 1e-310);
+  CHECK(computed<double>(*cosine, machine, 0.0) == 1);
+  for (double x : {0x1p46, double(INFINITY), -double(INFINITY), std::nan("")})
+    CHECK(std::isnan(computed<double>(*cosine, machine, x)));
+}
+
+TEST_CASE("tanh is within 3 units in the last place, erf within 2") {
+  LinkedHostCode tanh = host_code_of(kernel(tanh_of_double));
+  LinkedHostCode erf = host_code_of(kernel(erf_of_double));
+  HostMachine machine;
+  std::mt19937_64 random(5);
+  double worst_tanh = 0, worst_erf = 0;
+  for (double range : {1e-300, 1e-3, 0.6, 1.1, 4.0, 30.0})
+    for (int i = 0; i < 3000; i++) {
+      double x = std::uniform_real_distribution<double>(-range, range)(random);
+      worst_tanh = std::max(worst_tanh, units_off(computed<double>(*tanh, machine, x),
+                                                  std::tanh(static_cast<long double>(x))));
+      worst_erf = std::max(worst_erf, units_off(computed<double>(*erf, machine, x),
+                                                std::erf(static_cast<long double>(x))));
+    }
+  CHECK(worst_tanh < 3);
+  CHECK(worst_erf < 2);
+  for (const LinkedHostCode &code : {std::cref(tanh), std::cref(erf)}) {
+    CHECK(computed<double>(*code, machine, 0.0) == 0);
+    CHECK(std::signbit(computed<double>(*code, machine, -0.0)));
+    CHECK(computed<double>(*code, machine, double(INFINITY)) == 1);
+    CHECK(computed<double>(*code, machine, -1000.0) == -1);
+    CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
+  }
+}
+
+TEST_CASE("pow is within 2 units in the last place") {
+  HostMachine machine;
+  std::mt19937_64 random(6);
+  double worst = 0;
+  // The exponent is part of the code.
+  auto powers_of = [&](double y) {
+    static double exponent;
+    exponent = y;
+    return host_code_of(kernel([](llvm::IRBuilder<> &builder, llvm::Value *x) {
+      return pow_of_doubles(builder, x, llvm::ConstantFP::get(x->getType(), exponent));
+    }));
+  };
+  for (double y : {0.5, -1.0, 3.0, 1.0 / 3, 17.25, -123.456, 1e5, 1e-5, 2.0, 700.0}) {
+    CAPTURE(y);
+    LinkedHostCode code = powers_of(y);
+    double range = std::min(1000.0, 1020 / std::fabs(y)); // of log2 x
+    for (int i = 0; i < 1500; i++) {
+      double x = std::exp2(std::uniform_real_distribution<double>(-range, range)(random));
+      worst = std::max(
+          worst, units_off(computed<double>(*code, machine, x),
+                           std::pow(static_cast<long double>(x), static_cast<long double>(y))));
+    }
+  }
+  CHECK(worst < 2);
+  const double infinite = INFINITY, none = std::nan("");
+  for (double y : {0.0, 1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 1e300, -1e300, 0x1p53, 0x1p53 - 1, infinite,
+                   -infinite, none}) {
+    CAPTURE(y);
+    LinkedHostCode code = powers_of(y);
+    for (double x : {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 1e-310, infinite, -infinite, none}) {
+      CAPTURE(x);
+      double found = computed<double>(*code, machine, x), right = std::pow(x, y);
+      CHECK((std::isnan(right) ? std::isnan(found)
+                               : units_off(found, static_cast<long double>(right)) < 2 &&
+                                     std::signbit(found) == std::signbit(right)));
+    }
+  }
 }

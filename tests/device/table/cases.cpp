@@ -363,9 +363,9 @@ struct Function {
   const char *name;
   int arguments;
   double (*of)(double, double);
-  long double (*of_long)(long double, long double); // null: there is none of double
-  double units, double_units;                       // in the last place, how far off it may be
-  bool positive;                                    // takes the absolute value of x
+  long double (*of_long)(long double, long double);
+  double units, double_units; // in the last place, how far off it may be
+  bool positive;              // takes the absolute value of x
 };
 
 const Function functions[] = {
@@ -382,10 +382,14 @@ const Function functions[] = {
      true},
     {"rsqrt", 1, [](double x, double) { return 1 / std::sqrt(x); },
      [](long double x, long double) { return 1 / std::sqrt(x); }, 2, 2, true},
-    {"sin", 1, [](double x, double) { return std::sin(x); }, nullptr, 2, 0, false},
-    {"cos", 1, [](double x, double) { return std::cos(x); }, nullptr, 2, 0, false},
-    {"tanh", 1, [](double x, double) { return std::tanh(x); }, nullptr, 4, 0, false},
-    {"erf", 1, [](double x, double) { return std::erf(x); }, nullptr, 4, 0, false},
+    {"sin", 1, [](double x, double) { return std::sin(x); },
+     [](long double x, long double) { return std::sin(x); }, 2, 2, false},
+    {"cos", 1, [](double x, double) { return std::cos(x); },
+     [](long double x, long double) { return std::cos(x); }, 2, 2, false},
+    {"tanh", 1, [](double x, double) { return std::tanh(x); },
+     [](long double x, long double) { return std::tanh(x); }, 4, 3, false},
+    {"erf", 1, [](double x, double) { return std::erf(x); },
+     [](long double x, long double) { return std::erf(x); }, 4, 2, false},
     {"floor", 1, [](double x, double) { return std::floor(x); },
      [](long double x, long double) { return std::floor(x); }, 0, 0, false},
     {"ceil", 1, [](double x, double) { return std::ceil(x); },
@@ -394,7 +398,8 @@ const Function functions[] = {
      [](long double x, long double) { return std::trunc(x); }, 0, 0, false},
     {"round", 1, [](double x, double) { return std::round(x); },
      [](long double x, long double) { return std::round(x); }, 0, 0, false},
-    {"pow", 2, [](double x, double y) { return std::pow(x, y); }, nullptr, 1, 0, true},
+    {"pow", 2, [](double x, double y) { return std::pow(x, y); },
+     [](long double x, long double y) { return std::pow(x, y); }, 1, 2, true},
     {"fma", 2, [](double x, double y) { return std::fma(x, y, x); },
      [](long double x, long double y) {
        return (long double)std::fma(double(x), double(y), double(x));
@@ -431,8 +436,6 @@ void add_functions(Cases &cases) {
     for (Type a : all_types)
       for (Form form : {Form::tiles, Form::numbers}) {
         Type type = a == Type::double_ ? a : Type::float_;
-        if (type == Type::double_ && !function.of_long)
-          continue;
         Case made;
         made.name = std::string(function.name) + " of " + name(a) + ", " + name_of(form);
         made.result = type;
