@@ -131,7 +131,7 @@ private:
       return known ? known->name : literal();
     }
     depth--;
-    switch (choose(20)) {
+    switch (choose(23)) {
     case 0:
       if (const Variable *known = variable(shape, false))
         return known->name;
@@ -181,6 +181,16 @@ private:
       return atomic(shape, depth);
     case 18:
       return call(shape, depth);
+    case 19:
+      return choose(2) ? "philox(" + number({}, depth) + ", " + number(shape, depth) +
+                             (choose(2) ? ", " + std::to_string(choose(5)) : "") + ")"
+                       : "random_uniform(" + number(operand_shape(shape), depth) + ", " +
+                             number(shape, depth) + ")";
+    case 20:
+      return "(" + pointer(shape, depth) + (choose(2) ? " - " : " < ") +
+             pointer(operand_shape(shape), depth) + ")";
+    case 21:
+      return "(" + number(shape, depth) + " ?: " + number(operand_shape(shape), depth) + ")";
     default:
       return "fma(" + number(shape, depth) + ", " + number(shape, depth) + ", " +
              number(shape, depth) + ")";
@@ -230,6 +240,8 @@ private:
 
   std::string pointer(const Shape &shape, int depth) {
     const Variable *known = variable(shape, true);
+    if (choose(16) == 15)
+      return "((" + of(types) + " *)" + pointer(shape, depth - 1) + ")";
     if (!known || seldom())
       return "(" + number(shape, depth) + ")";
     if (depth <= 0 || (known->shape == shape && choose(3) == 0))
@@ -281,7 +293,7 @@ private:
   void statement(int depth) {
     if (text_.size() > 4000)
       return;
-    switch (depth <= 0 ? choose(7) : choose(17)) {
+    switch (depth <= 0 ? choose(7) : choose(18)) {
     case 0: {
       const Variable *known = variable({}, true);
       Shape shape = this->shape();
@@ -339,9 +351,11 @@ private:
       text_ += choose(2) || !in_function_ ? "return;\n" : "return " + number({}, 2) + ";\n";
       return;
     case 14:
+      return selection(depth);
+    case 15:
       text_ += "assert(" + number(shape(), 2) + ", \"text\");\n";
       return;
-    case 15:
+    case 16:
       text_ += choose(2) ? "static_assert(" + number({}, 2) + ", \"x\");\n"
                          : "print(\"x\", " + number(shape(), 2) + ");\n";
       return;
@@ -357,6 +371,16 @@ private:
       statement(depth - 1);
     text_ += "}\n";
     variables_.resize(std::min(known, variables_.size()));
+  }
+
+  void selection(int depth) {
+    text_ += "switch (" + number({}, 2) + ") {\n";
+    for (size_t count = choose(4); count > 0; count--) {
+      text_ += choose(4) == 3 ? "default:\n" : "case " + literal() + ":\n";
+      statement(depth - 1);
+      text_ += choose(2) ? "break;\n" : "";
+    }
+    text_ += "}\n";
   }
 
   void declaration() {
@@ -381,7 +405,14 @@ private:
   }
 
   void outside() {
-    switch (choose(8)) {
+    switch (choose(10)) {
+    case 8:
+      text_ += "enum { E" + std::to_string(names_) + " = " + number({}, 1) + ", E };\n";
+      return;
+    case 9:
+      text_ += "static const " + of(types) + " C" + std::to_string(names_++) + " = " +
+               number({}, 2) + ";\n";
+      return;
     case 0:
       text_ += "#pragma tritonc grid(" + launch_expression(2) + ")\n";
       return;
