@@ -54,10 +54,13 @@ struct Verifier {
       bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
       check(power || slots, "extents are powers of two");
       check(extent > 0 || !slots, "a buffer has at least one slot");
-      if (!power && !slots)
+      if (extent <= 0 || (!power && !slots))
+        return;
+      bool fits = extent <= (1 << 20) / elements;
+      check(fits, "a tile has at most 2^20 elements");
+      if (!fits)
         return;
       elements *= extent;
-      check(elements <= 1 << 20, "a tile has at most 2^20 elements");
     }
     if (!type.layout)
       return;

@@ -93,8 +93,7 @@ bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
       report(Message::next_power, extent->at, {std::to_string(next_power_of_two(*value))});
     return false;
   }
-  // Keeps products of extents from overflowing.
-  shape.push_back(std::min(*value, most_elements * 2));
+  shape.push_back(*value);
   return true;
 }
 

@@ -67,7 +67,8 @@ std::string name_of(const Extents &shape) {
 int64_t element_count(const Extents &shape) {
   int64_t count = 1;
   for (int64_t extent : shape)
-    count *= extent;
+    if (__builtin_mul_overflow(count, extent, &count))
+      return INT64_MAX;
   return count;
 }
 

@@ -12,7 +12,7 @@ namespace fuzz = tritonc::fuzz;
 // code and ours do to one container or one memory pool, AddressSanitizer sees only half of.
 extern "C" const char *__asan_default_options() {
   return "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:malloc_context_size=4:"
-         "quarantine_size_mb=8";
+         "quarantine_size_mb=4:allocator_release_to_os_interval_ms=-1";
 }
 
 extern "C" const char *__ubsan_default_options() { return "print_stacktrace=1"; }

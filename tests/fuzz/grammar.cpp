@@ -291,7 +291,7 @@ private:
   // --- Statements.
 
   void statement(int depth) {
-    if (text_.size() > 4000)
+    if (text_.size() > 2000)
       return;
     switch (depth <= 0 ? choose(7) : choose(18)) {
     case 0: {

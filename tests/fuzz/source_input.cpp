@@ -56,6 +56,13 @@ const Gpu *SourceInput::known_gpu() const {
   return known ? known : find_gpu("80");
 }
 
+bool SourceInput::may_have_axes() const {
+  return std::any_of(files.begin(), files.end(), [](const auto &file) {
+    return file.second.find("variant") != std::string::npos ||
+           file.second.find("tune") != std::string::npos;
+  });
+}
+
 Structure SourceInput::chosen(std::vector<Structure> structures) const {
   return structures[structure % structures.size()];
 }
@@ -70,7 +77,9 @@ void fail(const std::string &what, const std::string &about) {
 FrontEndResult run_front_end(const SourceInput &source) {
   set_files(source.files);
   FrontEndInput input = source.input;
-  Declarations declarations = read_declarations(input);
+  Declarations declarations;
+  if (source.may_have_axes()) // else it says nothing that the translation would not
+    declarations = read_declarations(input);
   for (const Axis &axis : declarations.axes)
     if (!axis.values.empty())
       for (const Define &define : axis.values[0].defines)

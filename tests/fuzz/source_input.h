@@ -30,6 +30,7 @@ struct SourceInput {
 
   explicit SourceInput(std::string_view text);
 
+  bool may_have_axes() const;
   /// The GPU, or another one, if there is none of that name.
   const Gpu *known_gpu() const;
   /// One of the structures, whatever the number.

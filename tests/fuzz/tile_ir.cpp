@@ -118,9 +118,13 @@ void tile_ir(std::string_view bytes) {
   SourceInput options(bytes.substr(0, bytes.find('\n')));
   const Gpu *gpu = options.known_gpu();
   const Structure structure = options.chosen(structures_for(fn, *gpu));
+  // Behind each pass takes as long as the passes; of most inputs only what comes out is looked at.
+  bool verifies_each = std::hash<std::string_view>()(bytes) % 4 == 0;
   run_pipeline(
       fn, *gpu,
       [&](std::string_view pass, ir::Function &now) {
+        if (!verifies_each && pass != pass_names().back())
+          return;
         if (std::string broken = ir::verify(now); !broken.empty())
           fail("after `" + std::string(pass) + "` for sm_" + std::string(gpu->name) + " " +
                    structure.name + ": " + broken,

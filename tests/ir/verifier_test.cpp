@@ -163,6 +163,7 @@ TEST_CASE("what a block gives has the types of what is carried") {
 }
 
 TEST_CASE("tiles are not too large and their extents are powers of two") {
+  check_named("%1 = splat %x : f32[1,2147483648,4294967296]", "a tile has at most 2^20 elements");
   check_named("%1 = splat %n : i32[3]", "extents are powers of two");
   check_named("%1 = splat %n : i32[0]", "extents are powers of two");
   check_named("%1 = splat %n : i32[-2]", "extents are powers of two");
