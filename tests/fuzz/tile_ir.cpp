@@ -99,6 +99,32 @@ void parse_back(const ir::Function &fn) {
     fail("the parser reads something else than the printer printed", text + other);
 }
 
+const std::vector<std::string> &tile_ir_words() {
+  static const std::vector<std::string> words = {
+#define OP(name, least, most, regions, effect, text) #name,
+#include "ir/ops.def"
+      "i1",
+      "i8",
+      "i16",
+      "i32",
+      "i64",
+      "e4m3",
+      "e5m2",
+      "f16",
+      "bf16",
+      "f32",
+      "f64",
+      "ptr",
+      "unsigned",
+      "read_only",
+      "no_alias",
+      "write_only",
+      "multiple_of 16",
+      "aligned 4",
+      "tf32"};
+  return words;
+}
+
 } // namespace
 
 void tile_ir(std::string_view bytes) {
@@ -138,7 +164,7 @@ void tile_ir(std::string_view bytes) {
 }
 
 std::string mutate_tile_ir(std::string_view bytes, uint64_t seed) {
-  TextMutator mutator(bytes, seed);
+  TextMutator mutator(bytes, seed, tile_ir_words());
   std::string made;
   for (int tries = 0; tries < 16; tries++) {
     made = mutator.mutated();
