@@ -230,11 +230,11 @@ Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
 
 std::vector<Subject> more_products() {
   const Steps any = {0, 1, 2, 5};
-  // 5 and 11 have no factor in common with how many values axes have, so that all have their turns.
+  // 5 and 19 have no factor in common with how many values axes have, so that all have their turns.
   std::vector<Subject> list = {
       {"kernels/matmul_batched.tc", false, products<batched>, any, Structures::undivided, 5},
       {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Structures::plain},
-      {"kernels/matmul_fused.tc", false, products<fused>, any, Structures::all, 11},
+      {"kernels/matmul_fused.tc", false, products<fused>, any, Structures::all, 19},
       {"kernels/matmul_grouped.tc", false, products<grouped>, any, Structures::undivided},
       {"kernels/matmul_masked.tc", false, of_any_size, any, Structures::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Structures::plain},

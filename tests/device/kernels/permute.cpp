@@ -21,7 +21,7 @@ void permute_to(const char *type, const Three &order, Three extents) {
   using Kernel = kernels::permute<T, promise, last>;
   constexpr int unit = promise == SIZES::any ? 1 : 16 / sizeof(T);
   for (int &extent : extents)
-    extent *= unit;
+    extent = (extent + unit - 1) / unit * unit;
   auto [d0, d1, d2] = extents;
   Three from = {d1 * (d2 + 2 * unit) + unit, d2 + 2 * unit, 1}, to;
   to[size_t(order[2])] = 1;

@@ -36,19 +36,20 @@ void move(const std::string &what, const Sizes &sizes, bool transposes, Launch l
 template <typename T, typename Kernel, kernels::SIZES promise>
 void of_any_size(const char *name, const char *type, bool transposes) {
   constexpr int unit = promise == kernels::SIZES::any ? 1 : 16 / sizeof(T);
+  auto promised = [](int size) { return (size + unit - 1) / unit * unit; };
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, gap_x, gap_y] :
          {Sizes{1, 1, 0, 0}, Sizes{3, 200, 5, 1}, Sizes{200, 3, 0, 2}, Sizes{129, 77, 1, 3},
           Sizes{64, 128, 0, 0}, Sizes{1001, 517, 2, 0}}) {
       if (emulated() && m > 200)
         continue;
+      int rows = promised(m), columns = promised(n);
       move<T>(text("%s<%s, %s> TM=%d TN=%d", name, type, unit == 1 ? "any" : "aligned", tile.TM,
                    tile.TN),
-              {m * unit, n * unit, gap_x * unit, gap_y * unit}, transposes,
+              {rows, columns, promised(gap_x), promised(gap_y)}, transposes,
               [&](T *x, T *y, int ldx, int ldy) {
                 return Kernel::launch(
-                    {}, {.X = x, .Y = y, .M = m * unit, .N = n * unit, .ldx = ldx, .ldy = ldy},
-                    tile);
+                    {}, {.X = x, .Y = y, .M = rows, .N = columns, .ldx = ldx, .ldy = ldy}, tile);
               });
     }
 }
