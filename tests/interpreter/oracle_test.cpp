@@ -68,10 +68,10 @@ Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
   launch.turns = turns;
   for (const ir::Function *fn : fns) {
     Result result = interpreter::run(*fn, launch, outcome.memory);
-    for (const Finding &finding : result.findings) {
-      if (out_of_bounds_counts || finding.kind != Finding::Kind::out_of_bounds)
+    for (const interpreter::Finding &finding : result.findings) {
+      if (out_of_bounds_counts || finding.kind != interpreter::Finding::Kind::out_of_bounds)
         outcome.wrong += text_of(finding) + "\n";
-      outcome.maps_fit &= finding.kind != Finding::Kind::bad_map;
+      outcome.maps_fit &= finding.kind != interpreter::Finding::Kind::bad_map;
     }
     std::move(result.printed.begin(), result.printed.end(), std::back_inserter(outcome.printed));
   }
