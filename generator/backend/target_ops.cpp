@@ -44,6 +44,8 @@ constexpr TargetType below(unsigned limit) { return {TargetType::i32, 1, limit};
 #define WGMMA(text)                                                                                \
   ASM("{\n\t.reg .pred accumulate;\n\tsetp.ne.b32 accumulate, $3, 0;\n\t"                          \
       "wgmma.mma_async.sync.aligned." text ";\n\t}")
+#define HINT(text)                                                                                 \
+  NvptxForm { NvptxForm::Hint, llvm::Intrinsic::not_intrinsic, text }
 #define NOTHING                                                                                    \
   NvptxForm { NvptxForm::Nothing }
 

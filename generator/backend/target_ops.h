@@ -54,9 +54,9 @@ struct TargetType {
 
 /// The column "NVPTX form".
 struct NvptxForm {
-  enum Kind { Intrinsic, Asm, Nothing } kind;
+  enum Kind { Intrinsic, Asm, Hint, Nothing } kind;
   llvm::Intrinsic::ID intrinsic = llvm::Intrinsic::not_intrinsic;
-  llvm::StringRef text; // an intrinsic's arguments (empty: all operands in order), or the PTX
+  llvm::StringRef text; // an intrinsic's arguments (empty: all operands in order), or PTX
 };
 
 /// One row of the table.

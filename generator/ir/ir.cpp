@@ -230,6 +230,11 @@ bool defined_outside(const Value *value, const Block *block) {
   return true;
 }
 
+void keep_hint(Op &to, const Op &from) {
+  if (from.has("cache"))
+    to.set("cache", std::string(from.text("cache")));
+}
+
 std::optional<Opcode> combining_op(std::string_view name) {
   for (Opcode code : {Opcode::add_, Opcode::mul_, Opcode::min_, Opcode::max_, Opcode::umin_,
                       Opcode::umax_, Opcode::and_, Opcode::or_, Opcode::xor_})

@@ -192,6 +192,9 @@ Value *clone_computation(Builder &builder, Value *value, const Block *block, Cop
 /// every block inside it).
 bool defined_outside(const Value *value, const Block *block);
 
+/// Lets caches do with what `to` accesses as with what `from` does: gives it the {cache} of that.
+void keep_hint(Op &to, const Op &from);
+
 /// The operation by which a `reduce` with {op} = `name` combines elements; nothing if there is
 /// none.
 std::optional<Opcode> combining_op(std::string_view name);

@@ -391,6 +391,12 @@ struct Verifier {
     if (const Value *m = op.operand_or_null(mask))
       check(m->type.elem == Elem::i1 && (m->type.is_scalar() || m->type.shape == pointers.shape),
             "a mask is i1, a scalar or of the shape of the pointers");
+    static const std::set<std::string_view> hints = {
+        "", "cg", "cs", "no_allocate", "evict_first", "evict_last"};
+    std::string_view hint = op.text("cache");
+    check(hints.count(hint) || hint == (op.is(Opcode::store_) ? "wt" : "cv"),
+          "{cache} is one of cg, cs, no_allocate, evict_first, evict_last; of loads cv, of stores "
+          "wt");
     const Type &value = op.results.empty() ? op.operand(1)->type : op.result()->type;
     check(value.elem == pointers.elem && value.shape == pointers.shape && value.is_number(),
           "the value has the pointers' shape and element type");
@@ -448,8 +454,8 @@ struct Verifier {
         "pending", "slots", "start",    "swizzle", "team_bytes", "value", "vector"};
     static const std::set<std::string_view> lists = {"origin",    "perm",  "perms",
                                                      "registers", "warps", "warpgroups"};
-    static const std::set<std::string_view> names = {"as",        "instruction", "op",
-                                                     "precision", "pred",        "text"};
+    static const std::set<std::string_view> names = {"as",        "cache", "instruction", "op",
+                                                     "precision", "pred",  "text"};
     if (lists.count(name) || (name == "vector" && op.is(Opcode::dot_)))
       return std::holds_alternative<std::vector<int64_t>>(attribute);
     if (integers.count(name))

@@ -16,6 +16,18 @@ const char *spelling_of(Operator op) {
   return spellings[size_t(op)];
 }
 
+const CacheHint *cache_hint(std::string_view name) {
+  static constexpr CacheHint hints[] = {
+      {"__ca", true, false},         {"__cg", true, true},          {"__cs", true, true},
+      {"__cv", true, false},         {"__wb", false, true},         {"__wt", false, true},
+      {"__no_allocate", true, true}, {"__evict_first", true, true}, {"__evict_last", true, true},
+  };
+  for (const CacheHint &hint : hints)
+    if (hint.name == name)
+      return &hint;
+  return nullptr;
+}
+
 bool is_comparison(Operator op) { return op >= Operator::less && op <= Operator::not_equal; }
 
 namespace {

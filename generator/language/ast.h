@@ -15,9 +15,18 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tritonc::ast {
+
+/// What an access may tell the caches: `*?(m, __cg)p`.
+struct CacheHint {
+  std::string_view name; // with the `__`
+  bool of_loads, of_stores;
+};
+/// Null if there is none of that name.
+const CacheHint *cache_hint(std::string_view name);
 
 struct Expr;
 struct Function;
@@ -108,7 +117,7 @@ struct Expr {
     name,        // text, variable
     unary,       // op, operands[0]
     transpose,   // ^operands[0]
-    deref,       // *operands[0], *?(operands[1]) operands[0]
+    deref,       // *operands[0], *?(operands[1]) operands[0]; text: a cache hint, or empty
     binary,      // op, operands[0], operands[1]
     matmul,      // operands[0] @ operands[1]
     range,       // operands[0] ... operands[1]

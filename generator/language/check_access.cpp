@@ -35,6 +35,10 @@ void Checker::check_deref(Expr &expr, bool is_store) {
     if (mask->type.is_tile())
       wrap(mask, mask->type.with_shape(*shape));
   }
+  if (const CacheHint *hint = cache_hint(expr.text))
+    if (is_store ? !hint->of_stores : !hint->of_loads)
+      report(Message::hint_elsewhere, expr.at, {expr.text, is_store ? "loads" : "stores"},
+             {expr.range});
   expr.type = pointer->type.pointee();
   if (!is_store)
     fit_to_conditions(expr);

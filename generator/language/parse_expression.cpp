@@ -268,10 +268,16 @@ ExprPtr Parser::unary() {
 ExprPtr Parser::dereference() {
   Token star = next();
   ExprPtr mask;
+  std::string hint;
   if (accept("?")) {
     Token opening = peek();
     expect("(", "before the mask");
-    mask = expression();
+    do {
+      if (cache_hint(peek().spelling) || mask || !hint.empty())
+        take_hint(hint);
+      else
+        mask = assignment();
+    } while (accept(","));
     expect_closing(")", "behind the mask", opening);
   }
   ExprPtr pointer = cast();
@@ -280,7 +286,22 @@ ExprPtr Parser::dereference() {
   operands.push_back(std::move(pointer));
   if (mask)
     operands.push_back(std::move(mask));
-  return make(Kind::deref, star.at, range, std::move(operands));
+  ExprPtr expr = make(Kind::deref, star.at, range, std::move(operands));
+  expr->text = std::move(hint);
+  return expr;
+}
+
+// A hint for caches, behind the mask or in its place.
+void Parser::take_hint(std::string &hint) {
+  Token token = next();
+  std::string name(token.spelling);
+  if (!cache_hint(name)) {
+    fail(Message::unknown_hint, token.at, {name});
+    return note(Message::known_hints, token.at);
+  }
+  if (!hint.empty())
+    fail(Message::hint_twice, token.at, {hint, name});
+  hint = name;
 }
 
 ExprPtr Parser::size_of() {

@@ -7,7 +7,7 @@
 //   subscript   := ':' | 'newaxis' | '^' conditional | '+' | 'prod' | 'max' | 'min' | 'any' | 'all'
 //                | 'argmax' | 'argmin' | 'scan' '(' reduction ')' | 'gather' '(' assignment ')' |
 //                conditional
-//   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' expression ')' cast | ...
+//   unary       := ('+' | '-' | '~' | '!' | '^' | '*') cast | '*' '?' '(' mask ')' cast | ...
 //   cast        := '(' type ')' cast | 'bitcast' '<' type '>' '(' expression ')' | unary
 //   range       := cast [ '...' cast ]
 //   matmul      := range { '@' range }
@@ -111,6 +111,7 @@ private:
   ExprPtr cast();
   ExprPtr unary();
   ExprPtr dereference();
+  void take_hint(std::string &hint);
   ExprPtr postfix();
   ExprPtr primary();
   ExprPtr name_or_call();

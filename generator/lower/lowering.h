@@ -56,6 +56,7 @@ private:
   // memory.cpp: global memory.
   void lower_load(const ir::Op &op);
   void lower_store(const ir::Op &op);
+  llvm::Value *hinted(const ir::Op &op, llvm::Value *address);
 
   // atomics.cpp
   void lower_atomic(const ir::Op &op);

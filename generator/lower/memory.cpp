@@ -1,6 +1,7 @@
 // Lowering: loads from and stores to global memory.
 
 #include "lower/addresses.h"
+#include "target/cache_policies.h"
 
 namespace tritonc {
 
@@ -19,6 +20,32 @@ llvm::Type *memory_type(llvm::IRBuilder<> &builder, llvm::Type *type) {
 
 } // namespace
 
+// The address, marked with what {cache} says. The L2 cache is told by a policy, if it takes one.
+llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
+  using namespace cache_policy;
+  struct Mark {
+    std::string_view hint;
+    TargetOp op;
+  };
+  constexpr Mark marks[] = {{"cg", TargetOp::hint_cg},
+                            {"cs", TargetOp::hint_cs},
+                            {"cv", TargetOp::hint_cv},
+                            {"wt", TargetOp::hint_wt},
+                            {"no_allocate", TargetOp::hint_no_allocate},
+                            {"evict_first", TargetOp::hint_evict_first},
+                            {"evict_last", TargetOp::hint_evict_last}};
+  std::string_view hint = op.text("cache");
+  bool is_first = hint == "evict_first";
+  if (gpu_.has_cache_policies && (is_first || hint == "evict_last"))
+    return call_target_op(
+        builder_, is_first ? TargetOp::hint_evict_first_l2 : TargetOp::hint_evict_last_l2,
+        {address, builder_.getInt64(uint64_t(is_first ? evict_first : evict_last))});
+  for (const Mark &mark : marks)
+    if (mark.hint == hint)
+      return call_target_op(builder_, mark.op, {address});
+  return address;
+}
+
 void Lowering::lower_load(const Op &op) {
   const Value *pointers = op.operand(0), *mask = op.operand_or_null(1),
               *other = op.operand_or_null(2);
@@ -35,7 +62,7 @@ void Lowering::lower_load(const Op &op) {
                      : std::vector<std::vector<int>>{{0}};
   for (const std::vector<int> &group : groups) {
     llvm::Type *type = vector_type(stored, width);
-    llvm::Value *address = addresses[group[0]];
+    llvm::Value *address = hinted(op, addresses[group[0]]);
     llvm::Align align{uint64_t(width) * bytes_of(op.result()->type.elem)};
     llvm::Value *loaded;
     if (!mask) {
@@ -89,7 +116,7 @@ void Lowering::lower_store(const Op &op) {
       llvm::Value *on = nullptr;
       if (mask)
         on = mask->type.is_tile() ? registers(mask)[size_t(group[0])] : scalar(mask);
-      llvm::Value *address = addresses[group[0]];
+      llvm::Value *address = hinted(op, addresses[group[0]]);
       llvm::Align align{uint64_t(width) * bytes_of(value->type.elem)};
       guarded(on, [&] { builder_.CreateAlignedStore(packed, address, align); });
     }

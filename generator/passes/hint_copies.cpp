@@ -8,7 +8,8 @@
 // are few, they run at the same time, and nobody comes for it again: of a product with few rows,
 // that is true of the whole other factor, which would push all else out of the cache.
 //
-// The host chooses the policy, since only it knows the grid.
+// The host chooses the policy, since only it knows the grid; unless the source has
+// (`*?(__evict_last)p`).
 //
 // Needs:   use_tensor_maps; ids are still those of the grid, so before persist_programs.
 // Ensures: nothing but the policies changes.
@@ -18,6 +19,7 @@
 #include "passes/hint_copies.h"
 
 #include "ir/builder.h"
+#include "target/cache_policies.h"
 
 namespace tritonc {
 
@@ -25,9 +27,7 @@ using namespace ir;
 
 namespace {
 
-// What `createpolicy` gives for all of an access (CUTLASS, cute/arch/copy_sm90_desc.hpp,
-// TMA::CacheHintSm90).
-constexpr int64_t evict_normal = 0x1000000000000000, evict_first = 0x12F0000000000000;
+using namespace cache_policy;
 
 constexpr int64_t few_readers = 4;
 
@@ -54,7 +54,22 @@ Value *readers(Builder &builder, const Op *launch, const std::set<int64_t> &axes
   return product;
 }
 
+// The policy that the source asks for by its {cache}; nothing if it leaves that to us.
+std::optional<int64_t> wanted_policy(const Op &load) {
+  if (load.text("cache") == "evict_first")
+    return evict_first;
+  if (load.text("cache") == "evict_last")
+    return evict_last;
+  return std::nullopt;
+}
+
 void hint(Function &fn, Op *load, Op *launch) {
+  if (std::optional<int64_t> wanted = wanted_policy(*load)) {
+    Builder builder = Builder::before(fn, load);
+    builder.set_location(load->location);
+    load->operands.push_back(builder.i64(*wanted));
+    return;
+  }
   std::set<int64_t> axes;
   for (size_t i = 1; i < load->operands.size(); i++)
     add_axes(load->operand(i), axes);

@@ -78,7 +78,9 @@ struct State {
       Value *all = is_scalar ? exists : builder.splat(exists, type.shape);
       mask = mask ? builder.binary(Opcode::and_, mask, all) : all;
     }
-    return mask ? builder.load(view, mask, builder.filled(type, 0)) : builder.load(view);
+    Value *loaded = mask ? builder.load(view, mask, builder.filled(type, 0)) : builder.load(view);
+    keep_hint(*loaded->op, *staged.load);
+    return loaded;
   }
 
   // The buffer gets two slots and lives outside of the loop.

@@ -67,6 +67,7 @@ struct State {
     } else {
       tile = builder.load(view);
     }
+    keep_hint(*tile->op, *load);
     tile->name = load->result()->name;
     bool is_straight = factor.perm[0] < factor.perm[1];
     return is_straight ? tile : builder.trans(tile, factor.perm);

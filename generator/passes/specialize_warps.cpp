@@ -548,14 +548,18 @@ struct State {
           builder.add(operands[1], builder.mul(builder.i64(piece.origin[d]), operands[2 + d]));
     Value *part =
         builder.create(Opcode::view_, operands, {view->type.with_shape(piece.shape)})->result();
+    auto hinted = [&](Value *loaded) {
+      keep_hint(*loaded->op, load);
+      return loaded;
+    };
     if (!load.operand_or_null(1))
-      return builder.load(part);
+      return hinted(builder.load(part));
     std::vector<Bound> bounds = *bounds_of(load.operand(1), 2);
     for (Bound &bound : bounds)
       bound.before =
           copied(builder, bound.before, copies) + Poly::constant(piece.origin[size_t(bound.axis)]);
     Value *on = builder.inside(emit_limits(builder, piece.shape, bounds), piece.shape);
-    return builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0));
+    return hinted(builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0)));
   }
 
   // Loads are far ahead of the stores that wait for them: while one piece is stored the next is on

@@ -177,7 +177,8 @@ void cut(Function &fn, Op *store, const Product &product) {
     Value *on = nullptr;
     if (mask)
       on = builder.inside(emit_limits(builder, piece, of_part), piece);
-    builder.store(part_of_view, extract(builder, tile, piece, origin, product), on);
+    keep_hint(*builder.store(part_of_view, extract(builder, tile, piece, origin, product), on),
+              *store);
   }
   erase(store);
 }

@@ -131,6 +131,7 @@ struct State {
         Builder builder(fn, &body(), 0);
         builder.set_location(yielded(i)->op->location);
         Value *loaded = builder.load(body().arguments[*pointer]);
+        keep_hint(*loaded->op, *yielded(i)->op);
         loaded->name = body().arguments[i]->name;
         replace_uses(body(), body().arguments[i], loaded);
         // The old loads go with the carried value: it now only yields itself.

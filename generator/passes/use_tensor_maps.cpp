@@ -93,6 +93,7 @@ struct State {
     if (tile.elem == Elem::f32) // the tensor cores would cut off what they don't take
       operands[0]->op->set("tf32", int64_t(1));
     Value *moved = builder.create(Opcode::map_load_, operands, {tile})->result();
+    keep_hint(*moved->op, *load);
     moved->name = load->result()->name;
     replace_uses(*fn.body, load->result(), moved);
     erase(load);

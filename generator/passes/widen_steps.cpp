@@ -67,6 +67,7 @@ struct State {
     Value *mask = emit_mask(builder, shape, bounds);
     Value *zero = builder.filled(Type::tile(elem, shape), 0);
     Value *tile = builder.load(view, mask, zero);
+    keep_hint(*tile->op, *load);
     tile->name = load->result()->name;
     std::vector<int64_t> identity(factor.perm.size());
     for (size_t d = 0; d < identity.size(); d++)

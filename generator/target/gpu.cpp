@@ -45,6 +45,7 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_mma_i8_m16 = generation >= Ampere,
           .has_mma_f64 = generation >= Ampere,
           .has_mma_f64_m16 = generation >= Hopper,
+          .has_cache_policies = generation >= Ampere,
           .has_cp_async = generation >= Ampere,
           .has_tensor_maps = generation >= Hopper,
           .has_dependent_launches = generation >= Hopper,

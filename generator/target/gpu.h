@@ -33,6 +33,7 @@ struct Gpu {
   bool has_mma_i8_m16;         // m16n8k16 and m16n8k32 too
   bool has_mma_f64;            // mma.m8n8k4 on double
   bool has_mma_f64_m16;        // m16n8k4 and m16n8k8 too
+  bool has_cache_policies;     // accesses that tell the L2 cache what to evict first or last
   bool has_cp_async;           // cp.async from global to shared memory
   bool has_tensor_maps;        // copies by tensor maps, counted on mbarriers
   bool has_dependent_launches; // griddepcontrol

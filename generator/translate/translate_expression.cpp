@@ -399,7 +399,9 @@ ir::Value *Translator::assign(const ast::Expr &expr) {
   current_.pop_back();
   if (is_store) {
     set_location(expr.at);
-    build_->store(place.pointers, made, place.mask);
+    ir::Op *store = build_->store(place.pointers, made, place.mask);
+    if (!place.hint.empty())
+      store->set("cache", place.hint);
   } else {
     if (made->name.empty())
       made->name = target.variable->name;
@@ -413,6 +415,9 @@ Translator::Access Translator::access(const ast::Expr &deref) {
   access.pointers = value(*deref.operands[0]);
   if (deref.operands.size() == 2)
     access.mask = value(*deref.operands[1]);
+  // What is the same as no hint is none.
+  if (!deref.text.empty() && deref.text != "__ca" && deref.text != "__wb")
+    access.hint = deref.text.substr(2);
   return access;
 }
 
@@ -452,7 +457,10 @@ ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
 }
 
 ir::Value *Translator::load(const Access &access, ir::Value *other) {
-  return build_->load(access.pointers, access.mask, access.mask ? other : nullptr);
+  ir::Value *loaded = build_->load(access.pointers, access.mask, access.mask ? other : nullptr);
+  if (!access.hint.empty() && access.hint != "wt")
+    loaded->op->set("cache", access.hint);
+  return loaded;
 }
 
 // The conjunction of two masks of a load of that shape; a scalar mask stays one if it can.

@@ -136,6 +136,7 @@ private:
   // Memory.
   struct Access {
     ir::Value *pointers = nullptr, *mask = nullptr;
+    std::string hint = {}; // a {cache}
   };
   Access access(const ast::Expr &deref);
   ir::Value *load(const ast::Expr &deref, ir::Value *other = nullptr);

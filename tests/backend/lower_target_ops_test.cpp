@@ -52,6 +52,62 @@ TEST_CASE("a fragment goes in element by element and comes out as a vector") {
   CHECK(text.find("tritonc.") == std::string::npos);
 }
 
+TEST_CASE("a mark on an address goes into the loads and stores there, and nowhere else") {
+  const std::string declared = R"(
+    declare ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1))
+    declare ptr addrspace(1) @tritonc.hint_evict_last_l2(ptr addrspace(1), i64)
+  )";
+  auto access = [&](const std::string &type) {
+    return lowered(declared +
+                   "define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {\n"
+                   "  %m = call ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1) %p)\n"
+                   "  %x = load " +
+                   type +
+                   ", ptr addrspace(1) %m\n"
+                   "  %w = call ptr addrspace(1) @tritonc.hint_evict_last_l2("
+                   "ptr addrspace(1) %q, i64 7)\n"
+                   "  store " +
+                   type + " %x, ptr addrspace(1) %w\n  ret void\n}");
+  };
+  struct {
+    const char *type, *load, *store;
+  } cases[] = {
+      {"i8", "ld.global.cg.b8 $0, [$1];", ".b8 [$1], $0, $2;"},
+      {"half", "ld.global.cg.b16 $0, [$1];", ".b16 [$1], $0, $2;"},
+      {"<2 x i8>", "ld.global.cg.b16 $0, [$1];", ".b16 [$1], $0, $2;"},
+      {"float", "ld.global.cg.b32 $0, [$1];", ".b32 [$1], $0, $2;"},
+      {"<2 x bfloat>", "ld.global.cg.b32 $0, [$1];", ".b32 [$1], $0, $2;"},
+      {"double", "ld.global.cg.b64 $0, [$1];", ".b64 [$1], $0, $2;"},
+      {"<2 x float>", "ld.global.cg.v2.b32 {$0, $1}, [$2];", ".v2.b32 [$2], {$0, $1}, $3;"},
+      {"<8 x half>", "ld.global.cg.v4.b32 {$0, $1, $2, $3}, [$4];",
+       ".v4.b32 [$4], {$0, $1, $2, $3}, $5;"},
+      {"<2 x i64>", "ld.global.cg.v2.b64 {$0, $1}, [$2];", ".v2.b64 [$2], {$0, $1}, $3;"},
+  };
+  for (const auto &[type, load, store] : cases) {
+    CAPTURE(type);
+    std::string text = access(type);
+    CHECK(contains(text, load));
+    CHECK(contains(text, std::string("st.global.L1::evict_last.L2::cache_hint") + store));
+    CHECK(!contains(text, "tritonc."));
+    CHECK(!contains(text, "= load"));
+  }
+  // Through an offset, too; who only wants to know the address gets it, and others keep their
+  // loads.
+  std::string text = lowered(declared + R"(
+    define ptr addrspace(1) @f(ptr addrspace(1) %p) {
+      %m = call ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1) %p)
+      %n = getelementptr i32, ptr addrspace(1) %m, i64 3
+      %x = load i32, ptr addrspace(1) %n
+      %y = load i32, ptr addrspace(1) %p
+      store i32 %x, ptr addrspace(1) %p
+      ret ptr addrspace(1) %m
+    })");
+  CHECK(contains(text, "ld.global.cg.b32"));
+  CHECK(contains(text, "%y = load i32, ptr addrspace(1) %p"));
+  CHECK(contains(text, "store i32"));
+  CHECK(contains(text, "ret ptr addrspace(1) %p"));
+}
+
 TEST_CASE("a shared address becomes a pointer to shared memory") {
   std::string text = lowered(R"(
     declare i32 @tritonc.ldmatrix_x1(i32)

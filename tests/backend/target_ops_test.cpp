@@ -34,6 +34,27 @@ std::string kernel_name(const TargetOpInfo &op, unsigned acc_elements) {
 // Registers come in eights, from 24 up.
 unsigned immediate(const TargetOpInfo &op) { return op.name.starts_with("setmaxnreg") ? 40 : 1; }
 
+// Loads from and stores to an address that is marked for caches, of every width that an instruction
+// has. Some marks are for loads only, or for stores.
+void access(llvm::IRBuilder<> &builder, const TargetOpInfo &op, llvm::Value *marked,
+            llvm::Value *plain) {
+  for (llvm::IntegerType *type :
+       {builder.getInt8Ty(), builder.getInt16Ty(), builder.getInt32Ty(), builder.getInt64Ty()})
+    for (unsigned count : {1, 2, 4}) {
+      unsigned width = type->getBitWidth(), bits = count * width;
+      if (bits > 128 || (bits > 32 && count > 1 && width < 32))
+        continue;
+      llvm::Type *moved = type;
+      if (count > 1)
+        moved = llvm::FixedVectorType::get(type, count);
+      bool loads = op.op != TargetOp::hint_wt, stores = op.op != TargetOp::hint_cv;
+      llvm::Value *value = builder.CreateAlignedLoad(moved, loads ? marked : plain, llvm::Align(16),
+                                                     /*isVolatile=*/true);
+      builder.CreateAlignedStore(value, stores ? marked : plain, llvm::Align(16),
+                                 /*isVolatile=*/true);
+    }
+}
+
 // A kernel of the operation's name that executes it and stores what it gives. The optimiser knows
 // nothing about the operands, which are read from memory.
 void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_elements = 0) {
@@ -60,7 +81,9 @@ void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_eleme
   if (op.is_overloaded())
     operands[0] = builder.getInt32(acc_elements);
   llvm::CallInst *result = call_target_op(builder, op.op, operands);
-  if (!result->getType()->isVoidTy())
+  if (op.nvptx.kind == NvptxForm::Hint)
+    access(builder, op, result, kernel->getArg(1));
+  else if (!result->getType()->isVoidTy())
     builder.CreateAlignedStore(result, kernel->getArg(1), llvm::Align(16));
   builder.CreateRetVoid();
 }

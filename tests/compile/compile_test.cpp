@@ -192,6 +192,44 @@ TEST_CASE("one stage of one variant") {
         ExitCode::usage);
 }
 
+TEST_CASE("what a kernel tells the caches is in the PTX, and nothing of it where it says nothing") {
+  SourceFiles files;
+  auto ptx = [&](const std::string &load, const std::string &store, const char *gpu) {
+    std::string source = "#pragma tritonc grid(n / 256)\n"
+                         "__global__ void copy(float *x, float *y, int n) {\n"
+                         "  int i[256] = get_program_id(0) * 256 + 0 ... 256;\n"
+                         "  bool m[256] = i < n;\n  " +
+                         store + "(y + i) = " + load + "(x + i);\n}\n";
+    CompileResult result = compile(
+        {.sources = {files.add("copy.tc", source)}, .gpus = {find_gpu(gpu)}, .stage = Stage::ptx});
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    return result.stage_output;
+  };
+  struct {
+    const char *hint, *text; // of both
+  } cases[] = {{"__cg", ".global.cg."},
+               {"__cs", ".global.cs."},
+               {"__no_allocate", ".global.L1::no_allocate."},
+               {"__evict_first", ".global.L1::evict_first."},
+               {"__evict_last", ".global.L1::evict_last."}};
+  for (const char *gpu : {"75", "80", "90a"})
+    for (const auto &[hint, text] : cases) {
+      CAPTURE(gpu);
+      CAPTURE(hint);
+      std::string both =
+          ptx("*?(" + std::string(hint) + ")", "*?(m, " + std::string(hint) + ")", gpu);
+      CHECK(contains(both, std::string("ld") + text));
+      CHECK(contains(both, std::string("st") + text));
+      bool has_policy = std::string(hint).rfind("__evict", 0) == 0 && gpu != std::string("75");
+      CHECK(contains(both, "L2::cache_hint") == has_policy);
+    }
+  CHECK(contains(ptx("*?(m, __cv)", "*?(__wt)", "80"), "ld.global.cv."));
+  CHECK(contains(ptx("*?(m, __cv)", "*?(__wt)", "80"), "st.global.wt."));
+  CHECK(ptx("*?(__ca)", "*?(m, __wb)", "80") == ptx("*", "*?(m)", "80"));
+  for (const char *text : {"L1::", "L2::", ".cg", ".cs", ".cv", ".wt"})
+    CHECK_FALSE(contains(ptx("*", "*?(m)", "80"), text));
+}
+
 TEST_CASE("the tile IR after a pass") {
   SourceFiles files;
   std::string path = files.add("scale.tc", scale_source);

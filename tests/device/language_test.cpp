@@ -1,6 +1,6 @@
 // Runs the kernels of language/ on the GPU: functions within the errors that
 // generator/language/reference/operators.md states, reductions, scans, elements at positions,
-// random numbers, and programs that work on the same memory.
+// hints for caches, random numbers, and programs that work on the same memory.
 
 #include "matrices.h"
 #include "support/philox.h"
@@ -339,6 +339,25 @@ template <typename T> void scans(const char *type, int rows) {
   }
 }
 
+// ---- hints for caches ----
+
+template <typename T> void cache_hints(const char *type, int n) {
+  std::vector<T> x(n), right;
+  for (T &v : x)
+    v = T(float(int(generator() % 200) - 100));
+  Memory<T> given(x), copied(2 * x.size());
+  for (const auto &tile : kernels::cache_hints<T>::variants()) {
+    copied.poison();
+    std::string problem = outcome(
+        kernels::cache_hints<T>::launch({}, {.x = given.data(), .y = copied.data(), .n = n}, tile));
+    std::vector<T> y = copied.read();
+    for (size_t i = 0; i < y.size() && problem.empty(); i++)
+      if (std::memcmp(&y[i], &x[i % x.size()], sizeof(T)) != 0)
+        problem = text("element %zu is another", i);
+    check(text("cache_hints<%s> SIZE=%d n=%d", type, tile.SIZE, n), problem);
+  }
+}
+
 // ---- random numbers ----
 
 void random_numbers(long seed, long first, int n) {
@@ -392,6 +411,12 @@ int main(int count, char **arguments) {
     scans<float>("float", rows);
     scans<tritonc::half>("half", rows);
     scans<int>("int", rows);
+  }
+  for (int n : {1, 1023, 4096, 100003}) {
+    cache_hints<int8_t>("char", n);
+    cache_hints<tritonc::half>("half", n);
+    cache_hints<float>("float", n);
+    cache_hints<double>("double", n);
   }
   random_numbers(0, 0, 1);
   random_numbers(0x123456789abcdef, -3, 100003);

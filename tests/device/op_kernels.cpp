@@ -94,7 +94,7 @@ bool stands_in_others(StringRef name) {
                                       "setmaxnreg_dec",
                                       "print",
                                       "assert_fail"};
-  return llvm::is_contained(names, name);
+  return llvm::is_contained(names, name) || name.starts_with("hint_");
 }
 
 Family describe(const TargetOpInfo &op) {

@@ -49,7 +49,7 @@ std::string text_of(const Expr &expr) {
   case Kind::transpose:
     return "(^" + operands_of(expr) + ")";
   case Kind::deref:
-    return std::string(expr.operands.size() == 2 ? "(*?" : "(*") + operands_of(expr) + ")";
+    return (expr.operands.size() == 2 ? "(*?" : "(*") + expr.text + operands_of(expr) + ")";
   case Kind::matmul:
     return "(@" + operands_of(expr) + ")";
   case Kind::range:
@@ -137,6 +137,7 @@ TEST_CASE("pointers, subscripts, casts and calls") {
       {"*?(m)p = *q", "(= (*? p m) (* q))"},
       {"*?(a && b)(p + r)", "(*? (+ p r) (&& a b))"},
       {"(*p)[newaxis, :]", "([] (* p) newaxis :)"},
+      {"*?(m, __cg)p = *?(__cs)q", "(= (*?__cg p m) (*__cs q))"},
       {"x[+]", "([] x +)"},
       {"x[:, max, min]", "([] x : max min)"},
       {"x[any, prod, argmax]", "([] x any prod argmax)"},

@@ -142,3 +142,28 @@ TEST_CASE("in memory a bool is a byte") {
   CHECK(count(text, "zext i1") == 8);
   CHECK(contains(text, "store <8 x i8>"));
 }
+
+TEST_CASE("a hint for caches marks the address; the L2 cache gets a policy where it takes one") {
+  auto text = [](const std::string &load, const std::string &store, const char *gpu) {
+    return lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
+                                "%a = load %v {cache = \"" +
+                                    load +
+                                    "\", vector = 8} : f16[256] #0\n store %v, %a {cache = \"" +
+                                    store + "\", vector = 8}"),
+                   gpu);
+  };
+  for (const char *gpu : {"75", "80", "90a"}) {
+    std::string both = text("cs", "cg", gpu);
+    CHECK(count(both, "call ptr addrspace(1) @tritonc.hint_cs(") == 1);
+    CHECK(count(both, "call ptr addrspace(1) @tritonc.hint_cg(") == 1);
+    CHECK(count(both, "load <8 x half>, ptr addrspace(1)") == 1);
+  }
+  CHECK(contains(text("evict_first", "evict_last", "75"), "@tritonc.hint_evict_first("));
+  std::string ampere = text("evict_first", "evict_last", "80");
+  CHECK(contains(ampere, ", i64 1364590687093260288)")); // 0x12F0...
+  CHECK(contains(ampere, "@tritonc.hint_evict_last_l2("));
+  CHECK_FALSE(contains(lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
+                                            "%a = load %v {vector = 8} : f16[256] #0\n"
+                                            "store %v, %a {vector = 8}")),
+                       "hint"));
+}

@@ -4,6 +4,7 @@
 
 #include "analysis/launch_form.h"
 #include "ir/verifier.h"
+#include "product_kernel.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -117,4 +118,21 @@ TEST_CASE("nothing is said of what is not copied by maps") {
   std::string before = printed(fn);
   hint_copies(fn);
   CHECK(printed(fn) == before);
+}
+
+TEST_CASE("what the source asks for is not for the host to choose") {
+  ir::Function fn = parsed(with(
+      with(kernel("", "program_id"),
+           "%a = map_load %m, %x, %k :", "%a = map_load %m, %x, %k {cache = \"evict_last\"} :"),
+      "%b = map_load %w, %k, %y :", "%b = map_load %w, %k, %y {cache = \"evict_first\"} :"));
+  hint_copies(fn);
+  CHECK(ir::verify(fn) == "");
+  CHECK(ir::constant_of(value_named(fn, "a")->op->operand(3)) == 0x14F0000000000000);
+  CHECK(ir::constant_of(value_named(fn, "b")->op->operand(3)) == 0x12F0000000000000);
+  // Other hints say nothing to the copy engine.
+  ir::Function other =
+      parsed(with(kernel("", "program_id"),
+                  "%a = map_load %m, %x, %k :", "%a = map_load %m, %x, %k {cache = \"cg\"} :"));
+  hint_copies(other);
+  CHECK_FALSE(ir::constant_of(value_named(other, "a")->op->operand(3)));
 }

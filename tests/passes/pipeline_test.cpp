@@ -1,6 +1,7 @@
 // Tests passes/pipeline.cpp.
 
 #include "passes/pipeline.h"
+#include "support/structures.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -198,4 +199,47 @@ TEST_CASE("nothing happens to a kernel of scalars but what has no use") {
       return
     })";
   CHECK(run(program, "80") == text(program));
+}
+
+// Where the copy engine or cp.async brings the operands, there is no load any more.
+TEST_CASE("hints for caches stay with loads and stores, whatever becomes of them") {
+  std::string text = product("f16", 64, 64, 32);
+  auto hinted = [](std::string line_end, const std::string &kernel, const char *hint) {
+    std::string result;
+    for (size_t at = 0, end; at < kernel.size(); at = end + 1) {
+      end = std::min(kernel.find('\n', at), kernel.size());
+      std::string line = kernel.substr(at, end - at);
+      size_t place = line.find(line_end);
+      if (place != line.npos)
+        line = line_end == "store "
+                   ? line + " {cache = \"" + hint + "\"}"
+                   : line.replace(line.find(" :"), 2, std::string(" {cache = \"") + hint + "\"} :");
+      result += line + "\n";
+    }
+    return result;
+  };
+  text = hinted("store ", hinted("= load ", text, "evict_last"), "cs");
+  int loads = 0, stores = 0, policies = 0;
+  for (const char *gpu : {"75", "80", "90", "90a"})
+    for (const Structure &structure : complete_structures_for(parsed(text), *find_gpu(gpu))) {
+      CAPTURE(gpu);
+      CAPTURE(structure.name);
+      ir::Function fn = parsed(text);
+      run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {}, structure);
+      ir::for_each_op(*fn.body, [&](ir::Op &op) {
+        if (op.is(ir::Opcode::load_)) {
+          CHECK(op.text("cache") == "evict_last");
+          loads++;
+        } else if (op.is(ir::Opcode::store_)) {
+          CHECK(op.text("cache") == "cs");
+          stores++;
+        } else if (op.is(ir::Opcode::map_copy_)) {
+          CHECK(ir::constant_of(op.operands.back()) == 0x14F0000000000000);
+          policies++;
+        }
+      });
+    }
+  CHECK(loads > 0);
+  CHECK(stores > 0);
+  CHECK(policies > 0);
 }

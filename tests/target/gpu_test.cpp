@@ -93,6 +93,7 @@ TEST_CASE("limits and features are those of the hardware") {
     REQUIRE(gpu);
     CHECK(gpu->max_shared_bytes == expected.shared_kib * 1024);
     CHECK(gpu->has_cp_async == expected.cp_async);
+    CHECK(gpu->has_cache_policies == gpu->has_cp_async); // both since Ampere
     CHECK(gpu->has_mma_bf16 == expected.bf16);
     CHECK(gpu->has_mma_f16_k16 == expected.f16_k16);
     CHECK(gpu->has_mma_f16_k8);

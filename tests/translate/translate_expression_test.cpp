@@ -549,3 +549,19 @@ TEST_CASE("functions of the language") {
     store %p, %10
   )"));
 }
+
+TEST_CASE("what an access tells the caches, if it is not what they do anyway") {
+  CHECK(ir_of("*?(__cs)q = *?(n > 0, __evict_last)q; *?(__wb)q = *?(__ca)q; *?(__wt)q += 1;") ==
+        expected(R"(
+    %0 = constant {value = 0} : i32
+    %1 = cmp %n, %0 {pred = "gt"} : i1
+    %2 = load %q, %1 {cache = "evict_last"} : i32
+    store %q, %2 {cache = "cs"}
+    %3 = load %q : i32
+    store %q, %3
+    %4 = load %q : i32
+    %5 = constant {value = 1} : i32
+    %6 = add %4, %5 : i32
+    store %q, %6 {cache = "wt"}
+  )"));
+}

@@ -85,6 +85,9 @@ void load_global(void *thread, void *address, uint32_t count, const Site *site) 
 void store_global(void *thread, void *address, uint32_t count, const Site *site) {
   hook<Space::global, AccessKind::write>(thread, address, count, site);
 }
+void *hinted_address(Thread &, const Site &, void *address) { return address; }
+void *address_of_policy(Thread &, const Site &, void *address, uint64_t) { return address; }
+
 void atomic_global(void *thread, void *address, uint32_t count, const Site *site) {
   hook<Space::global, AccessKind::atomic>(thread, address, count, site);
 }

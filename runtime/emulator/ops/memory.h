@@ -18,6 +18,10 @@ void load_generic(void *thread, void *address, uint32_t count, const Site *site)
 void store_generic(void *thread, void *address, uint32_t count, const Site *site);
 void atomic_generic(void *thread, void *address, uint32_t count, const Site *site);
 
+/// The address itself: there are no caches here.
+void *hinted_address(Thread &thread, const Site &site, void *address);
+void *address_of_policy(Thread &thread, const Site &site, void *address, uint64_t policy);
+
 /// The thread has made the loop iterations that it was granted. It may make more of them, up to
 /// Options::max_steps; others get their turn first, for it may be waiting for one of them.
 void out_of_steps(void *thread, void *, uint32_t, const Site *site);
