@@ -568,6 +568,41 @@ void add_reductions(Cases &cases) {
       }
 }
 
+// `x[:, scan(op)]`: each element with all before it.
+void add_scans(Cases &cases) {
+  for (std::string op : {"+", "prod", "max", "min", "any", "all"})
+    for (Type type : all_types)
+      for (const Reduced &form : reduced_forms) {
+        if (form.axis < 0)
+          continue;
+        bool asks = op == "any" || op == "all", chooses = op == "max" || op == "min";
+        Type result = asks                                                        ? Type::bool_
+                      : is_small_float(type) || (type == Type::bool_ && !chooses) ? promoted(type)
+                                                                                  : type;
+        Region region = op == "+" || asks ? small : op == "prod" ? ones : wide;
+        Case made;
+        made.name = "scan(" + op + ") of " + name(type) + ", " + form.what;
+        made.result = result;
+        std::string subscript, t = name(type);
+        for (size_t d = 0; d < form.shape.size(); d++)
+          subscript += (d ? ", " : "") + (int(d) == form.axis ? "scan(" + op + ")" : ":");
+        made.body = t + " x" + text_of(form.shape) + " = (" + t + text_of(form.shape) + ")*(" +
+                    start(type, region) + " + i);\n*(OUT + i) = (" + name(result) + "[64])(x[" +
+                    subscript + "]);\n";
+        made.expected = [=, &form](const Inputs &in, int program, int i) {
+          std::vector<Number> numbers;
+          int inner = 1, extent = form.shape[size_t(form.axis)];
+          for (size_t d = size_t(form.axis) + 1; d < form.shape.size(); d++)
+            inner *= form.shape[d];
+          int first = i / (inner * extent) * inner * extent + i % inner;
+          for (int member = first; member <= i; member += inner)
+            numbers.push_back(in.at(type, region, program * tile + member));
+          return Expected{reduce(op, type, result, numbers)};
+        };
+        cases.push_back(std::move(made));
+      }
+}
+
 // --- Products. -----------------------------------------------------------------------------------
 
 struct Product {
@@ -576,7 +611,8 @@ struct Product {
 };
 
 const Product products[] = {{16, 16, 16, 1, false}, {32, 32, 16, 1, false}, {16, 16, 32, 1, true},
-                            {32, 8, 16, 1, false},  {8, 8, 4, 1, true},     {16, 16, 8, 2, false}};
+                            {32, 8, 16, 1, false},  {8, 8, 4, 1, true},     {16, 16, 8, 2, false},
+                            {8, 8, 4, 4, false}};
 
 void add_products(Cases &cases) {
   for (Type type : all_types)
@@ -593,7 +629,7 @@ void add_products(Cases &cases) {
         made.result = sum;
         made.results = form.m * form.n * form.batch;
         // Element [i, j, b] of a factor is number (i * columns + j) * batch + b of its region.
-        std::string tail = form.batch > 1 ? ", " + b : "";
+        std::string tail = form.batch > 2 ? ", 2, 1, 2" : form.batch > 1 ? ", " + b : "";
         auto factor = [&](const char *variable, const std::string &rows, const std::string &columns,
                           int number) {
           bool turns = form.transposed && number == 0;
@@ -634,44 +670,60 @@ void add_products(Cases &cases) {
 void add_memory(Cases &cases) {
   struct Form {
     const char *what, *body;
-    std::function<int(int i, bool mask)> index; // of the region wide; from 64 on of wide_too
+    std::function<int(int i, bool mask, int program)>
+        index; // of the region wide; from 64 on of wide_too
   };
   // T stands for the type, X and Y for where its regions wide and wide_too start.
   static const Form forms[] = {
       {"masked store", "*(OUT + i) = *(Y + i);\n*?(m)(OUT + i) = *(X + i);\n",
-       [](int i, bool mask) { return mask ? i : 64 + i; }},
+       [](int i, bool mask, int) { return mask ? i : 64 + i; }},
       {"masked load", "*(OUT + i) = m ? *(X + i) : *(Y + i);\n",
-       [](int i, bool mask) { return mask ? i : 64 + i; }},
+       [](int i, bool mask, int) { return mask ? i : 64 + i; }},
       {"load through a mask", "T v[64] = *?(m)(X + i);\n*(OUT + i) = m ? v : *(Y + i);\n",
-       [](int i, bool mask) { return mask ? i : 64 + i; }},
-      {"gather", "*(OUT + i) = *(X + (i * 5) % 64);\n", [](int i, bool) { return i * 5 % 64; }},
-      {"scatter", "*(OUT + (i * 5) % 64) = *(X + i);\n", [](int i, bool) { return i * 13 % 64; }},
+       [](int i, bool mask, int) { return mask ? i : 64 + i; }},
+      {"gather", "*(OUT + i) = *(X + (i * 5) % 64);\n",
+       [](int i, bool, int) { return i * 5 % 64; }},
+      {"scatter", "*(OUT + (i * 5) % 64) = *(X + i);\n",
+       [](int i, bool, int) { return i * 13 % 64; }},
       {"transposition", "T v[8, 8] = (T[8, 8])*(X + i);\n*(OUT + i) = (T[64])(^v);\n",
-       [](int i, bool) { return i % 8 * 8 + i / 8; }},
+       [](int i, bool, int) { return i % 8 * 8 + i / 8; }},
       {"permutation",
        "T v[4, 8, 2] = (T[4, 8, 2])*(X + i);\n*(OUT + i) = (T[64])(v[^2, ^0, ^1]);\n",
-       [](int i, bool) { return (i / 8 % 4 * 8 + i % 8) * 2 + i / 32; }},
+       [](int i, bool, int) { return (i / 8 % 4 * 8 + i % 8) * 2 + i / 32; }},
       {"permutation of five axes",
        "T v[2, 2, 4, 2, 2] = (T[2, 2, 4, 2, 2])*(X + i);\n*(OUT + i) = (T[64])(v[^4, ^0, ^1, ^2, "
        "^3]);\n",
-       [](int i, bool) { return i % 32 * 2 + i / 32; }},
+       [](int i, bool, int) { return i % 32 * 2 + i / 32; }},
+      {"elements",
+       "T v[4, 8, 2] = (T[4, 8, 2])*(X + i);\nT w[64] = *(X + i);\n*(OUT + i) = *(X + i);\n"
+       "*(OUT + 8) = v[program % 4, 5, 1];\n*(OUT + (0 ... 8)) = v[2, :, 0];\n*(OUT + 9) = "
+       "w[63];\n",
+       [](int i, bool, int program) {
+         return i < 8 ? (16 + i) * 2 : i == 8 ? (program % 4 * 8 + 5) * 2 + 1 : i == 9 ? 63 : i;
+       }},
+      {"gather of elements",
+       "T v[8, 8] = (T[8, 8])*(X + i);\nT w[8, 8] = v[:, gather((3 * r[newaxis, :] + r[:, "
+       "newaxis]) % 8)];\n"
+       "*(OUT + i) = (T[64])w[gather(7 - r[:, newaxis]), :];\n",
+       [](int i, bool, int) {
+         int row = 7 - i / 8;
+         return row * 8 + (3 * (i % 8) + row) % 8;
+       }},
       {"repetition", "T v[8] = *(X + r);\n*(OUT + i) = (T[64])(T[8, 8])v[:, newaxis];\n",
-       [](int i, bool) { return i / 8; }},
+       [](int i, bool, int) { return i / 8; }},
       {"pointer cast",
        "unsigned char *p = (unsigned char *)(X);\n*(OUT + i) = *((const T *)p + i);\n",
-       [](int i, bool) { return i; }},
+       [](int i, bool, int) { return i; }},
       {"function", "*(OUT + i) = same_T(*(X + i), *(Y + i), m);\n",
-       [](int i, bool mask) { return mask ? i : 64 + i; }},
+       [](int i, bool mask, int) { return mask ? i : 64 + i; }},
       {"loop and switch",
        "T v[64] = *(Y + i);\nfor (int k = 0; k < 4; k++) {\nswitch (k + program % 2) {\ncase 1: "
        "continue;\n"
        "case 3: v = *(X + i); break;\n}\nif (k == 3) break;\n}\n*(OUT + i) = v;\n",
-       [](int i, bool) { return i; }},
+       [](int i, bool, int) { return i; }},
   };
   for (const Form &form : forms)
     for (Type type : all_types) {
-      if (form.what == std::string("function"))
-        continue;
       Case made;
       made.name = std::string(form.what) + " of " + name(type);
       made.result = type;
@@ -693,7 +745,7 @@ void add_memory(Cases &cases) {
       made.body += with;
       made.expected = [=, &form](const Inputs &in, int program, int i) {
         bool mask = in.at(Type::bool_, wide, program * tile + i).integer != 0;
-        int index = form.index(i, mask);
+        int index = form.index(i, mask, program);
         return Expected{index < 64 ? in.at(type, wide, program * tile + index)
                                    : in.at(type, wide_too, program * tile + index - 64)};
       };
@@ -784,6 +836,7 @@ std::vector<Case> all_cases() {
   add_conditionals(cases);
   add_functions(cases);
   add_reductions(cases);
+  add_scans(cases);
   add_products(cases);
   add_memory(cases);
   add_atomics(cases);

@@ -15,9 +15,22 @@ namespace {
 
 using namespace table;
 
+std::vector<TypeInfo> all_infos() {
+  std::vector<TypeInfo> all;
+  for (int t = 0; t < type_count; t++)
+    all.push_back(info(Type(t)));
+  return all;
+}
+
 std::string source_of(int number, const std::vector<Case> &cases, const Slots &slots) {
-  std::string text = "// Made by table_build.\n#pragma tritonc grid(" + std::to_string(programs) +
-                     ")\n__global__ void table_" + std::to_string(number) + "(";
+  std::string text = "// Made by table_build.\n";
+  for (const TypeInfo &type : all_infos()) { // what the cases of functions call
+    std::string t = type.name;
+    text += t + "[64] same_" + t + "(" + t + " x[64], " + t +
+            " y[64], bool m[64]) {\n  return m ? x : y;\n}\n";
+  }
+  text += "#pragma tritonc grid(" + std::to_string(programs) + ")\n__global__ void table_" +
+          std::to_string(number) + "(";
   for (const char *what : {"const ", ""})
     for (int t = 0; t < type_count; t++) {
       std::string name = info(Type(t)).name;
