@@ -67,6 +67,11 @@ int64_t bytes_beside(const std::vector<StagedLoad> &loads, Op &loop) {
   std::set<const Value *> counted;
   for (const StagedLoad &staged : loads)
     counted.insert(staged.buffer);
+  std::set<const Value *> used; // by others than products and the end of a block
+  for_each_op(body, [&](Op &op) {
+    if (!op.is(Opcode::dot_) && !op.is(Opcode::yield_))
+      used.insert(op.operands.begin(), op.operands.end());
+  });
   int64_t outside = 0, largest = 0;
   for_each_op(body, [&](Op &op) {
     for (const Value *operand : op.operands) {
@@ -79,12 +84,7 @@ int64_t bytes_beside(const std::vector<StagedLoad> &loads, Op &loop) {
       else
         outside += bytes;
     }
-    if (!op.is(Opcode::dot_))
-      return;
-    std::vector<Op *> users = users_of(body, op.result());
-    if (std::any_of(users.begin(), users.end(), [](const Op *user) {
-          return !user->is(Opcode::dot_) && !user->is(Opcode::yield_);
-        }))
+    if (op.is(Opcode::dot_) && used.count(op.result()))
       largest = std::max(largest, bytes_of_tile(op.result()->type));
   });
   return outside + largest;
