@@ -390,11 +390,11 @@ bool Checker::check_math_call(Expr &expr) {
       type = operand->type.with_scalar(scalar);
       continue;
     }
-    std::optional<Extents> shape = common_shape(*expr.operands[0], *operand, expr.text, expr.at);
-    std::optional<Extents> all = shape ? broadcast(type.shape, *shape) : std::nullopt;
-    if (!all)
-      return true;
-    type = Type::of(common(type.scalar, scalar)).with_shape(*all);
+    for (const ExprPtr *before = &expr.operands[0]; before != &operand; before++)
+      if (!common_shape(**before, *operand, expr.text, expr.at))
+        return true;
+    type = Type::of(common(type.scalar, scalar))
+               .with_shape(*broadcast(type.shape, operand->type.shape)); // each fits each
   }
   bool is_abs = found->name == std::string("abs") || found->name == std::string("fabs");
   if (!is_abs && type.scalar != Scalar::double_)
