@@ -681,8 +681,10 @@ struct Verifier {
       break;
     }
     bool arithmetic = op.code >= Opcode::add_ && op.code <= Opcode::copy_;
-    if (arithmetic)
-      same_types(op, 0);
+    if (!arithmetic)
+      return;
+    same_types(op, 0);
+    check(op.is(Opcode::copy_) || op.result()->type.is_number(), "only numbers are computed with");
   }
 
   // Loops and branches have any number of results.

@@ -277,6 +277,8 @@ TEST_CASE("operands and results agree") {
        "the tile lies inside of a slot, at a multiple of its size"},
       {"shared_store %a, %sh, %n {origin = [0]}",
        "the tile lies inside of a slot, at a multiple of its size"},
+      {"%1 = add %ps, %ps : ptr<f16>[8]", "only numbers are computed with"},
+      {"%1 = neg %p : ptr<f16>", "only numbers are computed with"},
       {"%1 = inside %l : i1[8,4]", "an i1 tile with one limit per axis"},
       {"%1 = inside %l : i32[8]", "an i1 tile with one limit per axis"},
       {"%1 = inside %l : i1", "an i1 tile with one limit per axis"},
