@@ -131,7 +131,7 @@ private:
       return known ? known->name : literal();
     }
     depth--;
-    switch (choose(23)) {
+    switch (choose(25)) {
     case 0:
       if (const Variable *known = variable(shape, false))
         return known->name;
@@ -189,6 +189,9 @@ private:
     case 20:
       return "(" + pointer(shape, depth) + (choose(2) ? " - " : " < ") +
              pointer(operand_shape(shape), depth) + ")";
+    case 22:
+    case 23:
+      return at_positions(shape, depth);
     case 21:
       return "(" + number(shape, depth) + " ?: " + number(operand_shape(shape), depth) + ")";
     default:
@@ -214,6 +217,24 @@ private:
     std::string text = "(" + number(whole, depth) + ")[";
     for (size_t d = 0; d < whole.size(); d++)
       text += (d ? ", " : "") + (d == axis ? of(reductions) : ":");
+    return text + "]";
+  }
+
+  // Scans, elements at positions, single elements.
+  std::string at_positions(const Shape &shape, int depth) {
+    Shape whole = shape;
+    size_t axis = choose(shape.size() + 1);
+    size_t kind = axis < shape.size() ? choose(3) : 2;
+    if (kind == 2)
+      whole.insert(whole.begin() + int(axis), choose(2) ? 16 : 4);
+    std::string text = "(" + number(whole, depth) + ")[", at;
+    for (size_t d = 0; d < whole.size(); d++) {
+      at = d != axis   ? ":"
+           : kind == 0 ? "scan(" + of(reductions) + ")"
+           : kind == 1 ? "gather(" + number(operand_shape(shape), depth) + ")"
+                       : number({}, depth);
+      text += (d ? ", " : "") + at;
+    }
     return text + "]";
   }
 
