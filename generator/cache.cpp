@@ -64,17 +64,6 @@ std::string default_directory() {
   return fs::path(home).is_absolute() ? home + "/.cache/tritonc" : "";
 }
 
-// "500M" -> bytes.
-std::optional<uint64_t> parse_size(llvm::StringRef text) {
-  uint64_t unit = 1, number = 0;
-  for (auto [suffix, bytes] : {std::pair('K', 10), {'M', 20}, {'G', 30}, {'T', 40}})
-    if (text.consume_back(llvm::StringRef(&suffix, 1)))
-      unit = uint64_t(1) << bytes;
-  if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
-    return std::nullopt;
-  return number * unit;
-}
-
 std::string digest_of(std::string_view key, std::string_view content) {
   llvm::BLAKE3 hash;
   hash.update(llvm::StringRef(key));
@@ -147,6 +136,17 @@ void remove_leftovers(const std::string &directory) {
 
 } // namespace
 
+Result<uint64_t> parse_size(const std::string &size) {
+  llvm::StringRef text = size;
+  uint64_t unit = 1, number = 0;
+  for (auto [suffix, bytes] : {std::pair('K', 10), {'M', 20}, {'G', 30}, {'T', 40}})
+    if (text.consume_back(llvm::StringRef(&suffix, 1)))
+      unit = uint64_t(1) << bytes;
+  if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
+    return Failure{Message::bad_size, {size}};
+  return number * unit;
+}
+
 Result<CacheOptions> cache_options(const std::string &directory, const std::string &limit) {
   CacheOptions options;
   options.directory = directory.empty() ? variable("TRITONC_CACHE_DIR") : directory;
@@ -159,9 +159,9 @@ Result<CacheOptions> cache_options(const std::string &directory, const std::stri
   std::string size = limit.empty() ? variable("TRITONC_CACHE_LIMIT") : limit;
   if (size.empty())
     return options;
-  std::optional<uint64_t> bytes = parse_size(size);
+  Result<uint64_t> bytes = parse_size(size);
   if (!bytes)
-    return Failure{Message::bad_size, {size}};
+    return bytes.failure();
   options.limit = *bytes;
   return options;
 }

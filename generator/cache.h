@@ -19,6 +19,9 @@ struct CacheOptions {
   uint64_t limit = uint64_t(1) << 30; // bytes
 };
 
+/// Bytes of "500M".
+Result<uint64_t> parse_size(const std::string &size);
+
 /// The directory that the command line or $TRITONC_CACHE_DIR names ("off": none), else a folder of
 /// the user's caches; and the limit of $TRITONC_CACHE_LIMIT. Both texts may be empty.
 Result<CacheOptions> cache_options(const std::string &directory, const std::string &limit);

@@ -271,6 +271,7 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
       variants.push_back({&source, &choice, {}});
   run_jobs(variants.size(), options.jobs, [&](size_t i) {
     TranslatedVariant &variant = variants[i];
+    Watchdog::Task task(options.watchdog, "`" + variant.source->path + "`");
     variant.front_end = variant.times.measure(Step::front_end, [&] {
       return translate_source({.path = variant.source->path,
                                .defines = variant.choice->defines,
@@ -556,9 +557,19 @@ std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVarian
   return names;
 }
 
+// Tells what variants have to say, and counts the warnings among it.
+void tell(const MergedMessages &messages, const CompileOptions &options, CompileResult &result) {
+  size_t before = result.findings.size();
+  messages.tell(result);
+  for (size_t i = before; i < result.findings.size(); i++) {
+    result.warnings += result.findings[i].severity == Severity::warning;
+    result.fatal_warnings += options.messages.is_error(result.findings[i]);
+  }
+}
+
 // What the front end has to say about all variants.
-void report_front_end(const CompileOptions &options, const std::vector<TranslatedVariant> &variants,
-                      ExitCode &code, Findings &findings) {
+MergedMessages front_end_messages(const CompileOptions &options,
+                                  const std::vector<TranslatedVariant> &variants, ExitCode &code) {
   MergedMessages messages(names_of(variants), options.messages);
   for (size_t i = 0; i < variants.size(); i++) {
     const std::string &source = variants[i].source->path;
@@ -568,7 +579,7 @@ void report_front_end(const CompileOptions &options, const std::vector<Translate
     if (variants[i].front_end.errors)
       code = ExitCode::source_error;
   }
-  messages.tell(findings);
+  return messages;
 }
 
 // What the jobs have to say, in their order, and the code of the first that failed.
@@ -580,12 +591,8 @@ void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jo
     std::string gpu(job.gpu->name), name = name_of(variants[job.variant], *job.function);
     messages.add_variant(kernel, job.variant);
     for (const Failure &warning : job.warnings) {
-      Finding found = finding(warning);
-      if (!options.messages.wants(found))
-        continue;
-      messages.add(warning, kernel, job.variant, gpu, name);
-      result.warnings++;
-      result.fatal_warnings += options.messages.is_error(found);
+      if (options.messages.wants(finding(warning)))
+        messages.add(warning, kernel, job.variant, gpu, name);
     }
     if (!job.failure)
       continue;
@@ -598,7 +605,7 @@ void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jo
     if (result.code == ExitCode::ok)
       result.code = code;
   }
-  messages.tell(result);
+  tell(messages, options, result);
 }
 
 // Fails if there are warnings of which there shall be none.
@@ -663,14 +670,9 @@ CompileResult compile(const CompileOptions &options) {
 
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
   collect_dependencies(plan, variants, tools, result);
-  report_front_end(options, variants, result.code, result);
+  tell(front_end_messages(options, variants, result.code), options, result);
   if (result.code != ExitCode::ok)
     return result;
-  for (const TranslatedVariant &variant : variants) {
-    result.warnings += variant.front_end.warnings;
-    for (const Finding &found : variant.front_end.findings)
-      result.fatal_warnings += options.messages.is_error(found);
-  }
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
   if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
@@ -746,6 +748,7 @@ CompileResult compile(const CompileOptions &options) {
       heading += ", " + variant;
     if (!jobs[i].structure.name.empty())
       heading += ", " + jobs[i].structure.name;
+    Watchdog::Task task(options.watchdog, "`" + jobs[i].function->name + "`" + heading);
     run_kernel_job(workshop, heading, jobs[i]);
     if (progress->job_done(i) && options.stage == Stage::library)
       pack_kernel(workshop, jobs, i);
@@ -804,7 +807,7 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
   if (result.code != ExitCode::ok)
     return result;
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  report_front_end(options, variants, result.code, result);
+  front_end_messages(options, variants, result.code).tell(result);
   if (result.code != ExitCode::ok)
     return result;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))

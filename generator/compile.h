@@ -11,6 +11,7 @@
 #include "source/exit_code.h"
 #include "target/gpu.h"
 #include "time_report.h"
+#include "watchdog.h"
 
 #include <functional>
 #include <string>
@@ -53,6 +54,7 @@ struct CompileOptions {
   bool details = false;         // of each image, for tritonc report
   bool line_info = false;       // the code says which lines it comes from, for profilers
   DiagnosticOptions messages;   // which there are
+  Watchdog *watchdog = nullptr; // what limits time and memory; null: nothing
   bool warnings_are_errors = false;
   bool verify_each = false; // the IR after each pass; always done in debug builds
   int jobs = 0;             // 0: one per core
@@ -70,7 +72,7 @@ struct KeptFile {
 /// What is said is merged over variants.
 struct CompileResult : Findings {
   ExitCode code = ExitCode::ok;
-  int warnings = 0;                      // about kernels, each as often as variants have it
+  int warnings = 0;                      // about kernels
   int fatal_warnings = 0;                // of these, that there shall be none of
   std::string printed;                   // what --print-after asked for
   Library library;                       // complete where the stage is library and the code is ok

@@ -11,6 +11,7 @@ ExitCode exit_code_of(Message id) {
   switch (id) {
   case Message::cannot_read:
   case Message::not_a_regular_file:
+  case Message::source_too_large:
   case Message::unknown_gpu:
   case Message::unknown_variant:
   case Message::unknown_pass:
@@ -62,6 +63,8 @@ ExitCode exit_code_of(Message id) {
   case Message::cannot_use_cache:
   case Message::no_host_object:
   case Message::out_of_memory:
+  case Message::memory_exceeded:
+  case Message::job_too_slow:
   case Message::runner_failed:
   case Message::runner_output:
     return ExitCode::environment;

@@ -79,6 +79,8 @@ struct CommandLine {
   std::string emit, output;
   std::string min_driver, compression; // as given
   int timeout_seconds = 120;
+  Budget budget;
+  std::string memory_limit; // as given
 };
 
 const std::vector<std::pair<std::string, Stage>> stages = {
@@ -196,6 +198,7 @@ void on_crash(int) {
 void handle_crashes() {
   llvm::install_fatal_error_handler(on_llvm_error);
   std::set_new_handler(on_out_of_memory);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { on_out_of_memory(); });
   // A stack of its own, for the case that the stack is what ran out.
   static char stack[65536];
   stack_t alternative = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
@@ -363,6 +366,15 @@ std::optional<Failure> check_combination(const CommandLine &line) {
   return std::nullopt;
 }
 
+// Whether --diagnostics-to names a file that is nothing else.
+bool has_own_file(const CommandLine &line) {
+  std::vector<std::string> files = line.compile.sources;
+  llvm::append_range(files, output_paths(line));
+  fs::path own = fs::weakly_canonical(line.diagnostics_file);
+  auto is_own = [&](const std::string &path) { return fs::weakly_canonical(path) == own; };
+  return llvm::count_if(files, is_own) == 1; // as itself
+}
+
 // Whether all outputs can be written, and none of them twice or over an input.
 std::optional<Failure> check_outputs(const CommandLine &line) {
   std::set<fs::path> taken;
@@ -451,6 +463,12 @@ std::optional<Failure> complete(CommandLine &line) {
   if (!cache)
     return cache.failure();
   options.cache = *cache;
+  if (!line.memory_limit.empty()) {
+    Result<uint64_t> bytes = parse_size(line.memory_limit);
+    if (!bytes)
+      return bytes.failure();
+    line.budget.bytes = (long long)std::min<uint64_t>(*bytes, 1ull << 50);
+  }
   return std::nullopt;
 }
 
@@ -561,9 +579,14 @@ std::optional<Failure> write_output(const CommandLine &line, CompileResult &resu
   return std::nullopt;
 }
 
+// What limits a kernel, which ends the tool.
+[[noreturn]] void on_exceeded(const Failure &failure) { end_at_once(teller.finish(fail(failure))); }
+
 ExitCode run_compile(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
+  Watchdog watchdog(line.budget, on_exceeded);
+  line.compile.watchdog = &watchdog;
   for (auto check : {check_combination, check_standard_error, check_outputs})
     if (std::optional<Failure> failure = check(line))
       return fail(*failure);
@@ -590,6 +613,8 @@ ExitCode run_compile(CommandLine &line) {
 ExitCode run_plan(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
+  Watchdog watchdog(line.budget, on_exceeded);
+  line.compile.watchdog = &watchdog;
   Plan plan = tritonc::plan(line.compile);
   if (plan.code != ExitCode::ok)
     return tell_all(plan, plan.code);
@@ -750,6 +775,8 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
 ExitCode run_report(CommandLine &line) {
   if (std::optional<Failure> failure = complete(line))
     return fail(*failure);
+  Watchdog watchdog(line.budget, on_exceeded);
+  line.compile.watchdog = &watchdog;
   if (line.compile.gpus.empty())
     return fail(*usage("--arch is missing, as in --arch 80,90a"));
   if (std::optional<Failure> failure = check_outputs(line))
@@ -806,9 +833,10 @@ void add_source_options(CLI::App &command, CommandLine &line) {
 
 void add_message_options(CLI::App &command, CommandLine &line) {
   command
-      .add_option("-W", line.warnings,
-                  "warnings: -Wno-NAME drops one, -Werror=NAME fails where it is; -Werror is "
-                  "--werror")
+      .add_option(
+          "-W", line.warnings,
+          "warnings: -Wno-NAME drops one, -Werror=NAME fails where it is, -Werror where any "
+          "is; -Wbank-conflicts asks for one that is not there by itself")
       ->allow_extra_args(false);
   command.add_flag("-w", line.compile.messages.no_warnings, "no warnings at all");
   command
@@ -822,6 +850,16 @@ void add_message_options(CLI::App &command, CommandLine &line) {
       ->check(CLI::IsMember({"text", "json", "sarif"}));
   command.add_option("--diagnostics-to", line.diagnostics_file,
                      "writes them to this file, and as text on standard error as well");
+}
+
+void add_budget_options(CLI::App &command, CommandLine &line) {
+  command
+      .add_option("--time-limit", line.budget.seconds,
+                  "seconds of processor time that a kernel may take before ptxas has it, 60 if it "
+                  "is not given; 0: any")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--memory-limit", line.memory_limit,
+                     "memory for each job, as 2G; 4G if it is not given, 0: any");
 }
 
 void add_runner_options(CLI::App &command, CommandLine &line) {
@@ -966,17 +1004,20 @@ ExitCode run(int count, char **arguments) {
   CLI::App *compile = app.add_subcommand("compile", "compiles kernels into a C++ library");
   add_source_options(*compile, line);
   add_message_options(*compile, line);
+  add_budget_options(*compile, line);
   add_output_options(*compile, line);
   add_tool_options(*compile, line);
   add_cache_options(*compile, line);
   CLI::App *plan = app.add_subcommand("plan", "lists the variants that would be compiled");
   add_source_options(*plan, line);
   add_message_options(*plan, line);
+  add_budget_options(*plan, line);
   plan->add_flag("--json", line.as_json, "says it as JSON");
   CLI::App *report =
       app.add_subcommand("report", "writes a page about what is compiled, for a browser");
   add_source_options(*report, line);
   add_message_options(*report, line);
+  add_budget_options(*report, line);
   add_tool_options(*report, line);
   report->add_option("-o", line.output, "the HTML file; - is standard output")->required();
   report
@@ -1048,7 +1089,8 @@ ExitCode run(int count, char **arguments) {
   } catch (const CLI::ParseError &error) {
     return fail({Message::usage, {std::string(error.what()) + "; see tritonc --help"}});
   }
-  set_format(line.diagnostics_format, line.diagnostics_file);
+  // Not over a source or another output, whatever else is wrong.
+  set_format(line.diagnostics_format, has_own_file(line) ? line.diagnostics_file : "");
   if (compile->parsed())
     return run_compile(line);
   if (inspect->parsed())

@@ -19,6 +19,12 @@ Failure with_gpu(Failure failure, const std::string &from, const std::string &to
   return failure;
 }
 
+// What has another number or tile in each variant, and is the same all the same.
+bool varies(Message id) { return id == Message::shared_too_large || id == Message::spills; }
+
+// What is of interest only if all variants have it: a mask may well be true in some of them.
+bool is_of_all(const Finding &finding) { return finding.name == "mask-always-true"; }
+
 } // namespace
 
 void MergedMessages::add_variant(const std::string &owner, size_t variant) {
@@ -55,12 +61,16 @@ void MergedMessages::add(const Finding &finding, const std::string &owner, size_
 void MergedMessages::add(const Failure &failure, const std::string &owner, size_t variant,
                          const std::string &gpu, const std::string &name) {
   Failure merged = with_gpu(failure, gpu, any_gpu);
-  Entry &one = entry(owner + "\n" + text(merged));
+  std::string merged_text = text(merged), key = owner + "\n" + merged_text;
+  if (tritonc::varies(failure.id))
+    key = owner + "\n" + std::string(name_of(failure.id));
+  Entry &one = entry(key);
   if (one.variants.empty()) {
     one.failure = std::move(merged);
     one.owner = owner;
     one.first = name;
   }
+  one.varies |= text(one.failure) != merged_text;
   one.variants[gpu].insert(variant);
 }
 
@@ -126,6 +136,8 @@ std::vector<Finding> MergedMessages::findings_of(const Entry &entry) const {
   std::vector<Finding> findings;
   for (const auto &[gpus, variants] : groups) {
     Finding one = entry.finding;
+    if (is_of_all(one) && variants.size() < owned_.at(entry.owner).size())
+      continue;
     if (one.drawn.empty())
       one = finding(with_gpu(entry.failure, any_gpu, llvm::join(gpus, ", ")));
     add_share(one, entry, variants);

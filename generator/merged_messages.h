@@ -4,7 +4,7 @@
 //     note: in 24 of 48 variants (TM=128)
 //
 // Of a source, what is of one kind and at one place is the same message, even if its numbers are
-// others in each variant: one of them is shown.
+// others in each variant: one of them is shown. So is what a kernel takes too much of.
 #pragma once
 
 #include "backend/result.h"

@@ -503,6 +503,9 @@ Plan plan(const CompileOptions &options) {
       return fail({Message::cannot_read, {path, problem.error}});
     if (!problem.kind.empty())
       return fail({Message::not_a_regular_file, {path, problem.kind}});
+    if (problem.is_too_large)
+      return fail({Message::source_too_large, {path, std::to_string(most_source_bytes >> 20)}});
+    Watchdog::Task task(options.watchdog, "`" + path + "`");
     Declarations declarations = read_declarations({.path = path,
                                                    .defines = options.defines,
                                                    .include_dirs = options.include_dirs,

@@ -17,8 +17,11 @@
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <unordered_map>
 
 namespace tritonc {
@@ -152,19 +155,58 @@ private:
   bool in_host_ = false;
 };
 
-// Remembers which files were opened.
+constexpr int most_includes = 64; // one inside of the other
+
+// The first character that a person doesn't see, and that makes the text another than it looks:
+// what turns the direction of writing, what has no width, and NUL. Nothing if there is none.
+struct UnseenCharacter {
+  size_t offset;
+  unsigned code;
+};
+std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
+  auto is_unseen = [](unsigned code) {
+    return code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2060 && code <= 0x2069) ||
+           code == 0xfeff;
+  };
+  for (size_t i = text.starts_with("\xef\xbb\xbf") ? 3 : 0; i < text.size(); i++) {
+    auto byte = [&](size_t j) { return j < text.size() ? unsigned((unsigned char)text[j]) : 0; };
+    unsigned lead = byte(i), code = ~0u;
+    if (lead == 0)
+      return UnseenCharacter{i, 0};
+    if ((lead & 0xe0) == 0xc0)
+      code = (lead & 0x1f) << 6 | (byte(i + 1) & 0x3f);
+    else if ((lead & 0xf0) == 0xe0)
+      code = (lead & 0x0f) << 12 | (byte(i + 1) & 0x3f) << 6 | (byte(i + 2) & 0x3f);
+    if (is_unseen(code))
+      return UnseenCharacter{i, code};
+  }
+  return std::nullopt;
+}
+
+// Remembers which files were opened, and ends what cannot be right: files that include themselves,
+// and text that is another than it looks. Then nothing more is said.
 class FileCollector : public clang::PPCallbacks {
 public:
-  FileCollector(clang::SourceManager &sources, std::vector<std::string> &files)
-      : sources_(sources), files_(files) {}
+  FileCollector(clang::SourceManager &sources, std::vector<std::string> &files,
+                Diagnostics &diagnostics, bool &has_stopped)
+      : sources_(sources), files_(files), diagnostics_(diagnostics), has_stopped_(has_stopped) {}
 
   void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason,
                         clang::SrcMgr::CharacteristicKind, clang::FileID,
-                        clang::SourceLocation) override {
+                        clang::SourceLocation at) override {
+    depth_ += reason == LexedFileChangeReason::EnterFile ? 1 : -1;
     if (reason != LexedFileChangeReason::EnterFile)
       return;
     if (clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file))
       add(entry->getName().str());
+    if (depth_ > most_includes)
+      return stop(Message::include_too_deep, location_of(at), {std::to_string(most_includes)});
+    if (std::optional<UnseenCharacter> unseen = find_unseen(sources_.getBufferData(file))) {
+      clang::SourceLocation start = sources_.getLocForStartOfFile(file);
+      stop(Message::unseen_character, location_of(start.getLocWithOffset(int(unseen->offset))),
+           {llvm::formatv("{0:X-4}", unseen->code).str()});
+    }
   }
 
   void EmbedDirective(clang::SourceLocation, clang::StringRef, bool,
@@ -175,6 +217,16 @@ public:
   }
 
 private:
+  void stop(Message id, Location at, std::vector<std::string> arguments) {
+    if (has_stopped_)
+      return;
+    diagnostics_.report(id, at, std::move(arguments));
+    if (id == Message::unseen_character)
+      diagnostics_.report(Message::take_it_out, at);
+    diagnostics_.set_silent(true);
+    has_stopped_ = true;
+  }
+
   void add(std::string name) {
     if (std::find(files_.begin(), files_.end(), name) == files_.end())
       files_.push_back(std::move(name));
@@ -182,6 +234,9 @@ private:
 
   clang::SourceManager &sources_;
   std::vector<std::string> &files_;
+  Diagnostics &diagnostics_;
+  bool &has_stopped_;
+  int depth_ = 0;
 };
 
 bool is_macro_name(const std::string &name) {
@@ -192,7 +247,8 @@ bool is_macro_name(const std::string &name) {
                      [&](char c) { return is_letter(c) || isdigit((unsigned char)c); });
 }
 
-// The host's macros as a source text. A line end in a value would start a directive of its own.
+// The host's macros as a source text. A line end in a value would start a directive of its own, and
+// a backslash at its end would make the next one a part of it.
 std::string predefines(const FrontEndInput &input, Diagnostics &diagnostics) {
   std::string text = "#define __TRITONC__ 1\n"
                      "#define __STDC__ 1\n"
@@ -206,6 +262,8 @@ std::string predefines(const FrontEndInput &input, Diagnostics &diagnostics) {
     std::string value = define.value;
     std::replace(value.begin(), value.end(), '\n', ' ');
     std::replace(value.begin(), value.end(), '\r', ' ');
+    if (!llvm::StringRef(value).rtrim().empty() && llvm::StringRef(value).rtrim().back() == '\\')
+      value += "/**/";
     text += "#define " + define.name + " " + value + "\n";
   }
   return text + "# 1 \"<built-in>\" 2\n";
@@ -227,6 +285,9 @@ bool open_main_file(const std::string &path, Diagnostics &diagnostics) {
   FileProblem problem = problem_with(path);
   if (!problem.kind.empty())
     diagnostics.report(Message::not_a_regular_file, {}, {path, problem.kind});
+  else if (problem.is_too_large)
+    diagnostics.report(Message::source_too_large, {},
+                       {path, std::to_string(most_source_bytes >> 20)});
   else if (problem)
     diagnostics.report(Message::cannot_read, {}, {path, problem.error});
   if (problem)
@@ -290,7 +351,8 @@ Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bo
   clang::Preprocessor pp(preprocessor_options, engine, options, sources, search, modules);
   pp.Initialize(*target);
   pp.setPredefines(predefines(input, diagnostics));
-  pp.addPPCallbacks(std::make_unique<FileCollector>(sources, out.files));
+  pp.addPPCallbacks(
+      std::make_unique<FileCollector>(sources, out.files, diagnostics, out.is_too_much));
   pp.addPPCallbacks(std::make_unique<MacroLimits>(pp, diagnostics, out.is_too_much));
 
   TokenWriter writer(pp, out, diagnostics);

@@ -341,14 +341,16 @@ int Diagnostics::warnings() const { return int(parts_->printer.getNumWarnings())
 std::string Diagnostics::text() const { return parts_->text; }
 const std::vector<Finding> &Diagnostics::findings() const { return parts_->printer.findings(); }
 
-Location Diagnostics::at(LineColumn place) const {
+Location Diagnostics::at(LineColumn place, const std::string &file_name) const {
   const clang::SourceManager &sources = parts_->sources;
   clang::FileID file = sources.getMainFileID();
   if (file.isInvalid() || place.line <= 0 || place.column <= 0)
     return {};
   clang::SourceLocation found =
       sources.translateLineCol(file, unsigned(place.line), unsigned(place.column));
-  return {found.getRawEncoding()};
+  Location at = {found.getRawEncoding()};
+  bool is_there = line_column(at).line == place.line && file_of(at) == file_name;
+  return is_there ? at : Location();
 }
 
 static clang::PresumedLoc presumed(const clang::SourceManager &sources, Location at) {

@@ -92,10 +92,10 @@ struct Findings {
 
 /// Which warnings are wanted, and how many errors.
 struct DiagnosticOptions {
-  std::vector<std::string> off;    // names of warnings
-  std::vector<std::string> errors; // names of warnings that none shall be of
-  bool no_warnings = false;        // none at all
-  int most_errors = 20;            // what follows so many is rarely news; 0: all
+  std::vector<std::string> off = {"bank-conflicts"}; // names of warnings
+  std::vector<std::string> errors;                   // names of warnings that none shall be of
+  bool no_warnings = false;                          // none at all
+  int most_errors = 20;                              // what follows so many is rarely news; 0: all
 
   bool wants(const Finding &finding) const;
   /// Whether it is a warning of those in `errors`.
@@ -124,8 +124,8 @@ public:
   /// The same for programs.
   const std::vector<Finding> &findings() const;
 
-  /// A place in the main file, or nowhere if that has no such line.
-  Location at(LineColumn place) const;
+  /// A place in the main file, if that has this name; else nowhere.
+  Location at(LineColumn place, const std::string &file) const;
   LineColumn line_column(Location at) const;
   /// The name of the file that `line_column` counts in, as it was opened; "" if there is none.
   std::string file_of(Location at) const;

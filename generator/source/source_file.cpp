@@ -41,6 +41,8 @@ public:
     llvm::ErrorOr<llvm::vfs::Status> found = status(path);
     if (!found)
       return found.getError();
+    if (found->isRegularFile() && found->getSize() > most_source_bytes)
+      return std::make_error_code(std::errc::file_too_large);
     return ProxyFileSystem::openFileForRead(path);
   }
 };
@@ -57,6 +59,8 @@ FileProblem problem_with(const std::string &path) {
     return {error.message(), ""};
   if (!llvm::sys::fs::is_regular_file(status))
     return {"", kind_name(status.type())};
+  if (status.getSize() > most_source_bytes)
+    return {"", "", /*is_too_large=*/true};
   llvm::Expected<llvm::sys::fs::file_t> file = llvm::sys::fs::openNativeFileForRead(path);
   if (!file)
     return {llvm::errorToErrorCode(file.takeError()).message(), ""};

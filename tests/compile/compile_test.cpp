@@ -326,7 +326,7 @@ TEST_CASE("warnings stop a compilation only if they are to") {
 
 TEST_CASE("code for GPUs is the same with and without assert and print") {
   const std::string kernel = R"(
-__global__ void f(half *A __readonly, half *B __readonly, half *C, int K) {
+__global__ void f(half *A __readonly, half *B __readonly, half *C, int K __multipleof(32)) {
   int r[32] = 0 ... 32;
   half *pa[32, 32] = A + r[:, newaxis] * K + r[newaxis, :];
   half *pb[32, 32] = B + r[:, newaxis] * 32 + r[newaxis, :];

@@ -113,6 +113,16 @@ TEST_CASE("GPUs whose variants are the same share a message") {
                          "most 8\nnote: in 2 of 4 variants (M=8)\n");
 }
 
+TEST_CASE("what a kernel takes too much of is one message, whatever the amounts") {
+  Merged merged;
+  for (size_t i : {0, 1})
+    merged.messages.add(too_large("sm_80", i == 0 ? "9" : "10"), "k", i, "sm_80",
+                        four_variants()[i].text);
+  CHECK(merged.text() == "error: `k` for sm_80 needs 9 bytes of shared memory, and a block has at "
+                         "most 8\nnote: in 2 of 4 variants (M=8)\n"
+                         "note: its numbers are others in each; these are those of M=8 N=a\n");
+}
+
 TEST_CASE("variants are counted by source or kernel") {
   Merged merged;
   merged.messages.add_variant("other", 3);

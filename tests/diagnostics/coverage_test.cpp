@@ -36,6 +36,8 @@ std::string all_tests() {
 std::regex pattern_of(const std::string &text) {
   std::string pattern;
   for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '\\' && i + 1 < text.size()) // in front of a quotation mark
+      i++;
     if (text[i] == '%' && i + 1 < text.size() && isdigit(text[i + 1])) {
       pattern += "[^\n]*";
       i++;

@@ -49,6 +49,19 @@ TEST_CASE("a macro of the host is one line and one name") {
   CHECK(tokens_of("A", {{"A(x)", "x"}}) == "error: `A(x)` is not a macro name");
 }
 
+TEST_CASE("what ends a macro of the host leaves the next one alone") {
+  for (std::string value : {"1 \\", "1 \\ ", "1 \\\r\n", "1 ?\?/"}) {
+    CAPTURE(value);
+    KernelFile kernel("A B", {{"A", value}, {"B", "2"}});
+    Diagnostics diagnostics;
+    std::string tokens = spell(preprocess(kernel.input, diagnostics).tokens);
+    CHECK(tokens.substr(0, 1) == "1");
+    CHECK(tokens.substr(tokens.size() - 2) == " 2");
+  }
+  CHECK(tokens_of("A B", {{"A", "/*"}, {"B", "2"}}) == "error: unterminated /* comment");
+  CHECK(tokens_of("A B", {{"A", "1 // 3"}, {"B", "2"}}) == "1 2");
+}
+
 TEST_CASE("all of C's preprocessor is there") {
   CHECK(tokens_of("#define CAT(a, b) a##b\nCAT(x, 1) CAT(, y)") == "x1 y");
   CHECK(tokens_of("#if TM > 64 && defined(TM)\nlarge\n#else\nsmall\n#endif", {{"TM", "128"}}) ==
@@ -123,4 +136,80 @@ TEST_CASE("tokens keep whether blanks stand before them") {
   Preprocessed source = preprocess(kernel.input, diagnostics);
   CHECK_FALSE(source.tokens[1].spaced);
   CHECK(source.tokens[2].spaced);
+}
+
+// --- Limits
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+// What is said about a text, without its notes, and whether that is all there is to say.
+struct Read {
+  std::vector<std::string> errors;
+  bool is_all;
+};
+
+Read read(const std::string &text) {
+  KernelFile kernel(text);
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(kernel.input, diagnostics);
+  return {texts_of(diagnostics.text(), "error"), source.is_too_much};
+}
+
+} // namespace
+
+TEST_CASE("files that include each other end") {
+  TemporaryFolder folder;
+  FrontEndInput input;
+  input.path = folder.write("a.tc", "#include \"b.tc\"\nint a;\n");
+  folder.write("b.tc", "#include \"a.tc\"\nint b;\n");
+  Diagnostics diagnostics;
+  Preprocessed source = preprocess(input, diagnostics);
+  CHECK(texts_of(diagnostics.text(), "error") ==
+        std::vector<std::string>{"files that include each other, more than 64 deep"});
+  CHECK(source.is_too_much);
+
+  folder.write("f0.h", "int last;\n");
+  for (int i = 1; i < 63; i++)
+    folder.write("f" + std::to_string(i) + ".h", "#include \"f" + std::to_string(i - 1) + ".h\"\n");
+  input.path = folder.write("c.tc", "#include \"f62.h\"\n");
+  Diagnostics others;
+  CHECK(spell(preprocess(input, others).tokens) == "int last ;");
+  CHECK(others.text() == "");
+}
+
+TEST_CASE("a source that is too large is not read") {
+  TemporaryFolder folder;
+  FrontEndInput input;
+  std::string large = "// " + std::string(17 << 20, 'x') + "\n";
+  input.path = folder.write("a.tc", large);
+  Diagnostics diagnostics;
+  preprocess(input, diagnostics);
+  CHECK(diagnostics.text() == "error: cannot read `" + input.path + "`: it has more than 16 MiB\n");
+
+  folder.write("large.h", large);
+  input.path = folder.write("b.tc", "#include \"large.h\"\n");
+  Diagnostics of_include;
+  preprocess(input, of_include);
+  CHECK(of_include.text().find("File too large") != std::string::npos);
+
+  input.path = folder.write("c.tc", std::string(1 << 20, ' ') + "x\n");
+  Diagnostics small;
+  CHECK(preprocess(input, small).tokens.size() == 2);
+  CHECK(small.text() == "");
+}
+
+TEST_CASE("characters that nobody sees are errors, in comments, too") {
+  for (std::string text : {"int a; // \xe2\x80\xae", "int a\xe2\x80\x8b;", "/* \xe2\x81\xa6 */",
+                           "\"\xef\xbb\xbf\"", "\xd8\x9c"}) {
+    CAPTURE(text);
+    Read source = read(text);
+    REQUIRE(source.errors.size() == 1);
+    CHECK(source.errors[0].rfind("a character that cannot be seen, U+", 0) == 0);
+    CHECK(source.is_all);
+  }
+  CHECK(read(std::string("a \0 b", 5)).errors ==
+        std::vector<std::string>{"a character that cannot be seen, U+0000"});
+  CHECK(tokens_of("\xef\xbb\xbf"
+                  "a // \xc3\xa4 \xe2\x82\xac\r\n") == "a"); // a BOM, letters, CRLF
 }

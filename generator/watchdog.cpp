@@ -1,0 +1,82 @@
+// Time and memory that a kernel may take. See watchdog.h.
+//
+// Processor time, not what a clock on the wall says: a busy machine is no reason to give up. Memory
+// is that of the process, which is what it is short of.
+//
+// Tested by tests/compile/watchdog_test.cpp.
+
+#include "watchdog.h"
+
+#include <chrono>
+#include <fstream>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace tritonc {
+namespace {
+
+constexpr std::chrono::milliseconds pause{50};
+
+double seconds_of(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+long long resident_bytes() {
+  long long all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+} // namespace
+
+Watchdog::Watchdog(Budget budget, std::function<void(const Failure &)> on_exceeded)
+    : budget_(budget), on_exceeded_(std::move(on_exceeded)), thread_([this] { watch(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, pause, [&] { return is_over_; }))
+    if (std::optional<Failure> failure = find_exceeded()) {
+      lock.unlock();
+      return on_exceeded_(*failure);
+    }
+}
+
+std::optional<Failure> Watchdog::find_exceeded() const {
+  for (const Task::Entry &task : tasks_)
+    if (budget_.seconds > 0 && seconds_of(task.clock) - task.started > budget_.seconds)
+      return Failure{Message::job_too_slow, {task.name, std::to_string(budget_.seconds)}};
+  long long bytes = resident_bytes(), most = budget_.bytes * (long long)tasks_.size();
+  if (budget_.bytes > 0 && !tasks_.empty() && bytes > most)
+    return Failure{Message::memory_exceeded, {std::to_string(bytes >> 20)}};
+  return std::nullopt;
+}
+
+Watchdog::Task::Task(Watchdog *watchdog, std::string name) : watchdog_(watchdog) {
+  if (!watchdog_)
+    return;
+  clockid_t clock = CLOCK_MONOTONIC;
+  pthread_getcpuclockid(pthread_self(), &clock);
+  std::lock_guard lock(watchdog_->mutex_);
+  entry_ = watchdog_->tasks_.insert(watchdog_->tasks_.end(),
+                                    {std::move(name), clock, seconds_of(clock)});
+}
+
+Watchdog::Task::~Task() {
+  if (!watchdog_)
+    return;
+  std::lock_guard lock(watchdog_->mutex_);
+  watchdog_->tasks_.erase(entry_);
+}
+
+} // namespace tritonc

@@ -1,0 +1,93 @@
+// Tests watchdog.cpp, and the tool's --time-limit and --memory-limit.
+
+#include "watchdog.h"
+
+#include "backend/child_process.h"
+#include "source_files.h"
+
+#include <atomic>
+#include <chrono>
+
+using namespace tritonc;
+
+namespace {
+
+constexpr std::chrono::seconds patience{20};
+
+// What the watchdog says within a second, or until it does if it is to say something.
+template <typename Work> std::string said(Budget budget, bool is_exceeded, Work work) {
+  std::atomic<bool> has_said = false;
+  std::string text_said;
+  {
+    Watchdog watchdog(budget, [&](const Failure &failure) {
+      text_said = text(failure);
+      has_said = true;
+    });
+    Watchdog::Task task(&watchdog, "`f`");
+    auto end =
+        std::chrono::steady_clock::now() + (is_exceeded ? patience : std::chrono::seconds(1));
+    while (!has_said && std::chrono::steady_clock::now() < end)
+      work();
+  }
+  return text_said;
+}
+
+void compute() {
+  volatile int number = 0;
+  for (int i = 0; i < 100000; i++)
+    number = number + i;
+}
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+} // namespace
+
+TEST_CASE("a task that computes for too long is named") {
+  CHECK(said({.seconds = 1, .bytes = 0}, true, compute) ==
+        "error: stopped after 1 seconds on `f`; allow more with --time-limit");
+}
+
+TEST_CASE("who waits, or has no limit, is not stopped") {
+  CHECK(said({.seconds = 1, .bytes = 0}, false, rest) == "");
+  CHECK(said({.seconds = 0, .bytes = 0}, false, compute) == "");
+  CHECK(said({.seconds = 60, .bytes = 1ll << 40}, false, compute) == "");
+}
+
+TEST_CASE("memory counts for all tasks together") {
+  std::string text = said({.seconds = 0, .bytes = 1 << 20}, true, rest);
+  CHECK(text.rfind("error: stopped at ", 0) == 0);
+  CHECK(text.find(" MiB of memory; allow more with --memory-limit, or start fewer jobs with -j") !=
+        text.npos);
+}
+
+TEST_CASE("nobody is watched without a watchdog, and nothing is said without a task") {
+  Watchdog::Task task(nullptr, "`f`");
+  bool has_said = false;
+  {
+    Watchdog watchdog({.seconds = 0, .bytes = 1}, [&](const Failure &) { has_said = true; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  CHECK_FALSE(has_said);
+}
+
+TEST_CASE("the tool ends where a kernel needs more than it may have") {
+  SourceFiles files;
+  // As much as there can be: with some hundred thousand operations, which LLVM takes minutes for.
+  std::string source = "__global__ void f(float *p) {\n  float v = *p;\n";
+  for (int i = 0; i < 60000; i++)
+    source += "  v = v * v + " + std::to_string(i) + ".0f;\n";
+  std::string path = files.add("f.tc", source + "  *p = v;\n}\n");
+  auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {TRITONC_TOOL, "compile", path,  "--arch", "80", "--emit",
+                                          "ptx",        "-o",      "out", "-j",     "1"};
+    arguments[8] = files.path("out");
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ChildResult child = run_child(arguments, "/tmp");
+    REQUIRE(child.end == ChildResult::End::exited);
+    CHECK(child.code == 3);
+    CHECK_FALSE(files.exists("out"));
+    return child.output;
+  };
+  CHECK(run({"--memory-limit", "20M"}).find("error: stopped at ") == 0);
+  CHECK(run({"--time-limit", "1"}) ==
+        "error: stopped after 1 seconds on `f` for sm_80; allow more with --time-limit\n");
+}
