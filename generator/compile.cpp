@@ -9,6 +9,7 @@
 
 #include "compile.h"
 
+#include "advice.h"
 #include "argument_hints.h"
 #include "emit/interface.h"
 #include "explain.h"
@@ -277,7 +278,11 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
                                .defines = variant.choice->defines,
                                .include_dirs = options.include_dirs,
                                .grid = options.grid,
-                               .messages = options.messages});
+                               .messages = options.messages},
+                              [](const FrontEndResult &result, Diagnostics &diagnostics) {
+                                for (const ir::Function &kernel : result.kernels)
+                                  advise(kernel, diagnostics);
+                              });
     });
   });
   return variants;

@@ -6,6 +6,7 @@
 #include "kernel_job.h"
 
 #include "analysis/launch_form.h"
+#include "analysis/shared_access.h"
 #include "backend/host_object.h"
 #include "backend/ptx.h"
 #include "backend/sass_stats.h"
@@ -71,12 +72,55 @@ std::optional<Failure> check_shared(const ir::Function &function, int static_byt
                   std::to_string(gpu.max_shared_bytes)}};
 }
 
+// The tile of which each thread holds most, as "`sum` of f32[128,128]", and in how many registers.
+std::pair<std::string, int> largest_tile(const ir::Function &function) {
+  std::pair<std::string, int> largest;
+  ir::for_each_op(*function.body, [&](const ir::Op &op) {
+    for (const ir::Value *value : op.results) {
+      if (!value->type.layout)
+        continue;
+      int bytes = (1 << value->type.layout->reg.size()) * ir::bytes_of(value->type.elem);
+      if ((bytes + 3) / 4 <= largest.second)
+        continue;
+      std::string type = ir::text_of(value->type);
+      largest = {value->name.empty() ? type : "`" + value->name + "` of " + type, (bytes + 3) / 4};
+    }
+  });
+  return largest;
+}
+
+// The access to shared memory in which lanes get in each other's way most. A kernel can only have
+// other tiles then, so it is said only to those who ask; `tritonc report` shows all.
+void add_bank_conflicts(const ir::Function &function, const Gpu &gpu,
+                        std::vector<Failure> &warnings) {
+  double worst = 1.5;
+  std::optional<Failure> found;
+  ir::for_each_op(*function.body, [&](const ir::Op &op) {
+    bool loads = op.is(ir::Opcode::shared_load_);
+    if (!loads && !op.is(ir::Opcode::shared_store_))
+      return;
+    SharedAccess access = shared_access(op, loads ? gpu.has_ldmatrix : gpu.has_stmatrix);
+    if (access.conflicts <= worst)
+      return;
+    worst = access.conflicts;
+    std::string type = ir::text_of((loads ? op.result() : op.operand(0))->type);
+    found = {Message::bank_conflicts,
+             {function.name, std::string(gpu.name), loads ? "load" : "store", type,
+              std::to_string(int(access.conflicts + 0.5))}};
+  });
+  if (found)
+    warnings.push_back(*found);
+}
+
 std::vector<Failure> warnings_about(const ir::Function &function, const Resources &resources,
                                     const Gpu &gpu) {
   std::vector<Failure> warnings;
   std::string name(gpu.name);
-  if (resources.spill_stores || resources.spill_loads)
-    warnings.push_back({Message::spills, {function.name, name}});
+  if (resources.spill_stores || resources.spill_loads) {
+    auto [tile, registers] = largest_tile(function);
+    warnings.push_back({Message::spills, {function.name, name, tile, std::to_string(registers)}});
+  }
+  add_bank_conflicts(function, gpu, warnings);
   for (const std::string &advice : resources.advice)
     warnings.push_back({Message::slow_code, {function.name, name, advice}});
   return warnings;

@@ -20,7 +20,9 @@ Failure with_gpu(Failure failure, const std::string &from, const std::string &to
 }
 
 // What has another number or tile in each variant, and is the same all the same.
-bool varies(Message id) { return id == Message::shared_too_large || id == Message::spills; }
+bool varies(Message id) {
+  return id == Message::shared_too_large || id == Message::spills || id == Message::bank_conflicts;
+}
 
 // What is of interest only if all variants have it: a mask may well be true in some of them.
 bool is_of_all(const Finding &finding) { return finding.name == "mask-always-true"; }

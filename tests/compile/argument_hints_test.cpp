@@ -143,7 +143,7 @@ TEST_CASE("a library has the general code and what is compiled under each of the
   std::string path = files.add("copy.tc", copy_source);
   CompileResult result = compile(product_options(path, {"stride % 16 && x % 16", "n == 32"}));
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
-  CHECK(result.diagnostics == "");
+  CHECK_FALSE(contains(result.diagnostics, "hint"));
   const std::vector<Variant> &variants = result.library.kernels.at(0).variants;
   REQUIRE(variants.size() == 3);
   CHECK(variants[0].plan.hints == "stride % 16 && x % 16");

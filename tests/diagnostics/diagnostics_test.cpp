@@ -1,5 +1,6 @@
 // Compiles every kernel in this folder and wants exactly the messages that its comments announce.
 
+#include "advice.h"
 #include "support/messages.h"
 #include "translate/translate.h"
 
@@ -91,7 +92,11 @@ TEST_CASE("every kernel has exactly the messages it announces") {
     count++;
     CAPTURE(entry.path().filename().string());
     Case test = read_case(entry.path());
-    FrontEndResult result = translate_source(test.input);
+    auto advise_on = [](const FrontEndResult &right, Diagnostics &diagnostics) {
+      for (const ir::Function &kernel : right.kernels)
+        advise(kernel, diagnostics);
+    };
+    FrontEndResult result = translate_source(test.input, advise_on);
     CHECK(join(told(result.diagnostics)) == join(test.expected));
     CHECK(result.kernels.empty() == (result.errors > 0));
   }
