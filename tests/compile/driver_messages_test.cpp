@@ -1,0 +1,122 @@
+// Messages of the tool that are not about a place in a kernel: what they say, word by word, and the
+// exit code that goes with them.
+
+#include "backend/child_process.h"
+#include "backend/fake_tool.h"
+#include "backend/toolchain.h"
+#include "source_files.h"
+
+using namespace tritonc;
+
+namespace {
+
+struct Run {
+  int code;
+  std::string output;
+};
+
+Run tool(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), TRITONC_TOOL);
+  ChildResult child = run_child(arguments, "/tmp");
+  REQUIRE(child.end == ChildResult::End::exited);
+  return {child.code, child.output};
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("what a command line lacks, or has wrong, is said with what to write") {
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  std::string header = files.path("out.hpp");
+  struct {
+    std::vector<std::string> arguments;
+    const char *text;
+  } cases[] = {
+      {{"compile", path, "--arch", "80"},
+       "error: nothing to write: give --header, --object or --emit with -o\n"},
+      {{"plan", path, "--variants", "SIZE"},
+       "error: `SIZE` does not read as NAME=VALUE,VALUE;NAME=...\n"},
+      {{"plan", path, "--where", "SIZE > 1000000"},
+       "error: none of 4 variants is left: --variants, --variant-file, --where and --kernels "
+       "exclude them all; tritonc plan --json says why\n"},
+      {{"plan", path, "--where", "arch > 80"},
+       "error: condition `arch > 80`, column 1: `arch` needs --arch\n"},
+      {{"compile", path, "--arch", "80", "--header", header, "--require", "spilz == 0"},
+       "error: requirement `spilz == 0` does not read as a quantity, a comparison and a number, "
+       "such as `spills == 0` or `shared <= 100k`; quantities are spills, regs, shared, stack, "
+       "threads, cubin, embedded, total\n"},
+      {{"compile", path, "--arch", "80", "--emit", "ptx", "-o", files.path("out")},
+       "error: --emit wants one variant of one kernel for one architecture and there are 4; narrow "
+       "with --variants and --arch\n"},
+      {{"plan", path, "--memory-limit", "much"},
+       "error: `much` is not a number of bytes, as 500M or 2G\n"},
+  };
+  for (const auto &expected : cases) {
+    CAPTURE(expected.text);
+    Run run = tool(expected.arguments);
+    CHECK(run.code == 2);
+    CHECK(run.output == expected.text);
+  }
+  CHECK(files.count() == 1); // nothing was written
+}
+
+TEST_CASE("what ptxas has against code is a warning with its words") {
+  Result<Toolchain> tools = find_toolchain({});
+  REQUIRE(tools);
+  SourceFiles files;
+  std::string path = files.add("scale.tc", scale_source);
+  FakeTool ptxas("ptxas", "'" + tools->ptxas +
+                              "' \"$@\" || exit 1\n"
+                              "case \"$*\" in *--version*) exit 0;; esac\n"
+                              "echo 'ptxas info    : (C7510) Potential Performance Loss: all'\n");
+  std::vector<std::string> arguments = {"compile",     path,
+                                        "--arch",      "80",
+                                        "--variants",  "TYPE=half;SIZE=128",
+                                        "--header",    files.path("out.hpp"),
+                                        "--ptxas",     ptxas.path(),
+                                        "--cache-dir", "off"};
+  Run run = tool(arguments);
+  CHECK(run.code == 0);
+  CHECK(contains(run.output, "warning: `scale` for sm_80: "));
+  CHECK(contains(run.output, "Potential Performance Loss: all"));
+  CHECK(contains(run.output, "[-Wslow-code]\n"));
+  arguments.push_back("-Wno-slow-code");
+  arguments.push_back("--werror");
+  run = tool(arguments);
+  CHECK(run.code == 0);
+  CHECK(run.output == "");
+}
+
+TEST_CASE("macros and names of a call cannot break out of the header") {
+  SourceFiles files;
+  std::string path = files.add("a \\ b.tc", "__global__ void f(int *p) { *p = N; }\n");
+  for (std::string value :
+       {"1 /* */", "1 // \\", "1 \\", "1 ?\?/", "(\"*/\"[0], 1)", "1\n#error injected\n"}) {
+    CAPTURE(value);
+    Run run = tool({"compile", path, "--arch", "80", "-DN=" + value, "--name", "lib", "--header",
+                    files.path("out.hpp"), "--cache-dir", "off"});
+    if (run.code == 1) // no number; then nothing is written
+      continue;
+    REQUIRE_MESSAGE(run.code == 0, run.output);
+    std::string header = files.read("out.hpp");
+    for (size_t begin = 0; begin < header.size();) {
+      size_t end = std::min(header.find('\n', begin), header.size());
+      std::string line = header.substr(begin, end - begin);
+      CHECK(line.rfind("#error", 0) == std::string::npos);
+      CHECK((line.empty() || line.back() != '\\'));
+      CHECK_FALSE(contains(line, "?\?/"));
+      begin = end + 1;
+    }
+  }
+  for (const char *name : {"a b", "class", "a\"b", "a*/b", "1a", "a\nb"}) {
+    CAPTURE(name);
+    Run run = tool({"compile", path, "--arch", "80", "-DN=1", "--name", name, "--header",
+                    files.path("out.hpp"), "--cache-dir", "off"});
+    CHECK(run.code == 2);
+    CHECK(contains(run.output, "is not a name for a C++ namespace; give one with --name"));
+  }
+}
