@@ -510,6 +510,8 @@ void try_specialized(const Subject &subject, const Variant &variant, std::set<st
     if (structure.specialized && (structure.teams > 1 ? !is_of_teams : !is_own && !is_least))
       continue;
     ir::Function fn = compiled(subject, variant, "90a", structure);
+    if (fn.shared_bytes > find_gpu("90a")->max_shared_bytes)
+      continue; // the compiler leaves it out
     if (done.insert(skeleton(fn)).second)
       Trial{subject, variant, "90a", fn, totals, structure}.try_all();
   }

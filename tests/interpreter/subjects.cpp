@@ -569,6 +569,8 @@ std::vector<Variant> variants_to_specialize(const Subject &subject) {
       return {};
   std::vector<Variant> variants;
   size_t next = size_t(&subject - subjects().data()); // not the same one for every kernel
+  if (subject.structures == Structures::of_one_program)
+    next = 1; // a tile that is as large as a block's
   std::vector<Variant> bases = untuned(axes, subject.every);
   size_t each = bases.size() == 1 ? 2 : 1; // of a kernel that has but one variant, two tiles
   for (const Variant &base : bases)

@@ -35,8 +35,9 @@ struct Run {
 };
 
 /// Which structures a kernel of tiles TM x TN x TK has: also those in which blocks or launches
-/// divide its sums among them; only others, of specialised warps; none but the plain one.
-enum class Structures { all, undivided, plain };
+/// divide its sums among them; only others, of specialised warps; of these only those whose blocks
+/// do one program; none but the plain one.
+enum class Structures { all, undivided, of_one_program, plain };
 
 struct Subject {
   std::string file; // "kernels/matmul.tc", from the project's folder on

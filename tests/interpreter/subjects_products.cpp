@@ -235,7 +235,7 @@ std::vector<Subject> more_products() {
       {"kernels/matmul_batched.tc", false, products<batched>, any, Structures::undivided, 5},
       {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Structures::plain},
       {"kernels/matmul_fused.tc", false, products<fused>, any, Structures::all, 19},
-      {"kernels/matmul_grouped.tc", false, products<grouped>, any, Structures::undivided},
+      {"kernels/matmul_grouped.tc", false, products<grouped>, any, Structures::of_one_program},
       {"kernels/matmul_masked.tc", false, of_any_size, any, Structures::all, 5},
       {"kernels/matmul_split.tc", false, split, any, Structures::plain},
       {"kernels/matmul_strided.tc", false, products<strided>, any, Structures::plain},
