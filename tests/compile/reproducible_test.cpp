@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 const char *product_source = R"(
 #pragma tritonc tune(TM: 32, 64)
 #pragma tritonc grid(M / TM, N / 64)
-__global__ void product(half *A __readonly, half *B __readonly, half *C, int M, int N, int K) {
+#pragma tritonc require(K % 32 == 0)
+__global__ void product(half *A __readonly, half *B __readonly, half *C, int M, int N __multipleof(8),
+                        int K __multipleof(8)) {
   int rm[TM] = get_program_id(0) * TM + 0 ... TM;
   int rn[64] = get_program_id(1) * 64 + 0 ... 64;
   int rk[32] = 0 ... 32;
