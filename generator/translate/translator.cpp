@@ -150,11 +150,11 @@ ir::Value *Translator::known(ir::Value *value, const ir::Type &type) {
     return value;
   if (!type.is_pointer())
     return build_->filled(type, 0);
-  // There is no null in tile IR. Any pointer does: a source that uses it has been refused.
-  for (const ir::Parameter &parameter : fn_.parameters)
-    if (parameter.value->type == type.with_shape({}))
-      return repeat_to(parameter.value, type.shape);
-  return fn_.new_value(type);
+  // Nobody follows it: who does before something is assigned has been refused, or goes around a
+  // loop first.
+  ir::Type pointer = type.with_shape({});
+  ir::Value *zero = build_->constant(ir::Type::scalar(ir::Elem::i64), 0);
+  return repeat_to(build_->create(ir::Opcode::bitcast_, {zero}, {pointer})->result(), type.shape);
 }
 
 } // namespace tritonc

@@ -353,6 +353,11 @@ TEST_CASE("an unassigned pointer may be assigned in a loop") {
   CHECK_NOTHROW(ir_of("float *a; for (int i = 0; i < n; i++) { a = p + i; *a = 0; }"));
 }
 
+TEST_CASE("an unassigned pointer need not be of any parameter's type") {
+  CHECK(ir_of("double *x; for (int i = 0; i < n; i++) { if (i == 0) x = (double *)q; *x = 1; }")
+            .find("bitcast %0 : ptr<f64>\n") != std::string::npos);
+}
+
 TEST_CASE("inner variables hide outer ones and leave them alone") {
   CHECK(ir_of("int a = 1; { int a = 2; a = n; } *q = a;") == expected(R"(
     %a = constant {value = 1} : i32
