@@ -6,10 +6,11 @@
 // work does. Elements that a mask leaves out are work, too: this is why rows that are somewhat
 // longer than a tile are better done in smaller ones.
 //
-// The numbers were fitted to softmax and layer_norm of f16 on an H200 (driver 580.159.04,
-// 2026-11-22), 16 to 16384 rows of 64 to 16384 elements, 256 to 8192 of them at a time: of 660
-// problems each, the variant that costs least by them takes 1.03 and 1.02 times as long as the
-// fastest in the geometric mean. Of other GPUs they are not known, but it is the ratios that count.
+// The numbers were fitted to times of softmax and layer_norm of f16 on an H200 (driver 580.159.04,
+// 2026-11-22), 16 to 16384 rows of 64 to 16384 elements, 256 to 8192 of them at a time. Of 800
+// other problems each, the variant that costs least took 1.021 and 1.022 times as long as the
+// fastest in the geometric mean. Of other GPUs and kernels they are not known, but it is the ratios
+// that count.
 //
 // Tested by tests/passes/structure_test.cpp.
 
