@@ -90,6 +90,7 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
 
 /// Every function: name, version of its interface, parameters. The driver must have all of these.
 #define TRITONC_REQUIRED_FUNCTIONS(F)                                                              \
+  F(cuLaunchKernelEx, 11060, (const LaunchConfig *, Function, void **, void **))                   \
   F(cuInit, 2000, (unsigned))                                                                      \
   F(cuDriverGetVersion, 2020, (int *))                                                             \
   F(cuGetErrorName, 6000, (Result, const char **))                                                 \
@@ -108,8 +109,7 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
   F(cuLibraryUnload, 12000, (Library))                                                             \
   F(cuLibraryGetKernel, 12000, (Kernel *, Library, const char *))                                  \
   F(cuKernelGetFunction, 12000, (Function *, Kernel))                                              \
-  F(cuKernelSetAttribute, 12000, (int, int, Kernel, Device))                                       \
-  F(cuLaunchKernelEx, 11060, (const LaunchConfig *, Function, void **, void **))
+  F(cuKernelSetAttribute, 12000, (int, int, Kernel, Device))
 
 /// These may be missing: each use asks first.
 #define TRITONC_OPTIONAL_FUNCTIONS(F)                                                              \
@@ -141,7 +141,11 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
   F(cuEventElapsedTime, 2000, (float *, Event, Event))                                             \
   F(tritoncEmulatorVersion, 12000, (int *version, int *takes_any_gpu))
 
-struct Driver {
+/// First what each launch reads.
+struct alignas(64) Driver {
+  /// Whether a launch that was prepared for one device is the same on each, so that nobody has to
+  /// ask of which one a stream is.
+  mutable std::atomic<bool> devices_are_alike{false};
 #define TRITONC_MEMBER(name, version, parameters) Result(*name) parameters = nullptr;
   TRITONC_REQUIRED_FUNCTIONS(TRITONC_MEMBER)
   TRITONC_OPTIONAL_FUNCTIONS(TRITONC_MEMBER)
@@ -149,9 +153,6 @@ struct Driver {
   int version = 0; // 12040 for CUDA 12.4
   int process = 0; // the process that initialised it: a forked child cannot use it
   int devices = 0; // how many there are, for as long as the process lives
-  /// Whether a launch that was prepared for one of them is the same on each, so that nobody has to
-  /// ask of which one a stream is.
-  mutable std::atomic<bool> devices_are_alike{false};
 
   /// Whether it can give memory out in order with a stream, and that without spoiling what some
   /// other thread captures (CaptureAllowed); devices may lack it all the same.

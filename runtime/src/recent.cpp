@@ -72,11 +72,8 @@ std::uint32_t Key::byte_of(const abi::kernel &kernel, std::uint32_t argument) {
 // ---- places ----
 
 bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel,
-                  const Prepared &prepared, std::atomic<std::uint64_t> &hash) {
-  std::uint32_t nobody = 0;
-  if (kernel.parameter_count > most_arguments ||
-      !state_.compare_exchange_strong(nobody, writing, std::memory_order_acquire,
-                                      std::memory_order_relaxed))
+                  const Prepared &prepared) {
+  if (kernel.parameter_count > most_arguments || !take())
     return false;
   keep(key);
   device_ = device;
@@ -84,10 +81,9 @@ bool Place::write(const Key &key, cuda::Device device, const abi::kernel &kernel
   void **next = values_;
   for (std::uint32_t i = 0; i < kernel.parameter_count; i++)
     *next++ = reinterpret_cast<char *>(words_) + Key::byte_of(kernel, i);
-  find_hidden(prepared.form, maps_, numbers_, nullptr, next);
-  value_count_ = kernel.parameter_count + (prepared.form ? prepared.form->hidden_count : 0);
-  hash.store(key.hash_, std::memory_order_relaxed);
-  state_.fetch_sub(writing, std::memory_order_release);
+  find_hidden(prepared.form, maps_, numbers_, &scratch_, next);
+  hash_.store(key.hash_, std::memory_order_relaxed);
+  give_back();
   return true;
 }
 
@@ -112,13 +108,6 @@ void Place::keep(const Prepared &prepared) {
     numbers_[i] = hidden.numbers[i];
 }
 
-cuda::Result Place::launch_with(const cuda::Driver &driver, cuda::Pointer scratch) const {
-  void *values[most_arguments + abi::max_hidden]; // others may be making the same launch
-  for (std::uint32_t i = 0; i < value_count_; i++)
-    values[i] = values_[i] ? values_[i] : &scratch;
-  return driver.cuLaunchKernelEx(&config_, function_, values, nullptr);
-}
-
 Set sets[64];
 
 void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
@@ -128,7 +117,7 @@ void remember(const Key &key, cuda::Device device, const abi::kernel &kernel,
   Set &set = Set::of(key.hash_);
   for (std::size_t i = 0; i < Set::ways; i++) {
     std::size_t place = set.writes.fetch_add(1, std::memory_order_relaxed) % Set::ways;
-    if (set.places[place].write(key, device, kernel, prepared, set.hashes[place]))
+    if (set.places[place].write(key, device, kernel, prepared))
       return;
   }
 }

@@ -122,37 +122,19 @@ struct Prepared {
 void find_hidden(const abi::form *form, const cuda::TensorMapBytes *maps,
                  const std::int64_t *numbers, cuda::Pointer *scratch, void **values) noexcept;
 
-/// Where a launch is kept. It is made where it lies, without a copy: a thread that makes it counts
-/// itself in before it looks whether it is the right one, and out when the driver has it; another
-/// launch takes a place only where nobody is in. Who finds a place taken goes without: nobody ever
-/// waits, and a thread that is stopped half-way (a forked child has only one of them) costs its
-/// place and no more.
+/// Where a launch is kept. It is made where it lies, without a copy, by one thread at a time: that
+/// takes the place before it looks whether it is the right one, and gives it back when the driver
+/// has it. Taking it is the one locked instruction of a launch again. Who finds a place taken goes
+/// on without: nobody ever waits, threads that make the same launch have places of their own in the
+/// end, and a thread that is stopped half-way (a forked child has only one of them) costs its place
+/// and no more.
 class alignas(64) Place {
 public:
-  /// Asks for what the driver is going to read, all at once: it would wait for one after the other.
-  /// Inlined by force: g++ takes a function that only prefetches for one that does nothing, and
-  /// leaves calls of it out.
-  [[gnu::always_inline]] void fetch() const {
-    constexpr std::size_t line = 64, maps_of_most = 3;
-    auto fetch_from = [](const void *from, std::size_t bytes) __attribute__((always_inline)) {
-      for (std::size_t at = 0; at < bytes; at += line)
-        __builtin_prefetch(static_cast<const char *>(from) + at);
-    };
-    fetch_from(words_, 2 * line);
-    fetch_from(attributes_, sizeof attributes_);
-    fetch_from(values_, 2 * line);
-    fetch_from(numbers_, line);
-    fetch_from(maps_, maps_of_most * sizeof *maps_);
-  }
-
-  /// Keeps writers out, unless one is in.
-  bool enter() {
-    if (!(state_.fetch_add(1, std::memory_order_acquire) & writing)) [[likely]]
-      return true;
-    leave();
-    return false;
-  }
-  void leave() { state_.fetch_sub(1, std::memory_order_release); }
+  /// Whether the launch of this hash may be here; `holds` knows better.
+  bool may_hold(std::uint64_t hash) const { return hash_.load(std::memory_order_relaxed) == hash; }
+  /// False if somebody has it.
+  bool take() { return !is_taken_.exchange(true, std::memory_order_acquire); }
+  void give_back() { is_taken_.store(false, std::memory_order_release); }
 
   bool holds(const Key &key, cuda::Device device) const {
     std::uint64_t differences =
@@ -168,70 +150,66 @@ public:
     return driver.cuLaunchKernelEx(&config_, function_, values_, nullptr);
   }
   /// With scratch memory, which is another one each time.
-  cuda::Result launch_with(const cuda::Driver &driver, cuda::Pointer scratch) const;
+  cuda::Result launch_with(const cuda::Driver &driver, cuda::Pointer scratch) {
+    scratch_ = scratch;
+    return launch(driver);
+  }
 
-  /// False if somebody is in, or if it has too many arguments. `hash`: where it will be looked for.
+  /// False if somebody has it, or if there are too many arguments.
   bool write(const Key &key, cuda::Device device, const abi::kernel &kernel,
-             const Prepared &prepared, std::atomic<std::uint64_t> &hash);
+             const Prepared &prepared);
 
 private:
-  static constexpr std::uint32_t writing = 0x80000000;
   static constexpr std::uint32_t most_arguments = 64;
 
   void keep(const Key &key);
   void keep(const Prepared &prepared);
 
   // Static, so zero at first, which is no key; an initialiser here would be code that runs at
-  // start.
-  std::atomic<std::uint32_t> state_; // how many are in, to launch; or `writing`
-  std::uint32_t count_;              // of the key's words
+  // start. In the order in which a launch again reads it.
+  std::atomic<std::uint64_t> hash_;
+  std::atomic<bool> is_taken_;
+  bool shares_work_;
   cuda::Device device_;
+  std::uint32_t count_; // of the key's words
   cuda::Function function_;
   cuda::LaunchConfig config_;
   std::uint64_t words_[Key::most_words];
-  bool shares_work_;
-  std::int64_t scratch_bytes_;
-  std::uint32_t value_count_;
   cuda::LaunchAttribute attributes_[most_attributes];
-  void *values_[most_arguments + abi::max_hidden]; // null: where the scratch memory is
+  void *values_[most_arguments + abi::max_hidden];
   std::int64_t numbers_[abi::max_hidden];
+  std::int64_t scratch_bytes_;
+  cuda::Pointer scratch_; // where it was at the last launch
   cuda::TensorMapBytes maps_[abi::max_tensor_maps];
 };
 
 /// A launch has its place in the set that its hash says; a new one takes the place of the oldest.
 struct alignas(64) Set {
   static constexpr std::size_t ways = 4;
-  std::atomic<std::uint64_t> hashes[ways]; // where to look; the places know better
-  std::atomic<std::uint32_t> writes;       // the next takes the place of the oldest
   Place places[ways];
+  std::atomic<std::uint32_t> writes; // the next takes the place of the oldest
 
   static Set &of(std::uint64_t hash);
 };
 extern Set sets[64];
 inline Set &Set::of(std::uint64_t hash) { return sets[hash % (sizeof sets / sizeof *sets)]; }
 
-/// A recent launch, which stays as it is while this lives.
+/// A recent launch, which is nobody else's while this lives.
 class Again {
 public:
   Again(const Key &key, cuda::Device device) noexcept {
-    Set &set = Set::of(key.hash_);
-    for (std::size_t i = 0; i < Set::ways; i++) {
-      if (set.hashes[i].load(std::memory_order_relaxed) == key.hash_) [[likely]] {
-        Place &place = set.places[i];
-        place.fetch();
-        if (!place.enter()) [[unlikely]]
-          continue;
+    for (Place &place : Set::of(key.hash_).places)
+      if (place.may_hold(key.hash_) && place.take()) [[likely]] {
         if (place.holds(key, device)) [[likely]] {
           place_ = &place;
           return;
         }
-        place.leave();
+        place.give_back();
       }
-    }
   }
   ~Again() {
     if (place_)
-      place_->leave();
+      place_->give_back();
   }
   Again(const Again &) = delete;
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -457,16 +458,15 @@ TEST_CASE("what one thread is just launching no other thread's launch takes the 
     PlainKernel &plain = *new PlainKernel(is_whole);
     plain.remember(7);
     {
-      recent::Again first(plain.key(7), 0), second(plain.key(7), 0);
+      recent::Again first(plain.key(7), 0);
       REQUIRE(bool(first));
-      REQUIRE(bool(second));
-      CHECK_FALSE(bool(recent::Again(plain.key(7), 1))); // another device
       for (int number = 100; number < 5000; number++)
         plain.remember(number);
       CHECK(first.launch(plain.driver) == cuda::success);
-      CHECK(bool(recent::Again(plain.key(7), 0)));
-      CHECK(second.launch(plain.driver) == cuda::success);
+      CHECK(first.launch(plain.driver) == cuda::success);
     }
+    CHECK(bool(recent::Again(plain.key(7), 0)));
+    CHECK_FALSE(bool(recent::Again(plain.key(7), 1))); // another device
     // Now it may.
     for (int number = 100; number < 5000; number++)
       plain.remember(number);
@@ -474,6 +474,30 @@ TEST_CASE("what one thread is just launching no other thread's launch takes the 
   }
   CHECK(mixed == 0);
   CHECK(launches == 4);
+}
+
+TEST_CASE("threads that make the same launch at once have it as often as there are places for it") {
+  mixed = launches = 0;
+  for (bool is_whole : {false, true}) {
+    PlainKernel &plain = *new PlainKernel(is_whole);
+    std::optional<recent::Again> held[recent::Set::ways];
+    for (std::optional<recent::Again> &one : held) {
+      CHECK_FALSE(bool(recent::Again(plain.key(7), 0)));
+      plain.remember(7);
+      one.emplace(plain.key(7), 0);
+      REQUIRE(bool(*one));
+    }
+    plain.remember(7); // goes without
+    CHECK_FALSE(bool(recent::Again(plain.key(7), 0)));
+    for (std::optional<recent::Again> &one : held)
+      CHECK(one->launch(plain.driver) == cuda::success);
+    for (std::optional<recent::Again> &one : held) {
+      one.reset();
+      CHECK(bool(recent::Again(plain.key(7), 0)));
+    }
+  }
+  CHECK(mixed == 0);
+  CHECK(launches == 2 * recent::Set::ways);
 }
 
 TEST_CASE("launches of the same hash are told apart") {
