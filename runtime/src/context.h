@@ -28,19 +28,25 @@ bool are_alike(const Driver &driver) noexcept;
 inline constexpr Device any_device = -1;
 
 /// The device for which a device's launches are remembered.
+inline constexpr Device stand_in = 0; // of those that are alike
 inline Device stand_in_for(const Driver &driver, Device device) noexcept {
-  return driver.devices_are_alike.load(std::memory_order_relaxed) ? 0 : device;
+  return driver.devices_are_alike.load(std::memory_order_relaxed) ? stand_in : device;
+}
+
+/// Whether it does not matter of which device a stream is: devices are alike, and it is no default
+/// stream, whose context may be none.
+inline bool needs_no_device(const Driver &driver, Stream stream) noexcept {
+  return driver.devices_are_alike.load(std::memory_order_relaxed) && !is_default(stream);
 }
 
 /// What `find_device` asks.
 bool ask_device(const Driver &driver, Stream stream, Device &device) noexcept;
 
-/// The device of a stream, or `any_device`, with as few questions as will do: none where devices
-/// are alike, unless the stream is a default one; else one, or three. False if they don't tell, or
+/// The device of a stream, or `any_device`, with as few questions as will do: none, one or three.
+/// False if they don't tell, or
 /// if the context that is current is not the stream's: then `CurrentContext` knows what to do.
 inline bool find_device(const Driver &driver, Stream stream, Device &device) noexcept {
-  if (!driver.devices_are_alike.load(std::memory_order_relaxed) || is_default(stream))
-      [[unlikely]] // or it takes longer anyway
+  if (!needs_no_device(driver, stream))
     return ask_device(driver, stream, device);
   device = any_device;
   return true;

@@ -74,9 +74,8 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 }
 
 /// Makes a recent launch again that shares its work with another one. False if that is none.
-[[gnu::noinline]] bool launch_both_again(const cuda::Driver &driver, const recent::Key &key,
-                                         cuda::Device device, CUstream_st *where,
-                                         const recent::Again &first, Outcome &outcome) {
+bool launch_both_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
+                       CUstream_st *where, const recent::Again &first, Outcome &outcome) {
   recent::Again rest(key.of_rest(), cuda::stand_in_for(driver, device));
   if (!rest)
     return false;
@@ -96,12 +95,12 @@ Outcome launch_pair(const cuda::Driver &driver, cuda::Device device, CUstream_st
 
 /// Makes a recent launch again, and with it the one that does the rest of its work if there is one.
 /// False if it is none.
-inline bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
-                         CUstream_st *where, Outcome &outcome) {
+bool launch_again(const cuda::Driver &driver, const recent::Key &key, cuda::Device device,
+                  CUstream_st *where, Outcome &outcome) {
   recent::Again again(key, cuda::stand_in_for(driver, device));
-  if (!again) [[unlikely]]
+  if (!again)
     return false;
-  if (again.shares_work()) [[unlikely]]
+  if (again.shares_work())
     return launch_both_again(driver, key, device, where, again, outcome);
   outcome.result = again.launch(driver);
   return true;
@@ -489,10 +488,21 @@ private:
   status refusal_;
 };
 
-/// Apart from a launch again, which has no use for its code and its large stack.
-[[gnu::noinline]] status launch_anew(const recent::Key &key, bool is_new, const kernel &code,
-                                     stream where, const void *arguments,
-                                     const std::int32_t *choice, const grid *extent) {
+/// All launches but the usual one, which has no use for this code and its stack. It may be a recent
+/// one all the same: one of two, or one for which the driver has to be asked something, or one that
+/// the driver refused just now.
+[[gnu::noinline]] status launch_otherwise(const recent::Key &key, const kernel &code, stream where,
+                                          const void *arguments, const std::int32_t *choice,
+                                          const grid *extent) {
+  const cuda::Driver *driver = cuda::opened_driver();
+  cuda::Device device;
+  bool is_new = false;
+  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
+    Outcome outcome;
+    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
+    if (!is_new && !may_lack_context(outcome))
+      return reported(status_of(*driver, outcome, code));
+  }
   return reported(Launch(code, where.handle(), arguments).run(key, is_new, choice, extent));
 }
 
@@ -616,17 +626,12 @@ status launch(const kernel &code, stream where, const void *arguments, const std
               const grid *extent) noexcept {
   recent::Key key(code, where.handle(), arguments, choice, extent);
   const cuda::Driver *driver = cuda::opened_driver();
-  cuda::Device device;
-  bool is_new = false;
-  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) [[likely]] {
-    Outcome outcome;
-    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
-    if (!is_new && outcome.result == cuda::success) [[likely]]
+  if (driver && cuda::needs_no_device(*driver, where.handle()) && key.is_usable()) [[likely]] {
+    recent::Again again(key, cuda::stand_in);
+    if (again && !again.shares_work() && again.launch(*driver) == cuda::success) [[likely]]
       return {};
-    if (!is_new && !may_lack_context(outcome))
-      return reported(status_of(*driver, outcome, code));
   }
-  return launch_anew(key, is_new, code, where, arguments, choice, extent);
+  return launch_otherwise(key, code, where, arguments, choice, extent);
 }
 
 status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,

@@ -74,15 +74,11 @@ private:
 
   /// Without a gap, they are compared as they lie; a last word that is not full begins earlier.
   void add_whole(const char *arguments, std::uint32_t bytes) {
-    std::uint64_t word;
-    for (std::uint32_t i = 0; i + 8 <= bytes; i += 8) {
-      __builtin_memcpy(&word, arguments + i, 8);
+    for (std::uint32_t i = 0; i < bytes; i += 8) {
+      std::uint64_t word;
+      __builtin_memcpy(&word, arguments + (i < bytes - 8 ? i : bytes - 8), 8);
       add(word);
     }
-    if (bytes % 8 == 0)
-      return;
-    __builtin_memcpy(&word, arguments + bytes - 8, 8);
-    add(word);
   }
   void add_one_by_one(const abi::kernel &kernel, const void *arguments);
   void add_rest(const abi::kernel &kernel, const std::int32_t *choice, const grid *extent);

@@ -536,7 +536,7 @@ private:
   Attributes all_;
 };
 
-void require(tritonc::status status) {
+void require(const tritonc::status &status) {
   if (!status.ok())
     throw Failed{status.message().c_str()};
 }
