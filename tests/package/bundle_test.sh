@@ -47,7 +47,7 @@ cmake -S "$project" -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release "-DTr
   -DCMAKE_INSTALL_LIBDIR=lib "-DCMAKE_INSTALL_PREFIX=$work/prefix" >"$log" 2>&1 || fail "cannot configure"
 run_build
 programs=() bundles=()
-for name in static_app shared_app; do
+for name in static_app shared_app c_app; do
   program=$(find "$build" -name $name -type f -perm -u+x)
   programs+=("$program")
   expect "$program" 42
@@ -86,6 +86,7 @@ for i in 0 1; do
   bundle=${bundles[i]}
   mv "$bundle" "$work/kept.tcb"
   expect "${programs[i]}" no_bundle
+  [ $i = 1 ] || expect "${programs[2]}" no_bundle
   (cd "$work" && cp kept.tcb scale.tcb && expect "${programs[i]}" no_bundle) # not from the current folder
   TRITONC_BUNDLE_PATH="/nowhere:$work" expect "${programs[i]}" 84
   head -c $((size / 2)) "$work/kept.tcb" >"$bundle"
