@@ -59,6 +59,15 @@ std::optional<Values> range_of(const ir::Parameter &parameter) {
   return parameter.is_signed ? Values{-half, half - 1} : Values{0, 2 * half - 1};
 }
 
+// The name that takes the fewest changes to become this one.
+const std::string &nearest_to(const std::string &word, const std::vector<std::string> &names) {
+  auto distance = [&](const std::string &name) {
+    return llvm::StringRef(word).edit_distance(name);
+  };
+  return *std::min_element(names.begin(), names.end(),
+                           [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
+}
+
 // The least common multiple of what is relied on and of the hint, if it is no too large number.
 int64_t both_multiples(int64_t a, int64_t b) {
   int64_t multiple = std::lcm(a, b);
@@ -73,8 +82,15 @@ class ArgumentHints::Parser {
 public:
   explicit Parser(const std::string &text) : text_(text) {}
 
-  Result<std::vector<Hint>> parse() {
+  Result<std::vector<Hint>> parse(std::string &kernel) {
     std::vector<Hint> hints;
+    if (take("[")) {
+      kernel = name("the name of a kernel").str();
+      if (!take("]"))
+        expected("`]`");
+      if (!failure_ && peek() == "")
+        return hints;
+    }
     do {
       hints.push_back(hint());
     } while (!failure_ && take("&&"));
@@ -119,6 +135,15 @@ private:
                         found.empty() ? "its end" : "`" + found.str() + "`"}};
   }
 
+  llvm::StringRef name(const char *what) {
+    llvm::StringRef name = peek();
+    if (name.empty() || !is_word_character(name[0]) || llvm::isDigit(name[0]))
+      expected(what);
+    else
+      at_ += name.size();
+    return name;
+  }
+
   int64_t number() {
     bool is_negative = take("-");
     llvm::StringRef token = peek();
@@ -132,13 +157,9 @@ private:
 
   Hint hint() {
     Hint hint;
-    llvm::StringRef name = peek();
+    peek(); // behind blanks
     hint.column = at_ + 1;
-    if (name.empty() || !is_word_character(name[0]) || llvm::isDigit(name[0]))
-      expected("the name of a parameter");
-    else
-      at_ += name.size();
-    hint.parameter = name.str();
+    hint.parameter = name("the name of a parameter").str();
     hint.is_value = take("==");
     if (!hint.is_value && !take("%"))
       expected("`%` or `==`");
@@ -165,7 +186,7 @@ std::string ArgumentHints::Hint::text() const {
 Result<ArgumentHints> ArgumentHints::parse(const std::string &text) {
   ArgumentHints result;
   result.given_ = text;
-  Result<std::vector<Hint>> hints = Parser(text).parse();
+  Result<std::vector<Hint>> hints = Parser(text).parse(result.kernel_);
   if (!hints)
     return hints.failure();
   result.hints_ = std::move(*hints);
@@ -200,22 +221,38 @@ Result<std::vector<ArgumentHints>> parse_hints(const std::vector<std::string> &t
     Result<ArgumentHints> hints = ArgumentHints::parse(text);
     if (!hints)
       return hints.failure();
-    if (llvm::any_of(all, [&](const auto &other) { return other.text() == hints->text(); }))
-      return Failure{Message::hint_impossible, {text, "1", "the same hints are given before"}};
+    for (const ArgumentHints &other : all) {
+      bool is_same_kernel = other.kernel() == hints->kernel();
+      if (is_same_kernel && other.text() == hints->text())
+        return Failure{Message::hint_impossible, {text, "1", "the same hints are given before"}};
+      if (is_same_kernel && (other.text().empty() || hints->text().empty()))
+        return Failure{Message::hint_impossible,
+                       {text, "1", "`" + hints->kernel() + "` has hints, and has none"}};
+    }
     all.push_back(std::move(*hints));
   }
   return all;
 }
 
+bool has_others(const ir::Function &kernel, const ArgumentHints &hints,
+                const std::vector<ArgumentHints> &all) {
+  return hints.kernel().empty() &&
+         llvm::any_of(all, [&](const auto &other) { return other.kernel() == kernel.name; });
+}
+
 // --- Kernels under hints -------------------------------------------------------------------------
 
 bool ArgumentHints::is_about(const ir::Function &kernel) const {
+  if (!kernel_.empty())
+    return kernel_ == kernel.name;
   return llvm::all_of(hints_,
                       [&](const Hint &hint) { return index_of(kernel, hint.parameter) >= 0; });
 }
 
 std::optional<Failure> ArgumentHints::problem_with(const ir::Function &kernel) const {
   for (const Hint &hint : hints_) {
+    if (index_of(kernel, hint.parameter) < 0)
+      return unknown_to({&kernel});
     const ir::Parameter &parameter = kernel.parameters[size_t(index_of(kernel, hint.parameter))];
     const std::string name = "`" + hint.parameter + "` of kernel `" + kernel.name + "` ";
     auto bad = [&](const std::string &why) {
@@ -278,23 +315,25 @@ std::optional<ir::Function> ArgumentHints::apply_to(const ir::Function &kernel) 
 }
 
 Failure ArgumentHints::unknown_to(const std::vector<const ir::Function *> &kernels) const {
-  std::vector<std::string> names;
+  std::vector<std::string> names, kernel_names;
+  for (const ir::Function *kernel : kernels)
+    kernel_names.push_back(kernel->name);
+  if (!kernel_.empty() && !kernel_names.empty() && !llvm::is_contained(kernel_names, kernel_))
+    return {Message::hint_impossible,
+            {given_, "2",
+             "there is no kernel `" + kernel_ + "`; did you mean `" +
+                 nearest_to(kernel_, kernel_names) + "`?"}};
+  const std::string which = kernel_.empty() ? "no kernel" : "`" + kernel_ + "`";
   for (const ir::Function *kernel : kernels)
     for (const ir::Parameter &parameter : kernel->parameters)
       names.push_back(parameter.name);
   for (const Hint &hint : hints_) {
     if (names.empty() || llvm::is_contained(names, hint.parameter))
       continue;
-    auto distance = [&](const std::string &name) {
-      return llvm::StringRef(hint.parameter).edit_distance(name);
-    };
-    const std::string &nearest = *std::min_element(
-        names.begin(), names.end(),
-        [&](const std::string &a, const std::string &b) { return distance(a) < distance(b); });
-    return {
-        Message::hint_impossible,
-        {given_, std::to_string(hint.column),
-         "no kernel has a parameter `" + hint.parameter + "`; did you mean `" + nearest + "`?"}};
+    return {Message::hint_impossible,
+            {given_, std::to_string(hint.column),
+             which + " has " + (kernel_.empty() ? "a" : "no") + " parameter `" + hint.parameter +
+                 "`; did you mean `" + nearest_to(hint.parameter, names) + "`?"}};
   }
   return {Message::hint_impossible,
           {given_, "1", "no kernel has all of these parameters; give hints for each kernel"}};

@@ -302,6 +302,10 @@ std::optional<Failure> add_hinted(std::vector<ir::Function> &functions,
       if (!all[i].is_about(general))
         continue;
       is_known[i] = true;
+      if (all[i].text().empty() || has_others(general, all[i], all)) { // as the caller wants it
+        is_used[i] = true;
+        continue;
+      }
       if (std::optional<Failure> failure = all[i].problem_with(general))
         return failure;
       std::optional<ir::Function> hinted = all[i].apply_to(general);

@@ -825,7 +825,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   list("--where", line.compile.where,
        "only variants for which this holds: \"TM * TN <= 16384 && TYPE != float\"");
   list("--specialize", line.compile.specialize,
-       "code besides the general one, for arguments of which this is true: \"lda % 8 && n == 1\"");
+       "code besides the general one, for arguments of which this is true: \"lda % 8 && n == 1\"; "
+       "\"[matmul]K == 32\" for one kernel, instead of those for all, and \"[matmul]\" for none");
   command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
       ->allow_extra_args(false)
       ->delimiter(',');

@@ -187,6 +187,48 @@ TEST_CASE("hints are for the kernels that have the parameters") {
                  "no kernel has all of these parameters; give hints for each kernel"));
 }
 
+TEST_CASE("a kernel has hints of its own in place of those for all") {
+  SourceFiles files;
+  std::string path =
+      files.add("two.tc", "__global__ void one(float *x, int n, int m) { if (n) *x = m; }\n"
+                          "__global__ void two(float *x, int n) { if (n) *x = 1; }\n");
+  auto hints_of = [&](std::vector<std::string> hints, size_t kernel) {
+    CompileResult result = compile(product_options(path, std::move(hints)));
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    CHECK_FALSE(contains(result.diagnostics, "hint"));
+    std::string all;
+    for (const Variant &variant : result.library.kernels.at(kernel).variants)
+      all += variant.plan.hints + ";";
+    return all;
+  };
+  for (const auto &[own, of_one, of_two] :
+       {std::tuple("[one]m % 8", "m % 8;;", "n == 1;n % 8;;"),
+        std::tuple(" [ one ] n == 1", "n == 1;;", "n == 1;n % 8;;"),
+        std::tuple("[two]", "n == 1;n % 8;;", ";"), std::tuple("[one]", ";", "n == 1;n % 8;;")}) {
+    CHECK(hints_of({"n == 1", own, "n % 8"}, 0) == of_one);
+    CHECK(hints_of({"n == 1", own, "n % 8"}, 1) == of_two);
+  }
+  CHECK(hints_of({"[one]n == 1", "[one]m == 1"}, 0) == "n == 1;m == 1;;");
+  CHECK(hints_of({"[one]n == 1", "[one]m == 1"}, 1) == ";");
+  // Whoever gives all kernels that have the parameter hints of their own has nothing compiled
+  // twice.
+  CHECK(hints_of({"m == 1", "[one]n == 1"}, 0) == "n == 1;;");
+
+  auto said = [&](std::vector<std::string> hints) {
+    CompileResult result = compile(product_options(path, std::move(hints)));
+    CHECK(result.code == ExitCode::usage);
+    return result.diagnostics;
+  };
+  CHECK(
+      contains(said({"[onne]n == 1"}), "column 2: there is no kernel `onne`; did you mean `one`"));
+  CHECK(contains(said({"[two]m == 1"}), "column 6: `two` has no parameter `m`; did you mean `"));
+  CHECK(contains(said({"[two n == 1"}), "column 6: expected `]`, found `n`"));
+  CHECK(contains(said({"[]n == 1"}), "column 2: expected the name of a kernel, found `]`"));
+  CHECK(contains(said({"[two]n", ""}), "column 7: expected `%` or `==`, found its end"));
+  CHECK(contains(said({"[two]n == 1", "[two]n==1"}), "the same hints are given before"));
+  CHECK(contains(said({"[two]n == 1", "[two]"}), "`two` has hints, and has none"));
+}
+
 TEST_CASE("hints that change nothing are said to") {
   SourceFiles files;
   std::string path = files.add("copy.tc", copy_source);
