@@ -99,6 +99,9 @@
 #
 # Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
 # only written when it changes, so editing the body of a kernel compiles no C++ again.
+#
+# Names of files and folders may have blanks, `$`, `#`, letters of any language, but no `;`: CMake separates lists with it, and make
+# and Ninja end a name with it, so that a file that changed would be missed. The call stops there.
 
 # Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test(),
 # triton_add_tuner() and triton_install_kernels() are described in TritonCKernelTest.cmake, TritonCTuner.cmake and
@@ -118,6 +121,21 @@ function(triton_add_kernels target)
   set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
     EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE TUNING)
   set(call "triton_add_kernels(${target})")
+  _tritonc_check_semicolons("${call}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  _tritonc_check_semicolons("${call}" "${CMAKE_CURRENT_BINARY_DIR}")
+  set(before "")
+  math(EXPR last "${ARGC} - 1")
+  foreach(i RANGE ${last})
+    # What is one value here is several below if there is a `;` in it. Where it may be several, it is one name if there is such a file.
+    string(REPLACE "\\;" ";" argument "${ARGV${i}}")
+    foreach(name IN LISTS ARGV${i} ITEMS "${argument}")
+      cmake_path(ABSOLUTE_PATH name OUTPUT_VARIABLE path)
+      if(before IN_LIST single_value OR EXISTS "${path}")
+        _tritonc_check_semicolons("${call}" "${name}")
+      endif()
+    endforeach()
+    string(CONCAT before "${argument}") # set() would read CACHE
+  endforeach()
   # HEADER is a keyword and a value of another one; as a value it would end EMBED.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
   # VARIANTS[...] and SPECIALIZE[...] are as many keywords as are written, of names that variables can have.
@@ -434,9 +452,6 @@ function(triton_add_kernels target)
   # reads the tool's own, which must call the stamp as Ninja does.
   cmake_policy(PUSH)
   set(depfile_target "")
-  if("${CMAKE_CURRENT_SOURCE_DIR}${CMAKE_CURRENT_BINARY_DIR}" MATCHES ";")
-    message(FATAL_ERROR "${call}: the name of a folder has a `;`, with which CMake separates lists; rename the folder")
-  endif()
   if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "['\"&*?<>|`]")
     message(WARNING "${call}: Ninja cannot read names with any of '\"&*?<>|` in depfiles: the kernels are compiled in every build; "
       "rename the file or folder ${CMAKE_MATCH_0} is in")
@@ -572,6 +587,14 @@ function(_tritonc_guard_launch stamp)
   endif()
   set(before "${before}" PARENT_SCOPE)
   set(after "${after}" PARENT_SCOPE)
+endfunction()
+
+# Stops at a name that neither CMake nor make nor Ninja can handle: of a file that changed they would not know it.
+function(_tritonc_check_semicolons call name)
+  if(name MATCHES ";")
+    message(FATAL_ERROR "${call}: ${name}: no name may have a `;`, which ends a name in lists of CMake and for make and Ninja; "
+      "rename the file or folder")
+  endif()
 endfunction()
 
 # Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything

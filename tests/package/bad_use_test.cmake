@@ -2,27 +2,39 @@
 
 set(failures 0)
 
+# wrong_text(<expected text> <text> [<source folder> <build folder>]): a project with this text fails with that one.
+function(wrong_text expected text)
+  set(source_dir "${WORK}")
+  set(build_dir "${WORK}/build")
+  if(ARGC GREATER 2)
+    set(source_dir "${ARGV2}")
+    set(build_dir "${ARGV3}")
+  endif()
+  file(WRITE "${source_dir}/CMakeLists.txt"
+    "cmake_minimum_required(VERSION 3.25)\n"
+    "project(wrong LANGUAGES NONE)\n"
+    "set(TritonC_KNOWN_ARCHITECTURES 75 80 86 90 90a 100)\n"
+    "include(\"${ROOT}/cmake/TritonCKernels.cmake\")\n"
+    "${text}\n")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -S "${source_dir}" -B "${build_dir}"
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}") # messages are wrapped
+  string(FIND "${output}" "triton_add_kernels(gemm): ${expected}" place)
+  if(result EQUAL 0 OR place EQUAL -1)
+    message("${text}\n  expected: ${expected}\n  got: ${output}\n")
+    math(EXPR failures "${failures} + 1")
+    set(failures ${failures} PARENT_SCOPE)
+  endif()
+endfunction()
+
 # wrong(<expected text> <argument>...): the call triton_add_kernels(gemm <argument>...) fails with this text.
 function(wrong expected)
   set(call "triton_add_kernels(gemm")
   foreach(argument IN LISTS ARGN)
     string(APPEND call " \"${argument}\"")
   endforeach()
-  file(WRITE "${WORK}/CMakeLists.txt"
-    "cmake_minimum_required(VERSION 3.25)\n"
-    "project(wrong LANGUAGES NONE)\n"
-    "set(TritonC_KNOWN_ARCHITECTURES 75 80 86 90 90a 100)\n"
-    "include(\"${ROOT}/cmake/TritonCKernels.cmake\")\n"
-    "${call})\n")
-  execute_process(COMMAND "${CMAKE_COMMAND}" -S "${WORK}" -B "${WORK}/build"
-    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}") # messages are wrapped
-  string(FIND "${output}" "triton_add_kernels(gemm): ${expected}" place)
-  if(result EQUAL 0 OR place EQUAL -1)
-    message("${call})\n  expected: ${expected}\n  got: ${output}\n")
-    math(EXPR failures "${failures} + 1")
-    set(failures ${failures} PARENT_SCOPE)
-  endif()
+  wrong_text("${expected}" "${call})")
+  set(failures ${failures} PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
@@ -117,6 +129,22 @@ wrong("unknown keyword EMULATED; did you mean EMULATE?" ${good} EMULATED ON)
 
 wrong("there is no TUNING ${WORK}/none.json; tritonc tune writes it, of a build without" ${good} TUNING none.json)
 wrong("unknown keyword TUNINGS; did you mean TUNING?" ${good} TUNINGS none.json)
+
+# Names with a `;`, however they are written.
+set(no_semicolon "no name may have a `;`, which ends a name in lists of CMake and for make and Ninja; rename the file or folder")
+file(COPY "${WORK}/matmul.tc" DESTINATION "${WORK}/a;b")
+foreach(way IN ITEMS [==[SOURCES "a;b/matmul.tc"]==] [==[SOURCES "a\;b/matmul.tc"]==] "SOURCES [=[a;b/matmul.tc]=]"
+    [==[SOURCES ${some}]==] [==[SOURCES "${some}"]==])
+  wrong_text("a;b/matmul.tc: ${no_semicolon}"
+    "set(some matmul.tc [==[a\\;b/matmul.tc]==])\ntriton_add_kernels(gemm ${way} ARCHITECTURES 80)")
+endforeach()
+foreach(keyword IN ITEMS INCLUDE_DIRECTORIES OUTPUT_DIR CACHE)
+  wrong_text("a;b: ${no_semicolon}" "triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 80 ${keyword} [==[a;b]==])")
+endforeach()
+wrong_text("new;place: ${no_semicolon}" "triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 80 OUTPUT_DIR [==[new;place]==])")
+set(call "triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 80)")
+wrong_text("${WORK}/a;b: ${no_semicolon}" "${call}" "${WORK}/a;b" "${WORK}/plain")
+wrong_text("${WORK}/c;d: ${no_semicolon}" "${call}" "${WORK}" "${WORK}/c;d")
 
 if(failures)
   message(FATAL_ERROR "${failures} wrong calls are not reported as they should be")
