@@ -185,6 +185,18 @@ std::string name_of(const VariantContents &variant) {
   return name;
 }
 
+// A line for each kind of GPU.
+std::string tuning_text(const KernelContents &kernel) {
+  std::string out;
+  for (const TuningContents &tuning : kernel.tunings)
+    out += "  measured on " + tuning.gpu + " (sm_" + number(tuning.sm) + ", " +
+           number(tuning.multiprocessors) +
+           " multiprocessors): " + number(int64_t(tuning.problems)) +
+           (tuning.problems == 1 ? " problem" : " problems") + " of " +
+           join(tuning.arguments, ", ") + "\n";
+  return out;
+}
+
 std::string table_of(const KernelContents &kernel) {
   std::vector<std::vector<std::string>> rows = {{kernel.name, "gpu", "form", "sha256", "state",
                                                  "threads", "registers", "shared", "spilled",
@@ -198,7 +210,7 @@ std::string table_of(const KernelContents &kernel) {
                       number(image.spill_stores + image.spill_loads), number(image.cubin_bytes),
                       number(int64_t(code.image.size()))});
     }
-  return aligned(rows, 5);
+  return aligned(rows, 5) + tuning_text(kernel);
 }
 
 std::string table_of(const std::vector<Code> &codes) {
@@ -285,7 +297,22 @@ Object json_of(const KernelContents &kernel) {
                               {"parameters", std::move(parameters)},
                               {"images", std::move(images)}});
   }
-  return Object{{"name", llvm::json::fixUTF8(kernel.name)}, {"variants", std::move(variants)}};
+  Object out{{"name", llvm::json::fixUTF8(kernel.name)}, {"variants", std::move(variants)}};
+  if (kernel.tunings.empty())
+    return out;
+  Array tunings;
+  for (const TuningContents &tuning : kernel.tunings) {
+    Array arguments;
+    for (const std::string &argument : tuning.arguments)
+      arguments.push_back(llvm::json::fixUTF8(argument));
+    tunings.push_back(Object{{"gpu", Object{{"name", llvm::json::fixUTF8(tuning.gpu)},
+                                            {"arch", tuning.sm},
+                                            {"multiprocessors", tuning.multiprocessors}}},
+                             {"arguments", std::move(arguments)},
+                             {"problems", int64_t(tuning.problems)}});
+  }
+  out["tuning"] = std::move(tunings);
+  return out;
 }
 
 Object json_of(const File &file) {

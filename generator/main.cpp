@@ -764,7 +764,7 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
     llvm::append_range(reports, measured.reports);
   }
   if (what == "measure")
-    std::cout << bench_table(reports);
+    std::cout << (line.as_json ? bench_json(reports) : bench_table(reports));
   ExitCode code = fail_all(differences_of(reports));
   if (what == "check" && code == ExitCode::ok)
     std::cout << reports.size() << " problems, all variants agree\n";
@@ -1064,6 +1064,7 @@ ExitCode run(int count, char **arguments) {
       app.add_subcommand("bench", "says how far from the best variant a launch's own choice is");
   add_runner_options(*bench, line);
   add_measurement_options(*bench, line);
+  bench->add_flag("--json", line.as_json, "says it as JSON, with the times of all variants");
   CLI::App *check = app.add_subcommand("check", "says whether all variants have the same results");
   add_runner_options(*check, line);
 

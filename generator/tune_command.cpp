@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,6 +26,9 @@
 
 namespace tritonc {
 namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
 
 // --- Children ------------------------------------------------------------------------------------
 
@@ -181,6 +185,38 @@ std::string microseconds(int64_t nanoseconds) {
   return llvm::formatv("{0:f2}", double(nanoseconds) / 1000).str();
 }
 
+// The variant that a launch takes, beside the fastest.
+struct Comparison {
+  using Time = std::map<std::string, TuningTime>::const_iterator;
+  Time chosen, best;
+  double ratio() const {
+    return double(chosen->second.nanoseconds) / double(best->second.nanoseconds);
+  }
+};
+
+// Nothing where no launch chose, or what it takes was not measured.
+std::optional<Comparison> compare(const RunnerReport &report) {
+  const std::map<std::string, TuningTime> &times = report.entry.times;
+  auto by_time = [](const auto &a, const auto &b) {
+    return a.second.nanoseconds < b.second.nanoseconds;
+  };
+  Comparison found = {times.find(report.choice),
+                      std::min_element(times.begin(), times.end(), by_time)};
+  return found.chosen == times.end() ? std::nullopt : std::optional(found);
+}
+
+// Ratios of many problems.
+struct Summary {
+  int count = 0;
+  double logarithms = 0, worst = 1;
+  void add(double ratio) {
+    count++;
+    logarithms += std::log(ratio);
+    worst = std::max(worst, ratio);
+  }
+  double mean() const { return std::exp(logarithms / count); }
+};
+
 } // namespace
 
 Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options) {
@@ -322,31 +358,47 @@ std::vector<Failure> differences_of(const std::vector<RunnerReport> &reports) {
 std::string bench_table(const std::vector<RunnerReport> &reports) {
   std::vector<std::vector<std::string>> rows = {
       {"kernel", "problem", "the launch takes", "best", "us", "best us", "slower by"}};
-  double product = 0, worst = 1;
-  int count = 0;
+  Summary summary;
   for (const RunnerReport &report : reports) {
     const TuningEntry &entry = report.entry;
-    auto by_time = [](const auto &a, const auto &b) {
-      return a.second.nanoseconds < b.second.nanoseconds;
-    };
-    auto best = std::min_element(entry.times.begin(), entry.times.end(), by_time);
-    auto chosen = entry.times.find(report.choice);
-    if (best == entry.times.end() || chosen == entry.times.end())
+    std::optional<Comparison> found = compare(report);
+    if (!found)
       continue;
-    double ratio = double(chosen->second.nanoseconds) / double(best->second.nanoseconds);
-    product += std::log(ratio);
-    worst = std::max(worst, ratio);
-    count++;
+    summary.add(found->ratio());
     rows.push_back({entry.kernel + (entry.types.empty() ? "" : " ") + entry.types,
-                    text_of(entry.problem), chosen->first, best->first,
-                    microseconds(chosen->second.nanoseconds),
-                    microseconds(best->second.nanoseconds), percent(ratio)});
+                    text_of(entry.problem), found->chosen->first, found->best->first,
+                    microseconds(found->chosen->second.nanoseconds),
+                    microseconds(found->best->second.nanoseconds), percent(found->ratio())});
   }
-  if (count == 0)
+  if (summary.count == 0)
     return "nothing was measured\n";
-  return aligned(rows, 4) + "\n" + std::to_string(count) + " problems: slower than the best by " +
-         percent(std::exp(product / count)) + " in the geometric mean, " + percent(worst) +
-         " at worst\n";
+  return aligned(rows, 4) + "\n" + std::to_string(summary.count) +
+         " problems: slower than the best by " + percent(summary.mean()) +
+         " in the geometric mean, " + percent(summary.worst) + " at worst\n";
+}
+
+std::string bench_json(const std::vector<RunnerReport> &reports) {
+  Array problems;
+  Summary summary;
+  for (const RunnerReport &report : reports) {
+    Object one = json_of(report.entry);
+    if (std::optional<Comparison> found = compare(report)) {
+      summary.add(found->ratio());
+      one["choice"] = found->chosen->first;
+      one["best"] = found->best->first;
+      one["slower"] = found->ratio();
+    }
+    Array differences;
+    for (const RunnerReport::Difference &difference : report.differences)
+      differences.push_back(difference.variant);
+    if (!differences.empty())
+      one["differ"] = std::move(differences);
+    problems.push_back(std::move(one));
+  }
+  Object all{{"schema", 1}, {"problems", std::move(problems)}};
+  if (summary.count)
+    all["slower"] = Object{{"geometric_mean", summary.mean()}, {"worst", summary.worst}};
+  return llvm::formatv("{0:2}", llvm::json::Value(std::move(all))).str() + "\n";
 }
 
 } // namespace tritonc

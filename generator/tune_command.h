@@ -64,4 +64,9 @@ std::vector<Failure> differences_of(const std::vector<RunnerReport> &reports);
 /// For people: of each problem what the launch's choice costs beside the best variant.
 std::string bench_table(const std::vector<RunnerReport> &reports);
 
+/// The same for programs, with all times. Each problem is as tuning data have it (tuning_data.h),
+/// and has besides: `choice` and `best`, the variant that a launch takes and the fastest; `slower`,
+/// how much longer the former takes, 1 where they are the same; `differ`, whose results are others.
+std::string bench_json(const std::vector<RunnerReport> &reports);
+
 } // namespace tritonc

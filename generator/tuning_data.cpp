@@ -13,6 +13,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -37,31 +38,6 @@ std::string key_of(const TuningEntry &entry) {
   for (const auto &[name, value] : entry.problem)
     key += name + '=' + llvm::formatv("{0,20}", value).str() + ' ';
   return key;
-}
-
-Object json_of(const TuningEntry &entry) {
-  Object problem, times;
-  for (const auto &[name, value] : entry.problem)
-    problem[name] = value;
-  for (const auto &[variant, time] : entry.times) {
-    Object values{{"ns", time.nanoseconds}};
-    if (time.cost)
-      values["cost"] = *time.cost;
-    if (!time.form.empty())
-      values["form"] = time.form;
-    times[variant] = std::move(values);
-  }
-  return Object{
-      {"kernel", entry.kernel},
-      {"types", entry.types},
-      {"gpu", Object{{"name", entry.gpu},
-                     {"arch", entry.arch},
-                     {"multiprocessors", entry.multiprocessors}}},
-      {"problem", std::move(problem)},
-      {"parameters", entry.parameters},
-      {"cache", entry.is_cold ? "cold" : "warm"},
-      {"times", std::move(times)},
-  };
 }
 
 // What an entry lacks is said by its name.
@@ -119,6 +95,31 @@ std::string read_entry(const Object &object, TuningEntry &entry) {
 
 } // namespace
 
+llvm::json::Object json_of(const TuningEntry &entry) {
+  Object problem, times;
+  for (const auto &[name, value] : entry.problem)
+    problem[name] = value;
+  for (const auto &[variant, time] : entry.times) {
+    Object values{{"ns", time.nanoseconds}};
+    if (time.cost)
+      values["cost"] = *time.cost;
+    if (!time.form.empty())
+      values["form"] = time.form;
+    times[variant] = std::move(values);
+  }
+  return Object{
+      {"kernel", entry.kernel},
+      {"types", entry.types},
+      {"gpu", Object{{"name", entry.gpu},
+                     {"arch", entry.arch},
+                     {"multiprocessors", entry.multiprocessors}}},
+      {"problem", std::move(problem)},
+      {"parameters", entry.parameters},
+      {"cache", entry.is_cold ? "cold" : "warm"},
+      {"times", std::move(times)},
+  };
+}
+
 void TuningData::add(TuningEntry entry) {
   std::string key = key_of(entry);
   entries_[key] = std::move(entry);
@@ -169,6 +170,7 @@ Result<TuningData> read_tuning_data(const std::string &path) {
   for (size_t i = 0; i < list->size(); i++) {
     const Object *item = (*list)[i].getAsObject();
     TuningEntry entry;
+    entry.file = std::filesystem::path(path).filename().string();
     std::string missing = item ? read_entry(*item, entry) : "an object";
     if (!missing.empty())
       return Failure{Message::tuning_syntax,
@@ -208,7 +210,8 @@ void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers)
                              .arch = entry.arch,
                              .multiprocessors = entry.multiprocessors,
                              .problem = {},
-                             .times = {}};
+                             .times = {},
+                             .file = entry.file};
   const Variant *one = nullptr; // of those that it is about
   std::set<std::string> left;
   for (const auto &[name, time] : entry.times)

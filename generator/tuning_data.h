@@ -25,6 +25,8 @@
 #include "backend/result.h"
 #include "emit/library.h"
 
+#include "llvm/Support/JSON.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -47,7 +49,11 @@ struct TuningEntry {
   std::string parameters;
   bool is_cold = false;
   std::map<std::string, TuningTime> times; // by variant
+  std::string file; // that it was read from, without folders; it is not part of what is written
 };
+
+/// As it is in a file.
+llvm::json::Object json_of(const TuningEntry &entry);
 
 /// Of each kernel, types, GPU and problem one.
 class TuningData {

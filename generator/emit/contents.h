@@ -37,9 +37,18 @@ struct VariantContents {
   std::vector<ImageContents> images;
 };
 
+/// What was measured of a kernel's variants on one kind of GPU.
+struct TuningContents {
+  std::string gpu; // "NVIDIA H200"
+  int sm = 0, multiprocessors = 0;
+  std::vector<std::string> arguments; // that make up a problem
+  size_t problems = 0;
+};
+
 struct KernelContents {
   std::string name; // "gemm::dot<half, N, T>"
   std::vector<VariantContents> variants;
+  std::vector<TuningContents> tunings;
 };
 
 /// What a launch passes for a hidden parameter, an abi::hidden_kind.

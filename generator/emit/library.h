@@ -110,6 +110,7 @@ struct Measurement {
     std::string form;            // its name
   };
   std::vector<Time> times; // of variants of one C++ type
+  std::string file;        // that it was read from, without folders
 };
 
 struct KernelEntry {

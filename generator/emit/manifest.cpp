@@ -3,6 +3,7 @@
 #include "emit/manifest.h"
 
 #include "emit/expression.h"
+#include "emit/registration.h"
 #include "emit/report.h"
 #include "emit/tables.h"
 
@@ -12,6 +13,9 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace tritonc {
 
@@ -138,6 +142,46 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
   return out;
 }
 
+/// What was measured of the kernel: how many problems of which C++ type on which GPU, and where
+/// they are from.
+Array tuning_array(const KernelEntry &kernel) {
+  struct Measured {
+    const Measurement *first = nullptr;
+    int64_t problems = 0;
+    std::set<size_t> variants;
+    std::set<std::string> files;
+  };
+  std::map<std::tuple<std::string, int, int, std::string>, Measured> all;
+  for (const Measurement &one : kernel.measurements) {
+    const Variant &variant = kernel.variants[one.times.front().variant];
+    Measured &of = all[{one.gpu, one.arch, one.multiprocessors,
+                        choice_text(kernel.axes, variant.values, /*tuned=*/false)}];
+    of.first = &one;
+    of.problems++;
+    of.files.insert(one.file);
+    for (const Measurement::Time &time : one.times)
+      of.variants.insert(time.variant);
+  }
+  Array out;
+  for (const auto &[key, of] : all) {
+    const auto &[gpu, arch, multiprocessors, types] = key;
+    Array arguments, files;
+    for (const auto &[parameter, value] : of.first->problem)
+      arguments.push_back(text(kernel.variants.front().parameters[size_t(parameter)].name));
+    for (const std::string &file : of.files)
+      files.push_back(text(file));
+    out.push_back(Object{
+        {"gpu", Object{{"name", text(gpu)}, {"arch", arch}, {"multiprocessors", multiprocessors}}},
+        {"types", text(types)},
+        {"arguments", std::move(arguments)},
+        {"problems", of.problems},
+        {"variants", int64_t(of.variants.size())},
+        {"files", std::move(files)},
+    });
+  }
+  return out;
+}
+
 Object kernel_object(const KernelEntry &kernel) {
   Array axes, variants;
   for (const Axis &axis : kernel.axes) {
@@ -156,8 +200,11 @@ Object kernel_object(const KernelEntry &kernel) {
                    [](const Variant *a, const Variant *b) { return a->values < b->values; });
   for (const Variant *variant : sorted)
     variants.push_back(variant_object(kernel, *variant));
-  return Object{
+  Object out{
       {"name", text(kernel.name)}, {"axes", std::move(axes)}, {"variants", std::move(variants)}};
+  if (!kernel.measurements.empty())
+    out["tuning"] = tuning_array(kernel);
+  return out;
 }
 
 } // namespace

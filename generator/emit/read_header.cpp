@@ -201,6 +201,25 @@ private:
               int32_t(behind(node[5])[i * axes + axis].number()));
       }
     }
+    size_t tunings = size_t(node[9].number());
+    for (size_t i = 0; i < tunings; i++)
+      result.tunings.push_back(tuning(behind(node[10])[i], result));
+    return result;
+  }
+
+  TuningContents tuning(const Node &node, const KernelContents &kernel) const {
+    TuningContents result = {.gpu = node[0].string(),
+                             .sm = int(node[1].number()),
+                             .multiprocessors = int(node[2].number()),
+                             .arguments = {},
+                             .problems = size_t(node[9].number())};
+    size_t axes = size_t(node[8].number());
+    for (size_t i = 0; i < axes; i++) {
+      size_t index = size_t(behind(node[3])[i].number());
+      if (kernel.variants.empty() || index >= kernel.variants.front().parameters.size())
+        throw Damage{"tuning data are about an argument that there is not"};
+      result.arguments.push_back(kernel.variants.front().parameters[index].name);
+    }
     return result;
   }
 

@@ -180,7 +180,32 @@ private:
       add_variants(pointer(at + offsetof(S, variants)) + i * sizeof(abi::variant), parameters,
                    choices, result);
     }
+    uint32_t tunings = sane(number<uint32_t>(at + offsetof(S, tuning_count)), 1 << 10);
+    for (uint32_t i = 0; i < tunings && variants; i++)
+      result.tunings.push_back(
+          tuning(pointer(at + offsetof(S, tunings)) + i * sizeof(abi::tuning), result));
     return result;
+  }
+
+  TuningContents tuning(uint64_t at, const KernelContents &kernel) const {
+    using S = abi::tuning;
+    TuningContents result = {.gpu = text(at + offsetof(S, gpu)),
+                             .sm = number<int32_t>(at + offsetof(S, sm)),
+                             .multiprocessors = number<int32_t>(at + offsetof(S, multiprocessors)),
+                             .arguments = {},
+                             .problems = number<uint32_t>(at + offsetof(S, problem_count))};
+    uint32_t axes = sane(number<uint32_t>(at + offsetof(S, axis_count)), abi::max_parameters);
+    for (uint32_t i = 0; i < axes; i++)
+      result.arguments.push_back(name_of_parameter(
+          kernel, number<uint32_t>(pointer(at + offsetof(S, axes)) + i * sizeof(uint32_t))));
+    return result;
+  }
+
+  static std::string name_of_parameter(const KernelContents &kernel, uint32_t index) {
+    const std::vector<ParameterContents> &parameters = kernel.variants.front().parameters;
+    if (index >= parameters.size())
+      throw Damage{"tuning data are about an argument that there is not"};
+    return parameters[index].name;
   }
 
   /// The general code of some choices, and in front of it what is compiled under hints.

@@ -5,6 +5,8 @@
 
 #include "source_files.h"
 
+#include "llvm/Support/JSON.h"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -101,6 +103,46 @@ TEST_CASE("the table says by how much a launch's choice is slower") {
   CHECK(contains(table, "2 problems: slower than the best by 10.0 % in the geometric mean, 21.0 % "
                         "at worst"));
   CHECK(bench_table({}) == "nothing was measured\n");
+}
+
+TEST_CASE("the same for programs, with all times") {
+  Result<std::vector<RunnerReport>> reports = read_reports(
+      "it", gpu +
+                problem(1, "time\tSIZE=1\t1000\t900\tform\ntime\tSIZE=2\t1210\t-\t\n"
+                           "choice\tSIZE=2\ndiffers\tSIZE=4\t31.5\n") +
+                problem(2, "time\tSIZE=1\t1000\t-\t\nchoice\tSIZE=1\n") +
+                problem(3, "time\tSIZE=1\t1000\t-\t\n") + problem(4, "choice\tSIZE=1\n"));
+  REQUIRE(reports);
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(bench_json(*reports));
+  REQUIRE(bool(json));
+  const llvm::json::Object &all = *json->getAsObject();
+  CHECK(all.getInteger("schema") == 1);
+  const llvm::json::Object &slower = *all.getObject("slower");
+  CHECK(slower.getNumber("worst") == doctest::Approx(1.21));
+  CHECK(slower.getNumber("geometric_mean") == doctest::Approx(1.1));
+  const llvm::json::Array &problems = *all.getArray("problems");
+  REQUIRE(problems.size() == 4);
+  const llvm::json::Object &first = *problems[0].getAsObject();
+  CHECK(first.getString("kernel") == "add");
+  CHECK(first.getObject("gpu")->getString("name") == "NVIDIA H200");
+  CHECK(first.getObject("problem")->getInteger("n") == 1);
+  CHECK(first.getString("choice") == "SIZE=2");
+  CHECK(first.getString("best") == "SIZE=1");
+  CHECK(first.getNumber("slower") == doctest::Approx(1.21));
+  const llvm::json::Object &times = *first.getObject("times");
+  CHECK(times.getObject("SIZE=1")->getInteger("ns") == 1000);
+  CHECK(times.getObject("SIZE=1")->getString("form") == "form");
+  CHECK(times.getObject("SIZE=2")->getInteger("ns") == 1210);
+  CHECK((*first.getArray("differ"))[0].getAsString() == "SIZE=4");
+  CHECK(problems[1].getAsObject()->getNumber("slower") == 1.0);
+  for (size_t i : {2, 3}) // of which there is nothing to compare
+    for (const char *name : {"slower", "choice", "best", "differ"})
+      CHECK(problems[i].getAsObject()->get(name) == nullptr);
+
+  json = llvm::json::parse(bench_json({}));
+  REQUIRE(bool(json));
+  CHECK(json->getAsObject()->getArray("problems")->empty());
+  CHECK(json->getAsObject()->get("slower") == nullptr);
 }
 
 TEST_CASE("parts of a plan run at once, behind a launcher") {

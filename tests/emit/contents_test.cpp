@@ -41,6 +41,13 @@ std::string text_of(const Kernels &kernels) {
   std::string out;
   for (const KernelContents &kernel : kernels) {
     out += kernel.name + "\n";
+    for (const TuningContents &tuning : kernel.tunings) {
+      out += " measured on " + tuning.gpu + " " + std::to_string(tuning.sm) + " " +
+             std::to_string(tuning.multiprocessors) + ": " + std::to_string(tuning.problems);
+      for (const std::string &argument : tuning.arguments)
+        out += " " + argument;
+      out += "\n";
+    }
     for (const VariantContents &variant : kernel.variants) {
       out += " " + variant.entry + ":" + (variant.hints.empty() ? "" : " under " + variant.hints);
       for (int32_t choice : variant.choices)
@@ -97,8 +104,19 @@ TEST_CASE("what is compiled under hints is in front of the general code") {
   CHECK(found == "64 [lda % 16] 2; 64 [M == 64] 1; 64 [] 2; 32 [] 2; ");
 }
 
+TEST_CASE("what was measured is with the kernel that it is of, by GPU") {
+  std::string found = text_of(read(read_object("x.o", object(measured_library()))));
+  CAPTURE(found);
+  CHECK(found.find("gemm::dot<half, N>\n measured on NVIDIA H200 90 132: 2 M N\n"
+                   " measured on another 80 108: 1 M N\n") != found.npos);
+  CHECK(found.find("gemm::dot<half, T>\n dot") != found.npos);
+  found = text_of(read(read_object("x.o", object(sample_library()))));
+  CHECK(found.find("measured") == found.npos);
+}
+
 TEST_CASE("objects for other hosts, headers and programs have the same contents") {
-  for (const Library &library : {sample_library(), forms_library(), hinted_library()}) {
+  for (const Library &library :
+       {sample_library(), forms_library(), hinted_library(), measured_library()}) {
     std::string expected = text_of(read(read_object("x.o", object(library, "x86_64-linux-gnu"))));
     CHECK(text_of(read(read_object("x.o", object(library, "aarch64-linux-gnu")))) == expected);
     CHECK(text_of(read(read_header("x.hpp", header(library)))) == expected);
@@ -164,9 +182,11 @@ TEST_CASE("an image is whole, or it is said what is wrong") {
 
 TEST_CASE("damaged files are read to the end, or it is said why not") {
   std::mt19937 random(1);
-  std::string files[] = {object(forms_library()), header(forms_library())};
-  for (bool is_header : {false, true}) {
-    const std::string &whole = files[is_header];
+  std::string files[] = {object(forms_library()), header(forms_library()),
+                         object(measured_library()), header(measured_library())};
+  for (size_t i = 0; i < std::size(files); i++) {
+    const bool is_header = i % 2 != 0;
+    const std::string &whole = files[i];
     auto try_reading = [&](const std::string &bytes) {
       auto result = is_header ? read_header("f", bytes) : read_object("f", bytes);
       if (!result)
@@ -177,7 +197,7 @@ TEST_CASE("damaged files are read to the end, or it is said why not") {
     for (size_t length = 0; length < whole.size(); length += 7)
       failed += !try_reading(whole.substr(0, length));
     CHECK(failed > 10);
-    for (int i = 0; i < 2000; i++) {
+    for (int time = 0; time < 2000; time++) {
       std::string bytes = whole;
       bytes[random() % bytes.size()] ^= char(1 << random() % 8);
       failed += !try_reading(bytes);

@@ -4,6 +4,7 @@
 #include "emit/manifest.h"
 #include "emit/sample_library.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 #include <doctest/doctest.h>
@@ -25,6 +26,21 @@ TEST_CASE("the order in which variants were compiled does not show") {
   Library library = sample_library();
   std::reverse(library.kernels[0].variants.begin(), library.kernels[0].variants.end());
   CHECK(manifest(library) == manifest(sample_library()));
+}
+
+TEST_CASE("what was measured is in the manifest, and where it is from") {
+  CHECK(manifest(sample_library()).find("tuning") == std::string::npos);
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(manifest(measured_library()));
+  REQUIRE(bool(value));
+  const llvm::json::Array &kernels = *value->getAsObject()->getArray("kernels");
+  CHECK(llvm::formatv("{0}", *kernels[0].getAsObject()->get("tuning")).str() ==
+        "[{\"arguments\":[\"M\",\"N\"],\"files\":[\"new.json\",\"old.json\"],"
+        "\"gpu\":{\"arch\":90,\"multiprocessors\":132,\"name\":\"NVIDIA H200\"},"
+        "\"problems\":2,\"types\":\"TYPE=half A=N\",\"variants\":2},"
+        "{\"arguments\":[\"M\",\"N\"],\"files\":[\"old.json\"],"
+        "\"gpu\":{\"arch\":80,\"multiprocessors\":108,\"name\":\"another\"},"
+        "\"problems\":1,\"types\":\"TYPE=half A=N\",\"variants\":1}]");
+  CHECK(kernels[1].getAsObject()->get("tuning") == nullptr);
 }
 
 TEST_CASE("any text of a source becomes valid JSON") {

@@ -202,4 +202,25 @@ Library emulated_library(decltype(abi::host_code::entry) entry) {
   return library;
 }
 
+Library measured_library() {
+  Library library = sample_library();
+  KernelEntry &kernel = library.kernels[0];
+  auto measure = [&](const std::string &gpu, int arch, int multiprocessors, int64_t m,
+                     std::vector<size_t> variants, const std::string &file) {
+    Measurement measurement = {.gpu = gpu,
+                               .arch = arch,
+                               .multiprocessors = multiprocessors,
+                               .problem = {{2, m}, {3, 64}},
+                               .times = {},
+                               .file = file};
+    for (size_t variant : variants)
+      measurement.times.push_back({variant, 1000 + int64_t(variant), {}, ""});
+    kernel.measurements.push_back(std::move(measurement));
+  };
+  measure("NVIDIA H200", 90, 132, 64, {0}, "old.json");
+  measure("NVIDIA H200", 90, 132, 128, {0, 1}, "new.json");
+  measure("another", 80, 108, 64, {1}, "old.json");
+  return library;
+}
+
 } // namespace tritonc

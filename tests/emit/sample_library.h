@@ -24,4 +24,7 @@ Library forms_library();
 /// dot of half alone; its tile of 64 also under the hints "lda % 16" and "M == 64".
 Library hinted_library();
 
+/// The sample with measurements of dot<half, N>: two problems on one GPU, one on another.
+Library measured_library();
+
 } // namespace tritonc

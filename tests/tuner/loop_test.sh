@@ -92,6 +92,18 @@ for size in 512 256; do
 done
 run_build
 says "no work to do"
+ends 0 "$tritonc" bench "$build/runner" --problems "$problems" --types TYPE=half --rounds 1 --json
+[ "$(grep -c '"choice": "SIZE=256 WRONG=0"' "$log")" = 5 ] || fail "the JSON has other choices"
+says '"geometric_mean": 1'
+
+# What was measured is said of the library: by its manifest, and by the object itself.
+for file in scales.kernels/scales.manifest.json whole.kernels/whole.manifest.json; do
+  tr -d ' \n' <"$build/$file" >"$log"
+  says '"tuning":\[\{"arguments":\["n"\],"files":\["tuning.json"\],"gpu":\{"arch":[0-9]+,[^}]*\},"problems":[56],"types":"TYPE=half","variants":[0-9]+\}\]'
+done
+ends 0 "$tritonc" inspect "$build/scales.kernels/scales.o" "$build/whole.kernels/include/whole.hpp"
+[ "$(grep -cE '^  measured on .* \(sm_[0-9]+, [0-9]+ multiprocessors\): [56] problems of n$' "$log")" = 2 ] ||
+  fail "inspect does not say what was measured"
 ends 0 "$tritonc" verify "$build/scales.kernels/scales.o"
 ends 0 "$tritonc" verify "$build/whole.kernels/include/whole.hpp"
 # float has no data: it is chosen as before.
