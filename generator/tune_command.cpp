@@ -4,6 +4,7 @@
 
 #include "tune_command.h"
 
+#include "backend/child_process.h"
 #include "backend/temporary_directory.h"
 #include "emit/report.h"
 
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -34,8 +36,8 @@ using llvm::json::Object;
 
 // One call of the runner, with its input and output in files.
 struct Call {
-  llvm::sys::ProcessInfo process;
-  std::string in, out, err;
+  ChildFiles files;
+  int pid = 0;
 };
 
 std::string contents_of(const std::string &path) {
@@ -55,24 +57,20 @@ std::vector<std::string> command_of(const TuneOptions &options, int part) {
   return command;
 }
 
-std::optional<Failure> start(const std::vector<std::string> &command, Call &call) {
-  llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(command.front());
+std::optional<Failure> start(std::vector<std::string> command, Call &call) {
+  const std::string name = command.front();
+  llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(name);
   if (!program)
-    return Failure{Message::tool_not_started, {command.front(), program.getError().message()}};
-  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
-  std::optional<llvm::StringRef> streams[] = {call.in, call.out, call.err};
-  std::string problem;
-  bool failed = false;
-  call.process =
-      llvm::sys::ExecuteNoWait(*program, arguments, std::nullopt, streams, 0, &problem, &failed);
-  if (failed)
-    return Failure{Message::tool_not_started, {command.front(), problem}};
+    return Failure{Message::tool_not_started, {name, program.getError().message()}};
+  command.front() = *program;
+  if (int error = start_child(command, call.files, call.pid))
+    return Failure{Message::tool_not_started, {name, std::strerror(error)}};
   return std::nullopt;
 }
 
 // How many problems it is done with.
 size_t count_done(const Call &call) {
-  std::string said = contents_of(call.out);
+  std::string said = contents_of(call.files.output);
   return llvm::StringRef(said).count("\nend\n");
 }
 
@@ -80,21 +78,18 @@ size_t count_done(const Call &call) {
 std::optional<Failure> finish(const TuneOptions &options, Call &call,
                               const std::function<void()> &meanwhile) {
   constexpr std::chrono::milliseconds pause(20);
-  std::string problem;
-  llvm::sys::ProcessInfo ended;
-  while (!ended.Pid) {
-    ended = llvm::sys::Wait(call.process, 0, &problem, nullptr, /*Polling=*/true);
-    if (ended.Pid)
-      break;
+  std::optional<ChildResult> ended;
+  while (!(ended = ended_child(call.pid))) {
     meanwhile();
     std::this_thread::sleep_for(pause);
   }
-  int code = ended.ReturnCode;
-  if (code == 0 || code == 1)
+  const bool is_by_itself = ended->end == ChildResult::End::exited;
+  if (is_by_itself && (ended->code == 0 || ended->code == 1))
     return std::nullopt;
-  std::string said = llvm::StringRef(contents_of(call.err)).trim().str();
+  std::string said = llvm::StringRef(contents_of(call.files.errors)).trim().str();
   if (said.empty())
-    said = problem.empty() ? "it ended with " + std::to_string(code) : problem;
+    said =
+        (is_by_itself ? "it ended with " : "it was ended by signal ") + std::to_string(ended->code);
   return Failure{Message::runner_failed, {options.runner, said}};
 }
 
@@ -223,7 +218,7 @@ Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options) {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
     return directory.failure();
-  Call call = {{}, "", directory->file("out"), directory->file("err")};
+  Call call = {{"", directory->file("out"), directory->file("err")}};
   std::string runner = std::filesystem::absolute(options.runner).string();
   if (std::optional<Failure> failure = start({runner, "describe"}, call))
     return *failure;
@@ -231,7 +226,7 @@ Result<std::vector<RunnerKernel>> describe_runner(const TuneOptions &options) {
     return *failure;
   std::vector<RunnerKernel> kernels;
   llvm::SmallVector<llvm::StringRef> lines;
-  std::string text = contents_of(call.out);
+  std::string text = contents_of(call.files.output);
   llvm::StringRef(text).split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef line : lines) {
     std::vector<std::string> fields = fields_of(line);
@@ -289,9 +284,9 @@ RunnerReports run_runner(const TuneOptions &options, const std::string &what,
   std::vector<Call> calls;
   for (int part = 0; part < options.parts && !all.failure; part++) {
     std::string name = directory->file(std::to_string(part));
-    Call call = {{}, name + ".in", name + ".out", name + ".err"};
+    Call call = {{name + ".in", name + ".out", name + ".err"}};
     // Neighbours take about as long as each other, so each part gets some of all.
-    std::ofstream in(call.in);
+    std::ofstream in(call.files.input);
     for (size_t i = size_t(part); i < plan.size(); i += size_t(options.parts))
       in << plan[i];
     in.close();
@@ -323,7 +318,8 @@ RunnerReports run_runner(const TuneOptions &options, const std::string &what,
         finish(options, call, options.progress ? say_how_far : std::function<void()>([] {}));
     if (!all.failure)
       all.failure = ended;
-    Result<std::vector<RunnerReport>> reports = read_reports(options.runner, contents_of(call.out));
+    Result<std::vector<RunnerReport>> reports =
+        read_reports(options.runner, contents_of(call.files.output));
     if (reports)
       llvm::append_range(all.reports, *reports);
     else if (!all.failure)

@@ -21,6 +21,7 @@
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tritonc {
@@ -28,9 +29,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Children that run now, for kill_children.
+// Children that run now, for kill_children: those of run_child, and those of start_child.
 std::mutex running_mutex;
-std::set<pid_t> running;
+std::set<pid_t> running, started;
+
+// How long a launcher may take to stop what it has started.
+constexpr std::chrono::seconds time_to_end(3);
 
 class FileDescriptor {
 public:
@@ -67,15 +71,9 @@ std::vector<std::string> environment(const std::string &directory) {
   return result;
 }
 
-// Starts the child with both outputs on `output`; 0 or an errno.
-int spawn(const std::vector<std::string> &arguments, const std::string &directory, int output,
-          pid_t &pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, 1);
-  posix_spawn_file_actions_adddup2(&actions, output, 2);
-
+// Starts the child; 0 or an errno.
+int spawn(const std::vector<std::string> &arguments, char *const *variables,
+          const posix_spawn_file_actions_t &actions, pid_t &pid) {
   // A group of its own, and no signal blocked or ignored because we do so.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -88,13 +86,32 @@ int spawn(const std::vector<std::string> &arguments, const std::string &director
   sigfillset(&signals);
   posix_spawnattr_setsigdefault(&attributes, &signals);
 
-  std::vector<std::string> variables = environment(directory);
   int error = posix_spawn(&pid, arguments[0].c_str(), &actions, &attributes,
-                          pointers(arguments).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
+                          pointers(arguments).data(), variables);
   posix_spawnattr_destroy(&attributes);
   return error;
 }
+
+// What the child does with its files before it begins.
+class FileActions {
+public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  FileActions(const FileActions &) = delete;
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+
+  void read(const std::string &path) {
+    posix_spawn_file_actions_addopen(&actions_, 0, path.c_str(), O_RDONLY, 0);
+  }
+  void write(int fd, const std::string &path) {
+    posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
+  }
+  void duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  const posix_spawn_file_actions_t &get() const { return actions_; }
+
+private:
+  posix_spawn_file_actions_t actions_;
+};
 
 // Takes what is in the pipe now. False once nothing more can come.
 bool drain(int fd, std::string &output, size_t limit) {
@@ -110,6 +127,13 @@ bool drain(int fd, std::string &output, size_t limit) {
     size_t room = limit - std::min(limit, output.size());
     output.append(buffer.data(), std::min(room, size_t(count)));
   }
+}
+
+// Leaves the child uncollected.
+bool has_ended(pid_t pid) {
+  siginfo_t ended = {};
+  waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+  return ended.si_pid == pid;
 }
 
 // Waits until the child ends, reading its output meanwhile. False: the time is over.
@@ -130,9 +154,7 @@ bool wait_for_end(pid_t pid, int pipe, const ChildLimits &limits, std::string &o
     if (open)
       open = drain(pipe, output, limits.output_bytes);
 
-    siginfo_t ended = {};
-    waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == pid) {
+    if (has_ended(pid)) {
       if (open)
         drain(pipe, output, limits.output_bytes);
       return true;
@@ -149,6 +171,21 @@ int end_group(pid_t pid) {
   return status;
 }
 
+ChildResult result_of(int status) {
+  return WIFEXITED(status) ? ChildResult{ChildResult::End::exited, WEXITSTATUS(status), ""}
+                           : ChildResult{ChildResult::End::signalled, WTERMSIG(status), ""};
+}
+
+// Tells the groups to end, and waits a moment for it.
+void ask_to_end(const std::set<pid_t> &leaders) {
+  for (pid_t pid : leaders)
+    kill(-pid, SIGTERM);
+  const Clock::time_point deadline = Clock::now() + time_to_end;
+  for (pid_t pid : leaders)
+    while (!has_ended(pid) && Clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 } // namespace
 
 ChildResult run_child(const std::vector<std::string> &arguments, const std::string &directory,
@@ -159,37 +196,65 @@ ChildResult run_child(const std::vector<std::string> &arguments, const std::stri
   FileDescriptor reading(ends[0]), writing(ends[1]);
   fcntl(reading.get(), F_SETFL, O_NONBLOCK);
 
+  FileActions files;
+  files.read("/dev/null");
+  files.duplicate(writing.get(), 1);
+  files.duplicate(writing.get(), 2);
+  std::vector<std::string> variables = environment(directory);
   pid_t pid = 0;
   {
     std::lock_guard lock(running_mutex);
-    if (int error = spawn(arguments, directory, writing.get(), pid))
+    if (int error = spawn(arguments, pointers(variables).data(), files.get(), pid))
       return {ChildResult::End::not_started, error, ""};
     running.insert(pid);
   }
   writing.close();
 
-  ChildResult result = {ChildResult::End::timed_out, 0, ""};
+  std::string output;
   int status = 0;
-  bool ended = wait_for_end(pid, reading.get(), limits, result.output);
+  bool ended = wait_for_end(pid, reading.get(), limits, output);
   {
     std::lock_guard lock(running_mutex);
     status = end_group(pid);
     running.erase(pid);
   }
-  if (ended && WIFEXITED(status))
-    result = {ChildResult::End::exited, WEXITSTATUS(status), std::move(result.output)};
-  else if (ended)
-    result = {ChildResult::End::signalled, WTERMSIG(status), std::move(result.output)};
+  ChildResult result = result_of(status);
+  if (!ended)
+    result = {ChildResult::End::timed_out, 0, ""};
+  result.output = std::move(output);
   return result;
+}
+
+int start_child(const std::vector<std::string> &arguments, const ChildFiles &files, int &pid) {
+  FileActions actions;
+  actions.read(files.input.empty() ? "/dev/null" : files.input);
+  actions.write(1, files.output);
+  actions.write(2, files.errors);
+  std::lock_guard lock(running_mutex);
+  int error = spawn(arguments, environ, actions.get(), pid);
+  if (error == 0)
+    started.insert(pid);
+  return error;
+}
+
+std::optional<ChildResult> ended_child(int pid) {
+  std::lock_guard lock(running_mutex);
+  if (!has_ended(pid))
+    return std::nullopt;
+  started.erase(pid);
+  return result_of(end_group(pid));
 }
 
 std::unique_lock<std::mutex> kill_children() {
   std::unique_lock lock(running_mutex);
-  for (pid_t pid : running)
+  ask_to_end(started);
+  std::set<pid_t> all = running;
+  all.insert(started.begin(), started.end());
+  for (pid_t pid : all)
     kill(-pid, SIGKILL);
-  // Left uncollected, as in wait_for_end: run_child collects it.
+  // Left uncollected, as in wait_for_end: run_child and ended_child collect them.
   siginfo_t ended;
-  for (pid_t pid : running)
+  for (pid_t pid : all)
     while (waitid(P_PID, pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
   return lock;

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
+#include <unistd.h>
 
 using namespace tritonc;
 using namespace std::chrono_literals;
@@ -90,6 +92,42 @@ TEST_CASE("the environment of a child is small and the same for everyone") {
   CHECK(child.output.find("secret") == std::string::npos);
   unsetenv("LC_ALL");
   unsetenv("TRITONC_TEST_SECRET");
+}
+
+TEST_CASE("a child beside us has our environment, and files for its input and outputs") {
+  char folder[] = "/tmp/child_process_test.XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  std::string in = folder + std::string("/in"), out = folder + std::string("/out"),
+              err = folder + std::string("/err");
+  auto run = [&](const std::string &script, const std::string &input) {
+    int pid = 0;
+    REQUIRE(start_child({"/bin/sh", "-c", script}, {input, out, err}, pid) == 0);
+    std::optional<ChildResult> ended;
+    while (!(ended = ended_child(pid)))
+      std::this_thread::sleep_for(5ms);
+    return *ended;
+  };
+  auto contents = [](const std::string &path) {
+    std::ifstream file(path);
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  };
+  std::ofstream(in) << "what it reads\n";
+  setenv("TRITONC_TEST_SECRET", "secret", 1);
+  ChildResult child = run("cat; echo $TRITONC_TEST_SECRET; echo wrong >&2; exit 7", in);
+  CHECK(child.end == End::exited);
+  CHECK(child.code == 7);
+  CHECK(contents(out) == "what it reads\nsecret\n");
+  CHECK(contents(err) == "wrong\n");
+  unsetenv("TRITONC_TEST_SECRET");
+  child = run("cat; sleep 100 & echo $!; kill -SEGV $$", "");
+  CHECK(child.end == End::signalled);
+  CHECK(child.code == SIGSEGV);
+  std::this_thread::sleep_for(50ms);
+  std::string left = contents(out);
+  CHECK_FALSE(is_alive(left.substr(0, left.find('\n'))));
+  int pid = 0;
+  CHECK(start_child({"/nowhere/runner"}, {"", out, err}, pid) == ENOENT);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("kill_children ends a child that another thread waits for, and lets none start") {

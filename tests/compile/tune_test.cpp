@@ -3,6 +3,7 @@
 
 #include "tune_command.h"
 
+#include "backend/child_process.h"
 #include "source_files.h"
 
 #include "llvm/Support/JSON.h"
@@ -191,6 +192,7 @@ TEST_CASE("runners that fail") {
   };
   CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
   CHECK(contains(failure("exit 4"), "failed: it ended with 4"));
+  CHECK(contains(failure("kill -SEGV $$"), "failed: it was ended by signal 11"));
   CHECK(contains(failure("echo nonsense"), "says what no runner says: `nonsense`"));
   CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
   CHECK(failure("exit 1") == "none"); // variants differ: what it says tells which
@@ -203,6 +205,58 @@ TEST_CASE("what was measured before a runner failed is there") {
   CHECK(reports.reports.size() == 3);
   REQUIRE(reports.failure);
   CHECK(contains(text(*reports.failure), "failed: error: the GPU is gone"));
+}
+
+TEST_CASE("an interrupted tool stops the runners, also behind launchers, and writes nothing") {
+  Script script("echo $$ >>\"$MARKS\"; exec sleep 100\n");
+  script.options.problems = {"n=1"};
+  auto add_script = [&](const std::string &name, const std::string &text) {
+    script.files.add(name, "#!/bin/sh\n" + text);
+    std::filesystem::permissions(script.files.path(name), std::filesystem::perms::owner_all);
+    return script.files.path(name);
+  };
+  // As srun does: what it starts is no child in the group, and it passes on that it shall end.
+  std::string elsewhere =
+      add_script("elsewhere", "setsid \"$@\" & child=$!\n"
+                              "trap 'kill -TERM $child; wait $child; exit 143' TERM\n"
+                              "wait $child\n");
+  std::string stubborn = add_script("stubborn", "trap '' TERM; \"$@\" & wait; wait\n");
+  struct Case {
+    const char *signal;
+    std::string options, ends_with;
+  };
+  for (const Case &each : {Case{"TERM", "", "143"}, Case{"INT", "--parts 3", "130"},
+                           Case{"HUP", "--parts 2 --launcher " + elsewhere, "129"},
+                           Case{"INT", "--launcher " + elsewhere, "130"},
+                           Case{"TERM", "--launcher " + stubborn, "143"}}) {
+    CAPTURE(each.signal);
+    CAPTURE(each.options);
+    script.files.add("before.json", "{\"schema\": 1, \"measurements\": [\n]}\n");
+    const size_t files_before = script.files.count();
+    std::string folder = script.files.path("");
+    // Each part says its process; the shell waits for all of them.
+    std::string parts = each.options.rfind("--parts ", 0) == 0 ? each.options.substr(8, 1) : "1";
+    ChildResult child = run_child(
+        {"/bin/sh", "-c",
+         "cd '" + folder + "'; export MARKS='" + folder + "marks' TMPDIR='" + folder +
+             "tmp'; mkdir tmp; : >marks\n" TRITONC_TOOL " tune ./runner --problems n=1 " +
+             each.options +
+             " -o before.json & child=$!\n"
+             "for i in $(seq 200); do [ $(wc -l <marks) -ge " +
+             parts +
+             " ] && break; sleep 0.05; done\n"
+             "kill -" +
+             each.signal +
+             " $child; { wait $child; code=$?; } 2>/dev/null; echo ended with $code\n"
+             "for pid in $(cat marks); do\n"
+             "  [ -d /proc/$pid ] && ! grep -q ' Z ' /proc/$pid/stat && echo $pid is alive\n"
+             "done\n"
+             "echo $(wc -l <marks) parts; ls tmp; rm -r marks tmp\n"},
+        "/tmp", {.time = std::chrono::seconds(60)});
+    CHECK(child.output == "ended with " + each.ends_with + "\n" + parts + " parts\n");
+    CHECK(script.files.read("before.json") == "{\"schema\": 1, \"measurements\": [\n]}\n");
+    CHECK(script.files.count() == files_before);
+  }
 }
 
 TEST_CASE("who waits is told how far it is") {

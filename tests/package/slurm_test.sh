@@ -187,6 +187,33 @@ os.execvp(sys.argv[1], sys.argv[1:])' cmake --build "$work/interrupted" -j 8 >"$
   compare interrupted local
 done
 
+# An interrupted measurement leaves no runner behind, and no file.
+cat >"$work/runner" <<END
+#!/bin/sh
+if [ "\$1" = describe ]; then
+  printf 'kernel\tadd\t\ti32 n\nvariant\tSIZE=1\n'
+  exit
+fi
+echo \$\$ >>"$work/measuring"
+exec sleep 100
+END
+chmod +x "$work/runner"
+for signal in INT TERM; do
+  : >"$work/measuring"
+  "$package/bin/tritonc" tune "$work/runner" --problems "n=1,2" --parts 2 --launcher "srun -n1 -c1 --quiet" \
+    -o "$work/tune.json" >"$log" 2>&1 &
+  child=$!
+  both_measure() { [ "$(wc -l <"$work/measuring")" = 2 ]; }
+  wait_until 20 both_measure || fail "not both runners are started"
+  kill -$signal $child
+  wait $child && fail "tritonc tune says that it succeeded after SIG$signal"
+  wait_until 5 no_jobs || fail "runners go on after SIG$signal: $(squeue -h)"
+  for task in $(cat "$work/measuring"); do
+    [ ! -d /proc/$task ] || fail "a runner is alive after SIG$signal"
+  done
+  [ ! -e "$work/tune.json" ] || fail "there is a file after SIG$signal"
+done
+
 # A node dies. Its parts are compiled by the other one.
 configure_cluster dying
 builds dying &
