@@ -56,8 +56,17 @@ void Op::erase(std::string_view name) {
   std::erase_if(attributes, [&](const auto &entry) { return entry.first == name; });
 }
 
-size_t Block::position_of(const Op *op) const {
-  return size_t(std::find(ops.begin(), ops.end(), op) - ops.begin());
+// Looks around the last position, ever farther away.
+size_t Block::position_of(const Op *op) {
+  last_position_ = std::min(last_position_, ops.size());
+  size_t below = last_position_, above = last_position_;
+  while (below > 0 || above < ops.size()) {
+    if (above < ops.size() && ops[above++] == op)
+      return last_position_ = above - 1;
+    if (below > 0 && ops[--below] == op)
+      return last_position_ = below;
+  }
+  return ops.size();
 }
 
 Function::Function() { body = new_block(nullptr); }
@@ -155,6 +164,11 @@ void replace_uses(Block &block, Value *from, Value *to) {
               [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), from, to); });
 }
 
+void replace_uses(const std::vector<Op *> &users, Value *from, Value *to) {
+  for (Op *user : users)
+    std::replace(user->operands.begin(), user->operands.end(), from, to);
+}
+
 int count_uses(Block &block, const Value *value) {
   int uses = 0;
   for_each_op(block, [&](Op &op) {
@@ -170,6 +184,22 @@ std::vector<Op *> users_of(Block &block, const Value *value) {
       users.push_back(&op);
   });
   return users;
+}
+
+Users::Users(Block &block) {
+  for_each_op(block, [&](Op &op) {
+    for (const Value *operand : op.operands) {
+      std::vector<Op *> &users = users_[operand];
+      if (users.empty() || users.back() != &op)
+        users.push_back(&op);
+    }
+  });
+}
+
+const std::vector<Op *> &Users::of(const Value *value) const {
+  static const std::vector<Op *> nobody;
+  auto found = users_.find(value);
+  return found == users_.end() ? nobody : found->second;
 }
 
 void erase(Op *op) {

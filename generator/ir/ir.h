@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -102,7 +103,10 @@ struct Block {
   Op *parent = nullptr; // null: a function's body
 
   Op *terminator() const { return ops.empty() ? nullptr : ops.back(); }
-  size_t position_of(const Op *op) const;
+  size_t position_of(const Op *op);
+
+private:
+  size_t last_position_ = 0; // that was asked for: who asks goes from one operation to the next
 };
 
 /// What a kernel's author promised about a parameter.
@@ -161,14 +165,26 @@ template <typename Visit> void for_each_op(Block &block, Visit visit) {
   }
 }
 
-/// Makes every user of `from` under `block` use `to`.
+/// Makes every user of `from` under `block`, or of `users`, use `to`.
 void replace_uses(Block &block, Value *from, Value *to);
+void replace_uses(const std::vector<Op *> &users, Value *from, Value *to);
 
 /// How many operands under `block` are `value`.
 int count_uses(Block &block, const Value *value);
 
-/// The operations under `block` that have `value` as an operand.
+/// The operations under `block` that have `value` as an operand. Looks at all of them: who asks for
+/// many values makes a `Users`.
 std::vector<Op *> users_of(Block &block, const Value *value);
+
+/// What `users_of` says of every value, found in one walk, as things are when it is made.
+class Users {
+public:
+  explicit Users(Block &block);
+  const std::vector<Op *> &of(const Value *value) const;
+
+private:
+  std::unordered_map<const Value *, std::vector<Op *>> users_;
+};
 
 /// Takes `op` out of its block. Nothing may use its results any more.
 void erase(Op *op);

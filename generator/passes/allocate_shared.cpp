@@ -59,6 +59,7 @@ struct Buffer {
 
 struct State {
   Function &fn;
+  Users users;
   std::map<const Op *, std::pair<int, int>> extents; // numbers of an operation and what is in it
   std::vector<Buffer> buffers;
   int next = 0;
@@ -94,14 +95,13 @@ struct State {
       const Type &type = op.result()->type;
       Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_team(op)};
       bool used = false;
-      std::vector<Op *> users = users_of(*op.parent, op.result());
-      for (Op *user : users) {
+      for (const Op *user : users.of(op.result())) {
         auto [begin, end] = extents[ancestor_in(op.parent, user)];
         buffer.begin = used ? std::min(buffer.begin, begin) : begin;
         buffer.end = used ? std::max(buffer.end, end) : end;
         used = true;
       }
-      if (std::optional<int> last = last_product(users))
+      if (std::optional<int> last = last_product(op.result()))
         buffer.end = *last;
       buffers.push_back(buffer);
     });
@@ -114,16 +114,16 @@ struct State {
   bool multiplies(const Op &user) {
     if (!user.is(Opcode::shared_load_))
       return user.is(Opcode::shared_product_) || user.is(Opcode::fragment_product_);
-    std::vector<Op *> users = users_of(*user.parent, user.result());
-    return !users.empty() && std::all_of(users.begin(), users.end(), [](const Op *op) {
+    const std::vector<Op *> &readers = users.of(user.result());
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [](const Op *op) {
       return op->is(Opcode::fragment_product_);
     });
   }
 
   // When the last product of those that multiply has read the ring; nothing if it is none.
-  std::optional<int> last_product(const std::vector<Op *> &users) {
+  std::optional<int> last_product(const Value *ring) {
     std::optional<int> last;
-    for (const Op *user : users) {
+    for (const Op *user : users.of(ring)) {
       if (user->is(Opcode::map_copy_))
         continue;
       if (!multiplies(*user))
@@ -160,7 +160,7 @@ struct State {
 } // namespace
 
 void allocate_shared(Function &fn) {
-  State state{fn, {}, {}};
+  State state{fn, Users(*fn.body), {}, {}};
   state.number(*fn.body);
   state.collect();
   // A team may be done with a buffer while another has just begun with its own, so no place is that

@@ -110,6 +110,7 @@ Joint find_joint(Function &fn) {
 struct State {
   Function &fn;
   Joint joint;
+  Users users;                              // before anything was converted
   std::map<const Value *, Layout> naturals; // null: none, or being computed
   std::map<const Value *, bool> cheap;
   std::map<const Value *, std::vector<Value *>> made; // for the operand that is being replaced
@@ -214,7 +215,7 @@ struct State {
 
   // The layout of a fragment, by the product that uses it, perhaps in the next iteration.
   Layout layout_of_fragment(const Value *value) {
-    for (const Op *user : users_of(*fn.body, value)) {
+    for (const Op *user : users.of(value)) {
       if (user->is(Opcode::for_loop_) && user->operand(0) != value)
         return layout_of_fragment(carried_from(*user, value));
       if (user->is(Opcode::yield_) && user->parent->parent->is(Opcode::for_loop_))
@@ -578,6 +579,8 @@ struct State {
 
 } // namespace
 
-void assign_layouts(Function &fn) { State{fn, find_joint(fn), {}, {}, {}}.rewrite(*fn.body); }
+void assign_layouts(Function &fn) {
+  State{fn, find_joint(fn), Users(*fn.body), {}, {}, {}}.rewrite(*fn.body);
+}
 
 } // namespace tritonc

@@ -28,7 +28,7 @@ using namespace ir;
 
 namespace {
 
-void lower(Function &fn, Op *op) {
+void lower(Function &fn, Op *op, const Users &users) {
   Builder builder = Builder::before(fn, op);
   builder.set_location(op->location);
   Type result = op->result()->type;
@@ -47,7 +47,7 @@ void lower(Function &fn, Op *op) {
   load->set("origin", std::vector<int64_t>(identity.size(), 0));
   load->set("perm", std::move(identity));
 
-  replace_uses(*fn.body, op->result(), as_loaded(builder, load->result(), result));
+  replace_uses(users.of(op->result()), op->result(), as_loaded(builder, load->result(), result));
   erase(op);
 }
 
@@ -59,8 +59,9 @@ void lower_conversions(Function &fn) {
     if (op.is(Opcode::convert_layout_))
       conversions.push_back(&op);
   });
+  Users users(*fn.body);
   for (Op *op : conversions)
-    lower(fn, op);
+    lower(fn, op, users);
 }
 
 } // namespace tritonc

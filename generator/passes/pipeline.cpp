@@ -111,7 +111,7 @@ void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
   run("remove_dead_code", remove_dead_code);
   run("pipeline_loops", pipeline_loops, gpu, structure);
   run("start_products", start_products);
-  run("slice_dots", slice_dots, structure);
+  run("slice_dots", slice_dots, gpu, structure);
   run("load_ahead", load_ahead, gpu);
   run("spread_copies", spread_copies);
   run("preload_slices", preload_slices);

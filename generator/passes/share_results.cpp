@@ -40,13 +40,11 @@ Value *shared_by_all(Builder &builder, Value *tile) {
   return builder.create(Opcode::convert_layout_, {tile}, {tile->type})->result();
 }
 
-void share(Function &fn, Op *op) {
+void share(Function &fn, Op *op, const std::vector<Op *> &users) {
   Value *old = op->result();
   bool is_tile = old->type.is_tile();
-  if (!count_uses(*fn.body, old) || (is_tile && !has_copies(*old->type.layout)))
+  if (users.empty() || (is_tile && !has_copies(*old->type.layout)))
     return;
-  Value *mine = fn.new_value(old->type, old->name);
-  replace_uses(*fn.body, old, mine);
   Builder builder = Builder::after(fn, op);
   builder.set_location(op->location);
   Value *known;
@@ -58,7 +56,7 @@ void share(Function &fn, Op *op) {
     Value *tile = builder.create(Opcode::splat_, {old}, {type})->result();
     known = builder.reduce(shared_by_all(builder, tile), 0, "add");
   }
-  replace_uses(*fn.body, mine, known);
+  replace_uses(users, old, known);
 }
 
 } // namespace
@@ -69,8 +67,9 @@ void share_results(Function &fn) {
     if (op.is_atomic())
       operations.push_back(&op);
   });
+  Users users(*fn.body);
   for (Op *op : operations)
-    share(fn, op);
+    share(fn, op, users.of(op->result()));
 }
 
 } // namespace tritonc

@@ -22,6 +22,8 @@
 //
 // Needs:   stage_operands.
 // Ensures: the K extent of every dot is at most that of a slice.
+// Limits:  a dot whose factors are more than the GPU has shared memory stays whole. Nobody will run
+//          it, and there could be a hundred thousand slices of it.
 //
 // Tested by tests/passes/slice_dots_test.cpp.
 
@@ -65,11 +67,22 @@ bool lies_along_k(const Op &load) {
   return has_neighbours(load.operand(0)->type, int(load.list("perm")[1]));
 }
 
-void slice_dot(Function &fn, Op *dot, bool ahead) {
+// Of a slot of each ring.
+int64_t bytes_of_factors(const Op &a, const Op &b) {
+  std::set<const Value *> rings = {a.operand(0), b.operand(0)};
+  int64_t bytes = 0;
+  for (const Value *ring : rings)
+    bytes += ring->type.elements() / ring->type.shape[0] * bytes_of(ring->type.elem);
+  return bytes;
+}
+
+void slice_dot(Function &fn, Op *dot, const Gpu &gpu, bool ahead) {
   int64_t extent = slice_extent(*dot), whole = dot->operand(0)->type.shape[1];
   if (extent == whole)
     return;
   const Op &a = *dot->operand(0)->op, &b = *dot->operand(1)->op;
+  if (bytes_of_factors(a, b) > gpu.max_shared_bytes)
+    return;
   Builder builder = Builder::before(fn, dot);
   builder.set_location(dot->location);
   const bool left_first = ahead || lies_along_k(a);
@@ -98,14 +111,14 @@ void slice_dot(Function &fn, Op *dot, bool ahead) {
 
 } // namespace
 
-void slice_dots(Function &fn, const Structure &structure) {
+void slice_dots(Function &fn, const Gpu &gpu, const Structure &structure) {
   std::vector<Op *> dots;
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::dot_))
       dots.push_back(&op);
   });
   for (Op *dot : dots)
-    slice_dot(fn, dot, !structure.specialized);
+    slice_dot(fn, dot, gpu, !structure.specialized);
 }
 
 } // namespace tritonc

@@ -6,6 +6,6 @@
 namespace tritonc {
 
 /// Cuts dots along K into slices of one instruction each.
-void slice_dots(ir::Function &fn, const Structure &structure = {});
+void slice_dots(ir::Function &fn, const Gpu &gpu, const Structure &structure = {});
 
 } // namespace tritonc

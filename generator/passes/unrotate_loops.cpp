@@ -50,7 +50,7 @@ bool stores_to_memory(const Op &op) {
 
 // Whether nothing stores to memory between `first` and `last`, both included.
 bool memory_stays(const Op *first, const Op *last) {
-  const Block &block = *last->parent;
+  Block &block = *last->parent;
   return first->parent == &block &&
          std::none_of(block.ops.begin() + block.position_of(first),
                       block.ops.begin() + block.position_of(last) + 1,

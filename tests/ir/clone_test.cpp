@@ -73,6 +73,51 @@ TEST_CASE("an operation that uses a value twice is one user") {
   CHECK(users_of(*fn.body, value_named(fn, "a")).size() == 1);
 }
 
+TEST_CASE("the users of all values are those of each, in their order") {
+  Function fn = parsed(nested);
+  Users users(*fn.body);
+  for (const char *name : {"p", "n", "x", "s", "acc", "c", "y", "z", "v", "r", "ps", "q"}) {
+    CAPTURE(name);
+    CHECK(!users.of(value_named(fn, name)).empty());
+    CHECK(users.of(value_named(fn, name)) == users_of(*fn.body, value_named(fn, name)));
+  }
+  CHECK(Users(*value_named(fn, "s")->op->blocks[0]).of(value_named(fn, "n")).size() == 1);
+  CHECK(users.of(fn.new_value(Type::scalar(Elem::i32))).empty());
+  fn = parsed("func @f(%a: i32) {\n %b = add %a, %a : i32\n return\n}");
+  CHECK(Users(*fn.body).of(value_named(fn, "a")).size() == 1);
+}
+
+TEST_CASE("only the users that are named use something else") {
+  Function fn = parsed(nested);
+  Value *x = value_named(fn, "x"), *n = value_named(fn, "n");
+  Value *z = value_named(fn, "z");
+  replace_uses({z->op}, x, n);
+  CHECK(z->op->operand(1) == n);
+  CHECK(count_uses(*fn.body, x) == 1);
+}
+
+TEST_CASE("an operation is found wherever the last one was, and in spite of changes between") {
+  Function fn = parsed("func @f(%a: i32) {\n %b = add %a, %a : i32\n %c = add %b, %a : i32\n"
+                       " %d = add %c, %a : i32\n %e = add %d, %a : i32\n return\n}");
+  Block &body = *fn.body;
+  std::vector<Op *> ops = body.ops;
+  for (size_t from = 0; from < ops.size(); from++)
+    for (size_t to = 0; to < ops.size(); to++) {
+      CHECK(body.position_of(ops[from]) == from);
+      CHECK(body.position_of(ops[to]) == to);
+    }
+  CHECK(body.position_of(ops.back()) == 4);
+  erase(ops.back());
+  erase(ops[3]);
+  CHECK(body.position_of(ops[0]) == 0);
+  CHECK(body.position_of(ops[2]) == 2);
+  CHECK(body.position_of(ops[3]) == body.ops.size()); // not there
+  Builder(fn, &body, size_t(0)).i32(1);
+  CHECK(body.position_of(ops[2]) == 3);
+  body.ops.clear();
+  CHECK(body.position_of(ops[2]) == 0);
+}
+
 TEST_CASE("what is defined outside of a block") {
   Function fn = parsed(nested);
   Block *loop = value_named(fn, "s")->op->blocks[0];

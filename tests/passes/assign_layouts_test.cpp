@@ -654,7 +654,7 @@ struct InCluster {
     check_all_assigned(fn);
     // From the sum on, everything is of the cluster.
     const Op *sum = value_named(fn, "sum")->op;
-    const Block &block = *sum->parent;
+    Block &block = *sum->parent;
     for (size_t i = block.position_of(sum); i < block.ops.size(); i++) {
       const Op &op = *block.ops[i];
       CHECK_FALSE(op.is(Opcode::convert_layout_));

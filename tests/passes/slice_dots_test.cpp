@@ -30,20 +30,21 @@ std::string loads(const std::string &k, const std::string &a = "%sa",
 }
 
 void slice(ir::Function &fn) {
-  slice_dots(fn);
+  slice_dots(fn, *find_gpu("80"));
   remove_dead_code(fn);
 }
 
 void slice_specialized(ir::Function &fn) {
-  slice_dots(fn, {.specialized = true, .name = ""});
+  slice_dots(fn, *find_gpu("80"), {.specialized = true, .name = ""});
   remove_dead_code(fn);
 }
 
-void unchanged(const std::string &k, const std::string &instruction) {
+void unchanged(const std::string &k, const std::string &instruction,
+               const Gpu &gpu = *find_gpu("80")) {
   std::string before = program(k, loads(k) + "%d = dot %a, %b, %c {instruction = \"" + instruction +
                                       "\", vector = [1,1]} : f32[16,8]");
   CAPTURE(before);
-  CHECK(after(slice_dots, before, Structure{}) == text(before));
+  CHECK(after(slice_dots, before, gpu, Structure{}) == text(before));
 }
 
 } // namespace
@@ -121,4 +122,31 @@ TEST_CASE("nothing happens to a product of one instruction, or of fewer columns"
   unchanged("8", "m16n8k8");
   unchanged("4", "fma");
   unchanged("2", "fma");
+}
+
+TEST_CASE("nor to one whose factors are more than the GPU has shared memory") {
+  Gpu gpu = *find_gpu("80");
+  const int factors = 2 * 64 * (16 + 8);
+  gpu.max_shared_bytes = factors - 1;
+  unchanged("64", "m16n8k16", gpu);
+  gpu.max_shared_bytes = factors;
+  std::string whole = program("64", loads("64") + R"(
+    %d = dot %a, %b, %c {instruction = "m16n8k16", vector = [1,1]} : f32[16,8])");
+  CHECK(after(slice_dots, whole, gpu, Structure{}).find("f16[16,16]") != std::string::npos);
+}
+
+TEST_CASE("a ring with several slots has the factors of one step in each") {
+  Gpu gpu = *find_gpu("80");
+  gpu.max_shared_bytes = 2 * 32 * (16 + 8);
+  CHECK(after(slice_dots, R"(
+    func @f(%sa: shared<f16>[3,16,32], %sb: shared<f16>[3,32,8], %c: f32[16,8],
+            %C: ptr<f32>[16,8], %z: i32) {
+      %a = shared_load %sa, %z {origin = [0,0], perm = [0,1]} : f16[16,32]
+      %b = shared_load %sb, %z {origin = [0,0], perm = [0,1]} : f16[32,8]
+      %d = dot %a, %b, %c {instruction = "m16n8k16", vector = [1,1]} : f32[16,8]
+      store %C, %d
+      return
+    })",
+              gpu, Structure{})
+            .find("f16[16,16]") != std::string::npos);
 }
