@@ -35,6 +35,18 @@ const Value *mask_of(const Op &access) {
   return access.operand_or_null(access.is(Opcode::load_) ? 1 : 2);
 }
 
+// A note at a parameter, with the promise that it may deserve.
+void note_promise(Message id, const Parameter &parameter, int64_t multiple, const Function &kernel,
+                  Diagnostics &diagnostics) {
+  LineColumn place = {parameter.location.line, parameter.location.column};
+  tritonc::Location at = diagnostics.at(place, kernel.file);
+  std::string number = std::to_string(multiple);
+  std::vector<Edit> edits;
+  if (diagnostics.token_at(at) == parameter.name && parameter.multiple_of == 1)
+    edits = {Edit::insert_behind(at, " __multipleof(" + number + ")")};
+  diagnostics.report(id, at, {parameter.name, number}, {}, std::move(edits));
+}
+
 std::string text_of(const Shape &shape) {
   std::string text;
   for (int64_t extent : shape)
@@ -168,7 +180,7 @@ void advise_on_multiples(Function &kernel, Diagnostics &diagnostics) {
                        {access_name(*op), std::to_string(width), std::to_string(wanted), names,
                         needed.size() == 1 ? "is" : "are"});
     for (const Parameter *parameter : needed)
-      diagnostics.report(Message::promise_multiple, at, {parameter->name, std::to_string(wanted)});
+      note_promise(Message::promise_multiple, *parameter, wanted, kernel, diagnostics);
   }
 }
 
@@ -403,7 +415,7 @@ void advise_on_ends(const Function &kernel, Diagnostics &diagnostics) {
         tritonc::Location at = place_of(*op, kernel, diagnostics);
         std::string step = std::to_string(steps->step);
         diagnostics.report(Message::reads_past, at, {parameter.name, step});
-        diagnostics.report(Message::guard_it, at, {parameter.name, step});
+        note_promise(Message::guard_it, parameter, steps->step, kernel, diagnostics);
         return; // the other loads of the loop do the same
       }
     }

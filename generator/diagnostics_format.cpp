@@ -37,6 +37,13 @@ json::Object span_json(const Span &span) {
                       {"end_column", span.end_column}};
 }
 
+json::Array fix_json(const Finding &finding) {
+  json::Array edits;
+  for (const Replacement &edit : finding.fix)
+    edits.push_back(json::Object{{"at", span_json(edit.at)}, {"text", utf8(edit.text)}});
+  return edits;
+}
+
 json::Object finding_json(const Finding &finding) {
   json::Object object{{"severity", std::string(name_of(finding.severity))},
                       {"id", finding.name},
@@ -54,6 +61,8 @@ json::Object finding_json(const Finding &finding) {
     notes.push_back(finding_json(note));
   if (!marks.empty())
     object["marks"] = std::move(marks);
+  if (!finding.fix.empty())
+    object["fix"] = fix_json(finding);
   if (!notes.empty())
     object["notes"] = std::move(notes);
   return object;
@@ -84,26 +93,50 @@ std::string uri_of(const std::string &path) {
 // A file of the machine; what macros of the command line are in is none.
 bool is_file(const std::string &name) { return !name.empty() && name[0] != '<'; }
 
+json::Object artifact(const Span &span) { return json::Object{{"uri", uri_of(span.file)}}; }
+
+json::Object region(const Span &span) {
+  return json::Object{{"startLine", span.line},
+                      {"startColumn", span.column},
+                      {"endLine", span.end_line},
+                      {"endColumn", span.end_column}};
+}
+
 json::Object location(const Finding &finding, bool with_message) {
   json::Object made;
   if (finding.at.line > 0 && is_file(finding.at.file))
     made["physicalLocation"] =
-        json::Object{{"artifactLocation", json::Object{{"uri", uri_of(finding.at.file)}}},
-                     {"region", json::Object{{"startLine", finding.at.line},
-                                             {"startColumn", finding.at.column},
-                                             {"endLine", finding.at.end_line},
-                                             {"endColumn", finding.at.end_column}}}};
+        json::Object{{"artifactLocation", artifact(finding.at)}, {"region", region(finding.at)}};
   if (with_message)
     made["message"] = json::Object{{"text", utf8(finding.text)}};
   return made;
 }
 
-// Also of notes of notes.
+// Also of notes of notes. There is none twice: they are a set.
 void add_notes(const Finding &finding, json::Array &locations) {
   for (const Finding &note : finding.notes) {
-    locations.push_back(location(note, /*with_message=*/true));
+    json::Value related = location(note, /*with_message=*/true);
+    if (!llvm::is_contained(locations, related))
+      locations.push_back(std::move(related));
     add_notes(note, locations);
   }
+}
+
+// Each is one way to mend it: that of the message, and those of its notes.
+void add_fixes(const Finding &finding, json::Array &fixes) {
+  json::Array replacements;
+  for (const Replacement &edit : finding.fix)
+    replacements.push_back(
+        json::Object{{"deletedRegion", region(edit.at)},
+                     {"insertedContent", json::Object{{"text", utf8(edit.text)}}}});
+  if (!replacements.empty()) // all of one message are in one file
+    fixes.push_back(
+        json::Object{{"description", json::Object{{"text", utf8(finding.text)}}},
+                     {"artifactChanges",
+                      json::Array{json::Object{{"artifactLocation", artifact(finding.fix[0].at)},
+                                               {"replacements", std::move(replacements)}}}}});
+  for (const Finding &note : finding.notes)
+    add_fixes(note, fixes);
 }
 
 json::Object sarif_log(const std::vector<Finding> &findings, ExitCode code) {
@@ -128,6 +161,10 @@ json::Object sarif_log(const std::vector<Finding> &findings, ExitCode code) {
     add_notes(finding, related);
     if (!related.empty())
       result["relatedLocations"] = std::move(related);
+    json::Array fixes;
+    add_fixes(finding, fixes);
+    if (!fixes.empty())
+      result["fixes"] = std::move(fixes);
     results.push_back(std::move(result));
   }
   auto [name, version] = llvm::StringRef(tool_name).split(' ');

@@ -117,6 +117,7 @@ struct Parameter {
   bool read_only = false, write_only = false, no_alias = false;
   int multiple_of = 1;    // integers: divisible by this
   int aligned_bytes = 16; // pointers
+  Location location = {};
 };
 
 struct Function {

@@ -88,11 +88,27 @@ void Checker::check_assign(Expr &expr) {
   expr.type = target->type;
 }
 
+namespace {
+
+// `p[i]` as `*(p + i)`; nothing for other subscripts than one index.
+std::vector<Edit> as_dereference(const Expr &expr) {
+  if (expr.subscripts.size() != 1 || expr.subscripts[0].kind != Subscript::Kind::index)
+    return {};
+  const Expr &index = *expr.operands[1];
+  bool is_tight = index.is(Kind::name) || index.is(Kind::integer) || index.is(Kind::call);
+  return {Edit::insert_before(expr.range.begin, "*("),
+          Edit::replace(expr.at, is_tight ? " + " : " + ("),
+          Edit::replace(expr.range.end, is_tight ? ")" : "))")};
+}
+
+} // namespace
+
 void Checker::check_subscript(Expr &expr) {
   using Where = Subscript::Kind;
   if (!expr.operands[0]->type.is_tile()) {
     const Expr &tile = *expr.operands[0];
-    report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range});
+    report(Message::subscript_of_scalar, expr.at, {name_of(tile.type)}, {tile.range},
+           tile.type.is_pointer() ? as_dereference(expr) : std::vector<Edit>());
     if (tile.type.is_pointer())
       report(Message::write_deref, expr.at);
     return;
@@ -366,6 +382,31 @@ constexpr MathFunction math_functions[] = {
 };
 
 } // namespace
+
+const std::vector<std::string_view> &language_functions() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all = {"get_program_id",
+                                         "get_num_programs",
+                                         "min",
+                                         "max",
+                                         "select",
+                                         "philox",
+                                         "random_uniform",
+                                         "__debug_barrier",
+                                         "bitcast",
+                                         "assert",
+                                         "print",
+                                         "gather",
+                                         "scan"};
+    for (const MathFunction &row : math_functions)
+      all.push_back(row.name);
+    for (const char *atomic : {"atomic_add", "atomic_min", "atomic_max", "atomic_and", "atomic_or",
+                               "atomic_xor", "atomic_xchg", "atomic_cas"})
+      all.push_back(atomic);
+    return all;
+  }();
+  return names;
+}
 
 // Whether it is a call of one of these, which are computed in float, whatever comes in but double.
 // The absolute value is of the type that arithmetic gives.

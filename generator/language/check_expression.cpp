@@ -288,7 +288,8 @@ void Checker::warn_double(const Expr &a, const Expr &b) {
                      other.type.is_float() && other.type.scalar != Scalar::double_;
   if (!is_accident)
     return;
-  report(Message::double_arithmetic, literal->at, {}, {other.range});
+  report(Message::double_arithmetic, literal->at, {}, {other.range},
+         {Edit::insert_behind(literal->at, "f")});
   report(Message::write_float_literal, literal->at, {literal->text});
 }
 

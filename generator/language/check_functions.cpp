@@ -109,7 +109,7 @@ void Checker::check_signature(Function &function) {
       report(Message::kernel_not_void, function.result.range.begin,
              {function.name, name_of(result)}, {function.result.range});
       report(Message::write_void, function.result.range.begin);
-      result = Type::of(Scalar::void_);
+      result = Type(); // what it returns is wrong too, for the same reason
     }
   }
   for (Declarator &parameter : function.parameters) {

@@ -199,7 +199,8 @@ void Checker::note_shape(const Expr &expr) {
 void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
   const Expr *name = name_in(narrow);
   if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
-    report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"});
+    report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"}, {},
+           {Edit::insert_behind(name->at, "[:, newaxis]")});
 }
 
 } // namespace tritonc::ast

@@ -3,10 +3,10 @@
 #include "language/checker.h"
 
 #include "language/constant.h"
+#include "language/spelling.h"
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace tritonc::ast {
@@ -124,7 +124,11 @@ void Checker::check_precision(Function &function, const Pragma &pragma) {
   bool is_known = pragma.arguments.size() == 1 && argument.is(Expr::Kind::name) &&
                   (argument.text == "tf32" || argument.text == "exact");
   if (!is_known) {
-    report(Message::bad_precision, argument.at, {argument.text}, {argument.range});
+    std::vector<Edit> edits;
+    if (auto meant = nearest(argument.text, {"tf32", "exact"}))
+      edits = {Edit::replace(argument.range, std::string(*meant))};
+    report(Message::bad_precision, argument.at, {argument.text}, {argument.range},
+           std::move(edits));
     report(Message::known_precisions, argument.at);
     return;
   }
@@ -171,6 +175,7 @@ void Checker::check_stmt(Stmt &stmt) {
   case Stmt::Kind::empty:
     return;
   case Stmt::Kind::expression:
+    warn_comparison(*stmt.value);
     return check_expr(stmt.value);
   case Stmt::Kind::declare:
     return check_declaration(stmt);
@@ -299,7 +304,30 @@ void Checker::check_label(ExprPtr &label, const Type &type, std::set<int64_t> &k
     report(Message::case_twice, label->at, {"case " + std::to_string(value)}, {label->range});
 }
 
+// `if (n = 3)` in place of `n == 3`.
+void Checker::warn_assignment(const Expr &condition, const std::string &keyword) {
+  if (!condition.is(Expr::Kind::assign))
+    return;
+  const Expr &target = *condition.operands[0], &value = *condition.operands[1];
+  bool is_enclosed = condition.range.begin.id != target.range.begin.id;
+  bool is_update = !value.operands.empty() && value.operands[0]->is(Expr::Kind::current);
+  if (is_enclosed || is_update)
+    return;
+  report(Message::assigning_condition, condition.at, {keyword}, {target.range, value.range});
+  report(Message::compare_or_enclose, condition.at, {}, {}, {Edit::replace(condition.at, "==")});
+}
+
+// `n == 3;` in place of `n = 3;`.
+void Checker::warn_comparison(const Expr &statement) {
+  if (!statement.is(Expr::Kind::binary) || statement.op != Operator::equal)
+    return;
+  report(Message::idle_comparison, statement.at, {},
+         {statement.operands[0]->range, statement.operands[1]->range});
+  report(Message::assign_instead, statement.at, {}, {}, {Edit::replace(statement.at, "=")});
+}
+
 void Checker::check_condition(ExprPtr &condition, const std::string &keyword) {
+  warn_assignment(*condition, keyword);
   check_expr(condition);
   if (condition->type.is_tile()) {
     report(Message::tile_condition, condition->at, {name_of(condition->type.shape), keyword},
@@ -389,48 +417,59 @@ Variable *Checker::find(const std::string &name) {
 
 namespace {
 
-// How many letters must be inserted, removed or replaced to make one name the other.
-size_t edit_distance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
+// What C and CUDA call functions that are there under other names.
+struct OtherName {
+  std::string_view name, here;
+};
+constexpr OtherName other_names[] = {
+    {"fmax", "max"},
+    {"fmaxf", "max"},
+    {"fmin", "min"},
+    {"fminf", "min"},
+    {"atomicCAS", "atomic_cas"},
+    {"atomicExch", "atomic_xchg"},
+    {"__expf", "exp"},
+    {"__logf", "log"},
+    {"__powf", "pow"},
+};
 
 } // namespace
 
-// A name in scope that may have been meant; short names resemble everything.
-Variable *Checker::most_similar(const std::string &name) {
-  Variable *best = nullptr;
-  size_t best_distance = (name.size() + 2) / 3 + 1;
+// A name that was meant: of a function if it is called, else of a variable in scope.
+std::optional<std::string> Checker::most_similar(const std::string &name, bool is_call) {
+  for (const OtherName &row : other_names)
+    if (is_call && row.name == name)
+      return std::string(row.here);
+  std::vector<std::string_view> known = {"true", "false", "newaxis", "argmax", "argmin"};
+  if (is_call)
+    known = language_functions();
+  for (const Function &function : program_.functions)
+    if (is_call && !function.is_kernel)
+      known.push_back(function.name);
   for (const auto &scope : scopes_)
-    for (const auto &[known, variable] : scope) {
-      size_t distance = edit_distance(name, known);
-      if (distance < best_distance && known.size() > 2) {
-        best = variable;
-        best_distance = distance;
-      }
-    }
-  return best;
+    for (const auto &[variable, declaration] : scope)
+      if (!is_call)
+        known.push_back(variable);
+  std::optional<std::string_view> meant = nearest(name, known);
+  return meant ? std::optional(std::string(*meant)) : std::nullopt;
 }
 
 void Checker::report_undeclared(const Expr &expr, bool is_extent) {
   if (!undeclared_.insert(expr.text).second)
     return;
-  report(is_extent ? Message::undeclared_extent : Message::undeclared, expr.at, {expr.text});
-  Variable *similar = is_extent ? nullptr : most_similar(expr.text);
-  if (similar)
-    report(Message::did_you_mean, similar->at, {similar->name});
+  Message id = is_extent ? Message::undeclared_extent : Message::undeclared;
+  std::optional<std::string> meant =
+      is_extent ? std::nullopt : most_similar(expr.text, expr.is(Expr::Kind::call));
+  if (!meant) {
+    report(id, expr.at, {expr.text});
+    return report(Message::define_it, expr.at, {expr.text});
+  }
+  report(id, expr.at, {expr.text}, {}, {Edit::replace(expr.at, *meant)});
+  const Variable *variable = expr.is(Expr::Kind::call) ? nullptr : find(*meant);
+  if (variable)
+    report(Message::did_you_mean, variable->at, {*meant});
   else
-    report(Message::define_it, expr.at, {expr.text});
+    report(Message::similar_word, expr.at, {*meant});
 }
 
 } // namespace tritonc::ast

@@ -46,6 +46,8 @@ private:
   void check_label(ExprPtr &label, const Type &type, std::set<int64_t> &known);
   void find_constant(Declarator &declarator);
   void check_condition(ExprPtr &condition, const std::string &keyword);
+  void warn_assignment(const Expr &condition, const std::string &keyword);
+  void warn_comparison(const Expr &statement);
   void check_static_assertion(Stmt &stmt);
   void check_assertion(Stmt &stmt);
   void check_print(Stmt &stmt);
@@ -55,7 +57,7 @@ private:
   // Names.
   void declare(Declarator &declarator, Type type, bool is_parameter);
   Variable *find(const std::string &name);
-  Variable *most_similar(const std::string &name);
+  std::optional<std::string> most_similar(const std::string &name, bool is_call);
   void report_undeclared(const Expr &expr, bool is_extent);
   struct Scope;
 
@@ -139,8 +141,8 @@ private:
   bool has_old_shape(Expr &expr);
 
   void report(Message id, Location at, std::vector<std::string> arguments = {},
-              std::vector<Range> marks = {}) {
-    diagnostics_.report(id, at, std::move(arguments), std::move(marks));
+              std::vector<Range> marks = {}, std::vector<Edit> edits = {}) {
+    diagnostics_.report(id, at, std::move(arguments), std::move(marks), std::move(edits));
   }
 
   Program &program_;
@@ -157,6 +159,9 @@ private:
   std::vector<ExprPtr> constants_;     // values of variables
   bool in_pragma_ = false;
 };
+
+/// The names of all functions of the language.
+const std::vector<std::string_view> &language_functions();
 
 /// What the atomic operation of this name does: add, min, ..., exchange, cas. Nothing if it is
 /// none.

@@ -1,6 +1,7 @@
 // The parser's types, declarators, functions and pragmas. See parser.h.
 
 #include "language/parser_nesting.h"
+#include "language/spelling.h"
 
 #include <algorithm>
 #include <array>
@@ -95,15 +96,52 @@ bool Parser::starts_declaration() const {
 void Parser::unknown_type(const Token &token) {
   std::string name(token.spelling);
   unknown_type_ = token.at;
-  diagnostics_.report(Message::unknown_type, token.at, {name});
-  diagnostics_.report(Message::define_it, token.at, {name});
+  std::vector<std::string_view> known(scalar_words.begin(), scalar_words.end());
+  for (const NamedScalar &row : named_scalars)
+    known.push_back(row.name);
+  for (const NamedType &row : typedefs_)
+    known.push_back(row.name);
+  if (std::optional<std::string_view> meant = nearest(name, known)) {
+    diagnostics_.report(Message::unknown_type, token.at, {name}, {},
+                        {Edit::replace(token.at, std::string(*meant))});
+    diagnostics_.report(Message::similar_word, token.at, {std::string(*meant)});
+  } else {
+    diagnostics_.report(Message::unknown_type, token.at, {name});
+    diagnostics_.report(Message::define_it, token.at, {name});
+  }
   typedefs_.push_back({name, Type()});
+}
+
+// Words of CUDA in front of a type, which say nothing here.
+bool Parser::skip_foreign_word() {
+  struct Row {
+    std::string_view word;
+    Message why;
+  };
+  constexpr Row rows[] = {{"__shared__", Message::no_storage},
+                          {"__local__", Message::no_storage},
+                          {"__device__", Message::functions_inlined},
+                          {"__host__", Message::functions_inlined},
+                          {"__forceinline__", Message::functions_inlined},
+                          {"__noinline__", Message::functions_inlined}};
+  Token word = peek();
+  auto row = std::find_if(std::begin(rows), std::end(rows),
+                          [&](const Row &one) { return one.word == word.spelling; });
+  if (row == std::end(rows) || !word.is(TokenKind::identifier))
+    return false;
+  next();
+  diagnostics_.report(Message::foreign_word, word.at, {std::string(word.spelling)}, {},
+                      {Edit::replace(word.at, "")});
+  diagnostics_.report(row->why, word.at);
+  return true;
 }
 
 bool Parser::unsupported_type(const Token &token) {
   if (!token.is(TokenKind::identifier) || !contains(unsupported_words, token.spelling))
     return false;
   fail(Message::not_supported, token.at, {"`" + std::string(token.spelling) + "`"});
+  if (token.spelling == "struct" || token.spelling == "union")
+    note(Message::no_members, token.at);
   return true;
 }
 
@@ -196,8 +234,11 @@ TypeName Parser::type_specifiers() {
 // `*` and what may follow it. A const that belongs to the pointer itself is not tracked.
 void Parser::pointers(TypeName &type_name, bool *no_alias) {
   for (; peek().is("*"); next()) {
-    if (type_name.type.pointer)
-      fail(Message::not_supported, peek().at, {"pointers to pointers"});
+    if (type_name.type.pointer) {
+      Location at = peek().at;
+      fail(Message::not_supported, at, {"pointers to pointers"});
+      note(Message::one_pointer, at);
+    }
     type_name.type.pointer = true;
     while (peek(1).is_word("const") || peek(1).is_word("volatile") ||
            (peek(1).is(TokenKind::identifier) && is_restrict(peek(1).spelling))) {
@@ -293,8 +334,11 @@ std::vector<ExprPtr> Parser::extents() {
     out.push_back(conditional());
   while (accept(","));
   expect_closing("]", "behind the tile's extents", opening);
-  if (peek().is("["))
-    fail(Message::not_supported, peek().at, {"arrays; a tile has all its extents in one bracket"});
+  if (peek().is("[")) {
+    Token second = peek();
+    fail(Message::arrays, second.at, {}, {Edit::replace({last_, second.at}, ", ")});
+    note(Message::one_bracket, second.at);
+  }
   return out;
 }
 
@@ -331,8 +375,10 @@ Declarator Parser::declarator(const TypeName &base) {
   }
   if (!accept("="))
     return out;
-  if (peek().is("{"))
-    fail(Message::not_supported, peek().at, {"lists of initial values"});
+  if (Token brace = peek(); brace.is("{")) {
+    fail(Message::not_supported, brace.at, {"lists of initial values"});
+    note(Message::one_value, brace.at);
+  }
   out.init = assignment();
   return out;
 }
@@ -353,12 +399,32 @@ bool Parser::attribute(Declarator &declarator) {
   return expect(")", "behind the attribute");
 }
 
+// Reads a misspelt attribute as the one that was meant.
+bool Parser::correct_attribute() {
+  Token word = peek();
+  auto meant = nearest(word.spelling,
+                       {"__multipleof", "__aligned", "__noalias", "__readonly", "__writeonly"});
+  if (!meant)
+    return false;
+  std::string name(*meant);
+  diagnostics_.report(Message::unknown_attribute, word.at, {std::string(word.spelling)}, {},
+                      {Edit::replace(word.at, name)});
+  diagnostics_.report(Message::similar_word, word.at, {name});
+  corrected_ = word;
+  corrected_.spelling = *meant;
+  corrected_at_ = position_;
+  return true;
+}
+
 // Behind a name, a word like `__packed` can only be an attribute. It is reported and skipped.
 bool Parser::unknown_attribute() {
   if (!peek().is(TokenKind::identifier) || peek().spelling.substr(0, 2) != "__")
     return false;
+  if (correct_attribute())
+    return true;
   Token word = next();
   diagnostics_.report(Message::unknown_attribute, word.at, {std::string(word.spelling)});
+  diagnostics_.report(Message::known_attributes, word.at);
   if (peek().is("(")) {
     Token opening = next();
     arguments(opening);
@@ -427,8 +493,10 @@ void Parser::type_definition() {
 
 void Parser::function_or_constant(Program &program) {
   Function made;
-  while (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
-    made.is_kernel |= next().is_word("__global__");
+  while (peek().is_word("__global__") || contains(ignored_words, peek().spelling) ||
+         skip_foreign_word())
+    if (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
+      made.is_kernel |= next().is_word("__global__");
   if (!starts_type(peek()) && !peek().is(TokenKind::identifier))
     return fail_expected("a function");
   size_t start = position_;
@@ -448,12 +516,24 @@ void Parser::function_or_constant(Program &program) {
     return fail_expected("a name");
   next();
   if (!peek().is("(")) {
-    if (!is_const || made.result.type.pointer) {
+    bool is_right = is_const && !made.result.type.pointer;
+    if (!is_right) {
+      std::vector<Edit> edits;
+      if (!is_const)
+        edits = {Edit::insert_before(tokens_[start].at, "const ")};
       fail(Message::global_variable, name.at, {std::string(name.spelling)});
-      return note(Message::write_const, name.at);
+      note(Message::write_const, is_const ? name.at : tokens_[start].at, {}, std::move(edits));
+      panic_ = dropped_;
     }
     position_ = start; // it is a declaration like those in functions
-    return program.declarations.push_back(declaration());
+    StmtPtr stmt = declaration();
+    for (Declarator &declarator : stmt->declarators)
+      if (!is_right) { // whatever it is used for, no more is said about it
+        declarator.type_name.type = Type();
+        declarator.type_name.extents.clear();
+        declarator.init = nullptr;
+      }
+    return program.declarations.push_back(std::move(stmt));
   }
   made.name = name.spelling;
   made.at = name.at;

@@ -2,6 +2,7 @@
 
 #include "language/literal.h"
 #include "language/parser_nesting.h"
+#include "language/spelling.h"
 
 #include <algorithm>
 #include <array>
@@ -73,12 +74,23 @@ const NamedPosition *named_position(const Token &token) {
   return nullptr;
 }
 
-// What the language has and this compiler does not yet.
-constexpr std::array<std::string_view, 3> unsupported_calls = {"calloc", "printf", "__syncthreads"};
+// What other languages have, and what to write here.
+struct ForeignCall {
+  const char *name;
+  Message instead;
+};
 
-bool is_unsupported_call(std::string_view name) {
-  return std::find(unsupported_calls.begin(), unsupported_calls.end(), name) !=
-         unsupported_calls.end();
+constexpr ForeignCall foreign_calls[] = {
+    {"calloc", Message::memory_is_passed}, {"malloc", Message::memory_is_passed},
+    {"printf", Message::write_print},      {"__syncthreads", Message::no_waiting},
+    {"__syncwarp", Message::no_waiting},
+};
+
+const ForeignCall *foreign_call(std::string_view name) {
+  for (const ForeignCall &row : foreign_calls)
+    if (name == row.name)
+      return &row;
+  return nullptr;
 }
 
 } // namespace
@@ -221,8 +233,10 @@ ExprPtr Parser::cast() {
   Token opening = next();
   TypeName type_name = abstract_type();
   expect_closing(")", "behind the type", opening);
-  if (peek().is("{"))
-    fail(Message::not_supported, peek().at, {"compound literals"});
+  if (Token brace = peek(); brace.is("{")) {
+    fail(Message::not_supported, brace.at, {"compound literals"});
+    note(Message::one_value, brace.at);
+  }
   ExprPtr value = cast();
   Range range{opening.at, value->range.end};
   std::vector<ExprPtr> operands;
@@ -244,6 +258,7 @@ ExprPtr Parser::unary() {
   }
   if (token.is("&")) {
     fail(Message::not_supported, token.at, {"the address of something"});
+    note(Message::write_sum, token.at);
     return make_error();
   }
   if (token.is_word("sizeof"))
@@ -265,6 +280,14 @@ ExprPtr Parser::unary() {
   return expr;
 }
 
+namespace {
+
+std::optional<std::string_view> meant_hint(std::string_view name) {
+  return nearest(name, {"__no_allocate", "__evict_first", "__evict_last"});
+}
+
+} // namespace
+
 ExprPtr Parser::dereference() {
   Token star = next();
   ExprPtr mask;
@@ -273,7 +296,10 @@ ExprPtr Parser::dereference() {
     Token opening = peek();
     expect("(", "before the mask");
     do {
-      if (cache_hint(peek().spelling) || mask || !hint.empty())
+      bool is_alone = peek(1).is(",") || peek(1).is(")");
+      bool is_hint = is_alone && peek().is(TokenKind::identifier) &&
+                     (cache_hint(peek().spelling) || meant_hint(peek().spelling));
+      if (is_hint || mask || !hint.empty())
         take_hint(hint);
       else
         mask = assignment();
@@ -296,7 +322,10 @@ void Parser::take_hint(std::string &hint) {
   Token token = next();
   std::string name(token.spelling);
   if (!cache_hint(name)) {
-    fail(Message::unknown_hint, token.at, {name});
+    std::vector<Edit> edits;
+    if (auto meant = meant_hint(name))
+      edits = {Edit::replace(token.at, std::string(*meant))};
+    fail(Message::unknown_hint, token.at, {name}, std::move(edits));
     return note(Message::known_hints, token.at);
   }
   if (!hint.empty())
@@ -333,11 +362,40 @@ ExprPtr Parser::postfix() {
     } else if (token.is("(")) {
       fail(Message::not_supported, token.at, {"a call of something that is not a name"});
     } else if (token.is(".") || token.is("->")) {
-      fail(Message::not_supported, token.at, {"struct and union"});
+      if (!take_cuda_position(expr)) {
+        fail(Message::not_supported, token.at, {"struct and union"});
+        note(Message::no_members, token.at);
+      }
     } else {
       return expr;
     }
   }
+}
+
+// `blockIdx.x`, which programs of CUDA are full of. False if it is something else.
+bool Parser::take_cuda_position(ExprPtr &expr) {
+  const Token dot = peek(), axis = peek(1);
+  const bool is_axis = axis.is_word("x") || axis.is_word("y") || axis.is_word("z");
+  const std::string name = expr->is(Kind::name) ? expr->text : "";
+  const bool has_threads = name == "threadIdx" || name == "blockDim";
+  if (!dot.is(".") || !is_axis || (!has_threads && name != "blockIdx" && name != "gridDim"))
+    return false;
+  next();
+  next();
+  std::string text = name + "." + std::string(axis.spelling);
+  if (has_threads) {
+    fail(Message::foreign_word, expr->at, {text});
+    note(Message::no_threads, expr->at);
+    return true;
+  }
+  std::string call = name == "blockIdx" ? "get_program_id(" : "get_num_programs(";
+  call += std::string(1, char('0' + axis.spelling[0] - 'x')) + ")";
+  diagnostics_.report(Message::foreign_word, expr->at, {text}, {},
+                      {Edit::replace({expr->at, axis.at}, call)});
+  diagnostics_.report(Message::write_instead, expr->at, {call});
+  expr = make(Kind::integer, expr->at, {expr->at, axis.at});
+  expr->type = Type::of(Scalar::int32);
+  return true;
 }
 
 ExprPtr Parser::primary() {
@@ -355,6 +413,7 @@ ExprPtr Parser::primary() {
     return character();
   if (token.is(TokenKind::string)) {
     fail(Message::not_supported, token.at, {"strings"});
+    note(Message::text_places, token.at);
     return make_error();
   }
   if (token.is_word("bitcast"))
@@ -383,8 +442,9 @@ ExprPtr Parser::name_or_call() {
     fail(Message::not_an_expression, name.at, {std::string(name.spelling)});
     return make_error();
   }
-  if (is_unsupported_call(name.spelling)) {
-    fail(Message::not_supported, name.at, {"`" + std::string(name.spelling) + "`"});
+  if (const ForeignCall *row = foreign_call(name.spelling)) {
+    fail(Message::foreign_word, name.at, {row->name});
+    note(row->instead, name.at);
     return make_error();
   }
   if (name.spelling == "atomic_add" && starts_type(peek(1)))
@@ -458,7 +518,8 @@ ExprPtr Parser::number() {
   size_t dots = spelling.find("...");
   if (dots != spelling.npos) {
     std::string first = spelling.substr(0, dots), rest = spelling.substr(dots + 3);
-    fail(Message::range_needs_blanks, token.at, {spelling});
+    fail(Message::range_needs_blanks, token.at, {spelling},
+         {Edit::replace(token.at, first + " ... " + rest)});
     note(Message::write_blanks, token.at, {first + " ... " + rest});
     return make_error();
   }

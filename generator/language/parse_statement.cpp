@@ -2,6 +2,7 @@
 
 #include "language/literal.h"
 #include "language/parser_nesting.h"
+#include "language/spelling.h"
 
 namespace tritonc::ast {
 namespace {
@@ -20,8 +21,38 @@ StmtPtr Parser::make_stmt(Kind kind) {
   return stmt;
 }
 
+// How many tokens from here the one behind the `)` is that closes the `(` so many from here.
+size_t Parser::behind_parentheses(size_t ahead) const {
+  int depth = 0;
+  do {
+    depth += peek(ahead).is("(") - peek(ahead).is(")");
+    if (peek(ahead++).is(TokenKind::end))
+      return ahead;
+  } while (depth > 0);
+  return ahead;
+}
+
+// Only where what follows can't follow a name.
+std::string_view Parser::misspelt_statement() const {
+  const Token &word = peek(), &behind = peek(1);
+  if (!is_name(word) || starts_type(word) || declared_.count(word.spelling))
+    return {};
+  if (behind.is("(") && peek(behind_parentheses(1)).is("{"))
+    return nearest(word.spelling, {"while", "for", "switch", "if"}).value_or("");
+  if (behind.is("{"))
+    return nearest(word.spelling, {"do"}).value_or("");
+  if (behind.is(";"))
+    return nearest(word.spelling, {"break", "continue", "return"}).value_or("");
+  bool is_value = behind.is(TokenKind::number) || is_name(behind);
+  return is_value ? nearest(word.spelling, {"return"}).value_or("") : "";
+}
+
 StmtPtr Parser::statement() {
   Nesting nesting(*this);
+  while (skip_foreign_word()) {
+  }
+  if (std::string_view meant = misspelt_statement(); !meant.empty())
+    correct(peek(), meant);
   const Token &token = peek();
   if (token.is("{"))
     return block();
@@ -71,6 +102,8 @@ StmtPtr Parser::statement() {
   if (stmt->is(Kind::expression))
     stmt->value = expression();
   expect_end("behind the statement");
+  if (panic_ && stmt->is(Kind::expression)) // half a statement would only be misunderstood
+    stmt->kind = Kind::empty;
   return stmt;
 }
 
@@ -102,8 +135,17 @@ StmtPtr Parser::branch() {
   stmt->value = expression();
   expect_closing(")", "behind the condition", opening);
   stmt->body.push_back(statement());
-  if (accept_word("else"))
+  const Token &word = peek();
+  bool has_block = peek(1).is("{") || peek(1).is_word("if");
+  if (has_block && word.is(TokenKind::identifier) && is_misspelt(word.spelling, "else"))
+    correct(word, "else");
+  if (word.is_word("elif") && peek(1).is("(")) { // read as `if`, behind an `else`
+    correct(word, "else if");
+    corrected_.spelling = "if";
     stmt->body.push_back(statement());
+  } else if (accept_word("else")) {
+    stmt->body.push_back(statement());
+  }
   return stmt;
 }
 
@@ -288,9 +330,13 @@ StmtPtr Parser::declaration() {
       next();
     return stmt;
   }
-  do
+  do {
+    bool is_known = peek().is(TokenKind::identifier) && declared_.count(peek().spelling);
     stmt->declarators.push_back(declarator(base));
-  while (accept(","));
+    bool is_end = peek().is(",") || peek().is(";") || peek().is("}");
+    if (is_known && !is_end && !is_on_next_line(peek())) // an expression, and no second variable
+      stmt->declarators.pop_back();
+  } while (accept(","));
   expect_end("behind the declaration");
   return stmt;
 }

@@ -34,6 +34,8 @@ bool Parser::is_name(const Token &token) {
 const Token &Parser::peek(size_t ahead) const {
   if (panic_ || position_ + ahead >= tokens_.size())
     return no_token;
+  if (position_ + ahead == corrected_at_)
+    return corrected_;
   return tokens_[position_ + ahead];
 }
 
@@ -67,48 +69,75 @@ bool Parser::expect(std::string_view punctuator, std::string_view what) {
   return false;
 }
 
-// The `;` of a statement. Where it is missing at the end of a line, all goes on as if it were
-// there.
+bool Parser::is_on_next_line(const Token &token) const {
+  return diagnostics_.line_column(last_).line != diagnostics_.line_column(token.at).line;
+}
+
+// The `;` of a statement. Where it is missing at the end of a line or a block, all goes on as if it
+// were there.
 bool Parser::expect_end(std::string_view what) {
-  bool had_failed = panic_;
-  if (expect(";", what))
-    return true;
-  if (!had_failed && position_ < tokens_.size())
-    panic_ = diagnostics_.line_column(last_).line ==
-             diagnostics_.line_column(tokens_[position_].at).line;
+  if (panic_ || accept(";"))
+    return !panic_;
+  Token found = peek();
+  bool is_missing = found.is("}") || (!found.is(TokenKind::end) && is_on_next_line(found));
+  std::vector<Edit> edits;
+  if (is_missing)
+    edits = {Edit::insert_behind(last_, ";")};
+  fail_expected("`;` " + std::string(what), std::move(edits));
+  panic_ = !is_missing;
   return false;
 }
 
 bool Parser::expect_closing(std::string_view punctuator, std::string_view what,
                             const Token &opening) {
-  bool had_failed = panic_;
-  if (expect(punctuator, what))
-    return true;
-  if (!had_failed)
-    note(Message::unclosed, opening.at, {std::string(opening.spelling)});
+  if (panic_ || accept(punctuator))
+    return !panic_;
+  // What can't be inside of brackets is behind them.
+  Token found = peek();
+  bool is_missing = (punctuator == ")" && (found.is("{") || found.is(";"))) ||
+                    (punctuator == "]" && (found.is("=") || found.is(";") || found.is(")")));
+  std::vector<Edit> edits;
+  if (is_missing)
+    edits = {Edit::insert_behind(last_, std::string(punctuator))};
+  fail_expected("`" + std::string(punctuator) + "` " + std::string(what), std::move(edits));
+  note(Message::unclosed, opening.at, {std::string(opening.spelling)});
+  panic_ = !is_missing;
   return false;
 }
 
-void Parser::fail(Message id, Location at, std::vector<std::string> arguments) {
+void Parser::fail(Message id, Location at, std::vector<std::string> arguments,
+                  std::vector<Edit> edits) {
   dropped_ = panic_;
   if (!panic_)
-    diagnostics_.report(id, at, std::move(arguments));
+    diagnostics_.report(id, at, std::move(arguments), {}, std::move(edits));
   panic_ = true;
   gave_up_ |= id == Message::too_deep;
 }
 
-void Parser::note(Message id, Location at, std::vector<std::string> arguments) {
+void Parser::note(Message id, Location at, std::vector<std::string> arguments,
+                  std::vector<Edit> edits) {
   if (!dropped_)
-    diagnostics_.report(id, at, std::move(arguments));
+    diagnostics_.report(id, at, std::move(arguments), {}, std::move(edits));
 }
 
-void Parser::fail_expected(std::string_view what) {
+void Parser::correct(const Token &word, std::string_view meant) {
+  std::string name(meant);
+  diagnostics_.report(Message::undeclared, word.at, {std::string(word.spelling)}, {},
+                      {Edit::replace(word.at, name)});
+  diagnostics_.report(Message::similar_word, word.at, {name});
+  corrected_ = word;
+  corrected_.spelling = meant;
+  corrected_at_ = position_;
+}
+
+void Parser::fail_expected(std::string_view what, std::vector<Edit> edits) {
   const Token &token = peek();
   if (token.is(TokenKind::stray)) { // no second message
     panic_ = dropped_ = true;
     return;
   }
-  fail(Message::expected, panic_ ? last_ : token.at, {std::string(what), describe(token)});
+  fail(Message::expected, panic_ ? last_ : token.at, {std::string(what), describe(token)},
+       std::move(edits));
 }
 
 // Skips to behind the `;` that ends the statement, or to before the `}` that ends the block. Where

@@ -48,9 +48,17 @@ private:
   bool expect_closing(std::string_view punctuator, std::string_view what, const Token &opening);
 
   // Mistakes. `fail` starts panic mode; what is reported in panic mode is dropped.
-  void fail(Message id, Location at, std::vector<std::string> arguments = {});
-  void note(Message id, Location at, std::vector<std::string> arguments = {});
-  void fail_expected(std::string_view what);
+  void fail(Message id, Location at, std::vector<std::string> arguments = {},
+            std::vector<Edit> edits = {});
+  void note(Message id, Location at, std::vector<std::string> arguments = {},
+            std::vector<Edit> edits = {});
+  void fail_expected(std::string_view what, std::vector<Edit> edits = {});
+  bool is_on_next_line(const Token &token) const;
+  /// Reports that a word was misspelt, and reads it as the other from here on.
+  void correct(const Token &word, std::string_view meant);
+  /// The statement's first word that was meant, if the one there is none and looks like it.
+  std::string_view misspelt_statement() const;
+  size_t behind_parentheses(size_t ahead) const;
   void recover();
   bool expect_end(std::string_view what);
   void recover_outside();
@@ -69,6 +77,7 @@ private:
   bool starts_type(const Token &token) const;
   bool starts_declaration() const;
   void unknown_type(const Token &token);
+  bool skip_foreign_word();
   bool unsupported_type(const Token &token);
   TypeName type_specifiers();
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
@@ -77,6 +86,7 @@ private:
   Declarator declarator(const TypeName &base);
   bool attribute(Declarator &declarator);
   bool unknown_attribute();
+  bool correct_attribute();
   bool attribute_named(Declarator &declarator, const Token &name);
   std::vector<ExprPtr> extents();
   Pragma pragma();
@@ -113,6 +123,7 @@ private:
   ExprPtr dereference();
   void take_hint(std::string &hint);
   ExprPtr postfix();
+  bool take_cuda_position(ExprPtr &expr);
   ExprPtr primary();
   ExprPtr name_or_call();
   ExprPtr old_atomic_add(const Token &name);
@@ -140,6 +151,8 @@ private:
   Location unknown_type_; // the last one
   bool panic_ = false, dropped_ = false, gave_up_ = false;
   int depth_ = 0;
+  Token corrected_; // read in place of the token at this position
+  size_t corrected_at_ = size_t(-1);
   struct NamedType {
     std::string name;
     Type type;

@@ -4,6 +4,7 @@
 #include "language/preprocessor.h"
 
 #include "language/macro_limits.h"
+#include "language/spelling.h"
 #include "source/source_file.h"
 
 #include "clang/Basic/FileManager.h"
@@ -115,7 +116,10 @@ public:
 
 private:
   void unknown(Location at, const std::string &name) {
-    diagnostics_.report(Message::unknown_pragma, at, {name});
+    std::vector<Edit> edits;
+    if (auto meant = nearest(name, {"grid", "require", "variant", "tune", "precision"}))
+      edits = {Edit::replace(at, std::string(*meant))};
+    diagnostics_.report(Message::unknown_pragma, at, {name}, {}, std::move(edits));
     diagnostics_.report(Message::known_pragmas, at);
   }
 
@@ -162,6 +166,7 @@ constexpr int most_includes = 64; // one inside of the other
 struct UnseenCharacter {
   size_t offset;
   unsigned code;
+  int bytes;
 };
 std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
   auto is_unseen = [](unsigned code) {
@@ -172,14 +177,15 @@ std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
   for (size_t i = text.starts_with("\xef\xbb\xbf") ? 3 : 0; i < text.size(); i++) {
     auto byte = [&](size_t j) { return j < text.size() ? unsigned((unsigned char)text[j]) : 0; };
     unsigned lead = byte(i), code = ~0u;
+    int bytes = (lead & 0xf0) == 0xe0 ? 3 : 2;
     if (lead == 0)
-      return UnseenCharacter{i, 0};
+      return UnseenCharacter{i, 0, 1};
     if ((lead & 0xe0) == 0xc0)
       code = (lead & 0x1f) << 6 | (byte(i + 1) & 0x3f);
     else if ((lead & 0xf0) == 0xe0)
       code = (lead & 0x0f) << 12 | (byte(i + 1) & 0x3f) << 6 | (byte(i + 2) & 0x3f);
     if (is_unseen(code))
-      return UnseenCharacter{i, code};
+      return UnseenCharacter{i, code, bytes};
   }
   return std::nullopt;
 }
@@ -205,7 +211,7 @@ public:
     if (std::optional<UnseenCharacter> unseen = find_unseen(sources_.getBufferData(file))) {
       clang::SourceLocation start = sources_.getLocForStartOfFile(file);
       stop(Message::unseen_character, location_of(start.getLocWithOffset(int(unseen->offset))),
-           {llvm::formatv("{0:X-4}", unseen->code).str()});
+           {llvm::formatv("{0:X-4}", unseen->code).str()}, unseen->bytes);
     }
   }
 
@@ -217,10 +223,13 @@ public:
   }
 
 private:
-  void stop(Message id, Location at, std::vector<std::string> arguments) {
+  void stop(Message id, Location at, std::vector<std::string> arguments, int unseen_bytes = 0) {
     if (has_stopped_)
       return;
-    diagnostics_.report(id, at, std::move(arguments));
+    std::vector<Edit> edits;
+    if (unseen_bytes > 0)
+      edits = {Edit::erase(at, unseen_bytes)};
+    diagnostics_.report(id, at, std::move(arguments), {}, std::move(edits));
     if (id == Message::unseen_character)
       diagnostics_.report(Message::take_it_out, at);
     diagnostics_.set_silent(true);

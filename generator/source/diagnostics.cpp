@@ -96,6 +96,15 @@ Span span_at(const clang::SourceManager &sources, const clang::LangOptions &lang
   return span_of(sources, language, range.getBegin(), range.getEnd());
 }
 
+// Where a hint of clang's is to be applied. Ours are ranges of characters.
+Replacement replacement_of(const clang::SourceManager &sources, const clang::FixItHint &hint) {
+  clang::SourceLocation first = hint.RemoveRange.getBegin(), end = hint.RemoveRange.getEnd();
+  clang::PresumedLoc begin = sources.getPresumedLoc(first);
+  return {{begin.getFilename(), int(begin.getLine()), column_in_characters(sources, first),
+           int(sources.getPresumedLoc(end).getLine()), column_in_characters(sources, end)},
+          hint.CodeToInsert};
+}
+
 // The macros on the way to a place, outermost last, as clang draws them.
 std::vector<Finding> macros_around(const clang::SourceManager &sources,
                                    const clang::LangOptions &language, clang::SourceLocation at) {
@@ -180,7 +189,8 @@ private:
     llvm::SmallString<128> text;
     diagnostic.FormatDiagnostic(text);
     made.text = text.str().str();
-    if (expected_) {
+    bool is_ours = expected_.has_value();
+    if (is_ours) {
       made.name = hyphenated(*expected_);
       if (std::string option = option_text(made); llvm::StringRef(made.text).ends_with(option))
         made.text.resize(made.text.size() - option.size());
@@ -200,6 +210,9 @@ private:
       if (sources.getFileID(first) == sources.getFileID(last))
         made.marks.push_back(span_of(sources, language_, first, last));
     }
+    if (is_ours)
+      for (const clang::FixItHint &hint : diagnostic.getFixItHints())
+        made.fix.push_back(replacement_of(sources, hint));
     made.notes = macros_around(sources, language_, diagnostic.getLocation());
     return made;
   }
@@ -215,6 +228,27 @@ private:
 
 clang::SourceLocation clang_location(Location at) {
   return clang::SourceLocation::getFromRawEncoding(at.id);
+}
+
+// An edit as clang has it, from one character of a file to another; nothing for a place that is not
+// written where it is used.
+std::optional<clang::FixItHint> hint_of(const clang::SourceManager &sources,
+                                        const clang::LangOptions &language, const Edit &edit) {
+  clang::SourceLocation first = clang_location(edit.at.begin), last = clang_location(edit.at.end);
+  if (!first.isFileID() || !last.isFileID() || first.isInvalid() || last.isInvalid() ||
+      sources.getFileID(first) != sources.getFileID(last))
+    return std::nullopt;
+  int bytes =
+      edit.bytes > 0 ? edit.bytes : int(clang::Lexer::MeasureTokenLength(last, sources, language));
+  clang::SourceLocation end = last.getLocWithOffset(bytes);
+  if (edit.where == Edit::Where::behind)
+    first = end;
+  if (edit.where == Edit::Where::before)
+    end = first;
+  clang::FixItHint hint;
+  hint.RemoveRange = clang::CharSourceRange::getCharRange(first, end);
+  hint.CodeToInsert = edit.text;
+  return hint;
 }
 
 // The tokens of C23, with `@`, which clang knows from Objective-C.
@@ -319,10 +353,10 @@ Diagnostics::Diagnostics(DiagnosticOptions options)
 Diagnostics::~Diagnostics() = default;
 
 void Diagnostics::report(Message id, Location at, std::vector<std::string> arguments,
-                         std::vector<Range> marks) {
+                         std::vector<Range> marks, std::vector<Edit> edits) {
   Finding made = finding(id, arguments);
   // A note on the place of the message before it need not show that place again.
-  bool is_shown = severity_of(id) == Severity::note && at.id == parts_->last.id;
+  bool is_shown = severity_of(id) == Severity::note && at.id == parts_->last.id && edits.empty();
   parts_->last = at;
   parts_->printer.expect(id);
   if (is_shown)
@@ -334,6 +368,19 @@ void Diagnostics::report(Message id, Location at, std::vector<std::string> argum
     if (mark.begin && mark.end)
       builder << clang::CharSourceRange::getTokenRange(clang_location(mark.begin),
                                                        clang_location(mark.end));
+  std::vector<clang::FixItHint> hints;
+  for (const Edit &edit : edits)
+    if (auto hint = hint_of(parts_->sources, parts_->language, edit))
+      hints.push_back(std::move(*hint));
+  bool is_one_file = llvm::all_of(hints, [&](const clang::FixItHint &hint) {
+    auto file_of = [&](const clang::FixItHint &one) {
+      return parts_->sources.getFileID(one.RemoveRange.getBegin());
+    };
+    return file_of(hint) == file_of(hints[0]);
+  });
+  if (hints.size() == edits.size() && is_one_file)
+    for (const clang::FixItHint &hint : hints)
+      builder << hint;
 }
 
 int Diagnostics::errors() const { return int(parts_->printer.getNumErrors()); }
@@ -343,7 +390,8 @@ const std::vector<Finding> &Diagnostics::findings() const { return parts_->print
 
 Location Diagnostics::at(LineColumn place, const std::string &file_name) const {
   const clang::SourceManager &sources = parts_->sources;
-  clang::FileID file = sources.getMainFileID();
+  clang::OptionalFileEntryRef entry = parts_->files.getOptionalFileRef(file_name);
+  clang::FileID file = entry ? sources.translateFile(*entry) : clang::FileID();
   if (file.isInvalid() || place.line <= 0 || place.column <= 0)
     return {};
   clang::SourceLocation found =
@@ -368,6 +416,14 @@ LineColumn Diagnostics::line_column(Location at) const {
 std::string Diagnostics::file_of(Location at) const {
   clang::PresumedLoc place = presumed(parts_->sources, at);
   return place.isInvalid() ? "" : place.getFilename();
+}
+
+std::string Diagnostics::token_at(Location at) const {
+  clang::SourceLocation place = clang_location(at);
+  if (place.isInvalid() || !place.isFileID())
+    return "";
+  unsigned length = clang::Lexer::MeasureTokenLength(place, parts_->sources, parts_->language);
+  return std::string(parts_->sources.getCharacterData(place), length);
 }
 
 Location Diagnostics::spelling(Location at) const {

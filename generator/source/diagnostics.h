@@ -51,6 +51,28 @@ struct Range {
   Location begin, end; // each at the start of its token
 };
 
+/// What to type to be rid of a message: a text instead of what stands from the start of one token
+/// to the end of another, in front of a token, or behind one.
+struct Edit {
+  enum class Where : uint8_t { instead, before, behind };
+  Range at;
+  std::string text;
+  Where where = Where::instead;
+  int bytes = 0; // instead of so many from the start of the token; 0: of the whole token
+
+  static Edit replace(Range range, std::string text) { return {range, std::move(text)}; }
+  static Edit replace(Location token, std::string text) {
+    return {{token, token}, std::move(text)};
+  }
+  static Edit erase(Location at, int bytes) { return {{at, at}, "", Where::instead, bytes}; }
+  static Edit insert_before(Location token, std::string text) {
+    return {{token, token}, std::move(text), Where::before};
+  }
+  static Edit insert_behind(Location token, std::string text) {
+    return {{token, token}, std::move(text), Where::behind};
+  }
+};
+
 /// The line and column a person would look at: for a place inside a macro, where it was used.
 struct LineColumn {
   int line = 0, column = 0; // from 1; 0: nowhere
@@ -63,6 +85,12 @@ struct Span {
   int line = 0, column = 0, end_line = 0, end_column = 0;
 };
 
+/// An edit for programs: an empty span is a place to insert at.
+struct Replacement {
+  Span at;
+  std::string text;
+};
+
 /// A message for programs: what `--diagnostics-format` writes.
 struct Finding {
   Severity severity = Severity::error;
@@ -70,8 +98,9 @@ struct Finding {
   std::string text; // as in diagnostics.def, with its arguments
   Span at = {};
   std::vector<Span> marks = {};
-  std::vector<Finding> notes = {}; // the way through macros first
-  std::string drawn;               // the same for people, with the notes
+  std::vector<Replacement> fix = {}; // all of them together
+  std::vector<Finding> notes = {};   // the way through macros first
+  std::string drawn;                 // the same for people, with the notes
 };
 
 /// The name of what clang's preprocessor says, where no option has one for it.
@@ -113,9 +142,10 @@ public:
   Diagnostics(const Diagnostics &) = delete;
 
   /// Reports at `at`, or without a place if there is none, and marks the ranges. Notes belong to
-  /// the error or warning before them.
+  /// the error or warning before them. The edits, all together, are what is certain to mend it; of
+  /// a note, what does if the author wants it so. There are none inside of macros.
   void report(Message id, Location at, std::vector<std::string> arguments = {},
-              std::vector<Range> marks = {});
+              std::vector<Range> marks = {}, std::vector<Edit> edits = {});
 
   int errors() const;
   int warnings() const;
@@ -124,11 +154,13 @@ public:
   /// The same for programs.
   const std::vector<Finding> &findings() const;
 
-  /// A place in the main file, if that has this name; else nowhere.
+  /// A place in the file of this name, if it has been opened; else nowhere.
   Location at(LineColumn place, const std::string &file) const;
   LineColumn line_column(Location at) const;
   /// The name of the file that `line_column` counts in, as it was opened; "" if there is none.
   std::string file_of(Location at) const;
+  /// The token that is written there, in a file; "" if there is none.
+  std::string token_at(Location at) const;
   /// Where the token itself is written: inside of a macro, in its definition.
   Location spelling(Location at) const;
 

@@ -68,6 +68,8 @@ void Translator::parameter(const ast::Declarator &declarator) {
   values_[declarator.variable->index] = fn_.add_parameter(declarator.name, type_of(type));
   ir::Parameter &made = fn_.parameters.back();
   made.is_signed = !is_unsigned(type.scalar);
+  LineColumn at = diagnostics_.line_column(declarator.at);
+  made.location = {at.line, at.column};
   made.read_only = declarator.read_only;
   made.write_only = declarator.write_only;
   made.no_alias = declarator.no_alias;

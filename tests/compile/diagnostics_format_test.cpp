@@ -4,6 +4,7 @@
 
 #include "backend/child_process.h"
 #include "compile.h"
+#include "sarif_rules.h"
 #include "source_files.h"
 
 #include "llvm/Support/JSON.h"
@@ -113,6 +114,94 @@ TEST_CASE("SARIF: a rule of each kind, a result of each message, notes as relate
   CHECK(place.getObject("artifactLocation")->getString("uri") == "file://" + files.path("k.tc"));
   CHECK(place.getObject("region")->getInteger("startColumn") == 28);
   CHECK(result.getArray("relatedLocations")->size() == 3);
+}
+
+TEST_CASE("what is to be typed is in both, of a message and of its notes") {
+  SourceFiles files;
+  files.add("k.tc", "__global__ void f(float *p, int count) {\n"
+                    "  /* \xc3\xa4 */ if (coutn = 1)\n"
+                    "    *p = p[count];\n"
+                    "}\n");
+  Run run = compile_with(files, {"--diagnostics-format=json"});
+  llvm::json::Value value = parsed(run.output);
+  const llvm::json::Array &all = *value.getAsObject()->getArray("diagnostics");
+  REQUIRE(all.size() == 3);
+  auto edits_of = [](const llvm::json::Value &finding) {
+    std::string text;
+    const llvm::json::Array *edits = finding.getAsObject()->getArray("fix");
+    for (const llvm::json::Value &edit : edits ? *edits : llvm::json::Array()) {
+      const llvm::json::Object &at = *edit.getAsObject()->getObject("at");
+      text += std::to_string(*at.getInteger("line")) + ":" +
+              std::to_string(*at.getInteger("column")) + "-" +
+              std::to_string(*at.getInteger("end_column")) + " `" +
+              edit.getAsObject()->getString("text")->str() + "`\n";
+    }
+    return text;
+  };
+  CHECK(edits_of(all[0]) == ""); // it is for the author to say whether `==` is meant
+  CHECK(edits_of((*all[0].getAsObject()->getArray("notes"))[0]) == "2:21-22 `==`\n");
+  CHECK(edits_of(all[1]) == "2:15-20 `count`\n"); // in characters: one has two bytes
+  CHECK(edits_of(all[2]) == "3:10-10 `*(`\n3:11-12 ` + `\n3:17-18 `)`\n");
+
+  llvm::json::Value log = parsed(compile_with(files, {"--diagnostics-format=sarif"}).output);
+  const llvm::json::Array &results =
+      *(*log.getAsObject()->getArray("runs"))[0].getAsObject()->getArray("results");
+  for (const llvm::json::Value &result : results) {
+    const llvm::json::Array &fixes = *result.getAsObject()->getArray("fixes");
+    CHECK(fixes.size() == 1);
+    const llvm::json::Array &changes = *fixes[0].getAsObject()->getArray("artifactChanges");
+    CHECK(changes.size() == 1);
+  }
+  CHECK(test::sarif_problem(log) == "");
+}
+
+TEST_CASE("nothing is to be typed where a macro writes what is wrong") {
+  SourceFiles files;
+  files.add("k.tc", "#define COUNT coutn\n"
+                    "__global__ void f(int *p, int count) { *p = COUNT + coutn; }\n");
+  llvm::json::Value value = parsed(compile_with(files, {"--diagnostics-format=json"}).output);
+  const llvm::json::Array &all = *value.getAsObject()->getArray("diagnostics");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].getAsObject()->getArray("fix") == nullptr);
+}
+
+TEST_CASE("SARIF keeps to the rules of the standard") {
+  SourceFiles files;
+  int count = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/diagnostics")) {
+    if (entry.path().extension() != ".tc")
+      continue;
+    CAPTURE(entry.path().filename().string());
+    std::ifstream file(entry.path(), std::ios::binary);
+    files.add("k.tc", {std::istreambuf_iterator<char>(file), {}});
+    Run run = compile_with(files, {"--diagnostics-format=sarif", "--max-errors", "0"});
+    CHECK(test::sarif_problem(parsed(run.output)) == "");
+    count++;
+  }
+  CHECK(count > 40);
+  CHECK(test::sarif_problem(parsed(formatted({}, DiagnosticsFormat::sarif, ExitCode::ok))) == "");
+}
+
+TEST_CASE("what breaks a rule of SARIF is found") {
+  auto problem = [](const std::string &result) {
+    return test::sarif_problem(
+        parsed(R"({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t"}}, "results": [)" +
+               result + "]}]}"));
+  };
+  CHECK(problem(R"({"message": {"text": "x"}})") == "");
+  CHECK(problem(R"({"level": "error"})") == "runs[0].results[0].message: missing");
+  CHECK(problem(R"({"message": {"text": "x"}, "level": "fatal"})") ==
+        "runs[0].results[0].level: `fatal`");
+  CHECK(problem(R"({"message": {"text": "x"}, "place": 1})") ==
+        "runs[0].results[0].place: unknown");
+  CHECK(problem(R"({"message": {"text": "x"}, "fixes": [{"artifactChanges": []}]})") ==
+        "runs[0].results[0].fixes[0].artifactChanges: no list, or too short");
+  CHECK(problem(R"({"message": {"text": "x"}, "relatedLocations": [{}, {}]})") ==
+        "runs[0].results[0].relatedLocations[1]: twice");
+  CHECK(problem(R"({"message": {"text": "x"}, "locations": [{"physicalLocation":
+        {"artifactLocation": {"uri": "a b"}}}]})") ==
+        "runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri: no URI reference");
+  CHECK(test::sarif_problem(parsed(R"({"version": "2.0", "runs": []})")) == "version: `2.0`");
 }
 
 TEST_CASE("what the names of files have does not damage a document") {

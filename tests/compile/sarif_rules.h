@@ -1,0 +1,139 @@
+// The rules of SARIF 2.1.0 (section 3 of the standard, and its schema) for the objects that we
+// write: which properties there are, of which kind, which must be there, how many of a list, and
+// which lists have no element twice. What is not in the table is not allowed.
+#pragma once
+
+#include "llvm/Support/JSON.h"
+
+#include <set>
+#include <string>
+
+namespace tritonc::test {
+
+/// What is wrong with the document, as "runs[0].results[2].level: ..."; "" if nothing is.
+inline std::string sarif_problem(const llvm::json::Value &document);
+
+// The rest is how.
+
+struct SarifRule {
+  const char *object, *property;
+  const char *kind; // an object's name, "string", "integer", "boolean", or "one|of|these" words
+  bool is_required = false;
+  int least = -1; // of an integer
+  bool is_list = false;
+  int least_elements = 0;
+  bool is_set = false;
+};
+
+inline constexpr SarifRule sarif_rules[] = {
+    {"sarifLog", "$schema", "string"},
+    {"sarifLog", "version", "2.1.0|", true},
+    {"sarifLog", "runs", "run", true, -1, true},
+    {"run", "tool", "tool", true},
+    {"run", "columnKind", "utf16CodeUnits|unicodeCodePoints"},
+    {"run", "invocations", "invocation", false, -1, true},
+    {"run", "results", "result", false, -1, true},
+    {"tool", "driver", "toolComponent", true},
+    {"toolComponent", "name", "string", true},
+    {"toolComponent", "version", "string"},
+    {"toolComponent", "rules", "reportingDescriptor", false, -1, true, 0, true},
+    {"reportingDescriptor", "id", "string", true},
+    {"reportingDescriptor", "defaultConfiguration", "reportingConfiguration"},
+    {"reportingConfiguration", "level", "none|note|warning|error"},
+    {"invocation", "executionSuccessful", "boolean", true},
+    {"invocation", "exitCode", "integer", false, INT32_MIN},
+    {"result", "ruleId", "string"},
+    {"result", "ruleIndex", "integer", false, -1},
+    {"result", "level", "none|note|warning|error"},
+    {"result", "message", "message", true},
+    {"result", "locations", "location", false, -1, true},
+    {"result", "relatedLocations", "location", false, -1, true, 0, true},
+    {"result", "fixes", "fix", false, -1, true, 0, true},
+    {"location", "physicalLocation", "physicalLocation"},
+    {"location", "message", "message"},
+    {"physicalLocation", "artifactLocation", "artifactLocation", true},
+    {"physicalLocation", "region", "region"},
+    {"artifactLocation", "uri", "uri"},
+    {"region", "startLine", "integer", false, 1},
+    {"region", "startColumn", "integer", false, 1},
+    {"region", "endLine", "integer", false, 1},
+    {"region", "endColumn", "integer", false, 1},
+    {"message", "text", "string", true},
+    {"fix", "description", "message"},
+    {"fix", "artifactChanges", "artifactChange", true, -1, true, 1, true},
+    {"artifactChange", "artifactLocation", "artifactLocation", true},
+    {"artifactChange", "replacements", "replacement", true, -1, true, 1},
+    {"replacement", "deletedRegion", "region", true},
+    {"replacement", "insertedContent", "artifactContent"},
+    {"artifactContent", "text", "string"},
+};
+
+inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule &rule,
+                                 const std::string &path);
+
+inline std::string sarif_problem_of(const llvm::json::Value &value, const std::string &name,
+                                    const std::string &path) {
+  const llvm::json::Object *object = value.getAsObject();
+  if (!object)
+    return path + ": no object";
+  std::set<std::string> known;
+  for (const SarifRule &rule : sarif_rules) {
+    if (rule.object != name)
+      continue;
+    known.insert(rule.property);
+    const llvm::json::Value *found = object->get(rule.property);
+    std::string inner = (path.empty() ? "" : path + ".") + rule.property;
+    if (!found && rule.is_required)
+      return inner + ": missing";
+    if (!found)
+      continue;
+    if (!rule.is_list) {
+      if (std::string problem = sarif_problem(*found, rule, inner); !problem.empty())
+        return problem;
+      continue;
+    }
+    const llvm::json::Array *list = found->getAsArray();
+    if (!list || int(list->size()) < rule.least_elements)
+      return inner + ": no list, or too short";
+    for (size_t i = 0; i < list->size(); i++) {
+      std::string element = inner + "[" + std::to_string(i) + "]";
+      if (std::string problem = sarif_problem((*list)[i], rule, element); !problem.empty())
+        return problem;
+      for (size_t j = 0; rule.is_set && j < i; j++)
+        if ((*list)[i] == (*list)[j])
+          return element + ": twice";
+    }
+  }
+  for (const auto &[key, ignored] : *object)
+    if (!known.count(key.str()))
+      return (path.empty() ? "" : path + ".") + key.str() + ": unknown";
+  return "";
+}
+
+inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule &rule,
+                                 const std::string &path) {
+  std::string kind = rule.kind;
+  if (kind == "boolean")
+    return value.getAsBoolean() ? "" : path + ": no boolean";
+  if (kind == "integer") {
+    std::optional<int64_t> number = value.getAsInteger();
+    return number && *number >= rule.least ? "" : path + ": no integer, or too small";
+  }
+  bool is_text = kind == "string" || kind == "uri" || kind.find('|') != kind.npos;
+  if (!is_text)
+    return sarif_problem_of(value, kind, path);
+  std::optional<llvm::StringRef> text = value.getAsString();
+  if (!text)
+    return path + ": no string";
+  if (kind == "uri" && text->find_first_of(" \"<>\\^`{|}") != llvm::StringRef::npos)
+    return path + ": no URI reference";
+  if (kind.find('|') != kind.npos && ("|" + kind + "|").find("|" + text->str() + "|") == kind.npos)
+    return path + ": `" + text->str() + "`";
+  return "";
+}
+
+inline std::string sarif_problem(const llvm::json::Value &document) {
+  return sarif_problem_of(document, "sarifLog", "");
+}
+
+} // namespace tritonc::test
