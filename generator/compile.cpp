@@ -265,6 +265,14 @@ void check_limits(const CompileOptions &options, CompileResult &result) {
   }
 }
 
+FrontEndInput front_end_input(const CompileOptions &options, const TranslatedVariant &variant) {
+  return {.path = variant.source->path,
+          .defines = variant.choice->defines,
+          .include_dirs = options.include_dirs,
+          .grid = options.grid,
+          .messages = options.messages};
+}
+
 std::vector<TranslatedVariant> translate_variants(const CompileOptions &options, const Plan &plan) {
   std::vector<TranslatedVariant> variants;
   for (const SourcePlan &source : plan.sources)
@@ -274,11 +282,7 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
     TranslatedVariant &variant = variants[i];
     Watchdog::Task task(options.watchdog, "`" + variant.source->path + "`");
     variant.front_end = variant.times.measure(Step::front_end, [&] {
-      return translate_source({.path = variant.source->path,
-                               .defines = variant.choice->defines,
-                               .include_dirs = options.include_dirs,
-                               .grid = options.grid,
-                               .messages = options.messages},
+      return translate_source(front_end_input(options, variant),
                               [](const FrontEndResult &result, Diagnostics &diagnostics) {
                                 for (const ir::Function &kernel : result.kernels)
                                   advise(kernel, diagnostics);
@@ -594,20 +598,26 @@ MergedMessages front_end_messages(const CompileOptions &options,
 // What the jobs have to say, in their order, and the code of the first that failed.
 void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jobs,
                  const std::vector<TranslatedVariant> &variants, CompileResult &result) {
-  MergedMessages messages(names_of(variants), options.messages);
+  auto draw_one = [&](const Remark &remark, const std::string &name, size_t variant) {
+    const std::vector<ir::Function> &kernels = variants[variant].front_end.kernels;
+    auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                               [&](const ir::Function &one) { return one.name == name; });
+    return draw(remark, *kernel, front_end_input(options, variants[variant]));
+  };
+  MergedMessages messages(names_of(variants), options.messages, draw_one);
   for (const KernelJob &job : jobs) {
     const std::string &kernel = job.function->name;
     std::string gpu(job.gpu->name), name = name_of(variants[job.variant], *job.function);
     messages.add_variant(kernel, job.variant);
-    for (const Failure &warning : job.warnings) {
-      if (options.messages.wants(finding(warning)))
+    for (const Remark &warning : job.warnings) {
+      if (options.messages.wants(finding(warning.failure)))
         messages.add(warning, kernel, job.variant, gpu, name);
     }
     if (!job.failure)
       continue;
-    ExitCode code = exit_code_of(job.failure->id);
+    ExitCode code = exit_code_of(job.failure->failure.id);
     if (code == ExitCode::environment) { // then it was the last, and says nothing about a variant
-      result = failed(std::move(result), *job.failure);
+      result = failed(std::move(result), job.failure->failure);
       return;
     }
     messages.add(*job.failure, kernel, job.variant, gpu, name);
@@ -761,7 +771,7 @@ CompileResult compile(const CompileOptions &options) {
     run_kernel_job(workshop, heading, jobs[i]);
     if (progress->job_done(i) && options.stage == Stage::library)
       pack_kernel(workshop, jobs, i);
-    if (jobs[i].failure && exit_code_of(jobs[i].failure->id) == ExitCode::environment)
+    if (jobs[i].failure && exit_code_of(jobs[i].failure->failure.id) == ExitCode::environment)
       is_hopeless = true;
   });
   progress.reset();

@@ -132,6 +132,9 @@ template <typename Archive> void fields(Archive &archive, LaunchForm &form) {
 template <typename Archive> void fields(Archive &archive, Failure &failure) {
   archive(failure.id, failure.args);
 }
+template <typename Archive> void fields(Archive &archive, Remark &remark) {
+  archive(remark.failure, remark.origin, remark.notes);
+}
 // Without the image's bytes, which are an entry of their own.
 template <typename Archive> void fields(Archive &archive, Image &image) {
   archive(image.gpu, image.sm, image.suffix, image.threads, image.shared_bytes, image.static_shared,

@@ -7,6 +7,7 @@
 #include "emit/library.h"
 #include "ir/ir.h"
 #include "passes/structure.h"
+#include "remark.h"
 
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@ struct CompiledForm {
   std::string structure;
   Structure::Share share = Structure::Share::all;
   bool is_left_out = false; // then there is no image
-  std::vector<Failure> warnings;
+  std::vector<Remark> warnings;
   Image image;
   std::string code; // the key of the image's bytes
 };

@@ -6,6 +6,7 @@
 #include "kernel_job.h"
 
 #include "analysis/launch_form.h"
+#include "analysis/register_pressure.h"
 #include "analysis/shared_access.h"
 #include "backend/host_object.h"
 #include "backend/ptx.h"
@@ -62,39 +63,95 @@ std::string text_of(const llvm::Module &module) {
   return text;
 }
 
-std::optional<Failure> check_shared(const ir::Function &function, int static_bytes,
-                                    const Gpu &gpu) {
+// --- What is to be said about a kernel -----------------------------------------------------------
+
+// Where something comes from: of what no operation of the source has made, what is around it.
+int origin_of(const ir::Op *op) {
+  for (; op; op = op->parent ? op->parent->parent : nullptr)
+    if (op->location.origin > 0)
+      return op->location.origin;
+  return Remark::kernel;
+}
+
+// What a loop carries comes from where it gets its next value.
+int origin_of(const ir::Value *value) {
+  if (value->op || !value->block)
+    return origin_of(value->op);
+  const ir::Op *loop = value->block->parent, *end = value->block->terminator();
+  size_t counter = loop && loop->is(ir::Opcode::for_loop_) ? 1 : 0;
+  size_t carried = size_t(value->index) - counter;
+  bool has_next = end && end->is(ir::Opcode::yield_) && size_t(value->index) >= counter &&
+                  carried < end->operands.size() && end->operand(carried)->op;
+  return origin_of(has_next ? end->operand(carried)->op : loop);
+}
+
+// "`sum` (f32[128,128])"
+std::string text_of(const ir::Value &tile) {
+  ir::Type type = tile.type;
+  type.layout = {};
+  std::string text = ir::text_of(type);
+  return tile.name.empty() ? text : "`" + tile.name + "` (" + text + ")";
+}
+
+constexpr size_t most_causes = 3; // what takes less is not what makes it too much
+
+// "3 tiles of f16[128,64]"
+std::string text_of_buffer(const ir::Type &buffer) {
+  ir::Type tile = ir::Type::tile(buffer.elem, {buffer.shape.begin() + 1, buffer.shape.end()});
+  int64_t slots = buffer.shape[0];
+  return (slots == 1 ? "one tile of " : std::to_string(slots) + " tiles of ") + ir::text_of(tile);
+}
+
+// The buffers that take most, as notes. Of those that have a place in turn, the largest.
+std::vector<Remark> largest_buffers(const ir::Function &function) {
+  struct Buffer {
+    const ir::Op *op;
+    int64_t begin, bytes;
+  };
+  std::vector<Buffer> buffers;
+  ir::for_each_op(*function.body, [&](const ir::Op &op) {
+    if (!op.is(ir::Opcode::shared_alloc_))
+      return;
+    const ir::Type &type = op.result()->type;
+    buffers.push_back({&op, op.integer("address"), type.elements() * ir::bytes_of(type.elem)});
+  });
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [](const Buffer &a, const Buffer &b) { return a.bytes > b.bytes; });
+  std::vector<Remark> notes;
+  std::vector<Buffer> said;
+  for (const Buffer &one : buffers) {
+    bool is_in_turn = llvm::any_of(said, [&](const Buffer &other) {
+      return one.begin < other.begin + other.bytes && other.begin < one.begin + one.bytes;
+    });
+    if (is_in_turn || said.size() == most_causes)
+      continue;
+    said.push_back(one);
+    Failure note = {Message::takes_shared,
+                    {std::to_string(one.bytes), text_of_buffer(one.op->result()->type)}};
+    notes.push_back({std::move(note), origin_of(one.op)});
+  }
+  return notes;
+}
+
+std::optional<Remark> check_shared(const ir::Function &function, int static_bytes, const Gpu &gpu) {
   int bytes = function.shared_bytes + static_bytes;
   if (bytes <= gpu.max_shared_bytes)
     return std::nullopt;
-  return Failure{Message::shared_too_large,
+  std::vector<Remark> notes = largest_buffers(function);
+  notes.push_back({{Message::less_shared, {}}});
+  return Remark{{Message::shared_too_large,
                  {function.name, std::string(gpu.name), std::to_string(bytes),
-                  std::to_string(gpu.max_shared_bytes)}};
-}
-
-// The tile of which each thread holds most, as "`sum` of f32[128,128]", and in how many registers.
-std::pair<std::string, int> largest_tile(const ir::Function &function) {
-  std::pair<std::string, int> largest;
-  ir::for_each_op(*function.body, [&](const ir::Op &op) {
-    for (const ir::Value *value : op.results) {
-      if (!value->type.layout)
-        continue;
-      int bytes = (1 << value->type.layout->reg.size()) * ir::bytes_of(value->type.elem);
-      if ((bytes + 3) / 4 <= largest.second)
-        continue;
-      std::string type = ir::text_of(value->type);
-      largest = {value->name.empty() ? type : "`" + value->name + "` of " + type, (bytes + 3) / 4};
-    }
-  });
-  return largest;
+                  std::to_string(gpu.max_shared_bytes)}},
+                Remark::kernel,
+                std::move(notes)};
 }
 
 // The access to shared memory in which lanes get in each other's way most. A kernel can only have
 // other tiles then, so it is said only to those who ask; `tritonc report` shows all.
 void add_bank_conflicts(const ir::Function &function, const Gpu &gpu,
-                        std::vector<Failure> &warnings) {
+                        std::vector<Remark> &warnings) {
   double worst = 1.5;
-  std::optional<Failure> found;
+  std::optional<Remark> found;
   ir::for_each_op(*function.body, [&](const ir::Op &op) {
     bool loads = op.is(ir::Opcode::shared_load_);
     if (!loads && !op.is(ir::Opcode::shared_store_))
@@ -103,26 +160,55 @@ void add_bank_conflicts(const ir::Function &function, const Gpu &gpu,
     if (access.conflicts <= worst)
       return;
     worst = access.conflicts;
-    std::string type = ir::text_of((loads ? op.result() : op.operand(0))->type);
-    found = {Message::bank_conflicts,
-             {function.name, std::string(gpu.name), loads ? "load" : "store", type,
-              std::to_string(int(access.conflicts + 0.5))}};
+    const ir::Value *tile = loads ? op.result() : op.operand(0);
+    found = Remark{{Message::bank_conflicts,
+                    {function.name, std::string(gpu.name), loads ? "load" : "store", text_of(*tile),
+                     std::to_string(int(access.conflicts + 0.5))}},
+                   origin_of(&op),
+                   {{{Message::other_tiles, {}}}}};
   });
   if (found)
-    warnings.push_back(*found);
+    warnings.push_back(std::move(*found));
 }
 
-std::vector<Failure> warnings_about(const ir::Function &function, const Resources &resources,
-                                    const Gpu &gpu) {
-  std::vector<Failure> warnings;
-  std::string name(gpu.name);
-  if (resources.spill_stores || resources.spill_loads) {
-    auto [tile, registers] = largest_tile(function);
-    warnings.push_back({Message::spills, {function.name, name, tile, std::to_string(registers)}});
-  }
+// Where a thread holds most, and what.
+Remark spill_warning(const ir::Function &function, const Resources &resources, const Gpu &gpu) {
+  Pressure pressure = highest_pressure(function);
+  std::vector<Remark> notes;
+  for (const HeldTile &tile : pressure.tiles)
+    if (notes.size() < most_causes && 8 * tile.registers >= pressure.registers)
+      notes.push_back(
+          {{Message::takes_registers, {text_of(*tile.value), std::to_string(tile.registers)}},
+           origin_of(tile.value)});
+  notes.push_back({{Message::smaller_tiles, {}}});
+  return {{Message::spills,
+           {function.name, std::string(gpu.name), std::to_string(resources.spill_stores),
+            std::to_string(pressure.registers), std::to_string(resources.registers)}},
+          origin_of(pressure.at),
+          std::move(notes)};
+}
+
+// What ptxas has to say is mostly about products.
+int origin_of_product(const ir::Function &function) {
+  int origin = Remark::kernel;
+  ir::for_each_op(*function.body, [&](const ir::Op &op) {
+    bool is_product = op.is(ir::Opcode::shared_product_) || op.is(ir::Opcode::fragment_product_) ||
+                      op.is(ir::Opcode::dot_);
+    if (is_product && origin == Remark::kernel)
+      origin = origin_of(&op);
+  });
+  return origin;
+}
+
+std::vector<Remark> warnings_about(const ir::Function &function, const Resources &resources,
+                                   const Gpu &gpu) {
+  std::vector<Remark> warnings;
+  if (resources.spill_stores || resources.spill_loads)
+    warnings.push_back(spill_warning(function, resources, gpu));
   add_bank_conflicts(function, gpu, warnings);
   for (const std::string &advice : resources.advice)
-    warnings.push_back({Message::slow_code, {function.name, name, advice}});
+    warnings.push_back({{Message::slow_code, {function.name, std::string(gpu.name), advice}},
+                        origin_of_product(function)});
   return warnings;
 }
 
@@ -280,16 +366,16 @@ std::optional<Failure> keep_forms(const CompileOptions &options, const ir::Funct
 }
 
 // The stages from tile IR to an image, or to the stage that was asked for.
-std::optional<Failure> build_kernel(Workshop &workshop, const std::string &heading,
-                                    KernelJob &job) {
+std::optional<Remark> build_kernel(Workshop &workshop, const std::string &heading, KernelJob &job) {
   const CompileOptions &options = workshop.options;
   const Gpu &gpu = *job.gpu;
   ir::Function function = ir::clone(*job.function);
   function.file = shown_path(function.file);
+  ir::number_origins(function);
   job.times.measure(Step::passes, [&] {
     run_pipeline(function, gpu, observer(options, job, heading), job.structure);
   });
-  std::optional<Failure> too_large = check_shared(function, 0, gpu);
+  std::optional<Remark> too_large = check_shared(function, 0, gpu);
   if (too_large && !job.structure.name.empty()) { // what its ring leaves is too little for the rest
     if (options.stage == Stage::library) {
       job.is_left_out = true;
@@ -321,12 +407,13 @@ std::optional<Failure> build_kernel(Workshop &workshop, const std::string &headi
     job.is_left_out = true;
     return std::nullopt;
   }
-  if (std::optional<Failure> failure = check_shared(function, code->resources.static_shared, gpu))
+  if (std::optional<Remark> failure = check_shared(function, code->resources.static_shared, gpu))
     return failure;
   // ptxas only informs that it waits after every wgmma, at half the speed: as bad as no wgmma.
   if (!job.structure.name.empty() && !code->resources.advice.empty()) {
     job.warnings = {
-        {Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}}};
+        {{Message::structure_left_out, {function.name, std::string(gpu.name), job.structure.name}},
+         origin_of_product(function)}};
     job.is_left_out = true;
   } else if (!job.structure.name.empty() && code->resources.spill_stores) {
     job.is_left_out = true; // its tile is too large after all

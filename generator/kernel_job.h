@@ -4,6 +4,7 @@
 
 #include "compile.h"
 #include "machine_code.h"
+#include "remark.h"
 
 #include <optional>
 #include <string>
@@ -22,8 +23,8 @@ struct KernelJob {
   MachineCode *code = nullptr; // if it was made; its image, only when all jobs are done
   bool is_done = false;        // it was in the cache
   bool is_left_out = false;    // there is a better structure
-  std::optional<Failure> failure;
-  std::vector<Failure> warnings;
+  std::optional<Remark> failure;
+  std::vector<Remark> warnings;
   std::string printed, stage_output;
   std::vector<KeptFile> kept;
   Image image;

@@ -12,11 +12,19 @@ namespace {
 
 constexpr const char *any_gpu = "\1"; // in place of a GPU's name: no argument has it
 
-Failure with_gpu(Failure failure, const std::string &from, const std::string &to) {
-  for (std::string &argument : failure.args)
+Remark with_gpu(Remark remark, const std::string &from, const std::string &to) {
+  for (std::string &argument : remark.failure.args)
     if (argument == from)
       argument = to;
-  return failure;
+  return remark;
+}
+
+// All that it says, to see whether two are the same.
+std::string text_of(const Remark &remark) {
+  std::string all = text(remark.failure) + "\n" + std::to_string(remark.origin);
+  for (const Remark &note : remark.notes)
+    all += "\n" + text_of(note);
+  return all;
 }
 
 // What has another number or tile in each variant, and is the same all the same.
@@ -60,19 +68,20 @@ void MergedMessages::add(const Finding &finding, const std::string &owner, size_
   one.variants[""].insert(variant);
 }
 
-void MergedMessages::add(const Failure &failure, const std::string &owner, size_t variant,
+void MergedMessages::add(const Remark &remark, const std::string &owner, size_t variant,
                          const std::string &gpu, const std::string &name) {
-  Failure merged = with_gpu(failure, gpu, any_gpu);
-  std::string merged_text = text(merged), key = owner + "\n" + merged_text;
-  if (tritonc::varies(failure.id))
-    key = owner + "\n" + std::string(name_of(failure.id));
+  Remark merged = with_gpu(remark, gpu, any_gpu);
+  std::string merged_text = text_of(merged), key = owner + "\n" + merged_text;
+  if (tritonc::varies(remark.failure.id))
+    key = owner + "\n" + std::string(name_of(remark.failure.id));
   Entry &one = entry(key);
   if (one.variants.empty()) {
-    one.failure = std::move(merged);
+    one.remark = std::move(merged);
     one.owner = owner;
     one.first = name;
+    one.first_variant = variant;
   }
-  one.varies |= text(one.failure) != merged_text;
+  one.varies |= text_of(one.remark) != merged_text;
   one.variants[gpu].insert(variant);
 }
 
@@ -140,8 +149,10 @@ std::vector<Finding> MergedMessages::findings_of(const Entry &entry) const {
     Finding one = entry.finding;
     if (is_of_all(one) && variants.size() < owned_.at(entry.owner).size())
       continue;
-    if (one.drawn.empty())
-      one = finding(with_gpu(entry.failure, any_gpu, llvm::join(gpus, ", ")));
+    if (one.drawn.empty()) {
+      Remark remark = with_gpu(entry.remark, any_gpu, llvm::join(gpus, ", "));
+      one = draw_ ? draw_(remark, entry.owner, entry.first_variant) : finding(remark.failure);
+    }
     add_share(one, entry, variants);
     if (entry.varies)
       add_note(one, finding(Message::numbers_of, {entry.first}));

@@ -7,7 +7,9 @@
 // others in each variant: one of them is shown. So is what a kernel takes too much of.
 #pragma once
 
-#include "backend/result.h"
+#include "remark.h"
+
+#include <functional>
 
 #include <map>
 #include <set>
@@ -24,8 +26,11 @@ public:
     std::vector<std::pair<std::string, std::string>> values; // of its axes: {"TM", "64"}, ...
   };
 
-  MergedMessages(std::vector<Variant> variants, DiagnosticOptions options)
-      : variants_(std::move(variants)), options_(std::move(options)) {}
+  /// Draws a remark about a kernel of a variant.
+  using Draw = std::function<Finding(const Remark &, const std::string &kernel, size_t variant)>;
+
+  MergedMessages(std::vector<Variant> variants, DiagnosticOptions options, Draw draw = {})
+      : variants_(std::move(variants)), options_(std::move(options)), draw_(std::move(draw)) {}
 
   /// The variant is one of `owner`, a source or a kernel: of so many a message is in some.
   void add_variant(const std::string &owner, size_t variant);
@@ -33,9 +38,9 @@ public:
   /// Something about a variant of `owner`. All about one variant come one after the other.
   void add(const Finding &finding, const std::string &owner, size_t variant);
 
-  /// The same for a GPU, whose name is an argument. `name` is the variant's, with more that tells
-  /// it apart.
-  void add(const Failure &failure, const std::string &owner, size_t variant, const std::string &gpu,
+  /// The same about a kernel for a GPU, whose name is an argument. `name` is the variant's, with
+  /// more that tells it apart.
+  void add(const Remark &remark, const std::string &owner, size_t variant, const std::string &gpu,
            const std::string &name);
 
   /// The messages in the order in which they came first, until there are too many errors. One that
@@ -45,8 +50,9 @@ public:
 private:
   struct Entry {
     Finding finding;
-    Failure failure; // if it is about GPUs
+    Remark remark; // if it is about GPUs
     std::string owner, first;
+    size_t first_variant = 0;
     bool varies = false;                              // it has another text in some variant
     std::map<std::string, std::set<size_t>> variants; // of GPUs, in order of their names
   };
@@ -59,6 +65,7 @@ private:
 
   std::vector<Variant> variants_;
   DiagnosticOptions options_;
+  Draw draw_;
   std::map<std::string, std::set<size_t>> owned_;
   std::map<std::string, size_t> index_;
   std::vector<Entry> entries_;

@@ -159,6 +159,21 @@ Function clone(const Function &fn) {
   return copy;
 }
 
+void number_origins(Function &fn) {
+  int origin = 0;
+  for_each_op(*fn.body, [&](Op &op) { op.location.origin = ++origin; });
+}
+
+Location location_of_origin(const Function &fn, int origin) {
+  Location found = fn.location;
+  int number = 0;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (++number == origin)
+      found = op.location;
+  });
+  return found;
+}
+
 void replace_uses(Block &block, Value *from, Value *to) {
   for_each_op(block,
               [&](Op &op) { std::replace(op.operands.begin(), op.operands.end(), from, to); });

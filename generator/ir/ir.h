@@ -57,6 +57,7 @@ const OpInfo &info(Opcode code);
 /// Where in the source an operation comes from; line 0: nowhere.
 struct Location {
   int line = 0, column = 0;
+  int origin = 0; // which operation of the kernel before all passes, from 1; see `number_origins`
 };
 
 struct Value {
@@ -165,6 +166,13 @@ template <typename Visit> void for_each_op(Block &block, Visit visit) {
       for_each_op(*inner, visit);
   }
 }
+
+/// Counts the operations in the order of `for_each_op`: their locations say which they were,
+/// whatever passes make of them.
+void number_origins(Function &fn);
+
+/// The location of the operation that has this number there; the kernel's for 0.
+Location location_of_origin(const Function &fn, int origin);
 
 /// Makes every user of `from` under `block`, or of `users`, use `to`.
 void replace_uses(Block &block, Value *from, Value *to);

@@ -563,7 +563,8 @@ ir::Value *Translator::inlined(const ast::Expr &expr) {
   std::vector<ir::Value *> arguments;
   for (const ast::ExprPtr &operand : expr.operands)
     arguments.push_back(value(*operand));
-  Frame caller = std::exchange(frame_, {});
+  Location call = frame_.call ? frame_.call : expr.at;
+  Frame caller = std::exchange(frame_, {.call = call});
   ir::Value *result = nullptr;
   scope([&] {
     for (size_t i = 0; i < arguments.size(); i++)

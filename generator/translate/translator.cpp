@@ -78,7 +78,11 @@ void Translator::parameter(const ast::Declarator &declarator) {
     made.aligned_bytes = declarator.aligned_value;
 }
 
+// What is inlined from another file than the kernel's happens where it is called: locations have no
+// file of their own.
 void Translator::set_location(Location at) {
+  if (frame_.call && diagnostics_.file_of(at) != fn_.file)
+    at = frame_.call;
   LineColumn place = diagnostics_.line_column(at);
   build_->set_location({place.line, place.column});
 }

@@ -165,7 +165,8 @@ private:
   struct Frame {
     std::vector<Loop> loops = {};
     int alive = -1;
-    int result = -1; // the number of what it gives, like that of a flag
+    int result = -1;    // the number of what it gives, like that of a flag
+    Location call = {}; // in the kernel; nowhere: we are in the kernel itself
   };
   Frame frame_;
 

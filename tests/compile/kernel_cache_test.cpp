@@ -133,7 +133,9 @@ TEST_CASE("a variant and its code come back as they were kept") {
   Expr sum = Expr::binary(Expr::Kind::add, Expr::parameter(1), Expr::constant(-2));
   CompiledForm form = {.structure = "128x256x64 specialized",
                        .share = Structure::Share::full_rounds,
-                       .warnings = {{Message::spills, {"f", "sm_90a"}}},
+                       .warnings = {{{Message::spills, {"f", "sm_90a"}},
+                                     7,
+                                     {{{Message::takes_registers, {"`x`", "9"}}, 8}}}},
                        .image = {.gpu = "sm_90a",
                                  .sm = 90,
                                  .suffix = 'a',
@@ -179,7 +181,12 @@ TEST_CASE("a variant and its code come back as they were kept") {
   CHECK(back.share == form.share);
   CHECK_FALSE(back.is_left_out);
   REQUIRE(back.warnings.size() == 1);
-  CHECK(text(back.warnings[0]) == text(form.warnings[0]));
+  const Remark &warning = back.warnings[0];
+  CHECK(text(warning.failure) == text(form.warnings[0].failure));
+  CHECK(warning.origin == 7);
+  REQUIRE(warning.notes.size() == 1);
+  CHECK(text(warning.notes[0].failure) == text(form.warnings[0].notes[0].failure));
+  CHECK(warning.notes[0].origin == 8);
   CHECK(back.image.bytes == code.image);
   CHECK(back.image.gpu == "sm_90a");
   CHECK(back.image.sm == 90);

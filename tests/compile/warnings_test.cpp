@@ -17,7 +17,7 @@ constexpr const char *turn_source =
     "}\n";
 
 // Sums of more elements than a thread has registers.
-constexpr const char *large_source =
+const std::string large_source =
     "__global__ void large(float *p __readonly, float *q, int n) {\n"
     "  int i[256] = 0 ... 256;\n"
     "  int k[8] = 0 ... 8;\n"
@@ -28,7 +28,7 @@ constexpr const char *large_source =
     "  *(q + i[:, newaxis] * 256 + i[newaxis, :]) = sum;\n"
     "}\n";
 
-CompileResult compiled(const char *source, std::vector<std::string> off) {
+CompileResult compiled(const std::string &source, std::vector<std::string> off) {
   SourceFiles files;
   CompileOptions options = {
       .sources = {files.add("k.tc", source)}, .gpus = {find_gpu("80")}, .stage = Stage::cubin};
@@ -45,19 +45,83 @@ bool contains(const std::string &text, const std::string &part) {
 TEST_CASE("a bank conflict that is left, for those who ask") {
   CompileResult result = compiled(turn_source, {});
   REQUIRE(result.code == ExitCode::ok);
-  CHECK(contains(result.diagnostics, "warning: `turn` for sm_80: a "));
-  CHECK(contains(result.diagnostics, "in shared memory takes "));
+  CHECK(contains(result.diagnostics, "k.tc:5:45: warning: `turn` for sm_80: a "));
+  CHECK(contains(result.diagnostics, "`a` (f16[64,128]) in shared memory takes "));
   CHECK(contains(result.diagnostics, " times as long as it could, since lanes want different words "
                                      "of a bank at once [-Wbank-conflicts]\n"));
+  CHECK(contains(result.diagnostics, "= ^a;\n      |                                             "
+                                     "^\nnote: another size or type of the tile may do"));
   CHECK(compiled(turn_source, DiagnosticOptions().off).diagnostics == "");
 }
 
-TEST_CASE("a tile that spills is named, with what it takes") {
+TEST_CASE("what spills is said where a thread holds most, with what it holds") {
   CompileResult result = compiled(large_source, {"multiple-unknown"});
   REQUIRE(result.code == ExitCode::ok);
-  CHECK(contains(result.diagnostics, "warning: `large` for sm_80 has too few registers"));
-  CHECK(contains(result.diagnostics, "its largest tile, "));
-  CHECK(contains(result.diagnostics, "f32[256,256], takes "));
-  CHECK(contains(result.diagnostics, "--require \"spills == 0\" [-Wspills]\n"));
+  REQUIRE(result.findings.size() == 1);
+  const Finding &warning = result.findings[0];
+  CHECK(warning.name == "spills");
+  CHECK(contains(warning.text, "`large` for sm_80 has too few registers and keeps "));
+  CHECK(contains(warning.text, "; here, where it holds most, tiles alone take "));
+  CHECK(warning.at.line == 6);
+  REQUIRE(warning.notes.size() == 2);
+  CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 of them");
+  CHECK(warning.notes[0].at.line == 6);
+  CHECK(contains(warning.notes[1].text, "--require \"spills == 0\""));
   CHECK_FALSE(contains(compiled(turn_source, {}).diagnostics, "spills"));
+}
+
+TEST_CASE("a warning that was kept in the cache is where the source has its cause now") {
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("k.tc", turn_source)},
+                            .gpus = {find_gpu("80")},
+                            .cache = {.directory = files.path("cache")}};
+  options.messages.off = {};
+  CompileResult first = compile(options);
+  REQUIRE(first.findings.size() == 1);
+  CHECK(first.findings[0].at.line == 5);
+  CHECK(first.findings[0].at.column == 45);
+  files.add("k.tc", std::string("// One line more.\n") + turn_source);
+  CompileResult second = compile(options);
+  REQUIRE(second.findings.size() == 1);
+  CHECK(second.times.count(Step::ptxas) == 0); // all came from the cache
+  CHECK(second.findings[0].at.line == 6);
+  CHECK(second.findings[0].text == first.findings[0].text);
+}
+
+TEST_CASE("what takes too much shared memory is said with what takes most of it") {
+  CompileResult result =
+      compiled("__global__ void big(half *p __readonly, half *q, int n) {\n"
+               "  int i[256] = 0 ... 256;\n"
+               "  half *at[256, 256] = p + i[:, newaxis] * 256 + i[newaxis, :];\n"
+               "  float s[256, 256] = 0;\n"
+               "  for (int t = 0; t < n; t++, at += 65536)\n"
+               "    s += *at @ *(at + 65536 * n);\n"
+               "  *(q + i[:, newaxis] * 256 + i[newaxis, :]) = s;\n"
+               "}\n",
+               {});
+  CHECK(result.code != ExitCode::ok);
+  REQUIRE(result.findings.size() == 1);
+  const Finding &error = result.findings[0];
+  CHECK(error.name == "shared-too-large");
+  CHECK(error.at.line == 1);
+  REQUIRE(error.notes.size() == 3); // not what has their place behind the loop
+  CHECK(error.notes[0].text == "131072 bytes of it are for one tile of f16[256,256]");
+  CHECK(error.notes[0].at.line == 6);
+  CHECK(error.notes[1].text == error.notes[0].text);
+  CHECK(contains(error.notes[2].text, "take smaller tiles"));
+}
+
+TEST_CASE("what is inlined from another file is warned about where it is called") {
+  SourceFiles files;
+  files.add("turn.h", "half[128, 64] turned(half a[64, 128]) {\n  return ^a;\n}\n");
+  std::string source = turn_source;
+  source.replace(source.find("^a"), 2, "turned(a)");
+  CompileOptions options = {.sources = {files.add("k.tc", "#include \"turn.h\"\n" + source)},
+                            .gpus = {find_gpu("80")},
+                            .stage = Stage::cubin};
+  options.messages.off = {};
+  CompileResult result = compile(options);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].at.file == files.path("k.tc"));
+  CHECK(result.findings[0].at.line == 6);
 }
