@@ -50,14 +50,17 @@ int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64
 
 } // namespace
 
+void Poly::add(const Monomial &monomial, int64_t coefficient) {
+  auto term = terms.try_emplace(monomial, 0).first;
+  term->second = wrapping_add(term->second, coefficient);
+  if (term->second == 0)
+    terms.erase(term);
+}
+
 Poly Poly::operator+(const Poly &other) const {
   Poly sum = *this;
-  for (const auto &[monomial, coefficient] : other.terms) {
-    int64_t &term = sum.terms[monomial];
-    term = wrapping_add(term, coefficient);
-    if (term == 0)
-      sum.terms.erase(monomial);
-  }
+  for (const auto &[monomial, coefficient] : other.terms)
+    sum.add(monomial, coefficient);
   return sum;
 }
 
@@ -65,13 +68,9 @@ Poly Poly::operator*(const Poly &other) const {
   Poly product;
   for (const auto &[a, ca] : terms)
     for (const auto &[b, cb] : other.terms) {
-      Monomial both = a;
-      both.insert(both.end(), b.begin(), b.end());
-      std::sort(both.begin(), both.end(), by_number);
-      Poly term;
-      if (int64_t coefficient = wrapping_mul(ca, cb))
-        term.terms[both] = coefficient;
-      product = product + term;
+      Monomial both(a.size() + b.size());
+      std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin(), by_number);
+      product.add(both, wrapping_mul(ca, cb));
     }
   return product;
 }
@@ -84,7 +83,8 @@ Poly Poly::substitute(const Value *symbol, const Poly &by) const {
     Poly term = constant(coefficient);
     for (const Value *factor : monomial)
       term = term * (factor == symbol ? by : Poly::symbol(factor));
-    result = result + term;
+    for (const auto &[part, number] : term.terms)
+      result.add(part, number);
   }
   return result;
 }

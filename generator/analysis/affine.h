@@ -44,6 +44,9 @@ struct Poly {
 
   /// This with `symbol` replaced.
   Poly substitute(const ir::Value *symbol, const Poly &by) const;
+
+private:
+  void add(const Monomial &monomial, int64_t coefficient);
 };
 
 struct Affine {

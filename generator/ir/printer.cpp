@@ -51,6 +51,7 @@ std::string text_of(const Attribute &attribute) {
 struct Printer {
   std::map<const Value *, std::string> names;
   std::set<std::string> taken;
+  std::map<std::string, int> copies; // of a name: how many more values have it
   int next_number = 0;
   std::vector<std::shared_ptr<const LinearLayout>> layouts;
   std::string out;
@@ -63,8 +64,8 @@ struct Printer {
     if (name.empty()) {
       name = std::to_string(next_number++);
     } else {
-      for (int n = 1; taken.count(name); n++)
-        name = value->name + "." + std::to_string(n);
+      while (taken.count(name))
+        name = value->name + "." + std::to_string(++copies[value->name]);
     }
     taken.insert(name);
     return names[value] = "%" + name;

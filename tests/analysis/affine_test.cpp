@@ -199,6 +199,8 @@ TEST_CASE("a symbol is replaced wherever it occurs") {
   CHECK(text_of(poly.substitute(value_named(fn, "m"), n + Poly::constant(1))) == "3 + 8*n + 4*n*n");
   CHECK(poly.substitute(value_named(fn, "lda"), m) == poly);
   CHECK(text_of(poly.substitute(value_named(fn, "n"), Poly())) == "3*m*m");
+  CHECK((m + n) * (m - n) == m * m - n * n);
+  CHECK(((m + n) * (m - n)).terms.size() == 2);
 }
 
 TEST_CASE("constants are told from symbols") {
