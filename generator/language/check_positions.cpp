@@ -59,23 +59,25 @@ bool Checker::check_indices(Expr &expr) {
     size_t own = axis++;
     if (position.kind != Subscript::Kind::index || own >= tile.type.shape.size())
       continue;
-    const Expr &index = *expr.operands[position.operand];
-    if (index.type.is_tile() && index.type.is_integer()) {
-      report(Message::tile_to_scalar, position.at, {name_of(index.type.shape)}, {index.range});
+    ExprPtr &index = expr.operands[position.operand];
+    if (index->type.is_tile() && index->type.is_integer()) {
+      report(Message::tile_to_scalar, position.at, {name_of(index->type.shape)}, {index->range});
       report(Message::write_gather, position.at);
       return false;
     }
-    if (!index.type.is_integer()) {
-      report(Message::bad_operand, position.at, {"[]", name_of(index.type)}, {index.range});
+    if (!index->type.is_integer()) {
+      report(Message::bad_operand, position.at, {"[]", name_of(index->type)}, {index->range});
       return false;
     }
-    std::optional<int64_t> known = constant_integer(index);
+    std::optional<int64_t> known = constant_integer(*index);
     if (known && (*known < 0 || *known >= tile.type.shape[own])) {
       report(Message::position_outside, position.at,
-             {std::to_string(*known), std::to_string(tile.type.shape[own])}, {index.range});
+             {std::to_string(*known), std::to_string(tile.type.shape[own])}, {index->range});
       return false;
     }
     position.is_checked = !known;
+    if (index->type.is_bool())
+      wrap(index, Type::of(Scalar::int32));
   }
   return true;
 }

@@ -118,6 +118,24 @@ TEST_CASE("bools and pointers are gathered, too, in loops and from products") {
   kernel.must_give(at_y, y);
 }
 
+TEST_CASE("a condition is position 0 or 1") {
+  SmallKernel kernel(R"(
+    __global__ void f(float *x, int n, float *y) {
+      int two[2] = 0 ... 2, c[16] = 0 ... 16;
+      float t[2, 16] = *(x + 16 * two[:, newaxis] + c[newaxis, :]);
+      *(y + c) = t[n == 3, :];
+      *(y + 16 + c) = t[n != 3, :];
+      *(y + 32) = t[true, false];
+    })");
+  std::vector<double> x = numbers(32), y(x.begin() + 16, x.end());
+  y.insert(y.end(), x.begin(), x.begin() + 16);
+  y.push_back(x[16]);
+  kernel.add(Elem::f32, x);
+  kernel.add(3);
+  int at_y = kernel.add_unwritten(Elem::f32, y.size());
+  kernel.must_give(at_y, y);
+}
+
 TEST_CASE("single elements, rows and columns, at constants and at what is computed") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, int n, float *y) {
