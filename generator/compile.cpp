@@ -10,6 +10,7 @@
 #include "compile.h"
 
 #include "advice.h"
+#include "analysis/null_pointers.h"
 #include "argument_hints.h"
 #include "emit/interface.h"
 #include "explain.h"
@@ -87,6 +88,7 @@ std::string name_of(const TranslatedVariant &variant, const ir::Function &functi
 
 std::vector<Parameter> parameters_of(const ir::Function &function) {
   std::vector<Parameter> parameters;
+  const std::vector<bool> nullable = may_be_null(function);
   for (const ir::Parameter &parameter : function.parameters) {
     const ir::Type &type = parameter.value->type;
     parameters.push_back({.name = parameter.name,
@@ -95,6 +97,7 @@ std::vector<Parameter> parameters_of(const ir::Function &function) {
                           .is_signed = parameter.is_signed,
                           .read_only = parameter.read_only,
                           .write_only = parameter.write_only,
+                          .nullable = nullable[parameters.size()],
                           .multiple_of = parameter.multiple_of,
                           .aligned_bytes = parameter.aligned_bytes});
   }

@@ -184,6 +184,14 @@ Result<TuningData> read_tuning_data(const std::string &path) {
 
 namespace {
 
+// Whether a pointer may be null is of no account to times.
+std::string signature_without_null(std::string signature) {
+  const std::string null = " = null";
+  for (size_t at; (at = signature.find(null)) != std::string::npos;)
+    signature.erase(at, null.size());
+  return signature;
+}
+
 // What of a kernel's data does not fit any more, once each.
 struct Leftovers {
   std::set<std::string> parameters, variants, unmeasured;
@@ -231,7 +239,8 @@ void attach(const TuningEntry &entry, KernelEntry &kernel, Leftovers &leftovers)
   }
   if (!one)
     return; // another library has them
-  if (signature_of(one->parameters) != entry.parameters) {
+  if (signature_without_null(signature_of(one->parameters)) !=
+      signature_without_null(entry.parameters)) {
     leftovers.parameters.insert(entry.parameters);
     return;
   }

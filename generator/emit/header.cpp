@@ -41,19 +41,20 @@ std::string arguments_of(const KernelInterface &kernel, const Combination &combi
 /// Says of a parameter what holds for all variants.
 std::string remark(const KernelInterface &kernel, size_t i) {
   const Parameter &first = kernel.combinations.front().variants.front()->parameters[i];
+  bool nullable = true;
   for (const Variant &variant : kernel.entry->variants) {
     const Parameter &other = variant.parameters[i];
-    bool is_general = variant.plan.hints.empty();
-    if (is_general && (other.multiple_of != first.multiple_of || other.nullable != first.nullable))
+    nullable &= other.nullable;
+    if (variant.plan.hints.empty() && other.multiple_of != first.multiple_of)
       return "";
   }
   if (!first.is_pointer)
     return first.multiple_of > 1 ? "a multiple of " + std::to_string(first.multiple_of) : "";
   if (first.read_only)
-    return first.nullable ? "read; may be null" : "read";
+    return nullable ? "read; may be null" : "read";
   if (first.write_only)
-    return first.nullable ? "written; may be null" : "written";
-  return first.nullable ? "may be null" : "";
+    return nullable ? "written; may be null" : "written";
+  return nullable ? "may be null" : "";
 }
 
 std::string member_line(const Parameter &parameter, const std::string &element,

@@ -90,6 +90,30 @@ TEST_CASE("PTX beside the code for GPUs") {
   CHECK_FALSE(contains(variant.images[0].bytes, ".target"));
 }
 
+TEST_CASE("a variant says which pointers it takes null for") {
+  SourceFiles files;
+  std::string path = files.add("k.tc", "#pragma tritonc variant(BIAS: none = { ADD = 0 }, "
+                                       "perhaps = { ADD = 1 }, there = { ADD = 2 })\n"
+                                       "__global__ void k(float *x, float *bias, float *sums) {\n"
+                                       "  int i[128] = 0 ... 128;\n"
+                                       "  float sum[128] = *(x + i);\n"
+                                       "#if ADD == 1\n"
+                                       "  if (bias) sum += *(bias + i);\n"
+                                       "#elif ADD == 2\n"
+                                       "  sum += *(bias + i);\n"
+                                       "#endif\n"
+                                       "  *?(sums)(sums + i) = sum;\n"
+                                       "  *(x + i) = sum;\n"
+                                       "}\n");
+  CompileResult result = compile({.sources = {path}, .gpus = {find_gpu("80")}});
+  REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+  std::string nullable;
+  for (const Variant &variant : result.library.kernels.at(0).variants)
+    for (const Parameter &parameter : variant.parameters)
+      nullable += parameter.nullable ? parameter.name + " " : "- ";
+  CHECK(nullable == "- bias sums - bias sums - - sums ");
+}
+
 TEST_CASE("the number of jobs changes nothing") {
   SourceFiles files;
   std::string path = files.add("scale.tc", scale_source);

@@ -3,6 +3,7 @@
 #include "tuning_data.h"
 
 #include "emit/header.h"
+#include "emit/registration.h"
 #include "emit/tables.h"
 #include "source_files.h"
 
@@ -143,6 +144,21 @@ TEST_CASE("data of a kernel's types become its measurements") {
   CHECK(measurement.times[0].nanoseconds == 10);
   CHECK(measurement.times[0].form == "form");
   CHECK(measurement.times[1].variant == 1);
+}
+
+TEST_CASE("whether a pointer may be null is of no account") {
+  TuningEntry measured = entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {20}}});
+  for (bool is_nullable : {false, true}) {
+    Library to = library();
+    for (Variant &variant : to.kernels[0].variants)
+      variant.parameters[0].nullable = is_nullable;
+    measured.parameters = signature_of(to.kernels[0].variants[0].parameters);
+    for (Variant &variant : to.kernels[0].variants)
+      variant.parameters[0].nullable = !is_nullable;
+    CHECK(signature_of(to.kernels[0].variants[0].parameters) != measured.parameters);
+    CHECK(attached(data({measured}), to) == "");
+    CHECK(to.kernels[0].measurements.size() == 1);
+  }
 }
 
 TEST_CASE("what other libraries have is passed over in silence") {

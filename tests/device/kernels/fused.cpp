@@ -40,12 +40,24 @@ void fused() {
       }
     for (const auto &tile : Kernel::variants()) {
       with.c.poison();
+      if (has_bias) {
+        tritonc::status launched = Kernel::launch({},
+                                                  {.A = with.device_a.data(),
+                                                   .B = with.device_b.data(),
+                                                   .C = with.c.data(),
+                                                   .D = device_d.data(),
+                                                   .M = shape.m,
+                                                   .N = shape.n},
+                                                  tile);
+        bool is_refused = launched.code() == tritonc::status_code::null_pointer;
+        check("matmul_fused without its bias", is_refused ? "" : "it is launched");
+      }
       std::string problem = outcome(Kernel::launch({},
                                                    {.A = with.device_a.data(),
                                                     .B = with.device_b.data(),
                                                     .C = with.c.data(),
-                                                    .bias = has_bias ? bias.data() : with.c.data(),
-                                                    .D = has_d ? device_d.data() : with.c.data(),
+                                                    .bias = has_bias ? bias.data() : nullptr,
+                                                    .D = has_d ? device_d.data() : nullptr,
                                                     .M = shape.m,
                                                     .N = shape.n,
                                                     .K = shape.k,
