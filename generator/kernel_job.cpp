@@ -19,11 +19,13 @@
 #include "lower/host_kernel.h"
 #include "lower/lower.h"
 #include "passes/pipeline.h"
+#include "passes/program_costs.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -212,11 +214,25 @@ std::vector<Remark> warnings_about(const ir::Function &function, const Resources
   return warnings;
 }
 
+// As the registers of its code have it. Nothing if nobody knows those.
+std::optional<int64_t> resident_programs(const ir::Function &function, const Gpu &gpu,
+                                         const Resources &resources) {
+  if (!resources.registers)
+    return std::nullopt;
+  return occupancy_of(gpu, function.threads(), resources.registers,
+                      function.shared_bytes + resources.static_shared)
+      .blocks;
+}
+
 // The plain form makes no demands, so it is there for when the others don't fit.
-LaunchForm form_of(const ir::Function &function, const Structure &structure) {
+LaunchForm form_of(const ir::Function &function, const Gpu &gpu, const Structure &structure,
+                   const Resources &resources) {
   LaunchForm form = launch_form(function);
   form.name = structure.name;
   form.cost = structure.cost;
+  std::optional<int64_t> resident = resident_programs(function, gpu, resources);
+  if (structure.work && resident)
+    form.cost = cost_of_programs_apart(*structure.work, std::max<int64_t>(*resident, 1));
   if (structure.is_first())
     form.share = LaunchForm::Share::first;
   else if (structure.is_second())
@@ -239,7 +255,7 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
-          .form = form_of(function, structure)};
+          .form = form_of(function, gpu, structure, resources)};
 }
 
 // The LLVM IR of a function that went through the pipeline.

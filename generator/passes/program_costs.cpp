@@ -1,16 +1,16 @@
 // What launches take in which each program has a block. See program_costs.h.
 //
 // Method: a program's work is that of its operations, counted in elements, as often as their loops
-// run. A multiprocessor has a number of programs at a time. If it has few, it waits for memory and
-// for results, and each takes as long as by itself; if it has many, they take what all of their
-// work does. Elements that a mask leaves out are work, too: this is why rows that are somewhat
-// longer than a tile are better done in smaller ones.
+// run. A multiprocessor has a number of programs at a time, and takes the others in further rounds.
+// A round takes as long as a program by itself, which waits for memory and for its own results; and
+// each program adds what it keeps the multiprocessor busy for. Elements that a mask leaves out are
+// work, too: this is why rows that are somewhat longer than a tile are better done in smaller ones.
 //
 // The numbers were fitted to times of softmax and layer_norm of f16 on an H200 (driver 580.159.04,
-// 2026-11-22), 16 to 16384 rows of 64 to 16384 elements, 256 to 8192 of them at a time. Of 800
-// other problems each, the variant that costs least took 1.021 and 1.022 times as long as the
-// fastest in the geometric mean. Of other GPUs and kernels they are not known, but it is the ratios
-// that count.
+// 2026-11-22), 16 to 16384 rows of 64 to 16384 elements, 256 to 8192 of them at a time. Of 850
+// problems each, the variant that costs least took 1.014 and 1.015 times as long as the fastest in
+// the geometric mean. Of other GPUs and kernels they are not known, but it is the ratios that
+// count.
 //
 // Tested by tests/passes/structure_test.cpp.
 
@@ -18,8 +18,10 @@
 
 #include "analysis/launch_form.h"
 #include "passes/choose_dots.h"
+#include "passes/cost_formulas.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tritonc {
 
@@ -27,22 +29,16 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t picoseconds = 1000; // of a nanosecond
-constexpr int64_t launch = 760;       // nanoseconds
-// Of a program that has a multiprocessor to itself, in nanoseconds, and of an iteration of a loop;
-// and of an operation of one of its threads.
-constexpr int64_t alone = 380, iteration = 30, picoseconds_alone = 2800;
-// The same of one of many, which keep the multiprocessor busy; and of an operation on an element.
-constexpr int64_t among_many = 88, picoseconds_among_many = 5;
+constexpr int64_t launch = 990; // nanoseconds
+// Of a round, in nanoseconds: of an iteration of a loop, of an operation of one of a program's
+// threads, and of an operation on an element.
+constexpr int64_t iteration = 60;
+constexpr double of_thread_alone = 0.8, of_element_alone = 0.0062;
+// Of each program that a multiprocessor has; and of an operation on an element.
+constexpr int64_t program = 120;
+constexpr double of_element = 0.0031;
 // Of a thread: what it has of the largest tile counts several times, as there are others like it.
 constexpr int64_t least_registers = 20, registers_of_element = 4;
-
-Expr number(int64_t value) { return Expr::constant(value); }
-Expr operator+(Expr a, Expr b) { return Expr::binary(Expr::Kind::add, std::move(a), std::move(b)); }
-Expr operator*(Expr a, Expr b) { return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b)); }
-Expr div_up(Expr a, Expr b) {
-  return Expr::binary(Expr::Kind::ceil_div, std::move(a), std::move(b));
-}
 
 // Of an operation on one element, beside an addition.
 int64_t weight_of(const Op &op) {
@@ -147,36 +143,38 @@ private:
 
 } // namespace
 
-std::optional<Expr> cost_of_programs_apart(const Function &canonical, const Gpu &gpu) {
+std::optional<ProgramWork> work_of_programs(const Function &canonical, const Gpu &gpu) {
   const Work work(*canonical.body);
   if (!work.is_known || work.widest == 0)
     return std::nullopt;
   Function fn = clone(canonical);
   choose_dots(fn, gpu); // the number of warps
   const int64_t threads = fn.threads();
-  constexpr int64_t registers = 65536, most_threads = 2048, most_blocks = 32; // of a multiprocessor
   int64_t of_thread = least_registers + registers_of_element * work.widest / threads;
-  int64_t at_once = std::clamp<int64_t>(registers / (of_thread * threads), 1,
-                                        std::min(most_threads / threads, most_blocks));
-
+  int64_t resident = gpu.registers_per_block / (of_thread * threads);
+  int64_t most =
+      std::min<int64_t>(gpu.threads_per_multiprocessor / threads, gpu.blocks_per_multiprocessor);
   Expr operations = number(work.once);
   if (work.in_loops)
     operations = operations + *work.in_loops;
-  Expr by_itself =
-      div_up(operations * number(picoseconds_alone), number(threads * picoseconds)) + number(alone);
-  if (work.iterations)
-    by_itself = by_itself + *work.iterations * number(iteration);
-  Expr one_of_many =
-      div_up(operations * number(picoseconds_among_many), number(picoseconds)) + number(among_many);
+  return ProgramWork{.threads = threads,
+                     .iterations = work.iterations,
+                     .operations = std::move(operations),
+                     .likely_resident = std::clamp<int64_t>(resident, 1, most)};
+}
 
-  Expr programs = number(1);
-  for (int64_t axis : {0, 1, 2})
-    programs = programs * Expr{Expr::Kind::programs, axis, {}};
-  Expr multiprocessors = {Expr::Kind::multiprocessors, 0, {}};
-  Expr waiting = div_up(programs, multiprocessors * number(at_once)) * std::move(by_itself);
-  Expr busy = div_up(programs, multiprocessors) * std::move(one_of_many);
-  return number(launch) + Expr::binary(Expr::Kind::max, std::move(waiting), busy) +
-         Expr::binary(Expr::Kind::div, busy, number(3));
+Expr cost_of_programs_apart(const ProgramWork &work, int64_t resident) {
+  auto of_operations = [&](double each) {
+    constexpr int64_t units = 1000000; // of a nanosecond
+    return div_up(work.operations * number(std::llround(each * double(units))), number(units));
+  };
+  Expr round = of_operations(of_thread_alone / double(work.threads) + of_element_alone);
+  if (work.iterations)
+    round = round + *work.iterations * number(iteration);
+  Expr rounds = div_up(all_programs(), multiprocessors() * number(resident));
+  Expr busiest = div_up(all_programs(), multiprocessors());
+  return number(launch) + std::move(rounds) * std::move(round) +
+         std::move(busiest) * (of_operations(of_element) + number(program));
 }
 
 } // namespace tritonc

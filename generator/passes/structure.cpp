@@ -62,12 +62,20 @@ std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
   return cost_of_plain(setting.sum(), *problem);
 }
 
+// The plain structure, of programs that have blocks of their own.
+Structure structure_of(std::optional<ProgramWork> work) {
+  if (!work)
+    return {};
+  Expr cost = cost_of_programs_apart(*work, work->likely_resident);
+  return {.cost = std::move(cost), .work = std::move(work)};
+}
+
 } // namespace
 
 std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
   Function canonical = canonical_form(fn);
   if (!is_product(canonical) || has_own_order(canonical))
-    return {{.cost = cost_of_programs_apart(canonical, gpu)}};
+    return {structure_of(work_of_programs(canonical, gpu))};
   const ProductSetting setting = setting_of(canonical);
   const std::optional<Problem> problem = problem_of(setting);
   std::vector<Structure> structures;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ir/ir.h"
+#include "passes/program_costs.h"
 #include "target/gpu.h"
 
 #include <optional>
@@ -87,6 +88,10 @@ struct Structure {
 
   /// What a launch in it takes, for the host to compare; nothing: it is not known.
   std::optional<Expr> cost = {};
+
+  /// What the cost is reckoned from where it also depends on how many programs a multiprocessor has
+  /// at once: cost_of_programs_apart, once there is code.
+  std::optional<ProgramWork> work = {};
 
   /// "128x256x64 specialized", "128x128x64 specialized, split 8"; "128x256x64" for a bundle of
   /// programs; "" for the plain one.

@@ -10,6 +10,7 @@
 #include "passes/structure_costs.h"
 
 #include "analysis/launch_form.h"
+#include "passes/cost_formulas.h"
 
 namespace tritonc {
 
@@ -17,22 +18,13 @@ using namespace ir;
 
 namespace {
 
-Expr operator*(Expr a, Expr b) { return Expr::binary(Expr::Kind::mul, std::move(a), std::move(b)); }
-Expr operator+(Expr a, Expr b) { return Expr::binary(Expr::Kind::add, std::move(a), std::move(b)); }
-Expr number(int64_t value) { return Expr::constant(value); }
-Expr div_up(Expr a, Expr b) {
-  return Expr::binary(Expr::Kind::ceil_div, std::move(a), std::move(b));
-}
-Expr programs(size_t axis) { return {Expr::Kind::programs, int64_t(axis), {}}; }
-
 // How many pieces of work there can be at once. The multiprocessors of an H200 are in groups of at
 // most 18, and a cluster lies within one: of clusters of four there are four in each.
 Expr pieces_at_once(int64_t splits = 1) {
   constexpr int64_t group = 18;
-  Expr all = {Expr::Kind::multiprocessors, 0, {}};
   if (splits == 1)
-    return all;
-  return Expr::binary(Expr::Kind::div, all * number(group / splits), number(group));
+    return multiprocessors();
+  return Expr::binary(Expr::Kind::div, multiprocessors() * number(group / splits), number(group));
 }
 
 Expr pieces_of(const std::vector<int64_t> &bundle) {
@@ -47,16 +39,19 @@ Expr pieces_of_a_multiprocessor(const std::vector<int64_t> &bundle) {
   return div_up(pieces_of(bundle), pieces_at_once());
 }
 
-// 128 bytes along K each.
-Expr steps_of(const Problem &problem, int64_t splits = 1) {
+// 128 bytes along K each. A tile whose steps have several of these takes as long for one that is
+// not full.
+Expr steps_of(const Problem &problem, int64_t splits = 1, int64_t k_rows = 1) {
   constexpr int64_t row_bytes = 128;
-  return div_up(problem.k * number(problem.bytes), number(row_bytes * splits));
+  Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * splits * k_rows));
+  return k_rows == 1 ? steps : std::move(steps) * number(k_rows);
 }
 
 // Nanoseconds of so many rounds of blocks. Of two teams one multiplies at a time, while the other
 // stores what it has: only the last round's results are waited for.
 Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &problem) {
-  Expr steps = steps_of(problem, tile.tile.splits) * number(tile.step), rest = number(tile.rest);
+  Expr steps = steps_of(problem, tile.tile.splits, tile.tile.k_rows) * number(tile.step);
+  Expr rest = number(tile.rest);
   if (tile.teams == 1)
     return std::move(rounds) * (std::move(steps) + std::move(rest));
   Expr piece = Expr::binary(Expr::Kind::max, std::move(steps), number(tile.least));
@@ -78,11 +73,11 @@ Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_
 
 // Its programs start sooner than specialised blocks, but mma.sync and the copies of threads are
 // slower. Measured like tiles_by_engine, of 32 x 32 to 128 x 128 sums of a program.
-Expr cost_of_programs(const Shape &sum, const Problem &problem, int64_t bytes_per_ns) {
+Expr cost_of_programs(const Shape &sum, int64_t k_rows, const Problem &problem,
+                      int64_t bytes_per_ns) {
   constexpr int64_t step = 80, sums_per_ns = 27, rest = 150;
-  Expr pieces = programs(0) * programs(1) * programs(2);
-  MeasuredTile tile{{sum[0], sum[1], 1}, step + sum[0] * sum[1] / sums_per_ns, rest};
-  Expr by_steps = cost_of_rounds(div_up(pieces, pieces_at_once()), tile, problem);
+  MeasuredTile tile{{sum[0], sum[1], k_rows}, step + sum[0] * sum[1] / sums_per_ns, rest};
+  Expr by_steps = cost_of_rounds(div_up(all_programs(), pieces_at_once()), tile, problem);
   return cost_of_launch(by_steps, problem, bytes_per_ns);
 }
 
@@ -136,7 +131,7 @@ Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const S
   Expr first = div_up(pieces * wanted, at_once) *
                (div_up(steps, wanted) * number(tile.step) + number(tile.rest));
   Expr by_bytes = of(Expr::Kind::div, pieces * wanted * number(part_bytes), number(bytes_per_ns));
-  Expr rounds = div_up(programs(0) * programs(1) * programs(2), at_once);
+  Expr rounds = div_up(all_programs(), at_once);
   Expr by_block =
       of(Expr::Kind::div, rounds * wanted * number(program_bytes), number(bytes_of_block_per_ns));
   return cost_of_launch(first + of(Expr::Kind::max, by_bytes, by_block) + number(second_launch),
@@ -145,13 +140,13 @@ Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const S
 
 Expr cost_of_plain(const Shape &sum, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 3000;
-  return cost_of_programs(sum, problem, bytes_per_ns);
+  return cost_of_programs(sum, 1, problem, bytes_per_ns);
 }
 
 // A deeper ring keeps more loads under way, and takes a while longer to be filled.
-Expr cost_of_alone(const Shape &sum, const Problem &problem) {
+Expr cost_of_alone(const Shape &sum, int64_t k_rows, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 3900, longer_start = 300;
-  return cost_of_programs(sum, problem, bytes_per_ns) + number(longer_start);
+  return cost_of_programs(sum, k_rows, problem, bytes_per_ns) + number(longer_start);
 }
 
 Expr cost_of_unbundled(const Op &dot, const Problem &problem) {

@@ -108,8 +108,8 @@ Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const i
 /// Of the plain structure with 16-bit factors, beside specialised ones. `sum`: of a program.
 Expr cost_of_plain(const ir::Shape &sum, const Problem &problem);
 
-/// Of the structure whose blocks are alone, likewise.
-Expr cost_of_alone(const ir::Shape &sum, const Problem &problem);
+/// Of the structure whose blocks are alone, likewise. `k_rows`: of 128 bytes, in a step.
+Expr cost_of_alone(const ir::Shape &sum, int64_t k_rows, const Problem &problem);
 
 /// Of the plain structure where there is no wgmma. `dot`: behind choose_dots.
 Expr cost_of_unbundled(const ir::Op &dot, const Problem &problem);

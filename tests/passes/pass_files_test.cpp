@@ -29,7 +29,8 @@ const std::vector<std::string_view> choosing = {
     "obstacles",       "program_costs",     "specialized_structures", "structure",
     "structure_costs", "structure_demands", "structure_tiles",        "uniform_structures"};
 const std::vector<std::string_view> running = {"pipeline", "pass_runner"};
-const std::vector<std::string_view> shared_by_passes = {"sum_parts", "through_shared"};
+const std::vector<std::string_view> shared_by_passes = {"cost_formulas", "sum_parts",
+                                                        "through_shared"};
 
 } // namespace
 

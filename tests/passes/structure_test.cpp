@@ -333,6 +333,43 @@ TEST_CASE("programs that go through rows have a cost, by which the width suits t
   CHECK(best_width(16384, 8200) < 1024); // the last step of wider ones is almost empty
 }
 
+TEST_CASE("the more programs a multiprocessor has at once, the fewer rounds they come in") {
+  std::vector<Structure> found = structures(row_kernel(1024));
+  REQUIRE(found.back().work);
+  const ProgramWork &work = *found.back().work;
+  CHECK(work.threads == 128);
+  CHECK(work.likely_resident > 1);
+  auto cost = [&](int64_t resident, int64_t programs) {
+    return value_of(cost_of_programs_apart(work, resident), programs, 4096);
+  };
+  CHECK(cost(4, 132 * 4) < cost(3, 132 * 4));
+  CHECK(cost(4, 132 * 4) < cost(4, 132 * 4 + 1));
+  CHECK(cost(4, 132 * 3) < cost(4, 132 * 3 + 1)); // fewer in a round take less
+  CHECK(cost(4, 132 * 3 + 1) == cost(4, 132 * 4));
+  CHECK(cost(8, 132 * 3) == cost(4, 132 * 3)); // there is no more than one round anyway
+  // Until there is code, as many as it is likely to have.
+  CHECK(value_of(*found.back().cost, 1000, 4096) == cost(work.likely_resident, 1000));
+  // Nothing of the kind with products, whose blocks are as large as they can be.
+  for (const Structure &structure : structures(product_kernel()))
+    CHECK_FALSE(structure.work);
+}
+
+TEST_CASE("what is left of a step takes as long as a whole one") {
+  auto cost = [](const std::string &name, int64_t trips) -> int64_t {
+    for (const Structure &structure : structures(product_kernel()))
+      if (structure.name == name)
+        return value_of(*structure.cost, 4, trips);
+    FAIL("there is no " << name);
+    return 0;
+  };
+  for (std::string name : {"64x64x128 specialized", "64x64x128 specialized, split 4"}) {
+    CAPTURE(name);
+    CHECK(cost(name, 63) == cost(name, 64));
+    CHECK(cost(name, 64) < cost(name, 65));
+  }
+  CHECK(cost("64x128x64 specialized", 63) < cost("64x128x64 specialized", 64));
+}
+
 TEST_CASE("a cost is only there where the host knows how often loops run") {
   std::string text = row_kernel(64);
   CHECK(structures(text).back().cost);
