@@ -94,6 +94,84 @@ std::optional<std::vector<int64_t>> postfix(const Expr &expression) {
   return words;
 }
 
+namespace {
+
+std::optional<int64_t> quotient(Kind kind, int64_t a, int64_t b) {
+  if (b == 0 || (a == INT64_MIN && b == -1))
+    return std::nullopt;
+  if (kind == Kind::rem)
+    return a % b;
+  return a / b + (kind == Kind::ceil_div && a % b != 0 && (a < 0) == (b < 0));
+}
+
+std::optional<int64_t> value_of(Kind kind, int64_t a, int64_t b) {
+  int64_t result = 0;
+  switch (kind) {
+  case Kind::add:
+    return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Kind::sub:
+    return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Kind::mul:
+    return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Kind::div:
+  case Kind::rem:
+  case Kind::ceil_div:
+    return quotient(kind, a, b);
+  case Kind::min:
+    return std::min(a, b);
+  case Kind::max:
+    return std::max(a, b);
+  case Kind::lt:
+    return a < b;
+  case Kind::le:
+    return a <= b;
+  case Kind::gt:
+    return a > b;
+  case Kind::ge:
+    return a >= b;
+  case Kind::eq:
+    return a == b;
+  case Kind::ne:
+    return a != b;
+  case Kind::logical_and:
+    return a && b;
+  case Kind::logical_or:
+    return a || b;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+std::optional<int64_t> value_of(const Expr &expression, const LaunchFacts &facts) {
+  std::vector<int64_t> operands;
+  for (const Expr &operand : expression.operands) {
+    std::optional<int64_t> value = value_of(operand, facts);
+    if (!value)
+      return std::nullopt;
+    operands.push_back(*value);
+  }
+  switch (expression.kind) {
+  case Kind::constant:
+    return expression.value;
+  case Kind::parameter: {
+    auto found = facts.arguments.find(int(expression.value));
+    return found == facts.arguments.end() ? std::nullopt : std::optional(found->second);
+  }
+  case Kind::programs:
+    return facts.programs[size_t(expression.value)];
+  case Kind::multiprocessors:
+    return facts.multiprocessors;
+  case Kind::neg:
+    return value_of(Kind::sub, 0, operands[0]);
+  case Kind::logical_not:
+    return !operands[0];
+  default:
+    return value_of(expression.kind, operands[0], operands[1]);
+  }
+}
+
 std::string text_of(const Expr &expression, const std::vector<Parameter> &parameters) {
   return text_within(expression, parameters, 0);
 }

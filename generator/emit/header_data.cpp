@@ -225,6 +225,7 @@ private:
                      numbers("std::uint32_t", "tuned_axes_" + number, tuning.axes) + ", " +
                      numbers("std::int32_t", "problems_" + number, tuning.problems) + ", " +
                      numbers("std::int16_t", "times_" + number, tuning.times) + ",\n     " +
+                     numbers("std::int16_t", "costs_" + number, tuning.costs) + ", " +
                      numbers("std::uint16_t", "forms_" + number, tuning.forms) + ", form_names_" +
                      number + ", " + std::to_string(tuning.axes.size()) + ", " +
                      std::to_string(tuning.problem_count) + ", " +

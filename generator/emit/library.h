@@ -106,7 +106,7 @@ struct Measurement {
   struct Time {
     size_t variant = 0; // in KernelEntry::variants
     int64_t nanoseconds = 0;
-    std::optional<int64_t> cost; // as the form of the launch reckons it
+    std::optional<int64_t> cost; // as the form of the launch reckoned it then
     std::string form;            // its name
   };
   std::vector<Time> times; // of variants of one C++ type

@@ -182,7 +182,8 @@ private:
         streamer_.emitIntValue(uint64_t(choice), 4);
       for (const TuningTable &tuning : kernel.tunings)
         tuning_numbers_.push_back({numbers(tuning.axes, 4), numbers(tuning.problems, 4),
-                                   numbers(tuning.times, 2), numbers(tuning.forms, 2)});
+                                   numbers(tuning.times, 2), numbers(tuning.costs, 2),
+                                   numbers(tuning.forms, 2)});
     }
     collect_strings();
     for (auto &[text, label] : strings_) {
@@ -439,6 +440,7 @@ private:
       record_.pointer(offsetof(S, axes), numbers.axes);
       record_.pointer(offsetof(S, problems), numbers.problems);
       record_.pointer(offsetof(S, times), numbers.times);
+      record_.pointer(offsetof(S, costs), row.costs.empty() ? nullptr : numbers.costs);
       record_.pointer(offsetof(S, forms), numbers.forms);
       record_.pointer(offsetof(S, form_names), names[i]);
       record_.number(offsetof(S, axis_count), int64_t(row.axes.size()), 4);
@@ -543,7 +545,7 @@ private:
   std::vector<Label> images_, code_, choices_, parameters_, requirements_, maps_, hidden_, forms_;
   std::map<std::string, Label> strings_; // ordered: equal inputs give equal bytes
   struct TuningNumbers {
-    Label axes, problems, times, forms;
+    Label axes, problems, times, costs, forms;
   };
   std::vector<TuningNumbers> tuning_numbers_; // of all kernels
   size_t tuning_count_ = 0;                   // that are written

@@ -148,36 +148,79 @@ private:
     table.arch = measurements.front()->arch;
     table.multiprocessors = measurements.front()->multiprocessors;
     table.problem_count = measurements.size();
-    table.beside_costs = true; // if there are some everywhere
     for (const auto &[parameter, value] : measurements.front()->problem)
       table.axes.push_back(parameter);
-    for (const Measurement *measurement : measurements)
-      for (const Measurement::Time &time : measurement->times)
-        table.beside_costs &= time.cost && *time.cost > 0;
+    table.beside_costs = true; // if there are some everywhere
+    std::vector<std::map<const Variant *, Beside>> times;
     for (const Measurement *measurement : measurements) {
       for (const auto &[parameter, value] : measurement->problem)
         table.problems.push_back(abi::logarithm(value));
-      int64_t fastest = INT64_MAX;
-      for (const Measurement::Time &time : measurement->times)
-        fastest = std::min(fastest, time.nanoseconds);
-      for (const Variant *variant : combination.variants) {
-        auto is_its = [&](const Measurement::Time &time) {
-          return &kernel.entry->variants[time.variant] == variant;
-        };
-        auto time = std::find_if(measurement->times.begin(), measurement->times.end(), is_its);
-        bool is_there = time != measurement->times.end();
-        table.times.push_back(is_there ? time_beside(*time, table.beside_costs, fastest)
-                                       : abi::not_measured);
-        table.forms.push_back(form_number(is_there ? time->form : "", table.form_names));
+      times.emplace_back();
+      for (const Measurement::Time &time : measurement->times) {
+        const Variant &variant = kernel.entry->variants[time.variant];
+        int64_t cost = cost_of(*measurement, time, variant).value_or(0);
+        times.back().try_emplace(&variant, Beside{&time, cost});
+        table.beside_costs &= cost > 0;
       }
     }
+    for (const std::map<const Variant *, Beside> &of_problem : times)
+      add_times(of_problem, combination, table);
     return table;
   }
 
-  static int16_t time_beside(const Measurement::Time &time, bool beside_cost, int64_t fastest) {
-    int32_t factor =
-        abi::logarithm(time.nanoseconds) - abi::logarithm(beside_cost ? *time.cost : fastest);
-    return int16_t(std::clamp(factor, INT16_MIN + 1, INT16_MAX));
+  struct Beside {
+    const Measurement::Time *time;
+    int64_t cost;
+  };
+
+  static void add_times(const std::map<const Variant *, Beside> &times,
+                        const Combination &combination, TuningTable &table) {
+    int64_t fastest = INT64_MAX;
+    for (const auto &[variant, beside] : times)
+      fastest = std::min(fastest, beside.time->nanoseconds);
+    for (const Variant *variant : combination.variants) {
+      auto found = times.find(variant);
+      bool is_there = found != times.end();
+      const Measurement::Time *time = is_there ? found->second.time : nullptr;
+      int64_t cost = is_there && table.beside_costs ? found->second.cost : 1;
+      table.forms.push_back(form_number(is_there ? time->form : "", table.form_names));
+      table.times.push_back(is_there ? short_of(abi::logarithm(time->nanoseconds) -
+                                                abi::logarithm(table.beside_costs ? cost : fastest))
+                                     : abi::not_measured);
+      if (table.beside_costs)
+        table.costs.push_back(short_of(abi::logarithm(cost)));
+    }
+  }
+
+  /// What the form of a launch says now that it costs: as its launches will. That it said something
+  /// else when it was measured makes no difference to what was measured. What it said then, where
+  /// it is not there any more, or says nothing that could be told from the problem.
+  static std::optional<int64_t> cost_of(const Measurement &measurement,
+                                        const Measurement::Time &time, const Variant &variant) {
+    LaunchFacts facts;
+    facts.arguments.insert(measurement.problem.begin(), measurement.problem.end());
+    facts.multiprocessors = measurement.multiprocessors;
+    facts.programs.fill(1);
+    if (variant.plan.grid.empty())
+      facts.programs.fill(std::nullopt); // the caller says it
+    for (size_t axis = 0; axis < variant.plan.grid.size(); axis++)
+      facts.programs[axis] = value_of(variant.plan.grid[axis], facts);
+    const Image *found = nullptr; // the closest to the GPU
+    for (const Image &image : variant.images) {
+      bool runs = !image.is_ptx() &&
+                  (image.sm == measurement.arch || (!image.suffix && image.sm < measurement.arch &&
+                                                    image.sm / 10 == measurement.arch / 10));
+      auto closeness = [](const Image &one) { return std::pair(one.sm, one.suffix == 'a'); };
+      if (runs && image.form.name == time.form && (!found || closeness(*found) < closeness(image)))
+        found = &image;
+    }
+    std::optional<int64_t> cost =
+        found && found->form.cost ? value_of(*found->form.cost, facts) : std::nullopt;
+    return cost ? cost : time.cost;
+  }
+
+  static int16_t short_of(int32_t value) {
+    return int16_t(std::clamp(value, INT16_MIN + 1, INT16_MAX));
   }
 
   static uint16_t form_number(const std::string &name, std::vector<std::string> &names) {

@@ -84,7 +84,7 @@ struct TuningTable {
   int arch = 0, multiprocessors = 0;
   std::vector<int> axes;
   std::vector<int32_t> problems;
-  std::vector<int16_t> times;
+  std::vector<int16_t> times, costs;
   std::vector<uint16_t> forms;
   std::vector<std::string> form_names;
   size_t problem_count = 0;

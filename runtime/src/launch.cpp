@@ -302,8 +302,8 @@ private:
     }
     takes = true;
     const image_info &info = candidate.infos[choice.image - candidate.images];
-    plan::Number time =
-        measurements_.time(std::uint32_t(choice_number_), info.form ? info.form : "", choice.cost);
+    plan::Number time = measurements_.time(std::uint32_t(choice_number_),
+                                           info.form ? info.form : "", choice.cost, time_);
     // Where nobody knows what they cost, the first that gives all multiprocessors something to do.
     int multiprocessors = context_.facts().multiprocessors;
     bool is_better = time.known || time_.known ? cuda::is_cheaper(time, time_)

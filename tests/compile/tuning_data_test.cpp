@@ -235,6 +235,51 @@ TEST_CASE("beside costs, if all have some") {
   CHECK(tuning.forms == std::vector<uint16_t>{0, 1});
 }
 
+TEST_CASE("costs are what the forms say now, if that can be told from the problem") {
+  Library to = library();
+  auto formula = [](int64_t factor) {
+    return Expr::binary(Expr::Kind::mul, Expr::parameter(2), Expr::constant(factor));
+  };
+  auto costs = [&](std::optional<int64_t> then) {
+    Library measured = to;
+    attached(data({entry(64, {{"SIZE=256", {1000, then, ""}}, {"SIZE=1024", {2000, then, ""}}})}),
+             measured);
+    Result<Interface> interface = make_interface(measured);
+    REQUIRE(interface);
+    return (*make_tables(*interface)).kernels[0].tunings[0].costs;
+  };
+  auto form_of = [&](size_t variant) -> LaunchForm & {
+    return to.kernels[0].variants[variant].images[0].form;
+  };
+  for (size_t variant : {0, 1}) { // SIZE=256, SIZE=1024
+    to.kernels[0].variants[variant].images = {{.gpu = "sm_90a", .sm = 90, .suffix = 'a'}};
+    form_of(variant).cost = formula(variant == 0 ? 4 : 2);
+  }
+  const std::vector<int16_t> now{7 * 1024, 8 * 1024};
+  CHECK(costs(std::nullopt) == now);
+  CHECK(costs(4096) == now);
+  SUBCASE("those of a form that is not there any more are as they were") {
+    form_of(1).name = "another";
+    CHECK(costs(4096) == std::vector<int16_t>{12 * 1024, 8 * 1024});
+    CHECK(costs(std::nullopt).empty()); // then there is nothing to compare all with
+  }
+  SUBCASE("nor does it say what an argument was that is not part of the problem") {
+    form_of(0).cost = Expr::parameter(0);
+    CHECK(costs(4096) == std::vector<int16_t>{7 * 1024, 12 * 1024});
+  }
+  SUBCASE("code for another GPU says nothing of this one") {
+    to.kernels[0].variants[0].images[0].sm = 100;
+    CHECK(costs(4096) == std::vector<int16_t>{7 * 1024, 12 * 1024});
+  }
+  SUBCASE("the closest code does") {
+    Image other = to.kernels[0].variants[0].images[0];
+    other.suffix = 0;
+    other.form.cost = formula(1024);
+    to.kernels[0].variants[0].images.push_back(other);
+    CHECK(costs(4096) == now);
+  }
+}
+
 TEST_CASE("a header with code has them as constants") {
   Library to = library();
   attached(data({entry(64, {{"SIZE=256", {1000}}, {"SIZE=1024", {2000}}})}), to);

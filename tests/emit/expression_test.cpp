@@ -62,6 +62,40 @@ TEST_CASE("forms also refer to the grid of programs and to the device") {
   CHECK(written(e) == "min(get_num_programs(2), multiprocessors)");
 }
 
+TEST_CASE("what is known here has the value that the runtime will find") {
+  const LaunchFacts facts = {
+      .arguments = {{0, 100}, {1, -7}}, .programs = {4, 5, std::nullopt}, .multiprocessors = 132};
+  auto value = [&](const Expr &expression) { return value_of(expression, facts); };
+  struct {
+    Kind kind;
+    int64_t of_100_and_minus_7;
+  } const cases[] = {
+      {Kind::add, 93}, {Kind::sub, 107},      {Kind::mul, -700},      {Kind::div, -14},
+      {Kind::rem, 2},  {Kind::ceil_div, -14}, {Kind::min, -7},        {Kind::max, 100},
+      {Kind::lt, 0},   {Kind::le, 0},         {Kind::gt, 1},          {Kind::ge, 1},
+      {Kind::eq, 0},   {Kind::ne, 1},         {Kind::logical_and, 1}, {Kind::logical_or, 1}};
+  for (const auto &[kind, expected] : cases) {
+    CAPTURE(int(kind));
+    CHECK(value(of(kind, p(0), p(1))) == expected);
+    CHECK_FALSE(value(of(kind, p(0), p(2)))); // nobody knows K
+    CHECK_FALSE(value(of(kind, p(2), p(0))));
+  }
+  CHECK(value(of(Kind::ceil_div, p(0), c(7))) == 15);
+  CHECK(value(of(Kind::neg, p(1))) == 7);
+  CHECK(value(of(Kind::logical_not, p(1))) == 0);
+  CHECK(value({Kind::programs, 1, {}}) == 5);
+  CHECK_FALSE(value({Kind::programs, 2, {}}));
+  CHECK(value({Kind::multiprocessors, 0, {}}) == 132);
+  for (Kind kind : {Kind::div, Kind::rem, Kind::ceil_div}) {
+    CHECK_FALSE(value(of(kind, p(0), c(0))));
+    CHECK_FALSE(value(of(kind, c(INT64_MIN), c(-1))));
+  }
+  CHECK_FALSE(value(of(Kind::add, c(INT64_MAX), c(1))));
+  CHECK_FALSE(value(of(Kind::sub, c(INT64_MIN), c(1))));
+  CHECK_FALSE(value(of(Kind::mul, c(INT64_MAX), c(2))));
+  CHECK_FALSE(value(of(Kind::neg, c(INT64_MIN))));
+}
+
 TEST_CASE("what the runtime's stack cannot hold is refused") {
   Expr to_the_left = p(0), to_the_right = p(0);
   for (int i = 1; i < abi::max_stack; i++) {

@@ -24,10 +24,13 @@ public:
       : form_names_{first_form, second_form}, beside_costs_(beside_costs) {}
   Measured(const Measured &) = delete;
 
-  /// A problem, the times of both variants as logarithms, and which form those had.
-  void add(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
+  /// A problem, the times of both variants as logarithms, and which form those had. `cost`: of
+  /// both.
+  void add(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form,
+           std::int64_t cost = 1) {
     problems_.push_back(abi::logarithm(n));
     times_.insert(times_.end(), {large, small});
+    costs_.insert(costs_.end(), 2, std::int16_t(abi::logarithm(cost)));
     forms_.insert(forms_.end(), {form, form});
   }
 
@@ -38,6 +41,7 @@ public:
                &n_argument_,
                problems_.data(),
                times_.data(),
+               beside_costs_ ? costs_.data() : nullptr,
                forms_.data(),
                form_names_,
                1,
@@ -56,7 +60,7 @@ private:
   const char *form_names_[2];
   bool beside_costs_;
   std::vector<std::int32_t> problems_;
-  std::vector<std::int16_t> times_;
+  std::vector<std::int16_t> times_, costs_;
   std::vector<std::uint16_t> forms_;
   abi::tuning tuning_;
 };
@@ -198,6 +202,35 @@ TEST_CASE("many problems: those far away say little") {
   CHECK(s.chosen(64 * 1500) == "copy_16");
 }
 
+TEST_CASE("several problems in one direction say no more than one in the other") {
+  Setting s;
+  for (int n : {64 * 37, 64 * 39, 64 * 40, 64 * 41, 64 * 43})
+    s.measured(n, 1000, 0);
+  s.measured(64 * 10, 0, 1000);
+  CHECK(s.chosen(64 * 17) == "copy_64"); // though by their number they are nearer
+  CHECK(s.chosen(64 * 30) == "copy_16");
+}
+
+TEST_CASE("problems that were measured twice, and many with the same arguments") {
+  Setting s;
+  for (int i = 0; i < 30; i++) {
+    s.measured(64 * 10, 0, 100);
+    s.measured(64 * 40, 100, 0);
+  }
+  CHECK(s.chosen(64 * 10) == "copy_64");
+  CHECK(s.chosen(64 * 12) == "copy_64");
+  CHECK(s.chosen(64 * 40) == "copy_16");
+}
+
+TEST_CASE("what is far slower by the nearest problem is not chosen by others") {
+  Setting s;
+  s.measured(64 * 10, 0, 4000);
+  for (int i = 0; i < 20; i++)
+    s.measured(64 * (11 + i), 4000, 0);
+  CHECK(s.chosen(64 * 10) == "copy_64");
+  CHECK(s.chosen(64 * 11) == "copy_16");
+}
+
 TEST_CASE("a launch again asks nothing more for there being data") {
   Setting s;
   s.machine.driver().new_context();
@@ -226,8 +259,9 @@ struct FormSetting {
     described = kernel.kernel();
   }
 
-  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form) {
-    measurements.add(n, large, small, form);
+  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form,
+                std::int64_t cost = 1000) {
+    measurements.add(n, large, small, form, cost);
     measurements.attach_to(described);
   }
 
@@ -261,6 +295,19 @@ TEST_CASE("beside costs, measurements say how wrong those were, of each form apa
   CHECK(s.chosen(1005) == "16 many"); // though 990 is as near
   CHECK(s.chosen(1400) == "16 many");
   CHECK(s.chosen(100) == "64 few");
+}
+
+TEST_CASE("problems on the other side of a step are further away") {
+  FormSetting s;
+  // 900 is between them, and costs as much as the one or the other.
+  auto chosen = [&](std::int64_t cost_of_700, std::int64_t cost_of_1150) {
+    FormSetting other;
+    other.measured(700, 0, 200, 0, cost_of_700);
+    other.measured(1150, 200, 0, 0, cost_of_1150);
+    return other.chosen(900);
+  };
+  CHECK(chosen(900, 3600) == "64 few");
+  CHECK(chosen(225, 900) == "16 few");
 }
 
 TEST_CASE("a form that no problem near has: what there is of others") {

@@ -37,7 +37,7 @@ struct image_info {
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 9;
+inline constexpr std::uint32_t abi_version = 10;
 
 // ---- images ----
 
@@ -349,6 +349,7 @@ struct tuning {
   /// Problem i has times[i * variant_count ...]: beside the costs of the forms that were launched,
   /// if `beside_costs`, else beside the fastest variant.
   const std::int16_t *times;
+  const std::int16_t *costs;  // likewise: those costs; null unless `beside_costs`
   const std::uint16_t *forms; // likewise: which of the names
   const char *const *form_names;
   std::uint32_t axis_count;
