@@ -104,6 +104,18 @@ std::vector<Parameter> parameters_of(const ir::Function &function) {
   return parameters;
 }
 
+std::vector<Constant> constants_of(const ir::Function &function) {
+  std::vector<Constant> constants;
+  for (const ir::ConstantMemory &part : function.constant_memory)
+    constants.push_back({.name = part.name,
+                         .element = ir::name_of(part.elem),
+                         .is_signed = part.is_signed,
+                         .count = part.count,
+                         .offset = part.offset,
+                         .bytes = part.bytes()});
+  return constants;
+}
+
 KernelEntry &kernel_named(Library &library, const std::string &name,
                           const std::vector<Axis> &axes) {
   for (KernelEntry &kernel : library.kernels)
@@ -131,7 +143,8 @@ Library describe_library(const CompileOptions &options,
                                  .entry = function.name,
                                  .defines = variant.choice->defines,
                                  .plan = function.plan,
-                                 .parameters = parameters_of(function)});
+                                 .parameters = parameters_of(function),
+                                 .constants = constants_of(function)});
   return library;
 }
 

@@ -291,11 +291,19 @@ Object json_of(const KernelContents &kernel) {
           Object{{"name", llvm::json::fixUTF8(parameter.name)}, {"bytes", parameter.bytes}});
     for (const ImageContents &image : variant.images)
       images.push_back(json_of(image));
-    variants.push_back(Object{{"choices", std::move(choices)},
-                              {"hints", llvm::json::fixUTF8(variant.hints)},
-                              {"entry", llvm::json::fixUTF8(variant.entry)},
-                              {"parameters", std::move(parameters)},
-                              {"images", std::move(images)}});
+    Object made{{"choices", std::move(choices)},
+                {"hints", llvm::json::fixUTF8(variant.hints)},
+                {"entry", llvm::json::fixUTF8(variant.entry)},
+                {"parameters", std::move(parameters)},
+                {"images", std::move(images)}};
+    Array constants;
+    for (const ConstantContents &constant : variant.constants)
+      constants.push_back(Object{{"name", llvm::json::fixUTF8(constant.name)},
+                                 {"offset", constant.offset},
+                                 {"bytes", constant.bytes}});
+    if (!constants.empty())
+      made["constants"] = std::move(constants);
+    variants.push_back(std::move(made));
   }
   Object out{{"name", llvm::json::fixUTF8(kernel.name)}, {"variants", std::move(variants)}};
   if (kernel.tunings.empty())

@@ -92,7 +92,7 @@ public:
                 function_.entry, string(kernel.name), string(kernel.gpu), array(parameters),
                 array(buffers), function_.sites, word(parameters.size()), word(buffers.size()),
                 word(function_.site_count), word(kernel.threads), word(kernel.shared_bytes),
-                word(kernel.cluster_size)});
+                word(kernel.cluster_size), constants(), word(constant_bytes()), word(0)});
     assert(module_.getDataLayout().getTypeAllocSize(code->getType()) == sizeof(abi::host_code) &&
            "as descriptor.hpp says");
     auto *global = new llvm::GlobalVariable(module_, code->getType(), /*isConstant=*/true,
@@ -104,6 +104,17 @@ public:
 private:
   // Of the value that an argument points to.
   uint32_t bytes_of(size_t parameter) const { return function_.parameter_bytes[parameter]; }
+
+  llvm::Constant *constants() {
+    return function_.constants ? (llvm::Constant *)function_.constants
+                               : llvm::ConstantPointerNull::get(pointer_);
+  }
+
+  uint64_t constant_bytes() const {
+    return function_.constants
+               ? module_.getDataLayout().getTypeAllocSize(function_.constants->getValueType())
+               : 0;
+  }
 
   llvm::Constant *word(uint64_t value) { return llvm::ConstantInt::get(word_, value); }
 

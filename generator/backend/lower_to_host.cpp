@@ -25,6 +25,7 @@
 // - before each access to memory a hook hears of it;
 // - shared memory is where the thread says, in 32 bits as on the GPU: addresses are computed as
 //   32-bit integers, and are addresses of this machine once they have 64;
+// - constant memory is where the thread says; nobody changes it while the kernel runs, so no hook;
 // - each turn of a loop counts as a step, and the thread is stopped when it has none left;
 // - arithmetic that the host does not have, or that would trap, is expanded (host_arithmetic).
 //
@@ -68,7 +69,7 @@
 namespace tritonc {
 namespace {
 
-constexpr unsigned global_space = 1, shared_space = 3;
+constexpr unsigned global_space = 1, shared_space = 3, constant_space = 4;
 constexpr uint64_t most_record_bytes = 4096; // of one call: stacks of fibers are small
 
 // Where the members of a record are: a C struct of the operands, then the result.
@@ -108,6 +109,7 @@ public:
     remove_hints();
     expand_memory_intrinsics();
     place_shared_memory();
+    place_constant_memory();
     address_shared_memory_by_words();
     group_operations(*entry_);
     // From here on: the host's.
@@ -123,6 +125,7 @@ public:
             .entry = entry_,
             .sites = site_table_,
             .site_count = unsigned(sites_.size()),
+            .constants = constants_,
             .parameter_bytes = std::move(parameter_bytes_),
             .operations = std::move(operations_)};
   }
@@ -179,6 +182,27 @@ private:
         base = builder.CreateIntToPtr(word, global.getType(), "shared");
       }
       global.replaceAllUsesWith(base);
+      global.eraseFromParent();
+    }
+  }
+
+  // Constant memory is where the thread says, too. What is in it at first becomes data of the host.
+  void place_constant_memory() {
+    for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module_->globals())) {
+      if (global.getAddressSpace() != constant_space)
+        continue;
+      constants_ =
+          new llvm::GlobalVariable(*module_, global.getValueType(), /*isConstant=*/true,
+                                   llvm::GlobalValue::PrivateLinkage, global.getInitializer());
+      constants_->setAlignment(global.getAlign());
+      llvm::convertUsersOfConstantsToInstructions({&global});
+      if (!global.use_empty()) {
+        llvm::IRBuilder<> builder(entry_->getEntryBlock().getTerminator());
+        llvm::Value *block = builder.CreateLoad(
+            pointer_, thread_member(builder, offsetof(abi::host_thread, constants)));
+        global.replaceAllUsesWith(
+            builder.CreateAddrSpaceCast(block, global.getType(), "constants"));
+      }
       global.eraseFromParent();
     }
   }
@@ -505,7 +529,7 @@ private:
   std::vector<Site> sites_;
   std::map<Site, unsigned> site_places_;
   std::map<std::string, llvm::Constant *> strings_;
-  llvm::GlobalVariable *placeholder_ = nullptr, *site_table_ = nullptr;
+  llvm::GlobalVariable *placeholder_ = nullptr, *site_table_ = nullptr, *constants_ = nullptr;
 };
 
 } // namespace

@@ -16,7 +16,8 @@ struct HostFunction {
   llvm::Function *entry = nullptr;
   llvm::GlobalVariable *sites = nullptr; // an array of abi::host_site
   unsigned site_count = 0;
-  std::vector<uint32_t> parameter_bytes; // of the value that each argument points to
+  llvm::GlobalVariable *constants = nullptr; // what is in constant memory at first; null: none
+  std::vector<uint32_t> parameter_bytes;     // of the value that each argument points to
   std::vector<std::string> operations;
 };
 

@@ -204,6 +204,23 @@ private:
     return out + prepare.insert(body, "  ready->arguments = *arguments;\n");
   }
 
+  /// How constant memory is filled.
+  std::string setter_function(const Setter &setter, const std::string &kernel,
+                              const std::string &code) {
+    bool is_typed = !setter.element.empty();
+    std::string element = is_typed ? c_type(setter.element) : "void";
+    std::string name = joined_name(kernel, setter.name);
+    while (!names_.insert(name).second)
+      name += '_';
+    return inline_function("tritonc_status", name,
+                           {"tritonc_stream stream", "const " + element + " *values",
+                            is_typed ? "size_t count" : "size_t bytes"},
+                           "tritonc_set_constant",
+                           {code, "stream", string_literal(setter.constant), "values",
+                            is_typed ? "count" : "bytes",
+                            is_typed ? "sizeof(" + element + ")" : std::string("1")});
+  }
+
   std::string combination_text(const KernelInterface &kernel, const Combination &combination,
                                const std::string &params) {
     std::string name = name_of(kernel, combination), code = "&" + combination.symbol;
@@ -227,6 +244,8 @@ private:
                            {"const " + name + "_prepared *ready", "tritonc_stream stream"},
                            "tritonc_launch_prepared",
                            {"&ready->launch", "stream", "&ready->arguments"});
+    for (const Setter &setter : combination.setters)
+      out += setter_function(setter, name, code);
     // The device is a number, or TRITONC_CURRENT_DEVICE.
     out += inline_function("tritonc_status", name + "_preload", {"int device"}, "tritonc_preload",
                            {code, "NULL", "device"});

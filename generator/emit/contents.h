@@ -28,12 +28,19 @@ struct ParameterContents {
   uint32_t bytes = 0;
 };
 
+/// A part of constant memory.
+struct ConstantContents {
+  std::string name;
+  uint32_t offset = 0, bytes = 0;
+};
+
 /// What is compiled under hints is one of its own, in front of the general code of its choices.
 struct VariantContents {
   std::vector<int32_t> choices;
   std::string hints;
   std::string entry;
   std::vector<ParameterContents> parameters;
+  std::vector<ConstantContents> constants;
   std::vector<ImageContents> images;
 };
 

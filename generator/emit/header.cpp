@@ -396,6 +396,28 @@ std::string preload_functions(bool is_tuned) {
          "    return tritonc::abi::variants<params>(code::get());\n  }\n\n";
 }
 
+/// How constant memory is filled.
+std::string setter_function(const Setter &setter) {
+  bool is_typed = !setter.element.empty();
+  std::string most = std::to_string(setter.count) + (is_typed ? " elements" : " bytes");
+  std::string out = comment(
+      "  ", "Fills the constant memory `" + comment_text(setter.constant) + "`, up to " + most +
+                ", by copies in the stream:\nof all variants on its device, which are loaded for "
+                "it. Not while a graph is captured.");
+  return out +
+         function("  [[nodiscard]] static tritonc::status " + setter.name + "(",
+                  {"tritonc::stream stream",
+                   "const " + (is_typed ? setter.element : std::string("void")) + " *values",
+                   is_typed ? "std::size_t count" : "std::size_t bytes"},
+                  ") noexcept {") +
+         function("    return tritonc::abi::set_constant(",
+                  {"code::get()", "stream", string_literal(setter.constant), "values",
+                   is_typed ? "count" : "bytes",
+                   is_typed ? "sizeof(" + setter.element + ")" : std::string("1")},
+                  ");") +
+         "  }\n\n";
+}
+
 std::string functions(const Interface &interface, const KernelInterface &kernel) {
   bool is_tuned = !kernel.tuned.empty();
   std::string out = "  /// A launch that `prepare` has made ready.\n"
@@ -407,6 +429,8 @@ std::string functions(const Interface &interface, const KernelInterface &kernel)
     if (is_tuned)
       out += function_with_arguments(kernel, call, true, false) + "\n";
   }
+  for (const Setter &setter : kernel.setters)
+    out += setter_function(setter);
   out += preload_functions(is_tuned);
   std::string parameter = is_tuned ? "const params &which" : "";
   std::string passed = is_tuned ? "reinterpret_cast<const std::int32_t *>(&which)" : "nullptr";

@@ -98,6 +98,10 @@ private:
     row("also for       ", hints_of(kernel), ";");
     const Variant &least = least_demanding(kernel);
     row("arguments      ", pointer_rules(least), ";");
+    std::vector<std::string> constants;
+    for (const Setter &setter : kernel.setters)
+      constants.push_back(comment_text(setter.constant) + ", filled by " + setter.name);
+    row("constants      ", constants, ";");
     std::vector<std::string> grid, requirements;
     for (const Expr &axis : least.plan.grid)
       grid.push_back(comment_text(text_of(axis, least.parameters)));

@@ -21,6 +21,7 @@ public:
     out_ = "namespace detail {\nnamespace data {\n\n";
     expressions();
     parameters();
+    constants();
     requirements();
     tensor_maps();
     hidden_parameters();
@@ -62,6 +63,19 @@ private:
              std::to_string(int(row.kind)) + "), " + (row.nullable ? "true" : "false") + ", " +
              std::to_string(row.bytes) + ", {}},");
       line("};");
+    }
+  }
+
+  void constants() {
+    for (size_t i = 0; i < tables_.constants.size(); i++) {
+      if (tables_.constants[i].empty())
+        continue;
+      std::vector<std::string> rows;
+      for (const ConstantRow &row : tables_.constants[i])
+        rows.push_back("{" + string_literal(row.name) + ", " + std::to_string(row.offset) + ", " +
+                       std::to_string(row.bytes) + "}");
+      line("inline constexpr tritonc::abi::constant " + numbered("constants_", i) + "[] = {" +
+           join(rows, ", ") + "};");
     }
   }
 
@@ -275,6 +289,7 @@ private:
   std::string variant_initialiser(const std::string &name, const std::string &infos,
                                   size_t first_info, const VariantRow &row) const {
     bool has_images = !row.images.empty();
+    size_t constants = tables_.constants[row.constants].size();
     size_t requirement_count = tables_.requirements[row.requirements].size();
     return "{" + string_literal(row.variant->entry) + ", " + list_of_code(row.grid, 3) + ", " +
            optional_name(requirement_count != 0, numbered("requirements_", row.requirements)) +
@@ -285,7 +300,8 @@ private:
            optional_name(has_images, "&infos_" + infos + "[" + std::to_string(first_info) + "]") +
            ", " + std::to_string(requirement_count) + ", " + std::to_string(row.images.size()) +
            ", " + optional_name(!row.specialized.empty(), "specialized_" + name) + ", " +
-           std::to_string(row.specialized.size()) + ", 0}";
+           std::to_string(row.specialized.size()) + ", " + std::to_string(constants) + ", " +
+           optional_name(constants != 0, numbered("constants_", row.constants)) + "}";
   }
 
   const Tables &tables_;

@@ -196,6 +196,10 @@ private:
       for (const Parameter &parameter : variant.parameters)
         if (!scope.contains(parameter.name))
           scope.add(parameter.name);
+    for (const Variant &variant : kernel.entry->variants)
+      for (const Constant &constant : variant.constants)
+        if (!scope.contains("set_" + constant.name))
+          scope.add("set_" + constant.name);
     for (const Axis &axis : kernel.entry->axes)
       if (axis.tuned && !scope.contains(axis.name))
         scope.add(axis.name);
@@ -309,6 +313,7 @@ private:
           combination.variants.begin(), combination.variants.end(),
           [](const Variant *a, const Variant *b) { return a->preference < b->preference; });
     add_specialized(kernel);
+    add_setters(kernel);
   }
 
   static void add_specialized(KernelInterface &kernel) {
@@ -344,6 +349,84 @@ private:
     combination.args_size = std::max(1, (offset + alignment - 1) / alignment * alignment);
     combination.display = display_name(kernel, combination);
     return std::nullopt;
+  }
+
+  /// Of all that these variants have in constant memory. Memory of `char` is anything, and so is
+  /// what is of one type here and another there.
+  static std::vector<Setter> setters_of(const std::vector<const Variant *> &variants) {
+    std::map<std::string, std::vector<const Constant *>> constants;
+    std::vector<std::string> names; // in the order of their declarations
+    for (const Variant *variant : variants)
+      for (const Constant &constant : variant->constants) {
+        std::vector<const Constant *> &known = constants[constant.name];
+        if (known.empty())
+          names.push_back(constant.name);
+        known.push_back(&constant);
+      }
+    std::vector<Setter> setters;
+    Scope scope;
+    for (const std::string &name : names) {
+      const std::vector<const Constant *> &same = constants[name];
+      Setter setter = {.name = scope.add("set_" + name),
+                       .constant = name,
+                       .element = std::string(element_of(*same.front()))};
+      bool is_bytes = same.front()->element == "i8" && same.front()->is_signed;
+      for (const Constant *constant : same)
+        is_bytes |= element_of(*constant) != setter.element;
+      if (is_bytes)
+        setter.element.clear();
+      for (const Constant *constant : same)
+        setter.count = std::max(setter.count, is_bytes ? constant->bytes : constant->count);
+      setters.push_back(std::move(setter));
+    }
+    return setters;
+  }
+
+  static std::string_view element_of(const Constant &constant) {
+    return element_type({.element = constant.element, .is_signed = constant.is_signed}).name;
+  }
+
+  /// What is of one type in each combination, which one of the template's parameters is, is of
+  /// that.
+  static void add_setters(KernelInterface &kernel) {
+    std::vector<const Variant *> all;
+    for (Combination &combination : kernel.combinations) {
+      std::vector<const Variant *> own = combination.variants;
+      for (const std::vector<const Variant *> &hinted : combination.specialized)
+        own.insert(own.end(), hinted.begin(), hinted.end());
+      combination.setters = setters_of(own);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    kernel.setters = setters_of(all);
+    for (Setter &setter : kernel.setters)
+      for (const ApiAxis &axis : kernel.api)
+        if (setter.element.empty() && axis.kind == ApiAxis::Kind::type &&
+            is_of_type(setter, axis, kernel))
+          set_element(setter, axis, kernel);
+  }
+
+  static const Setter *setter_named(const Combination &combination, const std::string &constant) {
+    for (const Setter &setter : combination.setters)
+      if (setter.constant == constant)
+        return &setter;
+    return nullptr;
+  }
+
+  static bool is_of_type(const Setter &setter, const ApiAxis &axis, const KernelInterface &kernel) {
+    return std::all_of(
+        kernel.combinations.begin(), kernel.combinations.end(), [&](const Combination &one) {
+          const Setter *own = setter_named(one, setter.constant);
+          return !own ||
+                 own->element == axis.values[size_t(one.api[size_t(&axis - kernel.api.data())])];
+        });
+  }
+
+  static void set_element(Setter &setter, const ApiAxis &axis, const KernelInterface &kernel) {
+    setter.element = axis.parameter;
+    setter.count = 0;
+    for (const Combination &combination : kernel.combinations)
+      if (const Setter *own = setter_named(combination, setter.constant))
+        setter.count = std::max(setter.count, own->count);
   }
 
   std::string display_name(const KernelInterface &kernel, const Combination &combination) const {
@@ -410,6 +493,8 @@ private:
              (parameter.read_only ? "const " : "") + member.name + " at " +
              std::to_string(member.offset) + "\n";
     }
+    for (const Setter &setter : combination.setters)
+      out += "  constant " + setter.constant + ": " + setter.element + "\n";
     for (const TunedAxis &axis : kernel.tuned) {
       out += "  " + axis.type + " " + axis.member + ":";
       for (int32_t value : axis.values)

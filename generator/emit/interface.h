@@ -40,6 +40,15 @@ struct Member {
   int offset = 0;
 };
 
+/// A function that fills constant memory.
+struct Setter {
+  std::string name;     // "set_weights"
+  std::string constant; // "weights", as the runtime knows it
+  /// "float", or the parameter of the template that says it; empty: the host hands over bytes.
+  std::string element;
+  int64_t count = 0; // of elements, or bytes; of several variants the most
+};
+
 /// The variants behind one C++ type.
 struct Combination {
   std::vector<int> api;                  // index of the value, for each of KernelInterface::api
@@ -47,6 +56,7 @@ struct Combination {
   /// What is compiled under hints, for each of these, in the order in which it is tried.
   std::vector<std::vector<const Variant *>> specialized;
   std::vector<Member> members;
+  std::vector<Setter> setters; // of any of them
   int args_size = 0;
   std::string symbol;  // of its descriptor
   std::string display; // "gemm::dot<half, N, T>"
@@ -60,6 +70,7 @@ struct KernelInterface {
   bool declares_grid = false;
   std::vector<ApiAxis> api;
   std::vector<TunedAxis> tuned;
+  std::vector<Setter> setters; // of any combination
   std::vector<Combination> combinations;
 };
 

@@ -32,6 +32,16 @@ struct Parameter {
   int aligned_bytes = 16;  // pointers: the stub refuses other addresses
 };
 
+/// A part of constant memory, which the host fills.
+struct Constant {
+  std::string name;
+  std::string element; // as of a Parameter
+  bool is_signed = true;
+  int64_t count = 0;  // of elements
+  int64_t offset = 0; // in bytes, from the beginning of all constant memory
+  int64_t bytes = 0;
+};
+
 /// What tritonc report shows of an image besides.
 struct ImageDetails {
   /// A tile that threads hold, or a buffer in shared memory, and where its elements are.
@@ -93,6 +103,7 @@ struct Variant {
   std::vector<Define> defines; // the macros that made it, for the manifest
   LaunchPlan plan;
   std::vector<Parameter> parameters;
+  std::vector<Constant> constants;
   std::vector<Image> images; // by GPU, in one order for all variants; a GPU's forms one by one
   int preference = 0;        // lower is tried first when the library chooses
 };

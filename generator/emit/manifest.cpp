@@ -112,6 +112,12 @@ Object parameter_object(const Parameter &parameter) {
   return out;
 }
 
+Object constant_object(const Constant &constant) {
+  return Object{{"name", text(constant.name)},  {"element", constant.element},
+                {"signed", constant.is_signed}, {"count", constant.count},
+                {"offset", constant.offset},    {"bytes", constant.bytes}};
+}
+
 Object variant_object(const KernelEntry &kernel, const Variant &variant) {
   Object defines, values;
   for (const Define &define : variant.defines)
@@ -139,6 +145,12 @@ Object variant_object(const KernelEntry &kernel, const Variant &variant) {
   };
   if (!variant.plan.hints.empty())
     out["hints"] = text(variant.plan.hints);
+  if (!variant.constants.empty()) {
+    Array constants;
+    for (const Constant &constant : variant.constants)
+      constants.push_back(constant_object(constant));
+    out["constants"] = std::move(constants);
+  }
   return out;
 }
 

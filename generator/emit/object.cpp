@@ -205,6 +205,9 @@ private:
     for (const auto &rows : tables_.parameters)
       for (const ParameterRow &row : rows)
         strings_[row.name] = nullptr;
+    for (const auto &rows : tables_.constants)
+      for (const ConstantRow &row : rows)
+        strings_[row.name] = nullptr;
     for (const auto &rows : tables_.requirements)
       for (const RequirementRow &row : rows)
         strings_[row.text] = nullptr;
@@ -260,6 +263,11 @@ private:
       for (const ParameterRow &row : rows)
         parameter(row);
     }
+    for (const auto &rows : tables_.constants) {
+      constants_.push_back(rows.empty() ? nullptr : begin(8));
+      for (const ConstantRow &row : rows)
+        constant(row);
+    }
     for (const auto &rows : tables_.requirements) {
       requirements_.push_back(rows.empty() ? nullptr : begin(8));
       for (const RequirementRow &row : rows)
@@ -289,6 +297,14 @@ private:
     record_.number(offsetof(S, aligned), row.aligned, sizeof(S::aligned));
     record_.number(offsetof(S, kind), int64_t(row.kind), sizeof(S::kind));
     record_.number(offsetof(S, nullable), row.nullable, sizeof(S::nullable));
+    record_.number(offsetof(S, bytes), row.bytes, sizeof(S::bytes));
+    record_.end(sizeof(S));
+  }
+
+  void constant(const ConstantRow &row) {
+    using S = abi::constant;
+    record_.pointer(offsetof(S, name), strings_[row.name]);
+    record_.number(offsetof(S, offset), row.offset, sizeof(S::offset));
     record_.number(offsetof(S, bytes), row.bytes, sizeof(S::bytes));
     record_.end(sizeof(S));
   }
@@ -417,6 +433,9 @@ private:
     record_.number(offsetof(S, image_count), int64_t(row.images.size()), 4);
     record_.pointer(offsetof(S, specialized), places.specialized);
     record_.number(offsetof(S, specialized_count), int64_t(row.specialized.size()), 4);
+    record_.number(offsetof(S, constant_count), int64_t(tables_.constants[row.constants].size()),
+                   4);
+    record_.pointer(offsetof(S, constants), constants_[row.constants]);
     record_.end(sizeof(S));
   }
 
@@ -542,7 +561,8 @@ private:
   llvm::MCStreamer &streamer_;
   Record record_;
 
-  std::vector<Label> images_, code_, choices_, parameters_, requirements_, maps_, hidden_, forms_;
+  std::vector<Label> images_, code_, choices_, parameters_, constants_, requirements_, maps_,
+      hidden_, forms_;
   std::map<std::string, Label> strings_; // ordered: equal inputs give equal bytes
   struct TuningNumbers {
     Label axes, problems, times, costs, forms;

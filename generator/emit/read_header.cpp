@@ -227,6 +227,9 @@ private:
     VariantContents result = {.entry = node[0].string()};
     for (const Node &parameter : behind(node[3]).parts)
       result.parameters.push_back({parameter[0].string(), uint32_t(parameter[5].number())});
+    for (const Node &constant : behind(node[11]).parts)
+      result.constants.push_back(
+          {constant[0].string(), uint32_t(constant[1].number()), uint32_t(constant[2].number())});
     size_t images = size_t(node[7].number());
     for (size_t i = 0; i < images; i++) {
       const Node &info = behind(node[5])[size_t(node[5].value) + i];

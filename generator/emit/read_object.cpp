@@ -229,6 +229,14 @@ private:
       result.parameters.push_back({text(row + offsetof(abi::parameter, name)),
                                    number<uint8_t>(row + offsetof(abi::parameter, bytes))});
     }
+    uint32_t constants = sane(number<uint32_t>(at + offsetof(S, constant_count)), 1 << 16);
+    for (uint32_t i = 0; i < constants; i++) {
+      using C = abi::constant;
+      uint64_t row = pointer(at + offsetof(S, constants)) + i * sizeof(C);
+      result.constants.push_back({text(row + offsetof(C, name)),
+                                  number<uint32_t>(row + offsetof(C, offset)),
+                                  number<uint32_t>(row + offsetof(C, bytes))});
+    }
     uint32_t images = sane(number<uint32_t>(at + offsetof(S, image_count)), 1 << 16);
     for (uint32_t i = 0; i < images; i++) {
       uint64_t info = pointer(at + offsetof(S, infos)) + i * sizeof(image_info);

@@ -238,19 +238,25 @@ private:
       row.grid.push_back(code_of(kernel, variant, axis));
     row.requirements = requirements_.add(requirement_rows(kernel, variant));
     row.parameters = parameters_.add(parameter_rows(combination, variant));
+    std::vector<ConstantRow> constants;
+    for (const Constant &constant : variant.constants)
+      constants.push_back({constant.name, uint32_t(constant.offset), uint32_t(constant.bytes)});
+    row.constants = constants_.add(constants);
     for (const Image &image : variant.images) {
       size_t bytes = images_.add(sealed(image.bytes));
-      row.images.push_back({bytes, state_of(bytes, variant, image),
+      row.images.push_back({bytes, state_of(bytes, combination, variant, image),
                             form_of(kernel, combination, variant, image), &image});
     }
     return row;
   }
 
   /// The same code of several variants is loaded once: its kernel has one handle, and one limit of
-  /// shared memory.
-  size_t state_of(size_t bytes, const Variant &variant, const Image &image) {
+  /// shared memory. But constant memory is one type's own.
+  size_t state_of(size_t bytes, const Combination &combination, const Variant &variant,
+                  const Image &image) {
+    std::string owner = variant.constants.empty() ? "" : combination.display;
     auto [state, is_new] = states_.try_emplace(
-        {bytes, variant.entry, image.shared_bytes + image.static_shared, image.host_symbol},
+        {bytes, variant.entry, owner, image.shared_bytes + image.static_shared, image.host_symbol},
         tables_.state_count);
     tables_.state_count += is_new;
     return state->second;
@@ -405,11 +411,12 @@ private:
   Interned<std::string> images_{tables_.images};
   Interned<std::vector<int64_t>> code_{tables_.code};
   Interned<std::vector<ParameterRow>> parameters_{tables_.parameters};
+  Interned<std::vector<ConstantRow>> constants_{tables_.constants};
   Interned<std::vector<RequirementRow>> requirements_{tables_.requirements};
   Interned<TensorMapRow> maps_{tables_.maps};
   Interned<std::vector<HiddenRow>> hidden_{tables_.hidden};
   Interned<FormRow> forms_{tables_.forms};
-  std::map<std::tuple<size_t, std::string, int, std::string>, size_t> states_;
+  std::map<std::tuple<size_t, std::string, std::string, int, std::string>, size_t> states_;
   std::optional<Failure> failure_;
 };
 

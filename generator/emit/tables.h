@@ -24,6 +24,13 @@ struct ParameterRow {
   auto operator<=>(const ParameterRow &) const = default;
 };
 
+/// As abi::constant.
+struct ConstantRow {
+  std::string name;
+  uint32_t offset = 0, bytes = 0;
+  auto operator<=>(const ConstantRow &) const = default;
+};
+
 struct RequirementRow {
   size_t code = 0; // index into Tables::code
   std::string text;
@@ -74,6 +81,7 @@ struct VariantRow {
   std::vector<size_t> grid; // indices into Tables::code
   size_t requirements = 0;  // index into Tables::requirements
   size_t parameters = 0;    // index into Tables::parameters
+  size_t constants = 0;     // index into Tables::constants
   std::vector<ImageRow> images;
   std::vector<VariantRow> specialized; // for its values, under hints
 };
@@ -105,6 +113,7 @@ struct Tables {
   std::vector<std::string> images; // each behind its abi::image_header
   std::vector<std::vector<int64_t>> code;
   std::vector<std::vector<ParameterRow>> parameters;
+  std::vector<std::vector<ConstantRow>> constants;
   std::vector<std::vector<RequirementRow>> requirements; // of variants, and guards of forms
   std::vector<TensorMapRow> maps;
   std::vector<std::vector<HiddenRow>> hidden;

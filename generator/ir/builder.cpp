@@ -142,6 +142,10 @@ Value *Builder::load(Value *pointers, Value *mask, Value *other) {
   return create(Opcode::load_, std::move(operands), {type})->result();
 }
 
+Value *Builder::constant_load(Value *offsets, Elem elem) {
+  return create(Opcode::constant_load_, {offsets}, {offsets->type.with_elem(elem)})->result();
+}
+
 Op *Builder::store(Value *pointers, Value *value, Value *mask) {
   std::vector<Value *> operands = {pointers, value};
   if (mask)

@@ -63,6 +63,7 @@ public:
 
   Value *addptr(Value *pointer, Value *offset);
   Value *load(Value *pointers, Value *mask = nullptr, Value *other = nullptr);
+  Value *constant_load(Value *offsets, Elem elem);
   Op *store(Value *pointers, Value *value, Value *mask = nullptr);
   Value *dot(Value *a, Value *b, Value *acc);
   Value *reduce(Value *tile, int axis, std::string op);

@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tritonc::ir {
 
@@ -70,6 +71,14 @@ size_t Block::position_of(const Op *op) {
 }
 
 Function::Function() { body = new_block(nullptr); }
+
+int64_t Function::constant_bytes() const {
+  if (constant_memory.empty())
+    return 0;
+  const ConstantMemory &last = constant_memory.back();
+  constexpr uint64_t least = 16; // of any element
+  return int64_t(std::bit_ceil(std::max(uint64_t(last.offset + last.bytes()), least)));
+}
 
 Value *Function::add_parameter(std::string name, Type type) {
   Value *value = new_value(std::move(type), name);
@@ -140,6 +149,7 @@ void clone_block(const Block &from, Block &to, Function &fn, ValueMap &map) {
 Function clone(const Function &fn) {
   Function copy;
   copy.name = fn.name;
+  copy.constant_memory = fn.constant_memory;
   copy.plan = fn.plan;
   copy.location = fn.location;
   copy.file = fn.file;

@@ -121,9 +121,24 @@ struct Parameter {
   Location location = {};
 };
 
+/// A part of a kernel's constant memory: an array that the host fills, and that the kernel reads
+/// by `constant_load`.
+struct ConstantMemory {
+  std::string name;
+  Elem elem = Elem::i8;
+  bool is_signed = true;
+  int64_t count = 0;           // of elements
+  int64_t offset = 0;          // in bytes
+  std::vector<int64_t> values; // of the first elements, before the host says others; the rest is 0
+  std::vector<double> numbers; // the same, of floats
+
+  int64_t bytes() const { return count * bytes_of(elem); }
+};
+
 struct Function {
   std::string name;
   std::vector<Parameter> parameters;
+  std::vector<ConstantMemory> constant_memory; // by offset
   Block *body = nullptr;
   LaunchPlan plan;
   Location location;
@@ -139,6 +154,10 @@ struct Function {
   Function();
   Function(Function &&) = default;
   Function &operator=(Function &&) = default;
+
+  /// Of all constant memory; a power of two, so that every offset, modulo it, is inside. 0: there
+  /// is none.
+  int64_t constant_bytes() const;
 
   int threads() const { return 32 * (warps * teams + helper_warps); } // of a block
 

@@ -225,6 +225,48 @@ struct Parser {
     return accept("\"") || fail_at(begin, "unterminated string");
   }
 
+  bool floating(double &value) {
+    skip_blanks();
+    auto [stop, ec] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (ec != std::errc())
+      return fail("expected a number");
+    at = size_t(stop - text.data());
+    return true;
+  }
+
+  // Behind `constants`.
+  bool constant_memory() {
+    if (!expect("("))
+      return false;
+    do {
+      ConstantMemory &part = fn.constant_memory.emplace_back();
+      if (!name(part.name) || !expect(":"))
+        return false;
+      std::string elem_name = word();
+      std::optional<Elem> elem = elem_named(elem_name);
+      if (!elem)
+        return fail("unknown type `" + elem_name + "`");
+      part.elem = *elem;
+      if (!expect("[") || !integer(part.count) || !expect("]"))
+        return false;
+      part.is_signed = !accept("unsigned");
+      if (!expect("at") || !integer(part.offset))
+        return false;
+      if (!accept("="))
+        continue;
+      if (!expect("["))
+        return false;
+      do {
+        if (is_float(part.elem) ? !floating(part.numbers.emplace_back())
+                                : !integer(part.values.emplace_back()))
+          return false;
+      } while (accept(","));
+      if (!expect("]"))
+        return false;
+    } while (accept(","));
+    return expect(")");
+  }
+
   bool attribute(Op &op) {
     std::string name;
     if (!this->name(name) || !expect("="))
@@ -254,10 +296,8 @@ struct Parser {
       return true;
     }
     double value;
-    auto [stop, ec] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (ec != std::errc())
-      return fail("expected a number");
-    at += size_t(stop - number.data());
+    if (!floating(value))
+      return false;
     op.set(name, value);
     return true;
   }
@@ -403,6 +443,8 @@ struct Parser {
       if (!expect(")"))
         return false;
     }
+    if (accept("constants") && !constant_memory())
+      return false;
     int64_t number;
     if (accept("warps")) {
       if (!integer(number))

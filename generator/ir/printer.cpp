@@ -121,6 +121,21 @@ struct Printer {
     }
   }
 
+  void constant_memory(const Function &fn) {
+    for (const ConstantMemory &part : fn.constant_memory) {
+      out += &part == &fn.constant_memory[0] ? " constants (" : ", ";
+      out += part.name + ": " + name_of(part.elem) + "[" + std::to_string(part.count) + "]" +
+             (part.is_signed ? "" : " unsigned") + " at " + std::to_string(part.offset);
+      std::string values;
+      for (int64_t value : part.values)
+        values += (values.empty() ? "" : ", ") + std::to_string(value);
+      for (double number : part.numbers)
+        values += (values.empty() ? "" : ", ") + number_text(number);
+      out += values.empty() ? "" : " = [" + values + "]";
+    }
+    out += fn.constant_memory.empty() ? "" : ")";
+  }
+
   void function(const Function &fn) {
     out += "func @" + fn.name + "(";
     for (size_t i = 0; i < fn.parameters.size(); i++) {
@@ -140,6 +155,7 @@ struct Printer {
         out += " no_alias";
     }
     out += ")";
+    constant_memory(fn);
     if (fn.warps)
       out += " warps " + std::to_string(fn.warps);
     if (fn.teams > 1)

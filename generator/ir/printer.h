@@ -11,6 +11,9 @@
 //       return
 //     }
 //
+// Behind the parameters there may be constant memory, with its first values:
+// `constants (t: f32[64] at 0 = [0.5, 1.0], n: i32[1] unsigned at 256)`.
+//
 // One operation a line: results, name, operands, attributes, result types, blocks. Names of values
 // are kept where the source has one and made unique; the others are numbers. In texts, `\"`, `\\`
 // and

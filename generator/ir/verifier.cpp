@@ -33,6 +33,8 @@ bool covers(const LinearLayout &layout) {
   return true;
 }
 
+constexpr int64_t most_constant_bytes = 64 * 1024;
+
 struct Verifier {
   const Function &fn;
   std::string errors;
@@ -72,6 +74,24 @@ struct Verifier {
       check(covers(*type.layout), "the layout covers the tile");
     check(type.layout->is_shared() == type.is_shared() || element_count(shape) == 1,
           "registers and shared memory have layouts of their own kind");
+  }
+
+  // Parts lie behind one another, and GPUs have so much.
+  void constant_memory() {
+    int64_t end = 0;
+    for (const ConstantMemory &part : fn.constant_memory) {
+      int64_t values = int64_t(part.values.size() + part.numbers.size());
+      check(part.count > 0 && part.count <= most_constant_bytes && values <= part.count,
+            "a part of constant memory has elements, and no more values than these");
+      check(part.offset >= end && part.offset % 16 == 0,
+            "parts of constant memory are in order, at multiples of 16 bytes");
+      check((is_float(part.elem) ? part.values.empty() : part.numbers.empty()),
+            "values are of the type of the elements");
+      if (!errors.empty())
+        return;
+      end = part.offset + part.bytes();
+      check(end <= most_constant_bytes, "there are at most 64 KiB of constant memory");
+    }
   }
 
   void yields(const Block &block, Opcode terminator, const std::vector<Value *> &wanted) {
@@ -560,6 +580,12 @@ struct Verifier {
       return memory(op, 0);
     case Opcode::store_:
       return memory(op, 1);
+    case Opcode::constant_load_:
+      check(!fn.constant_memory.empty(), "only a function with constant memory reads it");
+      check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i32 &&
+                op.result()->type.is_number(),
+            "offsets are i32, and what is read are numbers");
+      return elementwise(op);
     case Opcode::atomic_:
     case Opcode::atomic_cas_:
       return atomic(op);
@@ -749,6 +775,7 @@ std::string verify(const Function &fn) {
   Verifier verifier{fn, {}, {}, {}, nullptr};
   for (const Parameter &parameter : fn.parameters)
     verifier.available.insert(parameter.value);
+  verifier.constant_memory();
   verifier.block(*fn.body);
   if (verifier.errors.empty() &&
       (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))

@@ -40,6 +40,7 @@ struct Variable {
   int index = 0; // in Program::variables
   bool is_const = false;
   const Expr *constant = nullptr; // its value, of its type, if the compiler knows it
+  int constant_memory = -1;       // which of Program::constant_memory it points to; -1: none
 };
 
 /// A type as it is written; extents are constant expressions, known after checking.
@@ -48,6 +49,7 @@ struct TypeName {
   std::vector<ExprPtr> extents;
   Range range;
   bool is_const = false;    // of what is no pointer
+  bool in_constant = false; // `__constant__`, of what is no pointer
   size_t extents_token = 0; // where the parser reads them again, if a `typedef` says them
 };
 
@@ -174,6 +176,11 @@ struct Declarator {
   Location at;
   ExprPtr init; // may be missing
 
+  // Of constant memory: the argument of `calloc`, or the first values.
+  ExprPtr bytes; // may be missing
+  std::vector<ExprPtr> values;
+  bool takes_size_of_values = false; // `[]`
+
   // Attributes.
   ExprPtr multiple_of, aligned; // may be missing
   bool no_alias = false, read_only = false, write_only = false;
@@ -234,15 +241,26 @@ struct Function {
   std::vector<Declarator> parameters;
   StmtPtr body;
   std::vector<Pragma> pragmas;
-  bool uses_tf32 = false;       // set by the checker
-  bool accesses_memory = false; // it or what it calls; or says something. By the checker
-  bool changes_memory = false;  // or waits for others
+  bool uses_tf32 = false;           // set by the checker
+  bool accesses_memory = false;     // it or what it calls; or says something. By the checker
+  bool changes_memory = false;      // or waits for others
+  std::vector<int> constant_memory; // of a kernel: which parts it or what it calls uses
+};
+
+/// A part of constant memory, as it was declared.
+struct ConstantMemory {
+  const Variable *variable = nullptr;
+  Scalar scalar = Scalar::error;
+  int64_t count = 0;             // of elements
+  std::vector<int64_t> integers; // the first ones; or
+  std::vector<double> reals;
 };
 
 struct Program {
   std::vector<Function> functions;
   std::vector<StmtPtr> declarations; // outside of functions: constants and static_assert
   std::deque<Variable> variables;
+  std::vector<ConstantMemory> constant_memory;
 };
 
 /// Calls `visit(const Expr &)` for it and everything under it, outer ones first.

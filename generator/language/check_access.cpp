@@ -35,7 +35,10 @@ void Checker::check_deref(Expr &expr, bool is_store) {
     if (mask->type.is_tile())
       wrap(mask, mask->type.with_shape(*shape));
   }
-  if (const CacheHint *hint = cache_hint(expr.text))
+  if (cache_hint(expr.text) && pointer->type.to_constant)
+    report(Message::hint_elsewhere, expr.at, {expr.text, "memory that is not constant"},
+           {expr.range});
+  else if (const CacheHint *hint = cache_hint(expr.text))
     if (is_store ? !hint->of_stores : !hint->of_loads)
       report(Message::hint_elsewhere, expr.at, {expr.text, is_store ? "loads" : "stores"},
              {expr.range});
@@ -81,11 +84,21 @@ void Checker::check_assign(Expr &expr) {
   current_.pop_back();
   if (!target->type.is_error() && !target->is(Kind::deref) && !target->is(Kind::name))
     return report(Message::not_assignable, target->at, {}, {target->range});
-  if (target->is(Kind::deref) && !target->type.is_error() && target->operands[0]->type.to_const)
-    report(Message::store_to_const, expr.at, {}, {target->range});
+  if (target->is(Kind::deref) && !target->type.is_error())
+    forbid_store(*target->operands[0], expr.at, target->range);
   if (!convert(value, target->type, expr.at))
     return;
   expr.type = target->type;
+}
+
+// Reports a store or an atomic operation through pointers that are not for that.
+void Checker::forbid_store(const Expr &pointer, Location at, const Range &mark) {
+  if (pointer.type.to_constant) {
+    report(Message::store_to_constant, at, {}, {mark});
+    report(Message::host_fills_constant, at);
+  } else if (pointer.type.to_const) {
+    report(Message::store_to_const, at, {}, {mark});
+  }
 }
 
 namespace {
@@ -262,12 +275,18 @@ void Checker::check_cast(Expr &expr) {
     to = complete(expr.type_name, "value");
   if (to.is_error())
     return;
-  auto is_address = [](const Type &type) { // or may be one
-    return type.is_pointer() || (type.is_integer() && bits_of(type.scalar) == 64);
+  if (value.type.is_pointer() && to.is_pointer() && value.type.to_constant != to.to_constant) {
+    report(Message::no_conversion, expr.at, {name_of(value.type), name_of(to)}, {value.range});
+    return report(Message::keeps_constant, expr.at);
+  }
+  bool of_constants = value.type.to_constant || to.to_constant; // which are no addresses to others
+  auto is_address = [&](const Type &type) {                     // or may be one
+    return type.is_pointer() || (!of_constants && type.is_integer() && bits_of(type.scalar) == 64);
   };
   bool fits = (value.type.is_number() && to.is_number()) ||
-              (is_address(value.type) && is_address(to)) || (to.is_pointer() && is_null(value)) ||
-              (value.type.is_pointer() && to.is_bool());
+              (is_address(value.type) && is_address(to)) ||
+              (!of_constants && to.is_pointer() && is_null(value)) ||
+              (!of_constants && value.type.is_pointer() && to.is_bool());
   if (!fits)
     return report(Message::no_conversion, expr.at, {name_of(value.type), name_of(to)},
                   {value.range});
@@ -337,6 +356,10 @@ void Checker::check_call(ExprPtr &expr) {
     expr->kind = Kind::barrier;
     expr->type = Type::of(Scalar::void_);
     return;
+  }
+  if (name == "calloc") {
+    report(Message::calloc_elsewhere, expr->at, {}, {expr->range});
+    return report(Message::declare_outside, expr->at);
   }
   if (find(name))
     return report(Message::not_a_function, expr->at, {name});

@@ -68,8 +68,7 @@ void Checker::check_atomic(Expr &expr, const std::string &operation) {
   }
   if (!has_old_shape(expr))
     return;
-  if (pointer->type.to_const)
-    report(Message::store_to_const, expr.at, {}, {pointer->range});
+  forbid_store(*pointer, expr.at, pointer->range);
   if (count == 2 + values && !to_bool(expr.operands.back()))
     return;
   Extents shape = pointer->type.shape;

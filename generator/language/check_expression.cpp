@@ -233,7 +233,8 @@ void Checker::check_pointers(Expr &expr) {
   Type type = a->type.is_pointer() ? a->type : b->type;
   bool is_void = a->type.scalar == Scalar::void_ || b->type.scalar == Scalar::void_;
   bool fits =
-      a->type.is_pointer() && b->type.is_pointer()
+      a->type.to_constant != b->type.to_constant ? false
+      : a->type.is_pointer() && b->type.is_pointer()
           ? (a->type.scalar == b->type.scalar && !is_void) || (is_void && is_comparison(expr.op))
           : is_null(a->type.is_pointer() ? *b : *a);
   if (!fits)
@@ -406,6 +407,8 @@ void Checker::check_conditional(Expr &expr) {
 
 // A literal takes the type of the other arm, if that is a float.
 Type Checker::conditional_type(const Expr &yes, const Expr &no) {
+  if (yes.type.to_constant != no.type.to_constant)
+    return Type();
   if (yes.type.is_pointer() && no.type.is_pointer() && yes.type.scalar == no.type.scalar) {
     Type type = yes.type;
     type.to_const |= no.type.to_const;

@@ -120,6 +120,15 @@ void Checker::check_signature(Function &function) {
       report(Message::pass_pointer, parameter.at);
       type = Type();
     }
+    if (parameter.type_name.in_constant) {
+      report(Message::constant_in_function, parameter.at, {parameter.name});
+      report(Message::declare_outside, parameter.at);
+      type = Type();
+    } else if (type.to_constant && function.is_kernel) {
+      report(Message::constant_parameter, parameter.at, {parameter.name});
+      report(Message::name_constant, parameter.at);
+      type = Type();
+    }
     if (parameter.init)
       report(Message::not_supported, parameter.at, {"default values of parameters"});
   }

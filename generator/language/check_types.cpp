@@ -132,10 +132,15 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
   const Type &from = expr.type;
   if (from.is_number() && to.is_number())
     return true;
-  if (to.is_pointer() && is_null(expr))
+  if (to.is_pointer() && !to.to_constant && is_null(expr))
     return true;
   bool is_same = from.scalar == to.scalar || from.scalar == Scalar::void_ ||
                  to.scalar == Scalar::void_; // what `void *` points to, only the author knows
+  if (from.is_pointer() && to.is_pointer() && from.to_constant != to.to_constant) {
+    report(Message::no_conversion, at, {name_of(from), name_of(to)}, {expr.range});
+    report(Message::keeps_constant, at);
+    return false;
+  }
   if (from.is_pointer() && to.is_pointer() && is_same) {
     if (from.to_const && !to.to_const) {
       report(Message::drops_const, at, {name_of(from)}, {expr.range});
@@ -151,7 +156,7 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
 bool Checker::to_bool(ExprPtr &expr) {
   if (expr->type.is_error())
     return false;
-  if (expr->type.is_pointer()) {
+  if (expr->type.is_pointer() && !expr->type.to_constant) {
     wrap(expr, expr->type.with_scalar(Scalar::bool_));
     return true;
   }

@@ -34,6 +34,7 @@ void Checker::check() {
   check_calls();
   for (Function &function : program_.functions)
     check_function(function);
+  find_users_of_constant_memory();
 }
 
 void Checker::check_function(Function &function) {
@@ -209,6 +210,17 @@ void Checker::check_stmt(Stmt &stmt) {
 
 void Checker::check_declaration(Stmt &stmt) {
   for (Declarator &declarator : stmt.declarators) {
+    const TypeName &written = declarator.type_name;
+    if (!function_ && (written.in_constant || written.type.to_constant)) {
+      check_constant_memory(declarator);
+      continue;
+    }
+    if (written.in_constant) {
+      report(Message::constant_in_function, declarator.at, {declarator.name});
+      report(Message::declare_outside, declarator.at);
+      declare(declarator, Type(), /*is_parameter=*/false);
+      continue;
+    }
     Type type = complete(declarator.type_name, "variable");
     check_attributes(declarator);
     declare(declarator, type, /*is_parameter=*/false);

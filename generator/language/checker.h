@@ -101,6 +101,7 @@ private:
   void check_deref(Expr &expr, bool is_store);
   void fit_to_conditions(Expr &expr);
   void check_assign(Expr &expr);
+  void forbid_store(const Expr &pointer, Location at, const Range &mark);
   void check_subscript(Expr &expr);
   bool can_reduce(const Expr &expr);
   bool convert_to_reduce(Expr &expr);
@@ -117,6 +118,12 @@ private:
   bool check_math_call(Expr &expr);
   void check_min_max(Expr &expr);
   bool has_arguments(const Expr &expr, size_t count);
+
+  // Constant memory: check_constant_memory.cpp.
+  void check_constant_memory(Declarator &declarator);
+  std::optional<int64_t> element_count_of(Declarator &declarator);
+  bool add_value(ExprPtr &value, ConstantMemory &to);
+  void find_users_of_constant_memory();
 
   // Functions that are called: check_functions.cpp.
   struct Calls { // what is behind a function's calls, once all are inlined
@@ -158,6 +165,7 @@ private:
   int loops_ = 0, choices_ = 0;        // around us; choices in the innermost loop
   std::vector<ExprPtr> constants_;     // values of variables
   bool in_pragma_ = false;
+  int64_t constant_bytes_ = 0; // of constant memory so far
 };
 
 /// The names of all functions of the language.

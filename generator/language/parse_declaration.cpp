@@ -35,8 +35,9 @@ constexpr std::array<std::string_view, 12> scalar_words = {
 constexpr std::array<std::string_view, 6> ignored_words = {"volatile", "static",   "inline",
                                                            "extern",   "register", "auto"};
 
-constexpr std::array<std::string_view, 4> unsupported_words = {"struct", "union", "__constant__",
-                                                               "_Atomic"};
+constexpr std::array<std::string_view, 3> unsupported_words = {"struct", "union", "_Atomic"};
+
+constexpr std::string_view constant_word = "__constant__";
 
 template <typename Words> bool contains(const Words &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -67,8 +68,8 @@ bool Parser::starts_type(const Token &token) const {
   if (!token.is(TokenKind::identifier))
     return false;
   std::string_view word = token.spelling;
-  if (is_const(word) || word == "typedef" || word == "enum" || is_restrict(word) ||
-      contains(scalar_words, word) || contains(ignored_words, word) ||
+  if (is_const(word) || word == constant_word || word == "typedef" || word == "enum" ||
+      is_restrict(word) || contains(scalar_words, word) || contains(ignored_words, word) ||
       contains(unsupported_words, word) || named_scalar(word))
     return true;
   return std::any_of(typedefs_.begin(), typedefs_.end(),
@@ -197,6 +198,8 @@ TypeName Parser::type_specifiers() {
     std::string_view word = token.spelling;
     if (is_const(word))
       out.is_const = out.type.to_const = true; // which of them, `pointers` knows
+    else if (word == constant_word)
+      out.in_constant = out.type.to_constant = true; // the same
     else if (word == "enum" && words.empty() && !is_named) {
       enumeration();
       out.type.scalar = Scalar::int32;
@@ -216,9 +219,10 @@ TypeName Parser::type_specifiers() {
         unknown_type(token);
         known = typedefs_.rbegin();
       }
-      bool to_const = out.type.to_const;
+      Type before = out.type;
       out.type = known->type;
-      out.type.to_const |= to_const;
+      out.type.to_const |= before.to_const;
+      out.type.to_constant |= before.to_constant;
       out.extents_token = known->extents_token;
       is_named = true;
     }
@@ -248,9 +252,9 @@ void Parser::pointers(TypeName &type_name, bool *no_alias) {
     }
   }
   if (type_name.type.pointer)
-    type_name.is_const = false;
+    type_name.is_const = type_name.in_constant = false;
   else
-    type_name.type.to_const = false;
+    type_name.type.to_const = type_name.type.to_constant = false;
 }
 
 // The extents of a tile, here or where its type was named.
@@ -347,6 +351,7 @@ Declarator Parser::declarator(const TypeName &base) {
   out.type_name.type = base.type;
   out.type_name.range = base.range;
   out.type_name.is_const = base.is_const;
+  out.type_name.in_constant = base.in_constant;
   out.type_name.extents_token = base.extents_token;
   pointers(out.type_name, &out.no_alias);
   out.is_const = out.type_name.is_const;
@@ -366,6 +371,11 @@ Declarator Parser::declarator(const TypeName &base) {
   declared_.insert(out.name);
   while (attribute(out) || unknown_attribute()) {
   }
+  if (out.type_name.in_constant && peek().is("[") && peek(1).is("]")) {
+    out.takes_size_of_values = true;
+    next();
+    next();
+  }
   shape(out.type_name);
   while (attribute(out) || unknown_attribute()) {
   }
@@ -375,12 +385,33 @@ Declarator Parser::declarator(const TypeName &base) {
   }
   if (!accept("="))
     return out;
-  if (Token brace = peek(); brace.is("{")) {
-    fail(Message::not_supported, brace.at, {"lists of initial values"});
-    note(Message::one_value, brace.at);
+  bool names_memory = out.type_name.type.to_constant && blocks_ == 0;
+  if (out.type_name.in_constant && peek().is("{")) {
+    values(out);
+  } else if (names_memory && peek().is_word("calloc") && peek(1).is("(")) {
+    next();
+    Token opening = next();
+    out.bytes = conditional();
+    expect_closing(")", "behind the number of bytes", opening);
+  } else {
+    if (Token brace = peek(); brace.is("{")) {
+      fail(Message::not_supported, brace.at, {"lists of initial values"});
+      note(Message::one_value, brace.at);
+    }
+    out.init = assignment();
   }
-  out.init = assignment();
   return out;
+}
+
+// `{1, 2, 3}`, of constant memory; there may be a comma behind the last one.
+void Parser::values(Declarator &declarator) {
+  Token opening = next();
+  while (!peek().is("}") && !panic_) {
+    declarator.values.push_back(conditional());
+    if (!accept(","))
+      break;
+  }
+  expect_closing("}", "behind the values", opening);
 }
 
 // `__multipleof(8)`, or GNU's long form `__attribute__((multipleof(8)))`.
@@ -516,7 +547,8 @@ void Parser::function_or_constant(Program &program) {
     return fail_expected("a name");
   next();
   if (!peek().is("(")) {
-    bool is_right = is_const && !made.result.type.pointer;
+    bool is_constant_memory = made.result.in_constant || made.result.type.to_constant;
+    bool is_right = is_constant_memory || (is_const && !made.result.type.pointer);
     if (!is_right) {
       std::vector<Edit> edits;
       if (!is_const)

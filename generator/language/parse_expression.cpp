@@ -81,8 +81,9 @@ struct ForeignCall {
 };
 
 constexpr ForeignCall foreign_calls[] = {
-    {"calloc", Message::memory_is_passed}, {"malloc", Message::memory_is_passed},
-    {"printf", Message::write_print},      {"__syncthreads", Message::no_waiting},
+    {"malloc", Message::memory_is_passed},
+    {"printf", Message::write_print},
+    {"__syncthreads", Message::no_waiting},
     {"__syncwarp", Message::no_waiting},
 };
 

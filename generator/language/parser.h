@@ -13,6 +13,8 @@
 //   matmul      := range { '@' range }
 //   then        * / %   + -   << >>   < <= > >=   == !=   &   ^   |   &&   ||   ?:   =   ,
 //
+// Outside of functions a declarator with `__constant__` may be followed by `= calloc(bytes)` or
+// `= { conditional, ... }`.
 // `case` and `default` stand only in the block of a `switch` itself.
 // `assert` and `print` are statements: like calls, but with texts among their arguments.
 //
@@ -84,6 +86,7 @@ private:
   void pointers(TypeName &type_name, bool *no_alias = nullptr);
   TypeName abstract_type();
   Declarator declarator(const TypeName &base);
+  void values(Declarator &declarator);
   bool attribute(Declarator &declarator);
   bool unknown_attribute();
   bool correct_attribute();

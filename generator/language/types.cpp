@@ -51,6 +51,7 @@ bool Type::is_float() const { return !pointer && tritonc::is_float(scalar); }
 
 std::string name_of(const Type &type) {
   std::string out = type.to_const ? "const " : "";
+  out += type.to_constant ? "__constant__ " : "";
   out += name_of(type.scalar);
   if (type.pointer)
     out += " *";

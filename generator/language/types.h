@@ -37,9 +37,10 @@ enum class Scalar : uint8_t {
 
 struct Type {
   Scalar scalar = Scalar::error;
-  bool pointer = false;  // each element is a pointer to `scalar`
-  bool to_const = false; // pointers only
-  Extents shape;         // empty: not a tile
+  bool pointer = false;     // each element is a pointer to `scalar`
+  bool to_const = false;    // pointers only
+  Extents shape;            // empty: not a tile
+  bool to_constant = false; // pointers only: to constant memory
 
   bool operator==(const Type &) const = default;
 
@@ -52,13 +53,15 @@ struct Type {
   bool is_float() const;
   bool is_number() const { return is_integer() || is_float(); }
 
-  Type with_shape(Extents s) const { return {scalar, pointer, to_const, std::move(s)}; }
+  Type with_shape(Extents s) const {
+    return {scalar, pointer, to_const, std::move(s), to_constant};
+  }
   /// The same shape, of numbers.
-  Type with_scalar(Scalar s) const { return {s, false, false, shape}; }
+  Type with_scalar(Scalar s) const { return {s, false, false, shape, false}; }
   /// What the pointers point to.
-  Type pointee() const { return {scalar, false, false, shape}; }
+  Type pointee() const { return {scalar, false, false, shape, false}; }
 
-  static Type of(Scalar scalar) { return {scalar, false, false, {}}; }
+  static Type of(Scalar scalar) { return {scalar, false, false, {}, false}; }
 };
 
 bool is_unsigned(Scalar scalar); // bool too

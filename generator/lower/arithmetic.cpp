@@ -145,6 +145,8 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   llvm::Value *x = operands[0], *y = operands.size() > 1 ? operands[1] : nullptr;
   bool fp = x->getType()->isFloatingPointTy(), wraps = op.has("unsigned");
   switch (op.code) {
+  case Opcode::constant_load_:
+    return constant_element(op, x);
   case Opcode::add_:
     return fp ? b.CreateFAdd(x, y) : b.CreateAdd(x, y, "", false, !wraps);
   case Opcode::sub_:

@@ -550,6 +550,7 @@ void Lowering::lower_if(const Op &op) {
 }
 
 void Lowering::run() {
+  make_constant_memory();
   start_function();
   lower_block(*fn_.body);
   erase_unused_elements(*function_);

@@ -14,8 +14,8 @@ namespace tritonc {
 
 /// Translates a function that went through the pipeline for `gpu`, operation by operation. The
 /// result has one kernel, `fn.name`, and, if it uses shared memory, the external array
-/// `tritonc_shared`. Operations that only a GPU has are calls of `tritonc.*` functions
-/// (backend/target_ops.def).
+/// `tritonc_shared`; if it has constant memory, that as one block (abi::constant_block). Operations
+/// that only a GPU has are calls of `tritonc.*` functions (backend/target_ops.def).
 std::unique_ptr<llvm::Module> lower(const ir::Function &fn, const Gpu &gpu,
                                     llvm::LLVMContext &context);
 

@@ -58,6 +58,11 @@ private:
   void lower_store(const ir::Op &op);
   llvm::Value *hinted(const ir::Op &op, llvm::Value *address);
 
+  // constant_memory.cpp
+  void make_constant_memory();
+  llvm::Constant *content_of(const ir::ConstantMemory &part);
+  llvm::Value *constant_element(const ir::Op &op, llvm::Value *offset);
+
   // atomics.cpp
   void lower_atomic(const ir::Op &op);
   llvm::Value *changed(const ir::Op &op, llvm::Value *address,
@@ -159,6 +164,7 @@ private:
   llvm::LLVMContext &context_;
   llvm::IRBuilder<> builder_;
   llvm::Function *function_ = nullptr;
+  llvm::GlobalVariable *constants_ = nullptr; // the block of constant memory; null: there is none
   llvm::Value *lane_ = nullptr, *warp_ = nullptr; // the latter of its team, if there are teams
   llvm::Value *team_ = nullptr; // null: there is one, or the warps have not parted
   /// Counters of loops modulo a number of slots, for rings that have so many.

@@ -154,6 +154,9 @@ ir::Value *Translator::constant(const ast::Expr &expr, const Type &type) {
 
 ir::Value *Translator::read(const ast::Expr &expr) {
   const ast::Variable &variable = *expr.variable;
+  if (variable.constant_memory >= 0)
+    return build_->constant(ir::Type::scalar(ir::Elem::i32),
+                            constant_offsets_.at(variable.constant_memory));
   ir::Value *value = values_.at(variable.index);
   if (value)
     return value;
@@ -223,7 +226,33 @@ ir::Value *Translator::wrapping(ir::Value *result) {
   }
 }
 
+namespace {
+
+// Of the bytes of an element, which are a power of two.
+int logarithm_of_size(Scalar scalar) {
+  int size = 0;
+  while (8 << size < bits_of(scalar))
+    size++;
+  return size;
+}
+
+} // namespace
+
+// Pointers to constant memory are offsets in bytes. What lies beyond 32 bits is outside anyway.
+ir::Value *Translator::constant_sum(const ast::Expr &expr) {
+  ir::Value *pointer = value(*expr.operands[0]), *count = value(*expr.operands[1]);
+  count = convert_elements(count, expr.operands[1]->type.scalar, Scalar::int32);
+  int size = logarithm_of_size(expr.type.scalar);
+  if (size > 0)
+    count = wrapping(
+        build_->binary(ir::Opcode::mul_, count, build_->filled(count->type, int64_t(1) << size)));
+  ir::Opcode opcode = expr.op == Operator::subtract ? ir::Opcode::sub_ : ir::Opcode::add_;
+  return wrapping(build_->binary(opcode, pointer, count));
+}
+
 ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
+  if (expr.type.to_constant)
+    return constant_sum(expr);
   ir::Value *pointer = value(*expr.operands[0]), *offset = value(*expr.operands[1]);
   if (expr.op == Operator::subtract)
     offset = build_->unary(ir::Opcode::neg_, offset);
@@ -233,13 +262,13 @@ ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
 // How many elements are between them. Sizes of elements are powers of two.
 ir::Value *Translator::pointer_difference(const ast::Expr &expr) {
   auto address = [&](const ast::Expr &pointer) {
-    return convert_pointers(value(pointer), pointer.type, expr.type);
+    return pointer.type.to_constant
+               ? convert_elements(value(pointer), Scalar::int32, expr.type.scalar)
+               : convert_pointers(value(pointer), pointer.type, expr.type);
   };
   ir::Value *left = address(*expr.operands[0]), *right = address(*expr.operands[1]);
   ir::Value *bytes = build_->binary(ir::Opcode::sub_, left, right);
-  int size = 0;
-  while (8 << size < bits_of(expr.operands[0]->type.scalar))
-    size++;
+  int size = logarithm_of_size(expr.operands[0]->type.scalar);
   return build_->binary(ir::Opcode::shr_, bytes, build_->filled(bytes->type, size));
 }
 
@@ -330,6 +359,8 @@ ir::Value *Translator::convert(const ast::Expr &expr) {
 
 // Pointers to other types, or from or to integers of 64 bits; and whether they point to anything.
 ir::Value *Translator::convert_pointers(ir::Value *value, const Type &from, const Type &to) {
+  if (to.to_constant)
+    return value;
   if (from.is_integer())
     value = convert_elements(value, from.scalar, Scalar::int64);
   ir::Type wanted = type_of((to.is_bool() ? from : to).with_shape(value->type.shape));
@@ -412,6 +443,7 @@ ir::Value *Translator::assign(const ast::Expr &expr) {
 
 Translator::Access Translator::access(const ast::Expr &deref) {
   Access access;
+  access.type = &deref.operands[0]->type;
   access.pointers = value(*deref.operands[0]);
   if (deref.operands.size() == 2)
     access.mask = value(*deref.operands[1]);
@@ -457,6 +489,10 @@ ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
 }
 
 ir::Value *Translator::load(const Access &access, ir::Value *other) {
+  if (access.type->to_constant) { // wherever it reads, no harm is done
+    ir::Value *loaded = build_->constant_load(access.pointers, elem_of(access.type->scalar));
+    return access.mask && other ? build_->select(access.mask, loaded, other) : loaded;
+  }
   ir::Value *loaded = build_->load(access.pointers, access.mask, access.mask ? other : nullptr);
   if (!access.hint.empty() && access.hint != "wt")
     loaded->op->set("cache", access.hint);

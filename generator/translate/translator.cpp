@@ -38,6 +38,8 @@ ir::Elem elem_of(Scalar scalar) {
 
 ir::Type type_of(const Type &type) {
   ir::Elem elem = elem_of(type.scalar);
+  if (type.to_constant) // where in constant memory it points to
+    return ir::Type::tile(ir::Elem::i32, type.shape);
   return type.is_pointer() ? ir::Type::pointer(elem, type.shape) : ir::Type::tile(elem, type.shape);
 }
 
@@ -54,6 +56,7 @@ ir::Function Translator::run() {
   fn_.plan = launch_plan(source_);
   for (const ast::Declarator &declarator : source_.parameters)
     parameter(declarator);
+  constant_memory();
   ir::Builder builder(fn_, fn_.body);
   build_ = &builder;
   if (reads_flag(source_.body->body, &Jumps::returns))
@@ -76,6 +79,25 @@ void Translator::parameter(const ast::Declarator &declarator) {
   made.multiple_of = declarator.multiple_of_value;
   if (declarator.aligned_value > 0)
     made.aligned_bytes = declarator.aligned_value;
+}
+
+// The parts that the kernel uses, each at a multiple of what any access is aligned to.
+void Translator::constant_memory() {
+  int64_t end = 0;
+  for (int part : source_.constant_memory) {
+    const ast::ConstantMemory &from = program_.constant_memory[size_t(part)];
+    ir::ConstantMemory made;
+    made.name = from.variable->name;
+    made.elem = elem_of(from.scalar);
+    made.is_signed = !is_unsigned(from.scalar);
+    made.count = from.count;
+    made.offset = (end + 15) / 16 * 16;
+    made.values = from.integers;
+    made.numbers = from.reals;
+    end = made.offset + made.bytes();
+    constant_offsets_[part] = made.offset;
+    fn_.constant_memory.push_back(std::move(made));
+  }
 }
 
 // What is inlined from another file than the kernel's happens where it is called: locations have no

@@ -51,6 +51,7 @@ private:
   using Make = std::function<ir::Value *()>;
 
   void parameter(const ast::Declarator &declarator);
+  void constant_memory();
 
   // Statements: translate_statement.cpp.
   struct Jumps { // where a statement may jump to outside of itself
@@ -101,6 +102,7 @@ private:
   ir::Value *binary(const ast::Expr &expr);
   static ir::Value *wrapping(ir::Value *result);
   ir::Value *pointer_sum(const ast::Expr &expr);
+  ir::Value *constant_sum(const ast::Expr &expr);
   ir::Value *logical(const ast::Expr &expr);
   ir::Value *product(const ast::Expr &expr, ir::Value *accumulator);
   ir::Value *dot(const ast::Expr &expr, ir::Value *a, ir::Value *b, ir::Value *accumulator);
@@ -137,6 +139,7 @@ private:
   struct Access {
     ir::Value *pointers = nullptr, *mask = nullptr;
     std::string hint = {}; // a {cache}
+    const Type *type = nullptr;
   };
   Access access(const ast::Expr &deref);
   ir::Value *load(const ast::Expr &deref, ir::Value *other = nullptr);
@@ -153,7 +156,8 @@ private:
   ir::Builder *build_ = nullptr; // where we are
   Values values_;
   int next_flag_;
-  std::set<const ast::Variable *> warned_; // about reading them unassigned
+  std::map<int, int64_t> constant_offsets_; // of the parts of constant memory, in bytes
+  std::set<const ast::Variable *> warned_;  // about reading them unassigned
 
   // The flags that jumps clear; -1: nobody reads that one. A `switch` is a loop in this: `break`
   // leaves it, but `continue` is about the loop around it.

@@ -81,6 +81,8 @@ struct Launch {
   uint32_t shared_bytes = 0; // dynamic, per block
   bool starts_early = false; // the launch in front of it may not be done: threads must wait for it
   void *const *arguments = nullptr; // [i] points to the value of parameter i
+  /// Constant memory, code.constant_bytes of it; null: nobody has filled any.
+  const void *constants = nullptr;
 };
 
 struct Finding {

@@ -235,6 +235,7 @@ void Cluster::start() {
   for (Thread &thread : threads) {
     thread.context = Scheduler::make_context(stacks_.top(thread.actor));
     thread.shared_base = shared.base(thread.block->rank);
+    thread.constants = what.constants ? what.constants : launch->code.constants;
     thread.steps_taken = 0;
     thread.steps_granted = thread.steps_left = std::min(options.max_steps, step_slice);
     thread.ops.reset();

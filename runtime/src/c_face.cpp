@@ -108,6 +108,12 @@ tritonc_status tritonc_preload(const tritonc_kernel *code, const int32_t *choice
   return in_c(tritonc::abi::preload(in_cpp(code), choice, device));
 }
 
+tritonc_status tritonc_set_constant(const tritonc_kernel *code, tritonc_stream stream,
+                                    const char *name, const void *values, size_t count,
+                                    size_t element_bytes) {
+  return in_c(tritonc::abi::set_constant(in_cpp(code), stream, name, values, count, element_bytes));
+}
+
 const int32_t *tritonc_variants(const tritonc_kernel *code, size_t *count) {
   *count = in_cpp(code).variant_count;
   return in_cpp(code).choices;

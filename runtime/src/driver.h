@@ -126,6 +126,8 @@ enum TensorMapChoice { interleave_none = 0, l2_promotion_256 = 3, fill_with_zero
   F(cuMemPoolSetAttribute, 11020, (Pool, int, void *))                                             \
   F(cuMemAllocFromPoolAsync, 11020, (Pointer *, std::size_t, Pool, Stream))                        \
   F(cuMemFreeAsync, 11020, (Pointer, Stream))                                                      \
+  F(cuLibraryGetGlobal, 12000, (Pointer *, std::size_t *, Library, const char *))                  \
+  F(cuMemcpyHtoDAsync, 3020, (Pointer, const void *, std::size_t, Stream))                         \
   F(cuDeviceGetName, 2000, (char *, int, Device))                                                  \
   F(cuMemAlloc, 3020, (Pointer *, std::size_t))                                                    \
   F(cuMemFree, 3020, (Pointer))                                                                    \

@@ -70,14 +70,13 @@ Result load_function(const Driver &driver, Kernel handle) {
 // whether it can be done.
 // `bytes`: where the image is, which stays if it is in the program.
 Result load(const Driver &driver, const char *entry, const abi::image &image, const char *bytes,
-            Kernel &handle) {
+            Library &library, Kernel &handle) {
   const void *code = bytes + sizeof(abi::image_header);
   if (driver.is_emulator)
     code = image.host;
   int stays_in_place = 1; // CU_LIBRARY_BINARY_IS_PRESERVED: the driver need not copy it
   void *yes = reinterpret_cast<void *>(1);
   unsigned options = code == bytes + sizeof(abi::image_header) && image.bundle ? 0 : 1;
-  Library library = nullptr;
   if (Result result = driver.cuLibraryLoadData(&library, code, nullptr, nullptr, 0, &stays_in_place,
                                                &yes, options))
     return result;
@@ -208,9 +207,11 @@ status make_ready(const Driver &driver, const abi::kernel &kernel, const abi::va
     if (driver.is_emulator && !image.host)
       return {status_code::no_host_code, &kernel, info.gpu};
     loading.begin();
-    if (Result result = load(driver, variant.entry, image, bytes, handle))
+    Library library = nullptr;
+    if (Result result = load(driver, variant.entry, image, bytes, library, handle))
       return failure(driver, result, &kernel, "cuLibraryLoadData");
     loading.end();
+    image.state->library.store(library, std::memory_order_release);
     image.state->kernel.store(handle, std::memory_order_release);
   }
   if (raises_limit && !is_raised())

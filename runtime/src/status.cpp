@@ -27,6 +27,8 @@ const char *const names[] = {
     "invalid_argument",
     "unsuitable_tensor",
     "not_prepared",
+    "invalid_constant",
+    "capturing",
     "corrupt_image",
     "no_bundle",
     "wrong_bundle",
@@ -132,6 +134,15 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
                  "that, too",
                  detail_ - 1);
     return say("%s%slaunched before it was prepared: prepare() first, and look at its status");
+  case status_code::invalid_constant:
+    if (detail_)
+      return say("%s%sthe constant memory `%s` has room for %d bytes, not for so many values",
+                 subject(), detail_);
+    return say("%s%sno variant that was compiled has constant memory `%s`", subject());
+  case status_code::capturing:
+    return say("%s%sthe constant memory `%s` cannot be filled while a graph is captured: fill it "
+               "before",
+               subject());
   case status_code::corrupt_image:
     return say("%s%sthe embedded code for %s is damaged: build or install the program again",
                subject());

@@ -54,6 +54,9 @@ std::string text_of(const Kernels &kernels) {
         out += " " + std::to_string(choice);
       for (const ParameterContents &parameter : variant.parameters)
         out += ", " + parameter.name + " " + std::to_string(parameter.bytes);
+      for (const ConstantContents &constant : variant.constants)
+        out += ", constant " + constant.name + " " + std::to_string(constant.bytes) + " at " +
+               std::to_string(constant.offset);
       out += "\n";
       for (const ImageContents &image : variant.images) {
         out += "  " + image.gpu + " \"" + image.form + "\"";
@@ -92,6 +95,7 @@ TEST_CASE("what is in an object: kernels, variants, images") {
   CAPTURE(found);
   CHECK(found.find("gemm::dot<half, T>\n dot: 64,") != found.npos);
   CHECK(found.find("gemm::scale\n") != found.npos);
+  CHECK(found.find(", constant AD 20 at 0, constant shift 12 at 32\n") != found.npos);
 }
 
 TEST_CASE("what is compiled under hints is in front of the general code") {

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 using namespace tritonc;
@@ -99,6 +100,50 @@ TEST_CASE("arguments have the layout that C gives them") {
   CHECK(only.args_size == 40);
 }
 
+TEST_CASE("constant memory has a setter of its type") {
+  // "name element count; ..." of the kernel, and behind it those of each combination.
+  auto setters = [](const std::function<std::vector<Constant>(size_t)> &constants_of) {
+    Library library = sample_library();
+    for (size_t i = 0; i < library.kernels[0].variants.size(); i++)
+      library.kernels[0].variants[i].constants = constants_of(i);
+    Result<Interface> interface = make_interface(library);
+    REQUIRE(interface);
+    const KernelInterface &kernel = interface->kernels[0];
+    auto text = [](const std::vector<Setter> &all) {
+      std::string out;
+      for (const Setter &setter : all)
+        out += setter.name + " " + setter.element + " " + std::to_string(setter.count) + "; ";
+      return out;
+    };
+    std::string out = text(kernel.setters);
+    for (const Combination &combination : kernel.combinations)
+      out += "| " + text(combination.setters);
+    return out;
+  };
+  auto constant = [](const char *name, const char *element, int64_t count, int64_t bytes) {
+    return Constant{.name = name, .element = element, .count = count, .bytes = bytes};
+  };
+  using Constants = std::vector<Constant>;
+  CHECK(setters([](size_t) { return Constants(); }) == "| | | | ");
+  CHECK(setters([&](size_t) { return Constants{constant("t", "f32", 4, 16)}; }) ==
+        "set_t float 4; | set_t float 4; | set_t float 4; | set_t float 4; | set_t float 4; ");
+  // char is anything, and so is what differs but for the type that the template has.
+  CHECK(setters([&](size_t) { return Constants{constant("t", "i8", 4, 4)}; }).find("set_t  4; ") ==
+        0);
+  CHECK(setters([&](size_t i) {
+          return Constants{i % 2 ? constant("t", "f32", 4, 16) : constant("t", "i32", 3, 12)};
+        }).find("set_t  16; ") == 0);
+  CHECK(setters([&](size_t i) {
+          return Constants{i < 4 ? constant("t", "f16", 8, 16) : constant("t", "f32", 6, 24)};
+        }) == "set_t TYPE 8; | set_t tritonc::half 8; | set_t tritonc::half 8; "
+              "| set_t float 6; | set_t float 6; ");
+  // Of the most that any variant has; in the order in which they are first met.
+  CHECK(setters([&](size_t i) {
+          return i == 7 ? Constants{constant("u", "f64", 1, 8), constant("t", "i64", 9, 72)}
+                        : Constants{constant("t", "i64", int64_t(i) + 1, 8 * int64_t(i) + 8)};
+        }).find("set_t std::int64_t 9; set_u double 1; ") == 0);
+}
+
 TEST_CASE("symbols change with all that callers rely on, and with nothing else") {
   const std::vector<std::string> symbols = symbols_of(sample_library());
   CHECK(std::set<std::string>(symbols.begin(), symbols.end()).size() == symbols.size());
@@ -138,6 +183,18 @@ TEST_CASE("symbols change with all that callers rely on, and with nothing else")
   SUBCASE("the values of a tuned axis count") {
     CHECK(symbols[0] !=
           after([](Library &library) { library.kernels[0].axes[2].values[0].name = "128"; })[0]);
+  }
+  SUBCASE("constant memory counts, but not how large it is") {
+    auto with = [&](const char *element, int64_t count) {
+      return after([&](Library &library) {
+        for_each_variant(library, [&](Variant &variant) {
+          variant.constants = {{.name = "t", .element = element, .count = count}};
+        });
+      });
+    };
+    CHECK(symbols[0] != with("f32", 4)[0]);
+    CHECK(with("i32", 4)[0] != with("f32", 4)[0]);
+    CHECK(with("f32", 5) == with("f32", 4));
   }
   SUBCASE("who says the grid counts") {
     CHECK(symbols[0] != after([](Library &library) {

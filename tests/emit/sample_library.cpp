@@ -25,6 +25,15 @@ Parameter integer(std::string name, int multiple_of = 1) {
   return parameter;
 }
 
+Constant constant(std::string name, std::string element, int64_t count, int bytes_of_element,
+                  int64_t offset) {
+  return {.name = std::move(name),
+          .element = std::move(element),
+          .count = count,
+          .offset = offset,
+          .bytes = count * bytes_of_element};
+}
+
 Requirement divides(int parameter, const std::string &name, int divisor) {
   Expr remainder =
       Expr::binary(Expr::Kind::rem, Expr::parameter(parameter), Expr::constant(divisor));
@@ -132,6 +141,8 @@ KernelEntry scale() {
   variant.parameters = {pointer("values", "bf16", false), pointer("bias", "bf16", true), factor,
                         integer("n")};
   variant.parameters[1].nullable = true;
+  variant.constants = {constant("AD", "i8", 20, 1, 0), constant("shift", "i32", 3, 4, 32)};
+  variant.constants[1].is_signed = false;
   variant.images = {image("sm_80", 80, 0, "scale for sm_80$")};
   KernelEntry kernel;
   kernel.name = "scale";

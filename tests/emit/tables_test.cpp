@@ -41,6 +41,18 @@ TEST_CASE("equal images, expressions and lists are stored once") {
   CHECK(states.size() == 13);
 }
 
+TEST_CASE("types with constant memory share no code that is loaded") {
+  Library library = sample_library();
+  for (Variant &variant : library.kernels[0].variants)
+    variant.constants = {{.name = "table", .element = "f32", .count = 4, .bytes = 16}};
+  Made made(std::move(library));
+  Result<Tables> tables = make_tables(made.interface);
+  REQUIRE(tables);
+  CHECK(tables->state_count == 17);
+  CHECK(tables->images.size() == 13);
+  CHECK(tables->constants.size() == 2); // that of all of dot, and that of scale
+}
+
 TEST_CASE("equal code that is loaded in another way has a state of its own") {
   auto states = [](auto change) {
     Library library = sample_library();
@@ -57,6 +69,7 @@ TEST_CASE("equal code that is loaded in another way has a state of its own") {
   size_t all = sample_library().kernels[0].variants[0].images.size();
   CHECK(states([](Variant &) {}) == all);
   CHECK(states([](Variant &other) { other.entry = "other"; }) == 2 * all);
+  CHECK(states([](Variant &other) { other.constants = {Constant()}; }) == 2 * all);
   CHECK(states([](Variant &other) { other.images[0].shared_bytes++; }) == all + 1);
   CHECK(states([](Variant &other) { other.images[0].host_symbol = "host"; }) == all + 1);
 }

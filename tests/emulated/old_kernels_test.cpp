@@ -633,6 +633,62 @@ TEST_CASE("a product with a batch axis of one, split by select, as einsum wrote 
   kernel.must_give(result, c);
 }
 
+TEST_CASE("tables of pointer increments in constant memory, which the host fills as bytes") {
+  const std::string source = R"(
+    char __constant__* AD = calloc(4 * STEPS * TK);
+    char __constant__* BD = calloc(4 * STEPS * TK);
+    __global__ void contract(TYPE * A __noalias __readonly __aligned(16), TYPE * B __noalias __readonly,
+                             TYPE * C, int stride_c __multipleof(8)) {
+      int rm[TM] = get_program_id(0) * TM + 0 ... TM;
+      int rn[TN] = 0 ... TN;
+      int offadelta[TK] = 0 ... TK;
+      int __constant__ *padelta[TK] = (int __constant__*)AD + offadelta;
+      int __constant__ *pbdelta[TK] = (int __constant__*)BD + offadelta;
+      int incda[TM, TK] = (*padelta)[newaxis, :];
+      int incdb[TK, TN] = (*pbdelta)[:, newaxis];
+      TYPE *pa[TM, TK] = A + rm[:, newaxis] + incda;
+      TYPE *pb[TK, TN] = B + rn[newaxis, :] + incdb;
+      float acc[TM, TN] = 0;
+      for (int k = STEPS; k > 0; k -= 1) {
+        TYPE a[TM, TK] = *pa;
+        TYPE b[TK, TN] = *pb;
+        acc += a @ b;
+        padelta += TK;
+        pbdelta += TK;
+        bool check[TK] = k > 1;
+        incda = (check ? *padelta : 0)[newaxis, :];
+        incdb = (check ? *pbdelta : 0)[:, newaxis];
+        pa = A + rm[:, newaxis] + incda;
+        pb = B + rn[newaxis, :] + incdb;
+      }
+      *(C + rm[:, newaxis] * stride_c + rn[newaxis, :]) = acc;
+    })";
+  SmallKernel kernel(source,
+                     {{"TYPE", "half"}, {"TM", "16"}, {"TN", "16"}, {"TK", "16"}, {"STEPS", "2"}});
+  const int m = 32, n = 16, k = 32;
+  std::vector<double> a = numbers(m * k), b = numbers(n * k), c(m * n);
+  std::vector<double> a_bytes, b_bytes;
+  auto add_int = [](std::vector<double> &bytes, int value) {
+    for (int i = 0; i < 4; i++)
+      bytes.push_back(double(int8_t(value >> 8 * i)));
+  };
+  for (int l = 0; l < k; l++) { // column l of A is column 5 l modulo 32, row l of B row l xor 3
+    add_int(a_bytes, l * 5 % k * m);
+    add_int(b_bytes, (l ^ 3) * n);
+    for (int i = 0; i < m; i++)
+      for (int j = 0; j < n; j++)
+        c[size_t(i * n + j)] += a[size_t(l * 5 % k * m + i)] * b[size_t((l ^ 3) * n + j)];
+  }
+  kernel.fill("AD", a_bytes);
+  kernel.fill("BD", b_bytes);
+  kernel.set_grid(2);
+  kernel.add(Elem::f16, a);
+  kernel.add(Elem::f16, b);
+  int result = kernel.add_unwritten(Elem::f16, c.size());
+  kernel.add(n);
+  kernel.must_give(result, c);
+}
+
 TEST_CASE("shapes that are promoted, and flattened for a reduction of everything") {
   SmallKernel kernel(R"(
     __global__ void shapes(float * X, float * Y, float * Z) {

@@ -3,7 +3,8 @@
 //
 //     // programs = 2, x = {1, 2}, n = 2 gives x = {3, 4}
 //
-// where arguments are named like the parameters, in their order.
+// where arguments are named like the parameters, in their order, and constant memory that the host
+// fills like what was declared.
 
 #include "emulated/small_kernel.h"
 
@@ -86,6 +87,9 @@ void run(const std::string &source, const std::string &before, const std::string
     else
       kernel.add_value(type.elem, values[parameter.name].at(0));
   }
+  for (const ir::ConstantMemory &constant : kernel.function().constant_memory)
+    if (values.count(constant.name))
+      kernel.fill(constant.name, values[constant.name]);
   CHECK_FALSE(expected.empty());
   for (const auto &[name, numbers] : expected) {
     CAPTURE(name);

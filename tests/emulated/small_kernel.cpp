@@ -58,6 +58,31 @@ void SmallKernel::add_value(ir::Elem elem, double value) {
                                   : interpreter::Element::of_integer(int64_t(value)));
 }
 
+void SmallKernel::fill(const std::string &constant, const std::vector<double> &values) {
+  if (launch_.constants.empty())
+    launch_.constants = interpreter::initial_constants(fn_);
+  for (const ir::ConstantMemory &part : fn_.constant_memory) {
+    if (part.name != constant)
+      continue;
+    REQUIRE(int64_t(values.size()) <= part.count);
+    ir::Function filled; // says how values lie in memory
+    filled.constant_memory = {part};
+    filled.constant_memory[0].values.clear();
+    filled.constant_memory[0].numbers.clear();
+    filled.constant_memory[0].offset = 0;
+    for (double value : values)
+      if (ir::is_float(part.elem))
+        filled.constant_memory[0].numbers.push_back(value);
+      else
+        filled.constant_memory[0].values.push_back(int64_t(value));
+    std::vector<uint8_t> bytes = interpreter::initial_constants(filled);
+    std::copy_n(bytes.begin(), values.size() * size_t(ir::bytes_of(part.elem)),
+                launch_.constants.begin() + part.offset);
+    return;
+  }
+  FAIL("there is no constant memory `" << constant << "`");
+}
+
 void SmallKernel::compare(const interpreter::Memory &memory, int buffer,
                           const std::vector<double> &expected, double error) const {
   const interpreter::Buffer &found = memory[buffer];

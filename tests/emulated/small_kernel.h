@@ -29,6 +29,8 @@ public:
   int add_unwritten(ir::Elem elem, size_t count);
   void add(int value) { add_value(ir::Elem::i32, value); }
   void add_value(ir::Elem elem, double value);
+  /// Puts these values into the constant memory of this name, from its beginning.
+  void fill(const std::string &constant, const std::vector<double> &values);
   const ir::Function &function() const { return fn_; }
   void set_grid(int x, int y = 1, int z = 1) { launch_.grid = {x, y, z}; }
   /// For programs that order what they do by atomic operations, of which the emulator knows only

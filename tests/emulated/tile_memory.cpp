@@ -66,6 +66,7 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
   result.threads = code.threads;
   result.shared_bytes = code.shared_bytes;
   result.starts_early = host_->starts_early();
+  result.constants = launch.constants.empty() ? nullptr : launch.constants.data();
   result.arguments = arguments_.data();
   return result;
 }

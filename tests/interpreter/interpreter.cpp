@@ -78,6 +78,8 @@ void Machine::execute(const Op &op) {
     return load(op);
   case Opcode::store_:
     return store(op);
+  case Opcode::constant_load_:
+    return constant_load(op);
   case Opcode::atomic_:
   case Opcode::atomic_cas_:
     return atomic(op);
@@ -199,6 +201,12 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
   if (launch.arguments.size() != fn.parameters.size()) {
     std::string text = "@" + fn.name + " has " + std::to_string(fn.parameters.size()) +
                        " parameters, not " + std::to_string(launch.arguments.size());
+    result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
+    return result;
+  }
+  if (!launch.constants.empty() && int64_t(launch.constants.size()) != fn.constant_bytes()) {
+    std::string text = "@" + fn.name + " has " + std::to_string(fn.constant_bytes()) +
+                       " bytes of constant memory, not " + std::to_string(launch.constants.size());
     result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }

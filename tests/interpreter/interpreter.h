@@ -41,6 +41,7 @@ struct Launch {
   int multiprocessors = 3;             // of the GPU
   Turns turns = Turns::helper_first;
   std::vector<Element> arguments;  // one per parameter
+  std::vector<uint8_t> constants;  // what the host has put there; empty: nothing
   int64_t max_steps = 100'000'000; // operations executed, by all programs together
   size_t max_findings = 16;        // further ones are not kept
   size_t max_lines = 10'000;       // printed by all programs; further ones are not kept
@@ -67,7 +68,7 @@ struct Finding {
     deadlock,            // all wait for mbarriers, and nothing is under way
     assertion_failed,    // an assert of the kernel does not hold
     too_many_steps,      // max_steps
-    invalid_arguments,   // there are more or fewer than parameters
+    invalid_arguments,   // there are more or fewer than parameters, or not its constants
   };
   Kind kind;
   std::string operation;           // as the printer prints it
@@ -76,6 +77,9 @@ struct Finding {
   int64_t element = -1;            // of the tile that the operation accesses; -1: not about one
   std::string text;                // what happened
 };
+
+/// The constant memory of a function before the host fills it.
+std::vector<uint8_t> initial_constants(const ir::Function &fn);
 
 /// "program (1, 0, 0), element 5 of `%a = load %p : f32[8]`: reads x[8], which has 8 elements"
 std::string text_of(const Finding &finding);

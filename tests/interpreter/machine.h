@@ -137,6 +137,7 @@ private:
   // global_memory.cpp
   void view(const ir::Op &op);
   void load(const ir::Op &op);
+  void constant_load(const ir::Op &op); // constant_memory.cpp
   void store(const ir::Op &op);
   void atomic(const ir::Op &op);
   bool is_on(const ir::Op &op, const Tile *mask, size_t i);
@@ -283,6 +284,7 @@ private:
 
   const ir::Function &fn_;
   const Launch &launch_;
+  std::vector<uint8_t> constants_; // once it is read
   Memory &memory_;
   Result &result_;
   std::array<int, 3> blocks_, block_; // how many, and which

@@ -20,7 +20,7 @@ namespace {
 const char *const every_operation =
     R"(layout #0 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
 layout #1 [8,8] offset (0,1) (0,2) (0,4) (1,1) (2,2) (4,4)
-func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) warps 1 teams 2 helpers 4 shared 512 residency 2 {
+func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) constants (bytes: i8[5] at 0, t: f32[4] at 16 = [0.5, -1.0, inf], n: i64[2] unsigned at 32 = [-1]) warps 1 teams 2 helpers 4 shared 512 residency 2 {
   %0 = constant {value = -1} : i32
   %1 = constant {number = 1.5} : f32
   %2 = constant {value = 0} : i64
@@ -147,6 +147,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   %90 = cast %71 : i32[8,8] #0
   %91 = gather %89, %90 {axis = 1} : f32[8,8] #0
   %92 = shared_gather %52, %53, %90 {axis = 1} : f32[8,8] #0
+  %93 = constant_load %90 : f32[8,8] #0
   dependency_wait
   launch_dependents
   return

@@ -620,3 +620,30 @@ TEST_CASE("products of a tile and shared memory") {
   check_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[-1,0]"), inside);
   check_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[0,1]"), inside);
 }
+
+TEST_CASE("constant memory") {
+  auto errors = [](const std::string &constants, const std::string &op = "") {
+    ParseResult result =
+        parse("func @f(%n: i32, %l: i64, %x: f32)" + constants + " {\n" + op + "\nreturn\n}\n");
+    REQUIRE_MESSAGE(result.function, result.error);
+    return verify(*result.function);
+  };
+  auto has = [](const std::string &errors, const std::string &rule) {
+    return errors.find(rule) != std::string::npos;
+  };
+  const std::string load = "%v = constant_load %n : f32";
+  const std::string one = " constants (t: f32[4] at 0 = [1.0])";
+  CHECK(errors(one, load) == "");
+  CHECK(errors(" constants (t: i8[65536] at 0)", load) == "");
+  CHECK(errors(" constants (t: i8[3] at 0, u: f64[2] at 16)", load) == "");
+  CHECK(has(errors("", load), "only a function with constant memory reads it"));
+  CHECK(has(errors(one, "%v = constant_load %l : f32"), "offsets are i32"));
+  CHECK(has(errors(one, "%v = constant_load %n : ptr<f32>"), "what is read are numbers"));
+  CHECK(has(errors(one, "%v = constant_load %n : f32[4]"), "shape"));
+  CHECK(has(errors(" constants (t: i8[65537] at 0)"), "has elements"));
+  CHECK(has(errors(" constants (t: f32[16385] at 0)"), "at most 64 KiB"));
+  CHECK(has(errors(" constants (t: f32[0] at 0)"), "has elements"));
+  CHECK(has(errors(" constants (t: f32[1] at 0 = [1.0, 2.0])"), "no more values than these"));
+  CHECK(has(errors(" constants (t: f32[8] at 0, u: i8[1] at 16)"), "are in order"));
+  CHECK(has(errors(" constants (t: f32[8] at 4)"), "multiples of 16 bytes"));
+}

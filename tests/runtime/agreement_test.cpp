@@ -35,6 +35,7 @@ const char *const ptx = R"(
 .target sm_90
 .address_size 64
 .extern .shared .align 16 .b8 tile[];
+.visible .const .align 16 .b8 tritonc_constants[32] = {7, 0, 0, 0, 8};
 .visible .entry add(.param .u64 source, .param .u64 target, .param .u32 n) .maxntid 64
 {
   .reg .b32 %r<9>;
@@ -99,6 +100,9 @@ abi::host_code host_code(const char *name, int cluster_size) {
   code.parameter_count = 3;
   code.threads = 64;
   code.cluster_size = std::uint32_t(cluster_size);
+  static const std::uint32_t constants[8] = {7, 8};
+  code.constants = constants;
+  code.constant_bytes = sizeof constants;
   return code;
 }
 
@@ -491,6 +495,58 @@ TEST_CASE("code") {
   CHECK(driver.cuKernelGetAttribute(&value, 12, pairs, 0) == 0);
   CHECK(value == 1);
   CHECK(driver.cuKernelSetAttribute(11, 4, pairs, 0) == 1); // it is compiled in
+}
+
+TEST_CASE("constant memory: each context has its own, as it was compiled until somebody fills it") {
+  Own own;
+  cu::Library *library = load("add");
+  const char *const name = "tritonc_constants";
+  cu::Pointer block = 0, again = 0;
+  std::size_t bytes = 0;
+  REQUIRE(driver.cuLibraryGetGlobal(&block, &bytes, library, name) == 0);
+  CHECK(bytes == 32);
+  CHECK(driver.cuLibraryGetGlobal(&again, nullptr, library, name) == 0);
+  CHECK(again == block);
+  CHECK(driver.cuLibraryGetGlobal(nullptr, &bytes, library, name) == 0);
+  CHECK(driver.cuLibraryGetGlobal(&block, &bytes, library, nullptr) == 1);
+  auto values = [&](cu::Pointer from) {
+    std::vector<int> found(3);
+    CHECK(driver.cuMemcpyDtoH_v2(found.data(), from, 12) == 0);
+    return found;
+  };
+  CHECK(values(block) == std::vector<int>{7, 8, 0});
+  cu::Stream *stream = own.stream();
+  const int filled[] = {10, 11};
+  CHECK(driver.cuMemcpyHtoDAsync_v2(block + 4, filled, 8, stream) == 0);
+  CHECK(driver.cuStreamSynchronize(stream) == 0);
+  CHECK(values(block) == std::vector<int>{7, 10, 11});
+
+  cu::Module *module = nullptr;
+  CHECK(driver.cuLibraryGetModule(&module, library) == 0);
+  CHECK(driver.cuModuleGetGlobal_v2(&again, &bytes, module, name) == 0);
+  CHECK(again == block);
+  CHECK(bytes == 32);
+  cu::Kernel *kernel = nullptr;
+  CHECK(driver.cuLibraryGetKernel(&kernel, library, "add") == 0);
+  {
+    Own other; // a context of its own
+    REQUIRE(driver.cuLibraryGetGlobal(&again, &bytes, library, name) == 0);
+    CHECK(values(again) == std::vector<int>{7, 8, 0});
+    CHECK(driver.cuMemcpyHtoD_v2(again, filled, 8) == 0);
+  }
+  CHECK(values(block) == std::vector<int>{7, 10, 11});
+
+  // While a graph is captured on another stream, a thread that says it knows may ask and fill.
+  cu::Stream *capturing = own.stream(1);
+  int mode = 2;
+  REQUIRE(driver.cuStreamBeginCapture_v2(capturing, 0) == 0);
+  CHECK(driver.cuThreadExchangeStreamCaptureMode(&mode) == 0);
+  CHECK(driver.cuLibraryGetGlobal(&again, &bytes, load("add"), name) == 0);
+  CHECK(driver.cuMemcpyHtoDAsync_v2(again, filled, 8, stream) == 0);
+  CHECK(driver.cuThreadExchangeStreamCaptureMode(&mode) == 0);
+  cu::Graph *graph = nullptr;
+  CHECK(driver.cuStreamEndCapture(capturing, &graph) == 0);
+  CHECK(values(again) == std::vector<int>{10, 11, 0});
 }
 
 TEST_CASE("what a launch refuses, and that it harms nothing") {

@@ -83,7 +83,7 @@ TEST_CASE("an emulator of another version is told apart") {
       CHECK(s.code() == status_code::wrong_emulator);
       CHECK(machine.message(s) ==
             "sample::copy: the emulator in TRITONC_DRIVER (version 0) is not the one of this "
-            "program (version 1): use the one of the TritonC that compiled it");
+            "program (version 2): use the one of the TritonC that compiled it");
     }
     CHECK(machine.driver().calls("cuInit") == 0);
   }

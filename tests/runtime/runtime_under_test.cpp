@@ -15,11 +15,22 @@ tritonc::status time_nothing(float &milliseconds) noexcept {
 tritonc::status_text message(const tritonc::status &status) noexcept { return status.message(); }
 
 const tritonc::RuntimeFunctions functions = {
-    tritonc::abi::launch,    tritonc::abi::prepare, tritonc::abi::launch_prepared,
-    tritonc::abi::preload,   tritonc::abi::info,    tritonc::set_hooks,
-    tritonc::current_device, tritonc::allocate,     tritonc::release,
-    tritonc::copy_to_device, tritonc::copy_to_host, tritonc::fill,
-    tritonc::synchronize,    time_nothing,          message,
+    tritonc::abi::launch,
+    tritonc::abi::prepare,
+    tritonc::abi::launch_prepared,
+    tritonc::abi::preload,
+    tritonc::abi::set_constant,
+    tritonc::abi::info,
+    tritonc::set_hooks,
+    tritonc::current_device,
+    tritonc::allocate,
+    tritonc::release,
+    tritonc::copy_to_device,
+    tritonc::copy_to_host,
+    tritonc::fill,
+    tritonc::synchronize,
+    time_nothing,
+    message,
 };
 
 } // namespace

@@ -14,6 +14,7 @@ struct RuntimeFunctions {
   decltype(&abi::prepare) prepare;
   decltype(&abi::launch_prepared) launch_prepared;
   decltype(&abi::preload) preload;
+  decltype(&abi::set_constant) set_constant;
   decltype(&abi::info) info;
   decltype(&tritonc::set_hooks) set_hooks;
   decltype(&tritonc::current_device) current_device;

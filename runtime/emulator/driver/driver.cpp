@@ -92,6 +92,7 @@ void Driver::destroy(Context &context) {
   libraries.for_each([&](Library &library) {
     library.functions.erase(&context);
     library.modules.erase(&context);
+    library.constants.erase(&context);
   });
   context.is_alive = false;
 }

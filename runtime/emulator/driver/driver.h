@@ -132,6 +132,7 @@ struct Library {
   std::unique_ptr<Kernel> kernel; // host code is one kernel
   std::map<Context *, std::unique_ptr<Kernel>> functions;
   std::map<Context *, std::unique_ptr<Module>> modules;
+  std::map<Context *, std::uintptr_t> constants; // where contexts have it, if somebody asked
 };
 
 struct Pool {

@@ -284,8 +284,10 @@ Result launch(std::string_view function, Request request) {
     work.threads = request.block[0];
     work.shared_bytes = request.shared_bytes;
     work.starts_early = starts_early(request);
-    return enqueue(*stream, [code = request.kernel->code, &context, work, arguments]() mutable {
+    return enqueue(*stream, [kernel = request.kernel, code = request.kernel->code, &context, work,
+                             arguments]() mutable {
       work.arguments = arguments->pointers.data();
+      work.constants = find_kernel(kernel) ? constants_in(context, *kernel) : nullptr;
       return run(*code, context, work);
     });
   });

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace tritonc::emulator::driver {
 
@@ -126,8 +127,33 @@ Result load(const void *bytes, bool is_preserved, Library *&library) {
 void unload(Library *library) {
   for (auto &[context, function] : library->functions)
     driver().kernels.erase(function.get());
+  for (auto &[context, begin] : library->constants)
+    if (const Allocation *allocation = std::as_const(driver()).find(Pointer(begin)))
+      driver().release(*allocation);
   driver().kernels.erase(library->kernel.get());
   driver().libraries.remove(library);
+}
+
+/// Where the context has the library's constant memory, which is the only variable that there is.
+/// It comes into being when somebody asks for it: until then all of it is as it was compiled.
+Result find_global(Pointer *memory, std::size_t *bytes, Library &library, Context &context,
+                   const char *name) {
+  const abi::host_code &code = *library.code;
+  if (std::strcmp(name, abi::constant_block) != 0 || code.constant_bytes == 0)
+    return not_found;
+  std::uintptr_t &begin = library.constants[&context];
+  if (!begin) {
+    if (Result failed = allocate(context, code.constant_bytes, AllocationKind::device, 0, begin))
+      return failed;
+    auto *block = reinterpret_cast<std::byte *>(begin);
+    std::memcpy(block, code.constants, code.constant_bytes);
+    driver().memory().mark_initialized(block, code.constant_bytes);
+  }
+  if (memory)
+    *memory = begin;
+  if (bytes)
+    *bytes = code.constant_bytes;
+  return success;
 }
 
 bool is_named(const Library &library, const char *name) {
@@ -185,6 +211,9 @@ Result get_attribute(int *value, int attribute, const Kernel &kernel, Device dev
     return success;
   case binary_version:
     *value = versions_of(code.gpu, gpu).binary;
+    return success;
+  case const_size_bytes:
+    *value = int(code.constant_bytes);
     return success;
   case max_dynamic_shared_size_bytes:
     *value = most_dynamic_shared_bytes(kernel, device);
@@ -279,6 +308,12 @@ int most_dynamic_shared_bytes(const Kernel &kernel, Device device) {
       return raised->second;
   }
   return shared_bytes_for_all;
+}
+
+const void *constants_in(const Context &context, const Kernel &kernel) {
+  const auto &constants = kernel.library->constants;
+  auto found = constants.find(const_cast<Context *>(&context));
+  return found == constants.end() ? nullptr : reinterpret_cast<const void *>(found->second);
 }
 
 std::ptrdiff_t parameter_offset(const abi::host_code &code, std::size_t index) {
@@ -389,12 +424,17 @@ Result cuLibraryGetModule(Module **module, Library *library) {
   });
 }
 
-/// Kernels of Triton-C have no global variables.
-Result cuLibraryGetGlobal(Pointer *, std::size_t *, Library *library, const char *name) {
-  return call("cuLibraryGetGlobal", Needs::device, [&](Context &) -> Result {
-    if (!name)
+Result cuLibraryGetGlobal(Pointer *memory, std::size_t *bytes, Library *library, const char *name) {
+  return call("cuLibraryGetGlobal", Needs::device, [&](Context &context) -> Result {
+    if (!name || (!memory && !bytes))
       return invalid_value;
-    return driver().libraries.has(library) ? not_found : invalid_handle;
+    if (!driver().libraries.has(library))
+      return invalid_handle;
+    if (Result refused = refuse_to_load())
+      return refused;
+    if (Result refused = refuse_foreign(*library->code, context.device))
+      return refused;
+    return find_global(memory, bytes, *library, context, name);
   });
 }
 
@@ -499,11 +539,12 @@ Result cuModuleGetFunction(Kernel **function, Module *module, const char *name) 
   });
 }
 
-Result cuModuleGetGlobal_v2(Pointer *, std::size_t *, Module *module, const char *name) {
+Result cuModuleGetGlobal_v2(Pointer *memory, std::size_t *bytes, Module *module, const char *name) {
   return call("cuModuleGetGlobal", Needs::device, [&](Context &) -> Result {
     if (!name)
       return invalid_value;
-    return is_module(module) ? not_found : invalid_handle;
+    return is_module(module) ? find_global(memory, bytes, *module->library, *module->context, name)
+                             : invalid_handle;
   });
 }
 

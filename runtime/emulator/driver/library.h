@@ -13,6 +13,10 @@ Kernel *find_kernel(Kernel *handle);
 /// asked for.
 int most_dynamic_shared_bytes(const Kernel &kernel, Device device);
 
+/// The context's constant memory of the kernel, as a program may have filled it; null: nobody has
+/// asked where it is, or there is none.
+const void *constants_in(const Context &context, const Kernel &kernel);
+
 /// Offset of a parameter in a packed buffer of all; -1: there is no such parameter.
 std::ptrdiff_t parameter_offset(const abi::host_code &code, std::size_t index);
 

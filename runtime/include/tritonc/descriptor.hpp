@@ -102,6 +102,7 @@ struct bundle {
 /// What changes when an image is first used. Zero before that.
 struct image_state {
   std::atomic<void *> kernel;         // the driver's handle, good on all devices
+  std::atomic<void *> library;        // of the code that the kernel is in
   std::atomic<std::uint64_t> devices; // bit i: device i allows this much shared memory
 };
 
@@ -136,6 +137,7 @@ struct host_thread {
   std::int64_t steps_left;   // one less at each turn of a loop; calls `out_of_steps` below zero
   std::uint32_t shared_base; // address of the block's dynamic shared memory; a multiple of 256 KiB
   std::uint32_t reserved;
+  const void *constants; // constant memory, if there is some
 };
 
 struct host_parameter {
@@ -152,7 +154,7 @@ struct host_buffer {
 };
 
 inline constexpr char host_code_magic[8] = {'T', 'C', ' ', 'h', 'o', 's', 't', '\n'};
-inline constexpr std::uint32_t host_code_version = 1;
+inline constexpr std::uint32_t host_code_version = 2;
 
 /// One kernel of one variant for one GPU, as a function of this machine.
 struct host_code {
@@ -174,6 +176,9 @@ struct host_code {
   std::uint32_t threads;      // per block
   std::uint32_t shared_bytes; // dynamic, per block
   std::uint32_t cluster_size; // blocks per cluster; 1: there are no clusters
+  const void *constants;      // constant memory as it is before somebody fills it; null: none
+  std::uint32_t constant_bytes;
+  std::uint32_t reserved;
 };
 
 // ---- launch plans ----
@@ -285,6 +290,18 @@ struct form {
   std::uint32_t reserved;
 };
 
+// ---- constant memory ----
+
+/// An array in constant memory, which the host fills. Each image has its own, in one block under
+/// this name.
+struct constant {
+  const char *name;
+  std::uint32_t offset; // in the block
+  std::uint32_t bytes;
+};
+
+inline constexpr char constant_block[] = "tritonc_constants";
+
 // ---- kernels ----
 
 /// In place of a GPU's suffix. Drivers compile PTX for the device that it is loaded on.
@@ -317,7 +334,8 @@ struct variant {
   std::uint32_t image_count;
   const variant *specialized; // none of them has such itself
   std::uint32_t specialized_count;
-  std::uint32_t reserved;
+  std::uint32_t constant_count;
+  const constant *constants;
 };
 
 // ---- tuning ----

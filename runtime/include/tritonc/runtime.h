@@ -77,6 +77,8 @@ enum {
   TRITONC_INVALID_ARGUMENT,
   TRITONC_UNSUITABLE_TENSOR,
   TRITONC_NOT_PREPARED,
+  TRITONC_INVALID_CONSTANT,
+  TRITONC_CAPTURING,
   TRITONC_CORRUPT_IMAGE,
   TRITONC_NO_BUNDLE,
   TRITONC_WRONG_BUNDLE,
@@ -141,6 +143,9 @@ tritonc_status tritonc_launch_prepared(const tritonc_prepared_launch *ready, tri
                                        const void *arguments) TRITONC_NODISCARD;
 tritonc_status tritonc_preload(const tritonc_kernel *kernel, const int32_t *choice,
                                int device) TRITONC_NODISCARD;
+tritonc_status tritonc_set_constant(const tritonc_kernel *kernel, tritonc_stream stream,
+                                    const char *name, const void *values, size_t count,
+                                    size_t element_bytes) TRITONC_NODISCARD;
 const int32_t *tritonc_variants(const tritonc_kernel *kernel, size_t *count);
 const tritonc_image_info *tritonc_info(const tritonc_kernel *kernel, const int32_t *choice,
                                        size_t *count);

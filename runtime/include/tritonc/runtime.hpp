@@ -86,6 +86,12 @@ inline constexpr int current = -1;
 status preload(const kernel &code, const std::int32_t *choice = nullptr,
                int device = current) noexcept;
 
+/// Fills an array in the constant memory of all variants, by copies in the stream, for the stream's
+/// context. `count` elements of `element_bytes` each from `values`; of those that a variant has no
+/// room for, it gets none. `values` may be reused as behind cudaMemcpyAsync.
+status set_constant(const kernel &code, stream where, const char *name, const void *values,
+                    std::size_t count, std::size_t element_bytes) noexcept;
+
 /// The variant's entries, one per GPU and form; empty if it wasn't compiled. Needs no driver.
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept;
 

@@ -34,6 +34,8 @@ enum class status_code : std::int32_t {
   invalid_argument,   // the grid is too large, or cannot be computed in 64 bits
   unsuitable_tensor,  // subject(): a pointer; the GPU's copy engine cannot take what it points to
   not_prepared,       // prepare() has not succeeded, or was for another device than the stream's
+  invalid_constant,   // subject(): constant memory without room for so many values, or without any
+  capturing,          // subject(): constant memory, which is not filled by a graph
 
   // The program is damaged, or not complete.
   corrupt_image,  // subject(): the GPU whose code is damaged
