@@ -39,6 +39,9 @@
 #                                      the build if the code needs a newer one, and packs it with speed where drivers before
 #                                      12.4 are meant, which know neither balance nor size. Default: what the tools make, which
 #                                      is for drivers of their own major version
+#   [CHECKS ON|OFF]                    whether code for GPUs has the `assert` and `print` of the kernels, which the emulator's always
+#                                      has: an assertion that fails ends the launch, and is told on standard error; what is printed
+#                                      comes out on standard output when the program waits for the GPU. Default OFF
 #   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
 #   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
 #   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
@@ -116,7 +119,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/TritonCTuner.cmake")
 
 function(triton_add_kernels target)
   set(flags WERROR QUIET)
-  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS MIN_DRIVER LINEINFO TIMEOUT CACHE TOOL RUNTIME KEPT
+  set(single_value NAMESPACE HEADER C_HEADER OUTPUT_DIR EMBED VARIANT_FILE COMPRESS MIN_DRIVER LINEINFO CHECKS TIMEOUT CACHE TOOL RUNTIME KEPT
     SHARDS JOB_POOL MANIFEST REPORT)
   set(multi_value SOURCES KERNELS ARCHITECTURES VARIANTS WHERE SPECIALIZE DEFAULT_VARIANT GRID DEFINES INCLUDE_DIRECTORIES
     EMULATE PTX PTXAS_OPTIONS COMPILE_OPTIONS DEPENDS KEEP REQUIRE TUNING)
@@ -254,10 +257,14 @@ function(triton_add_kernels target)
   if(NOT arg_LINEINFO)
     set(arg_LINEINFO OFF)
   endif()
+  if(NOT arg_CHECKS)
+    set(arg_CHECKS OFF)
+  endif()
   if(arg_COMPRESS)
     _tritonc_check_choice("${call}" COMPRESS "${arg_COMPRESS}" "none;speed;balance;size")
   endif()
   _tritonc_check_choice("${call}" LINEINFO "${arg_LINEINFO}" "ON;OFF")
+  _tritonc_check_choice("${call}" CHECKS "${arg_CHECKS}" "ON;OFF")
   foreach(form IN LISTS arg_KEEP)
     _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")
   endforeach()
@@ -384,6 +391,9 @@ function(triton_add_kernels target)
   endif()
   if(arg_LINEINFO STREQUAL "ON")
     list(APPEND options --line-info)
+  endif()
+  if(arg_CHECKS STREQUAL "ON")
+    list(APPEND options --checks)
   endif()
   if(arg_TIMEOUT)
     list(APPEND options --timeout "${arg_TIMEOUT}")

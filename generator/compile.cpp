@@ -14,6 +14,7 @@
 #include "argument_hints.h"
 #include "emit/interface.h"
 #include "explain.h"
+#include "ir/checks.h"
 #include "ir/printer.h"
 #include "kernel_cache.h"
 #include "kernel_job.h"
@@ -304,6 +305,10 @@ std::vector<TranslatedVariant> translate_variants(const CompileOptions &options,
                                   advise(kernel, diagnostics);
                               });
     });
+    FrontEndResult &front_end = variant.front_end;
+    if (options.checks)
+      for (size_t i = 0; i < front_end.kernels.size(); i++)
+        front_end.kernels[i] = ir::clone(front_end.checked[i]);
   });
   return variants;
 }
@@ -379,7 +384,7 @@ std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu
                                          Stage stage) {
   if (!gpu)
     return {{}};
-  std::vector<Structure> structures = structures_for(function, *gpu);
+  std::vector<Structure> structures = structures_for_code(function, *gpu);
   if (stage != Stage::library)
     structures.resize(1);
   return structures;
@@ -390,8 +395,10 @@ std::string key_of(const KernelCache &cache, const CompileOptions &options,
                    const TranslatedVariant &variant, size_t kernel, const Gpu &gpu) {
   const ir::Function &function = variant.front_end.kernels[kernel];
   bool has_host_code = llvm::is_contained(options.emulate, &gpu);
-  std::string places = options.line_info ? "in the code too\n" : "";
-  if (has_host_code || options.line_info)
+  // What an assertion says has the line where it stands.
+  bool has_places = options.line_info || ir::has_checks(function);
+  std::string places = has_places ? "in the code too\n" : "";
+  if (has_host_code || has_places)
     places +=
         KernelCache::places(has_host_code ? options.name + "\n" + name_of(variant, function) : "",
                             shown_path(function.file), variant.front_end.checked[kernel]);

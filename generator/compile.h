@@ -53,6 +53,7 @@ struct CompileOptions {
   bool explain = false;         // which structures there are, and why, into `printed`
   bool details = false;         // of each image, for tritonc report
   bool line_info = false;       // the code says which lines it comes from, for profilers
+  bool checks = false;          // code for GPUs has `assert` and `print`, too
   DiagnosticOptions messages;   // which there are
   Watchdog *watchdog = nullptr; // what limits time and memory; null: nothing
   bool warnings_are_errors = false;

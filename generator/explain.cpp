@@ -32,6 +32,8 @@ Message message_of(NoTensor why) {
 
 Message message_of(const Obstacle &obstacle, const Gpu &gpu) {
   switch (obstacle.kind) {
+  case ObstacleKind::checks:
+    return Message::explain_checks;
   case ObstacleKind::gpu:
     return Message::explain_gpu;
   case ObstacleKind::no_product:
@@ -97,7 +99,7 @@ std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &h
     text += "  " + message(id, arguments) + "\n";
   };
   bool by_maps = false, by_threads = false;
-  for (const Structure &structure : structures_for(fn, gpu)) {
+  for (const Structure &structure : structures_for_code(fn, gpu)) {
     if (structure.name.empty())
       continue;
     if (structure.specialized)

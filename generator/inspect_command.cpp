@@ -174,8 +174,13 @@ std::string text_of(const std::vector<int32_t> &choices) {
 
 std::string number(int64_t value) { return std::to_string(value); }
 
-// What is wrong with an image in a word, for a table.
-std::string state_of(const Code &code) { return code.problem.empty() ? "ok" : "damaged"; }
+// Whether it says something about itself, `assert` or `print` in the source.
+bool has_checks(const Code &code) { return !code.contents.calls.empty(); }
+
+// What is wrong with an image, or special about it, in a word, for a table.
+std::string state_of(const Code &code) {
+  return !code.problem.empty() ? "damaged" : has_checks(code) ? "checks" : "ok";
+}
 
 // Its values, and under which hints it is compiled.
 std::string name_of(const VariantContents &variant) {
@@ -223,7 +228,7 @@ std::string table_of(const std::vector<Code> &codes) {
       rows.push_back({"", "", sha256(bytes).substr(0, 12), "damaged", "", "", "", "", "",
                       number(int64_t(bytes.size()))});
     for (const CubinKernel &kernel : code.contents.kernels)
-      rows.push_back({kernel.name, code.contents.gpu, sha256(bytes).substr(0, 12), "ok",
+      rows.push_back({kernel.name, code.contents.gpu, sha256(bytes).substr(0, 12), state_of(code),
                       number(kernel.registers), number(kernel.stack_bytes),
                       number(int64_t(kernel.parameters.size())), number(kernel.code_bytes),
                       number(int64_t(code.code.size())), number(int64_t(code.image.size()))});
@@ -256,6 +261,8 @@ Object json_of(const Code &code) {
   Array kernels;
   for (const CubinKernel &kernel : code.contents.kernels)
     kernels.push_back(json_of(kernel));
+  if (has_checks(code))
+    out["checks"] = true;
   std::string kind = code.is_ptx ? "ptx" : "cubin";
   out[kind + "_bytes"] = int64_t(code.code.size());
   out[kind + "_sha256"] = sha256(code.code);

@@ -139,7 +139,7 @@ template <typename Archive> void fields(Archive &archive, Remark &remark) {
 template <typename Archive> void fields(Archive &archive, Image &image) {
   archive(image.gpu, image.sm, image.suffix, image.threads, image.shared_bytes, image.static_shared,
           image.registers, image.spill_stores, image.spill_loads, image.stack_bytes,
-          image.cubin_bytes, image.form, image.host_symbol, image.host_object);
+          image.cubin_bytes, image.has_checks, image.form, image.host_symbol, image.host_object);
 }
 template <typename Archive> void fields(Archive &archive, CompiledForm &form) {
   archive(form.structure, form.share, form.is_left_out, form.warnings, form.image, form.code);

@@ -205,7 +205,8 @@ int origin_of_product(const ir::Function &function) {
 std::vector<Remark> warnings_about(const ir::Function &function, const Resources &resources,
                                    const Gpu &gpu) {
   std::vector<Remark> warnings;
-  if (resources.spill_stores || resources.spill_loads)
+  bool spills = resources.spill_stores || resources.spill_loads;
+  if (spills && !ir::has_checks(function)) // what goes round a call says nothing about the tile
     warnings.push_back(spill_warning(function, resources, gpu));
   add_bank_conflicts(function, gpu, warnings);
   for (const std::string &advice : resources.advice)
@@ -255,6 +256,7 @@ Image make_image(const ir::Function &function, const Gpu &gpu, const Structure &
           .spill_stores = resources.spill_stores,
           .spill_loads = resources.spill_loads,
           .stack_bytes = resources.stack_bytes,
+          .has_checks = ir::has_checks(function),
           .form = form_of(function, gpu, structure, resources)};
 }
 
@@ -280,11 +282,11 @@ bool has_structure(const ir::Function &checked, const Gpu &gpu, const Structure 
                      [&](const Structure &other) { return other.name == structure.name; });
 }
 
-// The function that host code is made of: with `assert` and `print`, which code for GPUs has not.
-// `function` is the one without, after the pipeline. Nothing if there is no host code in this
+// The function that host code is made of: with `assert` and `print`, which code for GPUs mostly has
+// not. `function` is that for GPUs, after the pipeline. Nothing if there is no host code in this
 // structure; there always is in the plain one.
 std::optional<ir::Function> checked_function(const KernelJob &job, const ir::Function &function) {
-  if (!ir::has_checks(*job.checked))
+  if (ir::has_checks(*job.checked) == ir::has_checks(function))
     return ir::clone(function);
   if (!has_structure(*job.checked, *job.gpu, job.structure))
     return std::nullopt;

@@ -15,7 +15,7 @@ namespace tritonc {
 struct KernelJob {
   size_t variant; // index of its TranslatedVariant
   const ir::Function *function;
-  const ir::Function *checked; // the same with `assert` and `print`
+  const ir::Function *checked; // the same with `assert` and `print`, if that has not
   const Gpu *gpu;
   Structure structure;
 

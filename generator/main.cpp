@@ -830,6 +830,8 @@ void add_source_options(CLI::App &command, CommandLine &line) {
   command.add_option("--kernels", line.compile.kernels, "only these kernels: a,b")
       ->allow_extra_args(false)
       ->delimiter(',');
+  command.add_flag("--checks", line.compile.checks,
+                   "code for GPUs has `assert` and `print`, too; else only the emulator's has");
 }
 
 void add_message_options(CLI::App &command, CommandLine &line) {

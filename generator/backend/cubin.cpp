@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tritonc {
 namespace {
@@ -105,6 +106,7 @@ private:
     contents.gpu = llvm::StringRef(gpu_).starts_with(number) ? gpu_ : number;
     for (const auto &[name, kernel] : kernels_)
       contents.kernels.push_back(kernel);
+    contents.calls.assign(calls_.begin(), calls_.end());
     return "";
   }
 
@@ -128,7 +130,29 @@ private:
           add_kernel(*name, text);
         else if (std::string problem = add_facts(elf, section, *name, text); !problem.empty())
           return problem;
+        if (is_about && section.sh_type == llvm::ELF::SHT_SYMTAB)
+          if (std::string problem = add_calls(elf, section); !problem.empty())
+            return problem;
       }
+    return "";
+  }
+
+  // What the code calls and does not have is the driver's.
+  std::string add_calls(const Elf &elf, const Elf::Elf_Shdr &section) {
+    llvm::Expected<Elf::Elf_Sym_Range> symbols = elf.symbols(&section);
+    if (!symbols)
+      return llvm::toString(symbols.takeError());
+    llvm::Expected<llvm::StringRef> names = elf.getStringTableForSymtab(section);
+    if (!names)
+      return llvm::toString(names.takeError());
+    for (const Elf::Elf_Sym &symbol : *symbols) {
+      if (symbol.st_shndx != llvm::ELF::SHN_UNDEF || symbol.getType() != llvm::ELF::STT_FUNC)
+        continue;
+      llvm::Expected<llvm::StringRef> name = symbol.getName(*names);
+      if (!name)
+        return llvm::toString(name.takeError());
+      calls_.insert(name->str());
+    }
     return "";
   }
 
@@ -195,6 +219,7 @@ private:
 
   const std::string &bytes_;
   std::map<std::string, CubinKernel> kernels_;
+  std::set<std::string> calls_;
   std::string gpu_;
 };
 

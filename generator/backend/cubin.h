@@ -26,6 +26,7 @@ struct CubinContents {
   int sm = 0;      // 90
   std::string gpu; // "sm_90a"; without the letter if the cubin does not say how it was made
   std::vector<CubinKernel> kernels;
+  std::vector<std::string> calls; // functions of the driver's, sorted: "__assertfail", "vprintf"
 };
 
 /// What is wrong with the bytes, if they cannot be read.

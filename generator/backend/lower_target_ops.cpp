@@ -118,10 +118,10 @@ public:
       return replace(call_asm());
     case NvptxForm::Hint:
       return hint();
-    case NvptxForm::Nothing:
-      return drop();
+    case NvptxForm::Report:
+      break; // lower_reports has left none
     }
-    llvm_unreachable("all forms are above");
+    llvm_unreachable("all forms are above, and others are gone");
   }
 
 private:
@@ -157,14 +157,6 @@ private:
       extract->replaceAllUsesWith(coerce(field, extract->getType()));
       extract->eraseFromParent();
     }
-  }
-
-  // What was worked out for the call alone goes too.
-  void drop() {
-    assert(call_->getType()->isVoidTy() && "nobody needs what an operation without form gives");
-    llvm::SmallVector<llvm::WeakTrackingVH> operands(call_->arg_begin(), call_->arg_end());
-    call_->eraseFromParent();
-    llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(operands);
   }
 
   // The mark goes from the address into the accesses there.

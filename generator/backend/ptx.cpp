@@ -24,6 +24,7 @@
 #include "backend/ptx.h"
 
 #include "backend/bypass_divisions.h"
+#include "backend/lower_reports.h"
 #include "backend/lower_target_ops.h"
 #include "backend/prepare_for_ptx.h"
 #include "backend/split_vectors.h"
@@ -298,6 +299,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
   else
     llvm::StripDebugInfo(module);
   split_vectors(module);
+  lower_reports(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
   bypass_divisions(module);

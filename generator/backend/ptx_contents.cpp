@@ -2,6 +2,7 @@
 //
 //   .version 7.0
 //   .target sm_80
+//   .extern .func (.param .b32 func_retval0) vprintf
 //   .visible .entry scale(
 //   .param .u64 .ptr .global .align 16 scale_param_0,
 //   .param .align 64 .b8 scale_param_1[128]
@@ -18,6 +19,7 @@
 
 #include "backend/ptx_contents.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tritonc {
@@ -91,12 +93,22 @@ bool read_kernel(llvm::StringRef &rest, CubinKernel &kernel) {
   }
 }
 
+// Behind `.extern .func`: what it gives, in parentheses, and its name.
+std::string read_called(llvm::StringRef &rest) {
+  std::string name = take_token(rest).str();
+  if (name != "(")
+    return name;
+  while (!rest.empty() && take_token(rest) != ")")
+    ;
+  return take_token(rest).str();
+}
+
 } // namespace
 
 CubinReading read_ptx(const std::string &text) {
   CubinReading reading;
   CubinContents &contents = reading.contents;
-  bool has_version = false;
+  bool has_version = false, is_elsewhere = false;
   for (llvm::StringRef rest = text, token; !(token = take_token(rest)).empty();) {
     has_version |= token == ".version";
     if (token == ".target") {
@@ -105,11 +117,15 @@ CubinReading read_ptx(const std::string &text) {
         reading.problem = "it is for `" + machine.str() + "`, which later GPUs don't run";
       contents.gpu = "compute_" + machine.str();
     }
+    if (token == ".func" && is_elsewhere)
+      contents.calls.push_back(read_called(rest));
+    is_elsewhere = token == ".extern";
     if (token == ".entry" && !read_kernel(rest, contents.kernels.emplace_back()))
       reading.problem = "what its kernel is given cannot be read";
     if (!reading.problem.empty())
       return reading;
   }
+  llvm::sort(contents.calls);
   if (!has_version || contents.gpu.empty() || contents.kernels.empty())
     reading.problem = "it is no PTX with a kernel";
   return reading;

@@ -46,8 +46,8 @@ constexpr TargetType below(unsigned limit) { return {TargetType::i32, 1, limit};
       "wgmma.mma_async.sync.aligned." text ";\n\t}")
 #define HINT(text)                                                                                 \
   NvptxForm { NvptxForm::Hint, llvm::Intrinsic::not_intrinsic, text }
-#define NOTHING                                                                                    \
-  NvptxForm { NvptxForm::Nothing }
+#define REPORT                                                                                     \
+  NvptxForm { NvptxForm::Report }
 
 // The column `sm`, "89 ptx84" or "90a".
 struct Since {

@@ -54,7 +54,7 @@ struct TargetType {
 
 /// The column "NVPTX form".
 struct NvptxForm {
-  enum Kind { Intrinsic, Asm, Hint, Nothing } kind;
+  enum Kind { Intrinsic, Asm, Hint, Report } kind;
   llvm::Intrinsic::ID intrinsic = llvm::Intrinsic::not_intrinsic;
   llvm::StringRef text; // an intrinsic's arguments (empty: all operands in order), or PTX
 };

@@ -84,7 +84,8 @@ struct Image {
   int spill_stores = 0; // bytes
   int spill_loads = 0;  // bytes
   int stack_bytes = 0;
-  int cubin_bytes = 0; // before compression; of PTX, the text's
+  int cubin_bytes = 0;     // before compression; of PTX, the text's
+  bool has_checks = false; // `assert` or `print` of its source
   LaunchForm form;
   // The same kernel for this machine's CPU; both empty unless it was asked for.
   std::string host_symbol;             // of its abi::host_code

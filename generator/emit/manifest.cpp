@@ -90,6 +90,8 @@ Object image_object(const Image &image, const std::vector<Parameter> &parameters
       {"image_bytes", int64_t(image.bytes.size())},
       {"image_sha256", sha256(image.bytes)},
   };
+  if (image.has_checks)
+    out["checks"] = true;
   if (!image.host_symbol.empty()) {
     out["host_object_bytes"] = int64_t(image.host_object.size());
     out["host_object_sha256"] = sha256(image.host_object);

@@ -1,9 +1,9 @@
 // What a kernel says about itself: the operations `print` and `assert`.
 //
-// They are in functions that become code for the host, and in none that becomes code for a GPU. In
-// the {text} of `print`, `{}` is a place for the next operand, `{u}` for the next one as an
-// unsigned integer, and `{{` and `}}` are braces. The {text} of `assert` is just text. Whoever runs
-// the code reads a format that says the types too.
+// They are in functions that become code for the host, and in those that become code for a GPU only
+// where it is asked for (`--checks`). In the {text} of `print`, `{}` is a place for the next
+// operand, `{u}` for the next one as an unsigned integer, and `{{` and `}}` are braces. The {text}
+// of `assert` is just text. Whoever runs the code reads a format that says the types too.
 
 #pragma once
 

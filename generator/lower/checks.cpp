@@ -42,33 +42,38 @@ void Lowering::for_each_element(const Value *value,
 void Lowering::lower_print(const Op &op) {
   llvm::Value *format = builder_.CreateGlobalString(print_format(op), "tritonc_print");
   llvm::Value *statement = builder_.getInt32(uint32_t(prints_++));
-  auto call = [&](llvm::Value *element, llvm::Value *bits) {
-    call_target_op(builder_, TargetOp::print, {format, statement, element, bits});
+  auto call = [&](size_t value, llvm::Value *element, llvm::Value *bits) {
+    call_target_op(builder_, TargetOp::print,
+                   {format, statement, builder_.getInt32(uint32_t(value)), element, bits});
   };
-  guarded(is_first_thread(), [&] { call(builder_.getInt32(-1u), builder_.getInt64(0)); });
-  uint32_t first = 0; // element of this value
-  for (const Value *value : op.operands) {
-    bool is_tile = value->type.is_tile();
-    guarded(is_tile ? holds_first_copy(*value->type.layout) : is_first_thread(), [&] {
-      for_each_element(value, [&](int r, llvm::Value *index) {
-        call(builder_.CreateAdd(index, builder_.getInt32(first)),
-             bits_of(builder_, registers(value)[size_t(r)]));
-      });
+  auto call_for = [&](size_t i) {
+    for_each_element(op.operand(i), [&](int r, llvm::Value *index) {
+      call(i, index, bits_of(builder_, registers(op.operand(i))[size_t(r)]));
     });
-    first += uint32_t(value->type.elements());
-  }
+  };
+  guarded(is_first_thread(), [&] {
+    call(size_t(-1), builder_.getInt32(0), builder_.getInt64(0));
+    for (size_t i = 0; i < op.operands.size(); i++)
+      if (!op.operand(i)->type.is_tile())
+        call_for(i);
+  });
+  for (size_t i = 0; i < op.operands.size(); i++)
+    if (op.operand(i)->type.is_tile())
+      guarded(holds_first_copy(*op.operand(i)->type.layout), [&] { call_for(i); });
 }
 
 void Lowering::lower_assert(const Op &op) {
   const Value *condition = op.operand(0);
   llvm::Value *text = builder_.CreateGlobalString(assertion_format(op), "tritonc_assert");
+  llvm::Value *file = builder_.CreateGlobalString(fn_.file, "tritonc_file");
+  llvm::Value *line = builder_.getInt32(uint32_t(op.location.line));
   bool is_tile = condition->type.is_tile();
   guarded(is_tile ? holds_first_copy(*condition->type.layout) : is_first_thread(), [&] {
     for_each_element(condition, [&](int r, llvm::Value *index) {
       // Where a load was masked off, anything may come out, but it must not decide a branch.
       llvm::Value *holds = builder_.CreateFreeze(registers(condition)[size_t(r)]);
       guarded(builder_.CreateNot(holds),
-              [&] { call_target_op(builder_, TargetOp::assert_fail, {text, index}); });
+              [&] { call_target_op(builder_, TargetOp::assert_fail, {text, file, line, index}); });
     });
   });
 }

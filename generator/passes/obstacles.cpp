@@ -11,6 +11,7 @@
 #include "analysis/affine.h"
 #include "analysis/memory_access.h"
 #include "analysis/product_loop.h"
+#include "ir/checks.h"
 #include "passes/pipeline.h"
 #include "passes/specialize_warps.h"
 #include "passes/structure.h"
@@ -75,6 +76,8 @@ bool is_specialized(const Structure &structure) { return structure.specialized; 
 } // namespace
 
 std::optional<Obstacle> find_obstacle(const Function &source, const Gpu &gpu) {
+  if (has_checks(source))
+    return Obstacle{ObstacleKind::checks};
   if (!gpu.has_tensor_maps)
     return Obstacle{ObstacleKind::gpu};
   Function fn = canonical_form(source);

@@ -15,6 +15,7 @@ namespace tritonc {
 
 /// What stands in the way of a specialised structure in which the copy engine brings the factors.
 enum class ObstacleKind {
+  checks,     // `assert` or `print`
   gpu,        // has no tensor maps
   no_product, // no dot, or not in a loop whose sum is carried
   several_products,

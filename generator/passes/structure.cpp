@@ -14,6 +14,7 @@
 
 #include "passes/structure.h"
 
+#include "ir/checks.h"
 #include "passes/pipeline.h"
 #include "passes/program_costs.h"
 #include "passes/specialized_structures.h"
@@ -106,6 +107,13 @@ std::vector<Structure> structures_for(const Function &fn, const Gpu &gpu) {
     structures.push_back(plain_structure(setting, problem, gpu));
   else
     structures.push_back({.cost = cost_of_plain_beside(structures, setting, problem)});
+  return structures;
+}
+
+std::vector<Structure> structures_for_code(const Function &fn, const Gpu &gpu) {
+  std::vector<Structure> structures = structures_for(fn, gpu);
+  if (has_checks(fn))
+    structures.erase(structures.begin(), structures.end() - 1);
   return structures;
 }
 

@@ -15,7 +15,7 @@ struct FrontEndResult {
   /// For GPUs: `assert` and `print` are left out, as if they had not been written. None if there
   /// are errors.
   std::vector<ir::Function> kernels;
-  /// The same kernels with `assert` and `print`, for code that runs on a host.
+  /// The same kernels with `assert` and `print`, for code that runs on a host, or shall have them.
   std::vector<ir::Function> checked;
   std::vector<std::string> dependencies; // every file opened
   std::vector<Finding> findings;         // what there is to say

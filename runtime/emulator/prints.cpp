@@ -14,10 +14,6 @@
 namespace tritonc::emulator {
 namespace {
 
-constexpr uint32_t most_elements_in_full = 256;
-constexpr uint32_t longest_axis_in_full = 6;
-constexpr uint32_t shown_at_each_end = 3;
-
 // A floating-point format of up to 16 bits.
 struct SmallFloat {
   int significand_bits; // those that are stored
@@ -146,7 +142,7 @@ PrintFormat::PrintFormat(const std::string &text) {
 
 bool PrintFormat::add_value(const std::string &inside) {
   size_t bracket = inside.find('[');
-  Value value{inside.substr(0, bracket), {}, elements_};
+  Value value{inside.substr(0, bracket), {}, elements_, 1};
   if (!is_type(value.type))
     return false;
   if (bracket != inside.npos) {
@@ -155,7 +151,8 @@ bool PrintFormat::add_value(const std::string &inside) {
       return false;
     value.shape = *shape;
   }
-  elements_ += uint32_t(product(value.shape));
+  value.count = uint32_t(product(value.shape));
+  elements_ += value.count;
   parts_.back().value = int(values_.size());
   values_.push_back(std::move(value));
   parts_.emplace_back();
@@ -221,7 +218,14 @@ Prints::Line &Prints::line(Statement &statement, uint32_t occurrence) {
   return statement.lines[occurrence];
 }
 
-void Prints::add(const char *format, uint32_t number, int32_t element, uint64_t bits) {
+std::optional<uint32_t> PrintFormat::element(uint32_t value, uint32_t element) const {
+  if (value >= values_.size() || element >= values_[value].count)
+    return std::nullopt;
+  return values_[value].first + element;
+}
+
+void Prints::add(const char *format, uint32_t number, int32_t value, uint32_t element,
+                 uint64_t bits) {
   auto found = statements_.find(number);
   if (found == statements_.end()) {
     Statement made{PrintFormat(format), {}, 0, {}};
@@ -229,18 +233,19 @@ void Prints::add(const char *format, uint32_t number, int32_t element, uint64_t 
     found = statements_.emplace(number, std::move(made)).first;
   }
   Statement &statement = found->second;
-  if (element < 0 && order_.size() == most_lines) {
+  if (value < 0 && order_.size() == most_lines) {
     left_out_++;
     return;
   }
-  if (element < 0) {
+  if (value < 0) {
     order_.emplace_back(number, statement.begun);
     line(statement, statement.begun++);
     return;
   }
-  size_t i = size_t(element);
-  if (i >= statement.calls.size() || statement.calls[i] == most_lines)
+  std::optional<uint32_t> found_element = statement.format.element(uint32_t(value), element);
+  if (!found_element || statement.calls[*found_element] == most_lines)
     return;
+  uint32_t i = *found_element;
   Line &of = line(statement, statement.calls[i]++);
   of.bits[i] = bits;
   of.there[i] = true;

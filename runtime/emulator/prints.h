@@ -16,11 +16,18 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tritonc::emulator {
+
+/// Which elements of a tile are shown: all of one that has no more than so many, and of a larger
+/// one all along an axis that is no longer than this, else so many at each of its ends.
+constexpr uint32_t most_elements_in_full = 256;
+constexpr uint32_t longest_axis_in_full = 6;
+constexpr uint32_t shown_at_each_end = 3;
 
 /// A text in which some values have a place.
 class PrintFormat {
@@ -30,6 +37,10 @@ public:
   /// The elements of all values together: value 0 in row-major order, then value 1, ...
   uint32_t elements() const { return elements_; }
 
+  /// Of which value `value` has `element`, in its own order; nothing where there is no such
+  /// element.
+  std::optional<uint32_t> element(uint32_t value, uint32_t element) const;
+
   /// The text with its values. `bits[i]` has the bits of element i at its lower end; "?" stands for
   /// elements that are not `there`.
   std::string text(const std::vector<uint64_t> &bits, const std::vector<bool> &there) const;
@@ -38,7 +49,7 @@ private:
   struct Value {
     std::string type;
     std::vector<uint32_t> shape;
-    uint32_t first; // of its elements
+    uint32_t first, count; // of its elements
   };
   struct Part {
     std::string text; // before the value
@@ -57,10 +68,10 @@ public:
   static constexpr uint32_t most_lines = 10'000; // further ones are only counted
 
   /// What the operation `print` does. `statement` is a number of its own for each statement of the
-  /// kernel. Thread 0 says element -1 whenever it executes the statement; then (or before, in other
-  /// threads) each element comes once. The n-th call with the same statement and element belongs to
-  /// the n-th time that the program executes the statement.
-  void add(const char *format, uint32_t statement, int32_t element, uint64_t bits);
+  /// kernel. Thread 0 says value -1 whenever it executes the statement; then (or before, in other
+  /// threads) each element of each value comes once. The n-th call with the same statement and
+  /// element belongs to the n-th time that the program executes the statement.
+  void add(const char *format, uint32_t statement, int32_t value, uint32_t element, uint64_t bits);
 
   /// The lines so far, in the order in which the program executed the statements; where there are
   /// too many, the last one says how many more there would be.
@@ -76,7 +87,7 @@ private:
   struct Statement {
     PrintFormat format;
     std::vector<uint32_t> calls; // per element
-    uint32_t begun = 0;          // calls with element -1
+    uint32_t begun = 0;          // calls with value -1
     std::deque<Line> lines;
   };
   static Line &line(Statement &statement, uint32_t occurrence);

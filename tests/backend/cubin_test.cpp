@@ -60,6 +60,7 @@ TEST_CASE("a cubin's GPU, kernels and parameters, for every GPU") {
     CHECK(second.name == "second");
     CHECK(second.parameters.empty());
     CHECK(second.parameter_bytes == 0);
+    CHECK(reading.contents.calls.empty());
   }
 }
 

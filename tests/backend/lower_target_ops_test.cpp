@@ -323,32 +323,6 @@ TEST_CASE("PTX: a fragment is a list of registers, integers have integer registe
   CHECK(contains(text, R"("=r,=r,=r,=r,r,r,r,r,l,r,0,1,2,3,~{memory}")"));
 }
 
-TEST_CASE("what only the emulator does is dropped, with what was worked out for it") {
-  std::string text = lowered(R"(
-    declare void @tritonc.assert_fail(ptr, i32)
-    declare i32 @tritonc.tid_x() nounwind willreturn memory(none)
-    define void @f(ptr %text) {
-      %t = call i32 @tritonc.tid_x()
-      %element = mul i32 %t, 3
-      call void @tritonc.assert_fail(ptr %text, i32 %element)
-      ret void
-    })");
-  CHECK_FALSE(contains(text, "call"));
-  CHECK_FALSE(contains(text, "mul"));
-}
-
-TEST_CASE("dropping it leaves what others need") {
-  std::string text = lowered(R"(
-    declare void @tritonc.assert_fail(ptr, i32)
-    define i32 @f(ptr %text, i32 %t) {
-      %element = mul i32 %t, 3
-      call void @tritonc.assert_fail(ptr %text, i32 %element)
-      ret i32 %element
-    })");
-  CHECK_FALSE(contains(text, "call"));
-  CHECK(contains(text, "mul i32 %t, 3"));
-}
-
 // Three steps of a product with accumulators in a loop, as a matrix product has them.
 TEST_CASE("accumulators stay in their registers around a loop, and ptxas has nothing to say") {
   const char *ir = R"(

@@ -51,6 +51,27 @@ TEST_CASE("kernels and what they are given") {
   CHECK(scale.registers == 0);
 }
 
+TEST_CASE("which functions of the driver it calls") {
+  CHECK(read_ptx(kernel).contents.calls.empty());
+  std::string text = kernel;
+  text.insert(text.find(".extern"), R"(
+.extern .func (.param .b32 func_retval0) vprintf
+(
+	.param .b64 vprintf_param_0,
+	.param .b64 vprintf_param_1
+)
+;
+.func tritonc_print
+()
+;
+.extern .func __assertfail(.param .b64 a);
+)");
+  CubinReading reading = read_ptx(text);
+  CHECK(reading.problem == "");
+  CHECK(reading.contents.calls == std::vector<std::string>{"__assertfail", "vprintf"});
+  CHECK(reading.contents.kernels.size() == 1);
+}
+
 TEST_CASE("a kernel that is given nothing") {
   CubinReading reading = read_ptx(".version 7.0\n.target sm_90\n.visible .entry k() { ret; }\n");
   CHECK(reading.problem == "");

@@ -72,6 +72,8 @@ void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_eleme
       return kernel->getArg(0);
     if (wanted.kind == TargetType::imm)
       return builder.getInt32(immediate(op));
+    if (op.nvptx.kind == NvptxForm::Report && wanted.kind == TargetType::ptr)
+      return builder.CreateGlobalString("{i32} {f16[4]}"); // what it says must be known
     return builder.CreateAlignedLoad(wanted.get(context, acc_elements), kernel->getArg(0),
                                      llvm::Align(16), /*isVolatile=*/true);
   };

@@ -387,3 +387,52 @@ __global__ void f(half *A __readonly, half *B __readonly, half *C, int K __multi
   for (Stage stage : {Stage::ptx, Stage::cubin})
     CHECK(ptx(none, stage) == ptx(all, stage));
 }
+
+TEST_CASE("code for GPUs has assert and print where it is asked for") {
+  SourceFiles files;
+  std::string path = files.add("f.tc", R"(
+__global__ void said(half *x, int n) {
+  int i[512] = 0 ... 512;
+  assert(i < n, "whole tiles");
+  print("n", n, *(x + i));
+}
+__global__ void silent(half *x) {
+  *x = 1;
+}
+)");
+  std::vector<const Gpu *> gpus = {find_ptx("80")};
+  for (const Gpu &gpu : all_gpus())
+    gpus.push_back(&gpu);
+  CompileOptions options = {.sources = {path},
+                            .keep = {Stage::ptx},
+                            .gpus = gpus,
+                            .tools = {.compression = "none"},
+                            .jobs = 2};
+  CompileResult without = compile(options);
+  REQUIRE_MESSAGE(without.code == ExitCode::ok, without.diagnostics);
+  options.checks = true;
+  CompileResult with = compile(options);
+  REQUIRE_MESSAGE(with.code == ExitCode::ok, with.diagnostics);
+  CHECK(with.diagnostics == "");
+  REQUIRE(with.kept.size() == without.kept.size());
+  for (size_t i = 0; i < with.kept.size(); i++) {
+    CAPTURE(with.kept[i].name);
+    bool is_said = with.kept[i].name.rfind("said", 0) == 0;
+    for (const char *called : {"vprintf", "__assertfail"}) {
+      CHECK(contains(with.kept[i].content, called) == is_said);
+      CHECK_FALSE(contains(without.kept[i].content, called));
+    }
+    if (!is_said)
+      CHECK(with.kept[i].content == without.kept[i].content);
+  }
+  for (size_t k = 0; k < 2; k++)
+    for (size_t i = 0; i < gpus.size(); i++) {
+      const Image &image = with.library.kernels[k].variants[0].images[i];
+      const Image &other = without.library.kernels[k].variants[0].images[i];
+      CAPTURE(image.gpu);
+      bool is_said = with.library.kernels[k].name == "said";
+      CHECK(image.has_checks == is_said);
+      CHECK_FALSE(other.has_checks);
+      CHECK((image.bytes == other.bytes) == !is_said);
+    }
+}

@@ -79,6 +79,30 @@ TEST_CASE("a kernel with an order of its own is plain, whatever it multiplies") 
   }
 }
 
+TEST_CASE("so is one that says something about itself, where code for GPUs has that") {
+  FrontEndResult result = translate_source(KernelFile(R"(
+__global__ void f(half *A __readonly, half *B __readonly, float *C, int K, int lda __multipleof(8),
+                  int ldb __multipleof(8), int ldc __multipleof(8)) {
+  int r[64] = 0 ... 64;
+  float sum[64, 64] = 0;
+  assert(K > 0);
+  for (int k = 0; k < K; k += 64)
+    sum += *(A + r[:, newaxis] * lda + (k + r)[newaxis, :]) @
+           *(B + (k + r)[:, newaxis] * ldb + r[newaxis, :]);
+  *(C + r[:, newaxis] * ldc + r[newaxis, :]) = sum;
+})",
+                                                      {})
+                                               .input);
+  INFO(result.diagnostics);
+  REQUIRE(result.kernels.size() == 1);
+  std::string without = explain(result.kernels[0], *find_gpu("90a"), " for sm_90a:");
+  CHECK(contains(without, "specialized"));
+  CHECK_FALSE(contains(without, "assert"));
+  CHECK(explain(result.checked[0], *find_gpu("90a"), " for sm_90a:") ==
+        "`f` for sm_90a:\n  note: plain: the code has `assert` or `print`, so a block does one "
+        "program, and all its warps do the same\n");
+}
+
 TEST_CASE("so is a bundle of programs where there is no wgmma") {
   std::string text = explained("80", "half", promised, loads);
   CHECK(text.rfind("`f` for sm_80:\n"

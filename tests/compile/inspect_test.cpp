@@ -256,6 +256,30 @@ TEST_CASE("inspect: a table, or the same as JSON") {
   }
 }
 
+TEST_CASE("inspect: code that says something about itself") {
+  std::string source = scale_source;
+  source.insert(source.rfind('}'), "  assert(n > 0);\n");
+  SourceFiles files;
+  CompileOptions options = {.sources = {files.add("scale.tc", source)},
+                            .gpus = {find_gpu("80"), find_ptx("80")},
+                            .name = "scale"};
+  for (bool checks : {false, true}) {
+    CAPTURE(checks);
+    options.checks = checks;
+    CompileResult result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    Emitted emitted(result.library);
+    CHECK(emitted.problems(true) == "");
+    Result<std::string> table = inspect({emitted.files.path("scale.o")}, false);
+    REQUIRE(table);
+    CHECK(contains(*table, "checks") == checks);
+    CHECK(contains(*table, " ok ") == !checks);
+    Result<std::string> json = inspect({emitted.files.path("scale.o")}, true);
+    REQUIRE(json);
+    CHECK(contains(*json, "\"checks\": true") == checks);
+  }
+}
+
 TEST_CASE("inspect: cubins, images, several files, none") {
   Emitted emitted(library());
   const Image &image = library().kernels[0].variants[0].images[1];

@@ -367,6 +367,30 @@ TEST_CASE("code with line info is another, and follows the lines") {
   CHECK(project.compile({"--line-info"}).assembled == 8);
 }
 
+TEST_CASE("code with checks is another, and follows their lines") {
+  std::string source = scale_source;
+  source.insert(source.rfind('}'), "  assert(n > 0);\n");
+  Project project(source);
+  REQUIRE(project.compile().assembled == 8);
+  CHECK(project.compile({"--checks"}).assembled == 8);
+  std::string outputs = project.outputs();
+  CHECK(project.compile({"--checks"}).assembled == 0);
+  CHECK((project.outputs() == outputs));
+  CHECK(project.compile().assembled == 0);
+  CHECK((project.outputs() != outputs));
+  project.files.add("scale.tc", "// A comment.\n" + source);
+  CHECK(project.compile().assembled == 0);
+  CHECK(project.compile({"--checks"}).assembled == 8);
+}
+
+TEST_CASE("a kernel without checks has the same code where they are asked for") {
+  Project project;
+  REQUIRE(project.compile().assembled == 8);
+  std::string outputs = project.outputs();
+  CHECK(project.compile({"--checks"}).assembled == 0);
+  CHECK((project.outputs() == outputs));
+}
+
 TEST_CASE("who looks at passes sees them run") {
   Project project;
   REQUIRE(project.compile().code == 0);

@@ -127,9 +127,14 @@ TEST_CASE("the same bytes: with line info, which names the source") {
   check_all("--arch 80,90a --line-info --object out/both.o");
 }
 
+TEST_CASE("the same bytes: with checks, which name the source") {
+  check_all("--arch 80,90a --checks --object out/both.o");
+}
+
 TEST_CASE("different bytes: what does matter") {
   std::string first = build({}, "--arch 80 --embed header");
   CHECK(difference(first, build({}, "--arch 80 --embed header -D half=bfloat16")) != "");
   CHECK(difference(first, build({}, "--arch 86 --embed header")) != "");
   CHECK(difference(first, build({}, "--arch 80 --embed header --line-info")) != "");
+  CHECK(difference(first, build({}, "--arch 80 --embed header --checks")) != "");
 }

@@ -302,6 +302,14 @@ __global__ void product(half *A __readonly, half *B __readonly, half *C, int M, 
       CHECK(image.host_symbol.empty() == !has_host_code);
       CHECK(image.host_object.empty() == !has_host_code);
     }
+    options.checks = true;
+    result = compile(options);
+    REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
+    const std::vector<Image> &with_checks = result.library.kernels[0].variants[0].images;
+    CHECK(with_checks.size() == (checked ? 1 : 13));
+    CHECK(with_checks.back().form.name == "");
+    CHECK(with_checks.back().has_checks == checked);
+    CHECK_FALSE(with_checks.back().host_symbol.empty());
     options = {.sources = {path}, .gpus = {find_gpu("90a")}, .stage = Stage::host_llvm};
     result = compile(options);
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);

@@ -64,6 +64,13 @@ TEST_CASE("host code is in the manifest where there is any") {
         std::string::npos);
 }
 
+TEST_CASE("which images have checks is in the manifest") {
+  Library library = sample_library();
+  CHECK(manifest(library).find("\"checks\"") == std::string::npos);
+  library.kernels[0].variants[0].images[0].has_checks = true;
+  CHECK(manifest(library).find("\"checks\": true") != std::string::npos);
+}
+
 TEST_CASE("images with equal bytes are recognised by their hash") {
   std::string text = manifest(sample_library());
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);

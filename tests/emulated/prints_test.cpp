@@ -102,12 +102,12 @@ TEST_CASE("several values, braces, and what is not there") {
 TEST_CASE("a line is put together from elements in any order") {
   Prints prints;
   const char *format = "acc = {i32[2,2]}";
-  prints.add(format, 0, 3, 4);
-  prints.add(format, 0, 0, 1);
-  prints.add(format, 0, -1, 0);
-  prints.add(format, 0, 2, 3);
+  prints.add(format, 0, 0, 3, 4);
+  prints.add(format, 0, 0, 0, 1);
+  prints.add(format, 0, -1, 0, 0);
+  prints.add(format, 0, 0, 2, 3);
   CHECK(prints.lines() == Lines{"acc = [[1, ?], [3, 4]]"});
-  prints.add(format, 0, 1, 2);
+  prints.add(format, 0, 0, 1, 2);
   CHECK(prints.lines() == Lines{"acc = [[1, 2], [3, 4]]"});
 }
 
@@ -116,10 +116,10 @@ TEST_CASE("each time that a statement is executed has its own elements") {
   Prints prints;
   const char *format = "{i32[2]}";
   for (uint64_t turn : {0, 1, 2})
-    prints.add(format, 0, 1, 10 + turn);
+    prints.add(format, 0, 0, 1, 10 + turn);
   for (uint64_t turn : {0, 1, 2}) {
-    prints.add(format, 0, -1, 0);
-    prints.add(format, 0, 0, turn);
+    prints.add(format, 0, -1, 0, 0);
+    prints.add(format, 0, 0, 0, turn);
   }
   CHECK(prints.lines() == Lines{"[0, 10]", "[1, 11]", "[2, 12]"});
 }
@@ -127,12 +127,12 @@ TEST_CASE("each time that a statement is executed has its own elements") {
 TEST_CASE("lines are in the order in which the program executes its statements") {
   // Thread 1 comes to the second statement before thread 0 comes to the first.
   Prints prints;
-  prints.add("b = {i32[2]}", 1, 1, 5);
-  prints.add("a = {i32}", 0, -1, 0);
-  prints.add("a = {i32}", 0, 0, 1);
-  prints.add("b = {i32[2]}", 1, -1, 0);
-  prints.add("b = {i32[2]}", 1, 0, 4);
-  prints.add("text", 2, -1, 0);
+  prints.add("b = {i32[2]}", 1, 0, 1, 5);
+  prints.add("a = {i32}", 0, -1, 0, 0);
+  prints.add("a = {i32}", 0, 0, 0, 1);
+  prints.add("b = {i32[2]}", 1, -1, 0, 0);
+  prints.add("b = {i32[2]}", 1, 0, 0, 4);
+  prints.add("text", 2, -1, 0, 0);
   CHECK(prints.lines() == Lines{"a = 1", "b = [4, 5]", "text"});
   CHECK(Prints().lines().empty());
 }
@@ -140,8 +140,8 @@ TEST_CASE("lines are in the order in which the program executes its statements")
 TEST_CASE("lines are kept up to a number") {
   Prints prints;
   for (uint32_t i = 0; i < Prints::most_lines + 5; i++) {
-    prints.add("{i32}", 0, -1, 0);
-    prints.add("{i32}", 0, 0, i);
+    prints.add("{i32}", 0, -1, 0, 0);
+    prints.add("{i32}", 0, 0, 0, i);
   }
   Lines lines = prints.lines();
   REQUIRE(lines.size() == Prints::most_lines + 1);
@@ -151,8 +151,8 @@ TEST_CASE("lines are kept up to a number") {
 
 TEST_CASE("an element that there is not is left alone") {
   Prints prints;
-  prints.add("{i32}", 0, -1, 0);
-  prints.add("{i32}", 0, 1, 7);
+  prints.add("{i32}", 0, -1, 0, 0);
+  prints.add("{i32}", 0, 0, 1, 7);
   CHECK(prints.lines() == Lines{"?"});
 }
 

@@ -19,11 +19,11 @@ TEST_CASE("what blocks print comes out in their order") {
     k.run([](Gpu &gpu) {
       uint32_t i = gpu.tid_x();
       if (i == 0)
-        gpu.print("x = {i32}, y = {i32[2]}", 0, uint32_t(-1), 0);
+        gpu.print("x = {i32}, y = {i32[2]}", 0, uint32_t(-1), 0, 0);
       if (i == 1)
-        gpu.print("x = {i32}, y = {i32[2]}", 0, 0, gpu.ctaid_x());
+        gpu.print("x = {i32}, y = {i32[2]}", 0, 0, 0, gpu.ctaid_x());
       if (i == 2 || i == 33)
-        gpu.print("x = {i32}, y = {i32[2]}", 0, 1 + i / 32, i);
+        gpu.print("x = {i32}, y = {i32[2]}", 0, 1, i / 32, i);
     });
     CHECK(k.findings() == "");
     CHECK(printed == "program (0, 0, 0): x = 0, y = [2, 33]\n"
@@ -36,7 +36,7 @@ TEST_CASE("an assertion that fails ends the launch") {
   Kernel k;
   k.run([](Gpu &gpu) {
     if (gpu.tid_x() == 7)
-      gpu.assert_fail("x > 0 at {[4,8]}", 11, 12);
+      gpu.assert_fail("x > 0 at {[4,8]}", "", 0, 11, 12);
   });
   CHECK(k.findings() ==
         "k.tc:12:1: error: x > 0 at (1, 3) [kernel k, program (0, 0, 0), thread 7]\n");
@@ -50,9 +50,9 @@ TEST_CASE("nothing is printed of blocks behind the one that went wrong") {
   k.grid.x = 10;
   k.run([](Gpu &gpu) {
     if (gpu.tid_x() == 0) {
-      gpu.print("here", 0, uint32_t(-1), 0);
+      gpu.print("here", 0, uint32_t(-1), 0, 0);
       if (gpu.ctaid_x() >= 1)
-        gpu.assert_fail("no", 0, 12);
+        gpu.assert_fail("no", "", 0, 0, 12);
     }
   });
   CHECK(printed == "program (0, 0, 0): here\nprogram (1, 0, 0): here\n");

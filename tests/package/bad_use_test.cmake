@@ -108,6 +108,7 @@ wrong("unknown keyword SPECIALISE[add]; did you mean SPECIALIZE[...]?" ${good} S
 wrong("unknown keyword SPECIALISE; did you mean SPECIALIZE?" ${good} SPECIALISE "n == 1")
 wrong("COMPRESS sizes: did you mean size?" ${good} COMPRESS sizes)
 wrong("LINEINFO yes: did you mean" ${good} LINEINFO yes)
+wrong("CHECKS on: did you mean ON" ${good} CHECKS on)
 wrong("KEEP sass: did you mean sass-stats?" ${good} KEEP ptx sass)
 wrong("KEPT without KEEP; name what is kept, such as KEEP ptx" ${good} KEPT folder)
 wrong("TIMEOUT 2m: write it as a number of seconds" ${good} TIMEOUT 2m)

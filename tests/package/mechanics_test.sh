@@ -69,6 +69,8 @@ cc -std=c11 -fsyntax-only -x c "-I$source/runtime/include" "$build/elsewhere/inc
 [ ! -e "$build/two.kernels" ] || fail "OUTPUT_DIR is not where everything is"
 grep -q -- '--werror --quiet --cache-dir off' "$work/launched" || fail "options do not reach the tool"
 grep -l '\.loc' "$kept"/two-*.ptx | grep -q . || fail "no line of the source in the kept PTX"
+grep -l __assertfail "$kept"/two-*.ptx | grep -q . || fail "no assertion in the kept PTX"
+grep -q '"checks": true' "$build/elsewhere/two.manifest.json" || fail "no checks in the manifest"
 for file in "$kept"/two-*.cubin; do
   grep -q "$(basename "$file")" "$kept/index.json" || fail "a kept file is not in its index"
 done

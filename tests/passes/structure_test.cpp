@@ -870,6 +870,25 @@ TEST_CASE("numbers of 8 bits are multiplied where neighbours are along K and sum
   }
 }
 
+TEST_CASE("with checks code for GPUs is plain, and host code may be in all structures") {
+  ir::Function silent = parsed(product_kernel());
+  ir::Function speaking =
+      parsed(with(product_kernel(), "return", "print {text = \"done\"}\n return"));
+  for (const char *gpu : {"75", "80", "90", "90a"}) {
+    CAPTURE(gpu);
+    auto names = [&](auto structures, const ir::Function &fn) {
+      std::string text;
+      for (const Structure &structure : structures(fn, *find_gpu(gpu)))
+        text += "`" + structure.name + "` ";
+      return text;
+    };
+    std::string all = names(structures_for, silent);
+    CHECK(names(structures_for, speaking) == all);
+    CHECK(names(structures_for_code, silent) == all);
+    CHECK(names(structures_for_code, speaking) == "`` ");
+  }
+}
+
 TEST_CASE("factors are seen through transpositions") { CHECK(specialises(transposed_a())); }
 
 TEST_CASE("a factor that is computed, or used for something else too, is not specialised") {

@@ -18,15 +18,16 @@ Text failed(const void *text, uint32_t element) {
 
 } // namespace
 
-void print(Thread &thread, const Site &, const void *text, uint32_t statement, uint32_t element,
-           uint64_t bits) {
+void print(Thread &thread, const Site &, const void *text, uint32_t statement, uint32_t value,
+           uint32_t element, uint64_t bits) {
   std::unique_ptr<Prints> &prints = thread.block->prints;
   if (!prints)
     prints = std::make_unique<Prints>();
-  prints->add(static_cast<const char *>(text), statement, int32_t(element), bits);
+  prints->add(static_cast<const char *>(text), statement, int32_t(value), element, bits);
 }
 
-void assert_fail(Thread &thread, const Site &site, const void *text, uint32_t element) {
+void assert_fail(Thread &thread, const Site &site, const void *text, const void *, uint32_t,
+                 uint32_t element) {
   fatal(thread, site, Finding::Kind::assertion, "%s", failed(text, element).c_str());
 }
 
