@@ -112,7 +112,7 @@ bool is_sticky(Result result) {
   case 226: // contained
   case 700: // illegal address
   case 702: // time limit
-  case 710: // assert
+  case assertion_failed:
   case 714: // hardware stack
   case 715: // illegal instruction
   case 716: // misaligned address

@@ -73,6 +73,7 @@ enum : Result {
   not_found = 500,
   not_ready = 600,
   context_is_destroyed = 709,
+  assertion_failed = 710,
 };
 
 enum DeviceAttribute {

@@ -166,6 +166,10 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
   case status_code::out_of_memory:
     return say("%s%sout of memory on the device (%s)", subject());
   case status_code::device_lost:
+    if (detail_ == cuda::assertion_failed)
+      return say("%s%san assertion in a kernel failed, which standard error tells, and made the "
+                 "device unusable: %s (%d) %s; restart the process",
+                 error.name, detail_, error.text);
     return say("%s%san earlier failure made the device unusable: %s (%d) %s; restart the process",
                error.name, detail_, error.text);
   case status_code::cuda:

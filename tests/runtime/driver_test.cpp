@@ -112,6 +112,24 @@ TEST_CASE("out of memory is passed on and does not last") {
   CHECK(launch(machine, sample).ok());
 }
 
+TEST_CASE("of an assertion that failed it is said what it was, and where more is said") {
+  Machine machine;
+  SampleKernel sample;
+  machine.driver().configure("fail=cuLaunchKernelEx:1:710");
+  status s = launch(machine, sample);
+  CHECK(s.code() == status_code::device_lost);
+  CHECK(s.cuda_result() == 710);
+  std::string message = machine.message(s);
+  CHECK(message.find("sample::copy: an assertion in a kernel failed") == 0);
+  CHECK(message.find("standard error") != std::string::npos);
+  CHECK(message.find("CUDA_ERROR_ASSERT (710)") != std::string::npos);
+  CHECK(message.find("restart the process") != std::string::npos);
+  machine.driver().configure("fail=none,fail=cuLaunchKernelEx:*:719");
+  s = launch(machine, sample); // the first cause stays
+  CHECK(s.cuda_result() == 710);
+  CHECK(machine.message(s) == message);
+}
+
 TEST_CASE("an error that no context survives is reported for what it was first") {
   Machine machine;
   SampleKernel sample;

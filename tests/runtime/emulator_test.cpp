@@ -183,6 +183,7 @@ TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of 
       {SampleBody::copy, "", 700}, // the arguments are the host's memory
       {SampleBody::never_end, "max_steps=1000", 702},
       {SampleBody::race, "", 719},
+      {SampleBody::fail_assertion, "", 710},
   };
   for (auto &c : cases) {
     CAPTURE(c.code);

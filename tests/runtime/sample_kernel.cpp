@@ -18,8 +18,9 @@ std::atomic<void *> noted_target{nullptr};
 std::atomic<std::int32_t> noted_n{0};
 
 const char *const operations[] = {"tid_x below(1024)()", "ctaid_x below(2147483647)()",
-                                  "load_global", "store_global", "out_of_steps"};
-enum Operation { tid_x, ctaid_x, load_global, store_global, out_of_steps };
+                                  "load_global",         "store_global",
+                                  "out_of_steps",        "assert_fail none(ptr,ptr,imm,i32)"};
+enum Operation { tid_x, ctaid_x, load_global, store_global, out_of_steps, assert_fail };
 
 const abi::host_site here = {"sample.tc", 1, 1};
 const abi::host_parameter host_parameters[] = {{"source", 8, 1}, {"target", 8, 1}, {"n", 4, 0}};
@@ -75,17 +76,26 @@ void race(Operations operations, abi::host_thread *thread, void *const *argument
   *target = std::int32_t(read(operations, thread, tid_x));
 }
 
+void fail_assertion(Operations operations, abi::host_thread *thread, void *const *) {
+  struct {
+    const char *text, *file;
+    std::uint32_t line, element;
+  } record = {"assertion `n > 0` failed", "sample.tc", 1, 0};
+  operations[assert_fail](thread, &record, 1, &here);
+}
+
 abi::host_code host_code(const char *entry, const char *gpu, int tile, SampleBody body) {
   abi::host_code code = {};
   std::memcpy(code.magic, abi::host_code_magic, sizeof code.magic);
   code.version = abi::host_code_version;
   code.operations = operations;
   code.operation_count = sizeof operations / sizeof *operations;
-  code.entry = body == SampleBody::touch_nothing ? touch_nothing
-               : body == SampleBody::never_end   ? never_end
-               : body == SampleBody::race        ? race
-               : tile == 64                      ? copy<64>
-                                                 : copy<16>;
+  code.entry = body == SampleBody::touch_nothing    ? touch_nothing
+               : body == SampleBody::never_end      ? never_end
+               : body == SampleBody::race           ? race
+               : body == SampleBody::fail_assertion ? fail_assertion
+               : tile == 64                         ? copy<64>
+                                                    : copy<16>;
   code.name = entry;
   code.gpu = gpu;
   code.parameters = host_parameters;

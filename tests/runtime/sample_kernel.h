@@ -26,7 +26,8 @@ enum class SampleBody {
   touch_nothing, // and note their arguments
   copy,          // `tile` 32-bit integers each
   never_end,
-  race, // all write one word
+  race,          // all write one word
+  fail_assertion // "n > 0"
 };
 
 /// copy<>(source, target, n): programs of `tile` elements each, n a multiple of the tile. Variants
