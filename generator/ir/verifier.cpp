@@ -6,7 +6,9 @@
 #include "ir/checks.h"
 #include "ir/printer.h"
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
 #include <set>
 
 namespace tritonc::ir {
@@ -51,6 +53,9 @@ struct Verifier {
   void type(const Type &type) {
     int64_t elements = 1;
     check(type.rank() <= 5 + type.is_shared(), "a tile has at most 5 axes");
+    check(type.rank() > 0 || !type.is_shared(), "a buffer has slots");
+    if (!errors.empty())
+      return;
     for (const int64_t &extent : type.shape) {
       bool slots = type.is_shared() && &extent == &type.shape[0]; // of a ring: any number
       bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
@@ -231,7 +236,7 @@ struct Verifier {
   static bool is_part(const Shape &part, const Shape &whole, const std::vector<int64_t> &origin) {
     bool fits = origin.size() == whole.size() && part.size() == whole.size();
     for (size_t d = 0; fits && d < origin.size(); d++)
-      fits = origin[d] >= 0 && origin[d] % part[d] == 0 && origin[d] + part[d] <= whole[d];
+      fits = origin[d] >= 0 && origin[d] % part[d] == 0 && origin[d] <= whole[d] - part[d];
     return fits;
   }
 
@@ -245,7 +250,7 @@ struct Verifier {
                 origin.size() == rank && std::set(perm.begin(), perm.end()).size() == rank;
     for (size_t d = 0; fits && d < rank; d++)
       fits = perm[d] >= 0 && size_t(perm[d]) < rank && origin[d] >= 0 &&
-             origin[d] + tile.shape[d] <= from.shape[size_t(perm[d]) + 1];
+             origin[d] <= from.shape[size_t(perm[d]) + 1] - tile.shape[d];
     check(fits, "the tile lies inside of a slot");
   }
 
@@ -370,10 +375,11 @@ struct Verifier {
       return op.operand(size_t(2 * factor))
           ->type.shape[size_t(1 + perms[size_t(2 * factor + axis)])];
     };
-    for (int factor : {0, 1})
-      check(perms[size_t(2 * factor)] + perms[size_t(2 * factor + 1)] == 1 &&
-                perms[size_t(2 * factor)] >= 0 && perms[size_t(2 * factor)] <= 1,
-            "{perms} permutes the axes of each factor");
+    auto permutes = [&](int64_t first, int64_t second) {
+      return (first == 0 && second == 1) || (first == 1 && second == 0);
+    };
+    check(permutes(perms[0], perms[1]) && permutes(perms[2], perms[3]),
+          "{perms} permutes the axes of each factor");
     if (errors.empty())
       check(extent(0, 0) == sum.shape[0] && extent(0, 1) == extent(1, 0) &&
                 extent(1, 1) == sum.shape[1],
@@ -400,7 +406,7 @@ struct Verifier {
     auto extent = [&](size_t axis) { return from.shape[size_t(1 + perm[axis])]; };
     check(fragment.shape[0] == sum.shape[0] && extent(1) == sum.shape[1],
           "[M,K] times [K,N] plus [M,N]");
-    check(origin[0] >= 0 && origin[0] + fragment.shape[1] <= extent(0) && origin[1] == 0,
+    check(origin[0] >= 0 && origin[0] <= extent(0) - fragment.shape[1] && origin[1] == 0,
           "the part lies inside of the slot");
   }
 
@@ -458,10 +464,10 @@ struct Verifier {
   void trans(const Op &op) {
     std::vector<int64_t> perm = op.list("perm");
     const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
-    std::set<int64_t> seen(perm.begin(), perm.end());
-    bool fits = perm.size() == from.size() && to.size() == from.size() &&
-                seen.size() == from.size() && *seen.begin() == 0 &&
-                *seen.rbegin() == int64_t(from.size()) - 1;
+    std::vector<int64_t> axes(from.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    bool fits = !from.empty() && to.size() == from.size() &&
+                std::is_permutation(perm.begin(), perm.end(), axes.begin(), axes.end());
     for (size_t d = 0; fits && d < perm.size(); d++)
       fits = to[d] == from[perm[d]];
     check(fits, "{perm} permutes the axes");
@@ -672,8 +678,8 @@ struct Verifier {
     }
     case Opcode::mbarriers_: {
       const Type &ring = op.result()->type;
-      return check(ring.is_shared() && ring.elem == Elem::i64 && ring.rank() > 0 &&
-                       ring.elements() == ring.shape[0] && op.integer("arrivals") > 0,
+      return check(ring.is_shared() && ring.elem == Elem::i64 && ring.elements() == ring.shape[0] &&
+                       op.integer("arrivals") > 0,
                    "mbarriers are 64 bits each and expect {arrivals}");
     }
     case Opcode::ring_phase_:
@@ -773,9 +779,13 @@ struct Verifier {
 
 std::string verify(const Function &fn) {
   Verifier verifier{fn, {}, {}, {}, nullptr};
-  for (const Parameter &parameter : fn.parameters)
+  for (const Parameter &parameter : fn.parameters) {
+    verifier.type(parameter.value->type);
     verifier.available.insert(parameter.value);
+  }
   verifier.constant_memory();
+  if (!verifier.errors.empty())
+    return verifier.errors;
   verifier.block(*fn.body);
   if (verifier.errors.empty() &&
       (!fn.body->terminator() || !fn.body->terminator()->is(Opcode::return_)))

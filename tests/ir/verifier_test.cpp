@@ -175,6 +175,12 @@ TEST_CASE("tiles are not too large and their extents are powers of two") {
   CHECK(errors_of("%1 = shared_alloc : shared<f16>[3,8]") == "");
   check_named("%1 = shared_alloc : shared<f16>[3,6]", "extents are powers of two");
   check_named("%1 = shared_alloc : shared<f16>[0,8]", "a buffer has at least one slot");
+  check_named("%1 = shared_alloc : shared<f16>", "a buffer has slots");
+  for (auto &[type, rule] : {std::pair("i32[3]", "extents are powers of two"),
+                             std::pair("shared<f16>", "a buffer has slots")}) {
+    ParseResult result = parse("func @f(%p: " + std::string(type) + ") {\n return\n}");
+    CHECK(verify(*result.function) == "@f: " + std::string(rule) + "\n");
+  }
 }
 
 TEST_CASE("operands and results agree") {
@@ -195,6 +201,9 @@ TEST_CASE("operands and results agree") {
       {"%1 = trans %b {perm = [1,0]} : f16[8,4]", "{perm} permutes the axes"},
       {"%1 = trans %b {perm = [0,0]} : f16[8,8]", "{perm} permutes the axes"},
       {"%1 = trans %b {perm = [1,2]} : f16[4,8]", "{perm} permutes the axes"},
+      {"%1 = trans %b : f16[4,8]", "{perm} permutes the axes"},
+      {"%1 = trans %b {perm = [1,0,2]} : f16[4,8]", "{perm} permutes the axes"},
+      {"%1 = trans %n : i32", "{perm} permutes the axes"},
       {"%1 = trans %b : f16[8,4]", "{perm} permutes the axes"},
       {"%1 = reshape %b : f16[8]", "the number of elements stays"},
       {"%1 = range {start = 0} : i32", "a range is an i32 tile of one axis"},
@@ -293,6 +302,8 @@ TEST_CASE("operands and results agree") {
       {"%1 = shared_load %sh, %n {origin = [12,0], perm = [0,1]} : f16[8,8]",
        "the tile lies inside of a slot"},
       {"%1 = shared_load %sh, %n : f16[16,8]", "the tile lies inside of a slot"},
+      {"%1 = shared_load %sh, %n {origin = [9223372036854775807,0], perm = [0,1]} : f16[8,8]",
+       "the tile lies inside of a slot"},
       {"async_copy %a, %sh, %n, %c", "async_copy reads a view"},
   };
   for (const auto &[operations, rule] : cases)
@@ -488,7 +499,8 @@ TEST_CASE("a part of a tile") {
        {"{origin = [8,0]} : f16[8,4]", "{origin = [8,0]} : f32[16,4]",
         "{origin = [16,0]} : f32[8,4]", "{origin = [4,0]} : f32[8,4]",
         "{origin = [0,1]} : f32[8,2]", "{origin = [-8,0]} : f32[8,4]", "{origin = [8]} : f32[8,4]",
-        "{origin = [0,0]} : f32[8]", ": f32[8,4]", "{origin = [0,0]} : f32[16,8]"})
+        "{origin = [9223372036854775800,0]} : f32[8,4]", "{origin = [0,0]} : f32[8]", ": f32[8,4]",
+        "{origin = [0,0]} : f32[16,8]"})
     check_for_hopper(std::string("%1 = extract %s ") + wrong, inside);
 }
 
@@ -560,7 +572,7 @@ TEST_CASE("mbarriers") {
   check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i32>[2,1]", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>[2,8]", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : i64", own);
-  check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>", own);
+  check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>", "a buffer has slots");
   check_for_hopper("%1 = ring_phase %n {ahead = 0} : i32", "a ring has slots");
   const char *const rings = "mbarriers are those of an operation `mbarriers`";
   check_for_hopper("mbarrier_wait %as, %n, %n", rings);
