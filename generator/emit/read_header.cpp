@@ -212,8 +212,8 @@ private:
                              .sm = int(node[1].number()),
                              .multiprocessors = int(node[2].number()),
                              .arguments = {},
-                             .problems = size_t(node[9].number())};
-    size_t axes = size_t(node[8].number());
+                             .problems = size_t(node[10].number())};
+    size_t axes = size_t(node[9].number());
     for (size_t i = 0; i < axes; i++) {
       size_t index = size_t(behind(node[3])[i].number());
       if (kernel.variants.empty() || index >= kernel.variants.front().parameters.size())
