@@ -318,7 +318,8 @@ TEST_CASE("no kernel is left out") {
   std::set<std::string> listed, found;
   for (const Subject &subject : subjects())
     listed.insert(subject.file);
-  for (std::string folder : {"kernels", "tests/device/forms", "tests/interpreter/forms"})
+  for (std::string folder :
+       {"kernels", "tests/device/constants", "tests/device/forms", "tests/interpreter/forms"})
     for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/../" + folder))
       if (entry.path().extension() == ".tc")
         found.insert(folder + "/" + entry.path().filename().string());

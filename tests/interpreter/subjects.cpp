@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 namespace tritonc::test {
@@ -138,6 +139,50 @@ std::vector<Run> masked_products(const Variant &variant, std::mt19937 &random, c
   if (!is_promised) {
     runs.push_back(masked_product(variant, random, steps.back(), 8));
     runs.back().text += ", as if promised";
+  }
+  return runs;
+}
+
+// The columns of A and rows of B in an order that the host has put into constant memory.
+Run visited_product(const Variant &variant, std::mt19937 &random, int steps) {
+  ProductShape shape;
+  shape.m = grid_x * variant.number("TM") - 5;
+  shape.n = grid_y * variant.number("TN") - 7;
+  shape.k = steps * variant.number("TK");
+  shape.factors = Numbers{Elem::f16};
+  shape.result = Numbers{Elem::f32};
+  Run run = product(variant, random, shape);
+  run.launch.constants.resize(4 * 512);
+  for (int32_t k = 0; k < shape.k; k++) {
+    int32_t place = k ^ 5; // K is a multiple of 8
+    std::memcpy(run.launch.constants.data() + 4 * k, &place, sizeof place);
+  }
+  return run;
+}
+
+// With the values of constant memory that the source says: all steps are 0, and so are the codes.
+std::vector<Run> lookups(const Variant &variant, std::mt19937 &random, const Steps &) {
+  int tile = variant.number("TILE");
+  std::vector<Run> runs;
+  for (int n : {1, tile, 2 * tile + 9}) {
+    Run run;
+    run.text = "n=" + std::to_string(n);
+    int x = run.memory.add("x", variant.type(), draw(random, 1));
+    int y = run.memory.add_unwritten("y", variant.type(), size_t(n));
+    int where = run.memory.add_unwritten("where", Elem::i32, size_t(n));
+    run.launch.grid = {(n + tile - 1) / tile, 1, 1};
+    run.launch.arguments = {Element::pointer(x), Element::pointer(y), Element::pointer(where),
+                            integer(2), integer(n)};
+    run.check = [=](const Memory &memory) {
+      constexpr double weights[] = {1, -2.5, 0.125, 0, 0};
+      std::string wrong = check_matrix(memory, {y, 1, n, n}, [&](int64_t, int64_t i) {
+        return weights[i % 5] * memory[x].elements[0].number;
+      });
+      return !wrong.empty()
+                 ? wrong
+                 : check_matrix(memory, {where, 1, n, n}, [](int64_t, int64_t) { return 1.0; });
+    };
+    runs.push_back(std::move(run));
   }
   return runs;
 }
@@ -623,6 +668,9 @@ std::vector<Subject> all_subjects() {
       {"tests/device/forms/tf32_product.tc", false, products<tf32_product>, any},
       {"tests/device/forms/transpose.tc", false, masked_transpositions, {}},
       // Behind the products, whose tiles depend on their places.
+      {"tests/device/constants/lookup.tc", false, lookups, {}},
+      {"tests/device/constants/visited.tc", false, products<visited_product>, any,
+       Structures::plain},
       {"kernels/layer_norm.tc", false, layer_norms, {}},
       {"kernels/softmax.tc", false, softmaxes, {}},
   };
