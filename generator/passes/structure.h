@@ -104,7 +104,7 @@ std::vector<Structure> structures_for(const ir::Function &fn, const Gpu &gpu);
 
 /// Of these those that are compiled for a GPU: with `assert` or `print` the plain one alone. What
 /// warps say is said by functions of the driver, which take registers that specialised warps may
-/// have given away; and a block that does several programs would speak for one.
+/// have given away.
 std::vector<Structure> structures_for_code(const ir::Function &fn, const Gpu &gpu);
 
 } // namespace tritonc

@@ -870,11 +870,12 @@ TEST_CASE("numbers of 8 bits are multiplied where neighbours are along K and sum
   }
 }
 
-TEST_CASE("with checks code for GPUs is plain, and host code may be in all structures") {
+TEST_CASE("with checks code for GPUs is plain, and host code may be in other structures") {
   ir::Function silent = parsed(product_kernel());
   ir::Function speaking =
       parsed(with(product_kernel(), "return", "print {text = \"done\"}\n return"));
-  for (const char *gpu : {"75", "80", "90", "90a"}) {
+  for (const char *name : {"75", "80", "90", "90a"}) {
+    std::string gpu = name;
     CAPTURE(gpu);
     auto names = [&](auto structures, const ir::Function &fn) {
       std::string text;
@@ -882,10 +883,9 @@ TEST_CASE("with checks code for GPUs is plain, and host code may be in all struc
         text += "`" + structure.name + "` ";
       return text;
     };
-    std::string all = names(structures_for, silent);
-    CHECK(names(structures_for, speaking) == all);
-    CHECK(names(structures_for_code, silent) == all);
+    CHECK(names(structures_for_code, silent) == names(structures_for, silent));
     CHECK(names(structures_for_code, speaking) == "`` ");
+    CHECK((names(structures_for, speaking) == "`` ") == (gpu != "90a"));
   }
 }
 
