@@ -60,7 +60,7 @@ std::optional<Expr> cost_of_plain_beside(const std::vector<Structure> &others,
   });
   if (problem->bytes != 2 || by_threads)
     return std::nullopt;
-  return cost_of_plain(setting.sum(), *problem);
+  return cost_of_plain(setting.sum(), setting.product.dot->operand(0)->type.shape[1], *problem);
 }
 
 // The plain structure, of programs that have blocks of their own.

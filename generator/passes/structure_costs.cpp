@@ -12,6 +12,8 @@
 #include "analysis/launch_form.h"
 #include "passes/cost_formulas.h"
 
+#include <algorithm>
+
 namespace tritonc {
 
 using namespace ir;
@@ -34,15 +36,11 @@ Expr pieces_of(const std::vector<int64_t> &bundle) {
   return pieces;
 }
 
-// How many bundles of programs the busiest multiprocessor has to carry out.
-Expr pieces_of_a_multiprocessor(const std::vector<int64_t> &bundle) {
-  return div_up(pieces_of(bundle), pieces_at_once());
-}
+constexpr int64_t row_bytes = 128; // along K, as measured
 
-// 128 bytes along K each. A tile whose steps have several of these takes as long for one that is
+// So many bytes each. A tile whose steps have several of these takes as long for one that is
 // not full.
 Expr steps_of(const Problem &problem, int64_t splits = 1, int64_t k_rows = 1) {
-  constexpr int64_t row_bytes = 128;
   Expr steps = div_up(problem.k * number(problem.bytes), number(row_bytes * splits * k_rows));
   return k_rows == 1 ? steps : std::move(steps) * number(k_rows);
 }
@@ -61,24 +59,29 @@ Expr cost_of_rounds(Expr rounds, const MeasuredTile &tile, const Problem &proble
 // Nanoseconds of a launch: as long as its steps take, but not less than reading and writing
 // everything once takes. What is done sooner with its steps has more time to wait for memory in.
 // Specialised blocks read 3800 bytes in a nanosecond (64 rows, 8192 columns, K = 8192, on an H200),
-// fewer where some of their rows are none. What any launch takes, 1300 ns, makes no difference
-// between structures, but is part of what measurements are compared with.
-Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_per_ns = 3800) {
+// fewer where some of their rows are none. They start 1300 ns after the launch, programs by
+// themselves sooner.
+Expr cost_of_launch(const Expr &by_steps, const Problem &problem, int64_t bytes_per_ns = 3800,
+                    int64_t any_launch = 1300) {
   Expr elements = (problem.rows + problem.columns) * problem.k + problem.rows * problem.columns;
   Expr by_bytes = div_up(elements * number(problem.bytes), number(bytes_per_ns));
-  constexpr int64_t any_launch = 1300;
   return number(any_launch) + Expr::binary(Expr::Kind::max, by_steps, by_bytes) +
          Expr::binary(Expr::Kind::div, by_steps, number(16));
 }
 
-// Its programs start sooner than specialised blocks, but mma.sync and the copies of threads are
-// slower. Measured like tiles_by_engine, of 32 x 32 to 128 x 128 sums of a program.
-Expr cost_of_programs(const Shape &sum, int64_t k_rows, const Problem &problem,
-                      int64_t bytes_per_ns) {
-  constexpr int64_t step = 80, sums_per_ns = 27, rest = 150;
-  MeasuredTile tile{{sum[0], sum[1], k_rows}, step + sum[0] * sum[1] / sums_per_ns, rest};
-  Expr by_steps = cost_of_rounds(div_up(all_programs(), pieces_at_once()), tile, problem);
-  return cost_of_launch(by_steps, problem, bytes_per_ns);
+// The programs of a multiprocessor take as long one after the other as side by side.
+Expr cost_of_programs(const MeasuredPrograms &measured, const Shape &sum, int64_t step,
+                      const Problem &problem, int64_t bytes_per_ns) {
+  constexpr int64_t picoseconds = 1000; // of a nanosecond
+  const int64_t sums = sum[0] * sum[1], copied = sum[0] + sum[1];
+  const int64_t k_rows = std::max<int64_t>(step * problem.bytes / row_bytes, 1);
+  Expr program = steps_of(problem, 1, k_rows) *
+                     number(measured.step + sums * measured.sum + copied * measured.copied) +
+                 div_up(problem.k, number(step)) * number(measured.iteration) +
+                 number(measured.rest + sums * measured.stored);
+  Expr by_steps =
+      div_up(div_up(all_programs(), pieces_at_once()) * std::move(program), number(picoseconds));
+  return cost_of_launch(by_steps, problem, bytes_per_ns, measured.launch);
 }
 
 } // namespace
@@ -138,27 +141,21 @@ Expr cost_of_parts(const Structure &structure, const MeasuredTile &tile, const S
                         problem);
 }
 
-Expr cost_of_plain(const Shape &sum, const Problem &problem) {
+Expr cost_of_plain(const Shape &sum, int64_t step, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 3000;
-  return cost_of_programs(sum, 1, problem, bytes_per_ns);
+  return cost_of_programs(programs_beside_wgmma, sum, step, problem, bytes_per_ns);
 }
 
 // A deeper ring keeps more loads under way, and takes a while longer to be filled.
-Expr cost_of_alone(const Shape &sum, int64_t k_rows, const Problem &problem) {
+Expr cost_of_alone(const Shape &sum, int64_t step, const Problem &problem) {
   constexpr int64_t bytes_per_ns = 3900, longer_start = 300;
-  return cost_of_programs(sum, k_rows, problem, bytes_per_ns) + number(longer_start);
+  return cost_of_programs(programs_beside_wgmma, sum, step, problem, bytes_per_ns) +
+         number(longer_start);
 }
 
-Expr cost_of_unbundled(const Op &dot, const Problem &problem) {
-  constexpr int64_t picoseconds = 1000; // of a nanosecond
-  const Shape &sum = dot.result()->type.shape;
-  std::vector<int64_t> warps = dot.list("warps");
-  int64_t copied = sum[0] + sum[1], read = sum[0] * warps[1] + sum[1] * warps[0];
-  int64_t step = sum[0] * sum[1] * picoseconds_of_sum + read * picoseconds_of_read +
-                 copied * picoseconds_of_copy;
-  Expr steps = steps_of(problem) * pieces_of_a_multiprocessor({1, 1, 1}) * number(step);
-  Expr by_steps = div_up(std::move(steps), number(picoseconds)) + number(bundled_tile.rest);
-  return cost_of_launch(by_steps, problem);
+Expr cost_of_unbundled(const Shape &sum, int64_t step, const Problem &problem) {
+  constexpr int64_t bytes_per_ns = 3800;
+  return cost_of_programs(programs_without_wgmma, sum, step, problem, bytes_per_ns);
 }
 
 } // namespace tritonc

@@ -119,7 +119,7 @@ std::optional<Structure> alone_structure(const ProductSetting &setting, const Pr
   if (!setting.row_of_k || problem.bytes != 2 || sum[0] >= rows_of_wgmma)
     return std::nullopt;
   Structure structure{.alone = true, .step = *setting.row_of_k * rows_of_step};
-  structure.cost = cost_of_alone(sum, rows_of_step, problem);
+  structure.cost = cost_of_alone(sum, structure.step, problem);
   Function tried = *with_tile(setting, structure);
   structure.name = name_of_tile({sum[0], sum[1], rows_of_step}, tried) + " alone";
   if (!fits_ring(tried, gpu, structure) || !copies_whole_chunks(tried))
@@ -185,7 +185,8 @@ Structure plain_structure(const ProductSetting &setting, const std::optional<Pro
   if (setting.row_of_k)
     structure.step = step_for_two(setting, dot, gpu);
   if (problem && problem->bytes <= 4)
-    structure.cost = cost_of_unbundled(dot, *problem);
+    structure.cost = cost_of_unbundled(
+        setting.sum(), structure.step ? structure.step : dot.operand(0)->type.shape[1], *problem);
   return structure;
 }
 

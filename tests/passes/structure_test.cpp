@@ -370,6 +370,23 @@ TEST_CASE("what is left of a step takes as long as a whole one") {
   CHECK(cost("64x128x64 specialized", 63) < cost("64x128x64 specialized", 64));
 }
 
+TEST_CASE("of programs by themselves each iteration costs, and each round") {
+  // Of the plain structure, in steps of so much of K.
+  auto cost = [](int step, const char *gpu, int64_t programs, int64_t k) {
+    const Structure plain = structures(product_kernel(64, 64, step), gpu).back();
+    REQUIRE(plain.cost);
+    return value_of(*plain.cost, programs, k / step);
+  };
+  for (const char *gpu : {"80", "90", "90a"}) {
+    CAPTURE(gpu);
+    CHECK(cost(32, gpu, 100, 1024) > cost(64, gpu, 100, 1024));
+    CHECK(cost(32, gpu, 100, 64) > cost(64, gpu, 100, 64));
+    CHECK(cost(64, gpu, 10, 1024) == cost(64, gpu, 20, 1024));
+    // A round in which little is multiplied takes its time, too.
+    CHECK(cost(64, gpu, 133, 64) > cost(64, gpu, 132, 64) + 200);
+  }
+}
+
 TEST_CASE("a cost is only there where the host knows how often loops run") {
   std::string text = row_kernel(64);
   CHECK(structures(text).back().cost);
