@@ -21,8 +21,10 @@
 //
 // Global memory is shared too. An access to it conflicts with an earlier one through the same
 // parameter if one of them changes it, by a store or an atomic operation, unless each element is
-// accessed by the same thread both times: in one trip of a loop, through the same view, in the same
-// layout, in which no thread holds copies.
+// accessed by the same thread both times: in one trip of a loop, through the same view, whose
+// elements are apart, in the same layout, in which no thread holds copies. Through two parameters
+// accesses meet if those may be the same memory element by element (z = 2 * x, where z may be x):
+// then they are compared as if they were one. Nothing else points to what is `__noalias`.
 //
 //     %a = load %p                            %a = load %p              all threads, one after
 //     store %p, %b                      =>    barrier                   the other
@@ -45,8 +47,9 @@
 // Ensures: no two conflicting accesses are without a barrier between them; no barrier could go.
 // Limits:  compares whole slots, not elements: a thread that reads back only what it wrote itself
 //          still waits. Of global memory it knows only the parameters: two of them are taken for
-//          different memory, or for the same element by element (z = x + y, where z may be x); and
-//          a store that meets itself in another trip is not ordered.
+//          different memory unless what is accessed lies the same from both; rows a variable
+//          distance apart are taken not to overlap; and a store that meets itself in another trip
+//          is not ordered.
 //
 // Tested by tests/passes/insert_barriers_test.cpp.
 
@@ -57,6 +60,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 
 namespace tritonc {
 
@@ -133,15 +137,20 @@ void add_roots(const Value *pointer, std::set<const Value *> &seen,
 class GlobalAccesses {
 public:
   explicit GlobalAccesses(Function &fn) {
+    for (const Parameter &parameter : fn.parameters)
+      if (parameter.no_alias)
+        alone_.insert(parameter.value);
     for_each_op(*fn.body, [&](const Op &op) {
       if (!op.is(Opcode::load_) && !op.is(Opcode::async_copy_) && !changes(op))
         return;
       std::set<const Value *> seen;
       add_roots(op.operand(0), seen, roots_[&op]);
+      at_[&op] = affine_of(op.operand(0));
     });
     for (const auto &[op, roots] : roots_)
       for (const auto &[other, other_roots] : roots_)
-        if (op != other && (changes(*op) || changes(*other)) && meet(roots, other_roots))
+        if (op != other && (changes(*op) || changes(*other)) &&
+            (meet(roots, other_roots) || may_lie_the_same(*op, *other)))
           ordered_.insert(op);
   }
 
@@ -152,9 +161,14 @@ public:
 
   /// Whether two accesses may be of the same element by different threads.
   bool conflict(const Access &earlier, const Access &later) const {
-    return earlier.global != later.global &&
-           meet(roots_.at(earlier.global), roots_.at(later.global)) &&
-           (earlier.is_old || !by_same_threads(*earlier.global, *later.global));
+    const Op &a = *earlier.global, &b = *later.global;
+    if (&a == &b)
+      return false;
+    bool by_first = is_by_first(a) && is_by_first(b);
+    if (meet(roots_.at(&a), roots_.at(&b)))
+      return earlier.is_old ||
+             (!by_first && (!lie_the_same(a, b, /*from_one=*/true) || !by_same_threads(a, b)));
+    return !by_first && may_lie_the_same(a, b) && !by_same_threads(a, b);
   }
 
 private:
@@ -172,21 +186,64 @@ private:
            std::count(layout.warp.begin(), layout.warp.end(), 0u);
   }
 
-  static bool by_same_threads(const Op &a, const Op &b) {
+  /// Whether element by element both access the same memory, if their bases are the same.
+  bool lie_the_same(const Op &a, const Op &b, bool from_one) const {
+    const std::optional<Affine> &at = at_.at(&a), &also_at = at_.at(&b);
+    return at && also_at && (!from_one || at->base == also_at->base) &&
+           at->offset == also_at->offset && at->strides == also_at->strides &&
+           accessed_shape(a) == accessed_shape(b);
+  }
+
+  static const std::vector<int64_t> &accessed_shape(const Op &op) {
+    return op.operand(0)->type.shape;
+  }
+
+  /// Whether z = 2 * x is meant, where z may be x.
+  bool may_lie_the_same(const Op &a, const Op &b) const {
+    auto is_alone = [&](const Op &op) {
+      const std::set<const Value *> &roots = roots_.at(&op);
+      return std::all_of(roots.begin(), roots.end(),
+                         [&](const Value *root) { return alone_.count(root); });
+    };
+    return !is_alone(a) && !is_alone(b) && a.operand(0)->type.elem == b.operand(0)->type.elem &&
+           lie_the_same(a, b, /*from_one=*/false);
+  }
+
+  /// Whether no two elements of what is accessed are the same memory.
+  bool are_apart(const Op &op) const {
+    const std::optional<Affine> &at = at_.at(&op);
+    if (!at)
+      return false;
+    std::vector<std::pair<int64_t, int64_t>> axes; // strides that are known, and extents
+    for (size_t axis = 0; axis < accessed_shape(op).size(); axis++)
+      if (std::optional<int64_t> stride = at->strides[axis].as_constant();
+          stride && accessed_shape(op)[axis] > 1)
+        axes.emplace_back(std::abs(*stride), accessed_shape(op)[axis]);
+    std::sort(axes.begin(), axes.end());
+    int64_t reach = 0; // of the axes so far
+    for (auto [stride, extent] : axes) {
+      if (stride <= reach)
+        return false;
+      reach += stride * (extent - 1);
+    }
+    return true;
+  }
+
+  /// A scalar is loaded by all threads, and changed by the first.
+  static bool is_by_first(const Op &op) { return accessed_shape(op).empty() && changes(op); }
+
+  /// Whether each element is accessed by one thread, which is the same both times.
+  bool by_same_threads(const Op &a, const Op &b) const {
     if (a.is(Opcode::async_copy_) || b.is(Opcode::async_copy_))
       return false;
     const Type &type = accessed(a);
-    if (type.is_scalar() || accessed(b).is_scalar()) // loaded by all threads, changed by the first
-      return type.is_scalar() && accessed(b).is_scalar() && changes(a) && changes(b);
-    if (!type.layout || !accessed(b).layout || *type.layout != *accessed(b).layout ||
-        has_copies(*type.layout))
-      return false;
-    std::optional<Affine> at = affine_of(a.operand(0)), also_at = affine_of(b.operand(0));
-    return at && also_at && at->base == also_at->base && at->offset == also_at->offset &&
-           at->strides == also_at->strides;
+    return type.layout && accessed(b).layout && *type.layout == *accessed(b).layout &&
+           !has_copies(*type.layout) && are_apart(a);
   }
 
   std::map<const Op *, std::set<const Value *>> roots_;
+  std::map<const Op *, std::optional<Affine>> at_;
+  std::set<const Value *> alone_; // parameters
   std::set<const Op *> ordered_;
 };
 

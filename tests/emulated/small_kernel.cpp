@@ -52,6 +52,10 @@ int SmallKernel::add_unwritten(ir::Elem elem, size_t count) {
   return buffer;
 }
 
+void SmallKernel::add_same(int buffer) {
+  launch_.arguments.push_back(interpreter::Element::pointer(buffer));
+}
+
 void SmallKernel::add_value(ir::Elem elem, double value) {
   launch_.arguments.push_back(ir::is_float(elem)
                                   ? interpreter::Element::of_number(value)

@@ -27,6 +27,8 @@ public:
   /// A pointer to these; the result is the buffer's number.
   int add(ir::Elem elem, const std::vector<double> &values);
   int add_unwritten(ir::Elem elem, size_t count);
+  /// A pointer to a buffer that another one points to.
+  void add_same(int buffer);
   void add(int value) { add_value(ir::Elem::i32, value); }
   void add_value(ir::Elem elem, double value);
   /// Puts these values into the constant memory of this name, from its beginning.

@@ -16,7 +16,7 @@ std::string program(const std::string &operations) {
   return R"(
     layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp (0)
     layout #1 [64] offset (1) (2) (4) (8) (16) (32)
-    func @f(%A: ptr<f16>, %x: f16[64] #0, %n: i32, %c: i1, %q: ptr<f16>) warps 2 shared 4096 {
+    func @f(%A: ptr<f16>, %x: f16[64] #0, %n: i32, %c: i1, %q: ptr<f16> no_alias, %B: ptr<f16>) warps 2 shared 4096 {
       %z = constant {value = 0} : i32
       %one = constant {value = 1} : i32
       %zero = constant {value = 0} : i64
@@ -344,6 +344,60 @@ TEST_CASE("an atomic operation loads and stores, both by the first thread") {
   needs_these_barriers("%e = load %q : f16\nstore %v, %x\nbarrier\n%a" + atomic +
                        "barrier\n%b = load %A : f16\n");
   unchanged("%e = load %q : f16\n%a" + atomic + "%b" + atomic);
+}
+
+TEST_CASE("another parameter may be the same memory, element by element") {
+  const std::string other = "%w = view %B, %zero, %step : view<f16>[64] #0\n";
+  needs_these_barriers(other + "%a = load %v : f16[64] #0\nbarrier\nstore %w, %x\n");
+  needs_these_barriers(other + "store %w, %x\nbarrier\n%a = load %v : f16[64] #0\n");
+  needs_these_barriers("%a = load %A : f16\nbarrier\nstore %B, %a\n");
+  needs_these_barriers("for_loop %n {\n(%t: i32)\nbarrier\n%a = load %A : f16\nbarrier\n"
+                       "store %B, %a\nyield\n}\n");
+}
+
+TEST_CASE("nothing happens where another parameter is not meant element by element") {
+  // From another element on, in other steps, of another type, and what nothing else points to.
+  for (const char *view :
+       {"view %B, %step, %step : view<f16>[64]", "view %B, %zero, %two : view<f16>[64]",
+        "view %q, %zero, %step : view<f16>[64]"})
+    unchanged("%two = constant {value = 2} : i64\n%w = " + std::string(view) +
+              " #0\n%a = load %v : f16[64] #0\nstore %w, %x\n");
+  unchanged("%b = bitcast %B : ptr<i16>\n%a = load %A : f16\n%y = bitcast %a : i16\n"
+            "store %b, %y\n");
+  unchanged("%b = bitcast %B : ptr<f32>\n%w = view %b, %zero, %step : view<f32>[64] #0\n"
+            "%a = load %v : f16[64] #0\n%y = cast %a : f32[64] #0\nstore %w, %y\n");
+  unchanged("%a = load %A : f16\n%i = addptr %B, %one : ptr<f16>\nstore %i, %a\n");
+  unchanged("%e = load %B : f16\nstore %v, %x\n"); // a scalar beside a tile
+}
+
+TEST_CASE("elements of a tile that are the same memory are accessed by several threads") {
+  auto function = [](const std::string &steps, const std::string &barrier) {
+    return R"(
+      layout #0 [2,64] reg (0,1) lane (0,2) (0,4) (0,8) (0,16) (0,32) warp (1,0)
+      func @f(%A: ptr<f16>, %ld: i64) warps 2 shared 0 {
+        %zero = constant {value = 0} : i64
+        %one = constant {value = 1} : i64
+        %few = constant {value = 63} : i64
+        %many = constant {value = 64} : i64
+        %v = view %A, %zero, )" +
+           steps + R"( : view<f16>[2,64] #0
+        %x = load %v : f16[2,64] #0
+        %y = add %x, %x : f16[2,64] #0
+        )" +
+           barrier +
+           R"(
+        store %v, %y
+        return
+      })";
+  };
+  for (const char *steps : {"%zero, %one", "%few, %one", "%one, %one", "%one, %zero"}) {
+    CAPTURE(steps);
+    CHECK(after(insert_barriers, function(steps, "")) == text(function(steps, "barrier")));
+  }
+  for (const char *steps : {"%many, %one", "%ld, %one"}) { // rows are taken to be apart
+    CAPTURE(steps);
+    CHECK(after(insert_barriers, function(steps, "")) == text(function(steps, "")));
+  }
 }
 
 TEST_CASE("nothing happens to accesses through other parameters, nor to those that only load") {
