@@ -211,7 +211,8 @@ std::vector<Remark> warnings_about(const ir::Function &function, const Resources
   add_bank_conflicts(function, gpu, warnings);
   for (const std::string &advice : resources.advice)
     warnings.push_back({{Message::slow_code, {function.name, std::string(gpu.name), advice}},
-                        origin_of_product(function)});
+                        origin_of_product(function),
+                        {{{Message::try_tiles, {}}}}});
   return warnings;
 }
 

@@ -73,8 +73,8 @@ bool parse_report(const std::string &report, const std::string &kernel, Resource
   std::string line;
   bool ours = false, properties = false, used = false;
   while (std::getline(lines, line)) {
-    if (line.find("(C75") != std::string::npos)
-      resources.advice.push_back(line);
+    if (size_t code = line.find("(C75"); code != std::string::npos)
+      resources.advice.push_back(line.substr(code));
     if (starts_with(line, "ptxas info    : Function properties for "))
       ours = line.substr(line.rfind(' ') + 1) == kernel;
     if (!ours)

@@ -10,8 +10,6 @@ namespace {
 
 using Kind = Expr::Kind;
 
-bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
-
 } // namespace
 
 void Checker::check_deref(Expr &expr, bool is_store) {
@@ -149,6 +147,7 @@ void Checker::check_subscript(Expr &expr) {
   if (named != rank) {
     report(Message::subscript_axes, expr.at,
            {std::to_string(named), std::to_string(rank), name_of(tile.type.shape)}, {tile.range});
+    report(Message::name_axes, expr.at);
     return note_shape(tile);
   }
   if (type.shape.size() > size_t(most_axes)) {
@@ -215,8 +214,10 @@ void Checker::check_permutation(Expr &expr) {
   std::vector<bool> seen(rank, false);
   Type type = tile.type.with_shape({});
   for (Subscript &position : expr.subscripts) {
-    if (position.kind != Subscript::Kind::axis)
-      return report(Message::subscript_mixed, position.at, {}, {expr.range});
+    if (position.kind != Subscript::Kind::axis) {
+      report(Message::subscript_mixed, position.at, {}, {expr.range});
+      return report(Message::permute_alone, position.at);
+    }
     check_expr(position.axis);
     if (position.axis->type.is_error())
       return;
@@ -235,8 +236,10 @@ void Checker::check_permutation(Expr &expr) {
 void Checker::check_range(Expr &expr) {
   std::optional<int64_t> first = constant_integer(*expr.operands[0]);
   std::optional<int64_t> last = constant_integer(*expr.operands[1]);
-  if (!first || !last)
-    return report(Message::range_not_constant, expr.at, {}, {expr.operands[first ? 1 : 0]->range});
+  if (!first || !last) {
+    report(Message::range_not_constant, expr.at, {}, {expr.operands[first ? 1 : 0]->range});
+    return report(Message::move_range, expr.at);
+  }
   if (*last <= *first)
     return report(Message::range_empty, expr.at, {std::to_string(*first), std::to_string(*last)},
                   {expr.range});
@@ -246,10 +249,12 @@ void Checker::check_range(Expr &expr) {
     return report(Message::at_most_elements, expr.at, {std::to_string(most_elements)});
   }
   int64_t count = int64_t(distance);
-  if (!is_power_of_two(count) && !is_news(*expr.operands[1]))
-    return;
-  if (!is_power_of_two(count))
-    return report(Message::range_not_power, expr.at, {std::to_string(count)}, {expr.range});
+  if (!is_power_of_two(count)) {
+    if (count == bad_extent_ || !is_news(*expr.operands[1])) // said of the tile that it is for
+      return;
+    report(Message::range_not_power, expr.at, {std::to_string(count)}, {expr.range});
+    return report(Message::next_power, expr.at, {std::to_string(next_power_of_two(count))});
+  }
   expr.integer = uint64_t(*first);
   expr.type = Type::of(Scalar::int32).with_shape({count});
 }
@@ -361,8 +366,10 @@ void Checker::check_call(ExprPtr &expr) {
     report(Message::calloc_elsewhere, expr->at, {}, {expr->range});
     return report(Message::declare_outside, expr->at);
   }
-  if (find(name))
-    return report(Message::not_a_function, expr->at, {name});
+  if (const Variable *variable = find(name)) {
+    report(Message::not_a_function, expr->at, {name});
+    return report(Message::declared_here, variable->at, {name});
+  }
   report_undeclared(*expr, /*is_extent=*/false);
 }
 

@@ -88,6 +88,8 @@ void Checker::check_expr(ExprPtr &expr) {
     break;
   }
   // The others look at their operands first.
+  if (expr->is(Kind::subscript))
+    find_unknown_reductions(*expr);
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
   if (has_error_operand(*expr))
@@ -328,7 +330,7 @@ void Checker::check_matmul(Expr &expr) {
            operands);
     note_shape(*a);
     note_shape(*b);
-    return;
+    return note_turn(*a, *b);
   }
   Extents batch(left.begin() + 2, left.end()), other_batch(right.begin() + 2, right.end());
   if (batch != other_batch) {

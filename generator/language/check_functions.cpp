@@ -158,8 +158,10 @@ void Checker::check_return(Stmt &stmt) {
 void Checker::check_inlined(Expr &expr, const Function &function) {
   for (ExprPtr &operand : expr.operands)
     check_expr(operand);
-  if (function.is_kernel)
-    return report(Message::kernel_called, expr.at, {function.name}, {expr.range});
+  if (function.is_kernel) {
+    report(Message::kernel_called, expr.at, {function.name}, {expr.range});
+    return report(Message::share_function, expr.at);
+  }
   if (has_error_operand(expr) || !has_arguments(expr, function.parameters.size()))
     return;
   for (size_t i = 0; i < expr.operands.size(); i++)

@@ -50,6 +50,24 @@ void Checker::check_gather(Expr &expr) {
   wrap(positions, positions->type.with_shape(others));
 }
 
+// A word in a subscript that is nothing was meant as a reduction: `x[mean]`.
+void Checker::find_unknown_reductions(Expr &expr) {
+  for (const Subscript &position : expr.subscripts) {
+    if (position.kind != Subscript::Kind::index)
+      continue;
+    Expr &word = *expr.operands[position.operand];
+    if (!word.is(Expr::Kind::name) || find(word.text) || most_similar(word.text, false))
+      continue;
+    if (!undeclared_.insert(word.text).second)
+      continue;
+    std::vector<Edit> edits;
+    if (word.text == "sum")
+      edits = {Edit::replace(word.at, "+")};
+    report(Message::undeclared, word.at, {word.text}, {}, std::move(edits));
+    report(Message::known_reductions, word.at);
+  }
+}
+
 bool Checker::check_indices(Expr &expr) {
   const Expr &tile = *expr.operands[0];
   size_t axis = 0;

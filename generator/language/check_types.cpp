@@ -20,15 +20,6 @@ const Expr *name_in(const Expr &expr) {
   return name_in(*expr.operands[0]);
 }
 
-int64_t next_power_of_two(int64_t value) {
-  int64_t power = 1;
-  while (power < value)
-    power *= 2;
-  return power;
-}
-
-bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
-
 } // namespace
 
 // The type with its shape; an error if something about it is wrong.
@@ -78,6 +69,7 @@ bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
   std::optional<int64_t> value = constant_integer(*extent);
   if (!value) {
     report(Message::extent_not_constant, extent->at, {}, {extent->range});
+    report(Message::constant_extent, extent->at);
     return false;
   }
   bool is_good = *value > 0 && is_power_of_two(*value);
@@ -89,6 +81,7 @@ bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
   }
   if (!is_power_of_two(*value)) {
     report(Message::extent_not_power, extent->at, {std::to_string(*value)}, {extent->range});
+    bad_extent_ = *value;
     if (*value < most_elements)
       report(Message::next_power, extent->at, {std::to_string(next_power_of_two(*value))});
     return false;
@@ -144,11 +137,14 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
   if (from.is_pointer() && to.is_pointer() && is_same) {
     if (from.to_const && !to.to_const) {
       report(Message::drops_const, at, {name_of(from)}, {expr.range});
+      report(Message::keep_const, at);
       return false;
     }
     return true;
   }
   report(Message::no_conversion, at, {name_of(from), name_of(to)}, {expr.range});
+  if (from.is_pointer() && to.is_number())
+    report(Message::load_it, at);
   return false;
 }
 
@@ -206,6 +202,18 @@ void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
   if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
     report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"}, {},
            {Edit::insert_behind(name->at, "[:, newaxis]")});
+}
+
+// A factor of a product that would fit, were it the other way round.
+void Checker::note_turn(const Expr &a, const Expr &b) {
+  const Extents &left = a.type.shape, &right = b.type.shape;
+  bool turns_right = left[1] == right[1];
+  const Expr &factor = turns_right ? b : a;
+  if ((!turns_right && left[0] != right[0]) || !factor.is(Kind::name) || left.size() != 2)
+    return;
+  Extents turned = {factor.type.shape[1], factor.type.shape[0]};
+  report(Message::turn_factor, factor.at, {factor.text, name_of(turned)}, {},
+         {Edit::insert_before(factor.at, "^")});
 }
 
 } // namespace tritonc::ast

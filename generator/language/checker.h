@@ -74,6 +74,7 @@ private:
   std::optional<Extents> common_shape(const Expr &a, const Expr &b, const std::string &what,
                                       Location at);
   void note_shape(const Expr &expr);
+  void note_turn(const Expr &a, const Expr &b);
   void note_insert_axis(const Expr &narrow, const Extents &wide);
 
   // Expressions: check_expression.cpp. Each sets the type, to `error` after a message.
@@ -103,6 +104,7 @@ private:
   void check_assign(Expr &expr);
   void forbid_store(const Expr &pointer, Location at, const Range &mark);
   void check_subscript(Expr &expr);
+  void find_unknown_reductions(Expr &expr);
   bool can_reduce(const Expr &expr);
   bool convert_to_reduce(Expr &expr);
   void check_permutation(Expr &expr);
@@ -159,6 +161,7 @@ private:
   std::set<uint32_t> bad_extents_;       // reported already: where the number is written
   std::vector<Type> current_;            // what `current` nodes stand for, innermost last
   std::vector<const Expr *> conditions_; // of the `?:`, `&&` and `||` we are in an arm of
+  int64_t bad_extent_ = 0;               // the last that is no power of two
   const Expr *arm_ = nullptr;            // what is all of the arm we are in
   std::map<const Function *, Calls> calls_;
   const Function *function_ = nullptr; // that we are in

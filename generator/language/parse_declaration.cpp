@@ -183,6 +183,7 @@ Scalar Parser::scalar_named(const std::vector<std::string> &words, const Range &
   for (const std::string &word : words)
     spelling += (spelling.empty() ? "" : " ") + word;
   diagnostics_.report(Message::bad_type_words, range.begin, {spelling}, {range});
+  diagnostics_.report(Message::known_types, range.begin);
   return Scalar::error;
 }
 

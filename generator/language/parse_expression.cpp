@@ -527,6 +527,8 @@ ExprPtr Parser::number() {
   auto parsed = parse_number(spelling);
   if (Message *problem = std::get_if<Message>(&parsed)) {
     fail(*problem, token.at, {spelling});
+    if (*problem == Message::bad_number)
+      note(Message::number_forms, token.at);
     return make_error();
   }
   const Number &value = std::get<Number>(parsed);

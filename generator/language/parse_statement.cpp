@@ -113,8 +113,11 @@ StmtPtr Parser::block() {
   blocks_++;
   while (!peek().is("}") && !peek().is(TokenKind::end) && !peek().is_word("__global__")) {
     stmt->body.push_back(statement());
-    if (panic_)
-      recover();
+    if (!panic_)
+      continue;
+    recover();
+    if (!panic_)
+      accept_word("else"); // of an `if` that was skipped
   }
   end_of_block();
   expect_closing("}", "at the end of the block", opening);

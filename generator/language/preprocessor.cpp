@@ -54,6 +54,7 @@ public:
     if (token.is(clang::tok::unknown)) {
       made.kind = TokenKind::stray;
       diagnostics_.report(Message::stray_character, made.at, {std::string(made.spelling)});
+      diagnostics_.report(Message::plain_characters, made.at);
     }
     out_.tokens.push_back(made);
   }
@@ -145,6 +146,7 @@ private:
       is_axis ? pp.LexUnexpandedToken(token) : pp.Lex(token);
       if (token.is(clang::tok::eod)) {
         diagnostics_.report(Message::unclosed_pragma, at, {spelling});
+        diagnostics_.report(Message::continue_line, at);
         writer_.take_back(before);
         return false;
       }
@@ -230,8 +232,8 @@ private:
     if (unseen_bytes > 0)
       edits = {Edit::erase(at, unseen_bytes)};
     diagnostics_.report(id, at, std::move(arguments), {}, std::move(edits));
-    if (id == Message::unseen_character)
-      diagnostics_.report(Message::take_it_out, at);
+    diagnostics_.report(
+        id == Message::unseen_character ? Message::take_it_out : Message::include_once, at);
     diagnostics_.set_silent(true);
     has_stopped_ = true;
   }

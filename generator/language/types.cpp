@@ -87,6 +87,15 @@ Scalar common(Scalar a, Scalar b) {
   return std::max(promoted(a), promoted(b));
 }
 
+bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
+
+int64_t next_power_of_two(int64_t value) {
+  int64_t power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+
 std::optional<Extents> broadcast(const Extents &a, const Extents &b) {
   Extents out(std::max(a.size(), b.size()));
   for (size_t d = 0; d < out.size(); d++) {

@@ -78,6 +78,8 @@ std::string name_of(const Type &type);
 std::string name_of(const Extents &shape);
 
 int64_t element_count(const Extents &shape);
+bool is_power_of_two(int64_t value); // or 0
+int64_t next_power_of_two(int64_t value);
 
 /// What C calls the usual arithmetic conversions. half with bfloat16 makes float, and so does
 /// whatever is not double with numbers of 8 bits.

@@ -93,6 +93,7 @@ TEST_CASE("hints that contradict each other, or say nothing") {
   Result<std::vector<ArgumentHints>> twice = parse_hints({"n%8", "n == 1", "n % 8 == 0"});
   REQUIRE_FALSE(twice);
   CHECK(contains(text(twice.failure()), "`n % 8 == 0`, column 1: the same hints are given before"));
+  CHECK(twice.failure().id == Message::hint_impossible);
 }
 
 TEST_CASE("hints that cannot be true of a kernel's arguments") {

@@ -184,6 +184,7 @@ TEST_CASE("the digest of a file follows its content") {
 TEST_CASE("a directory that others could write to is refused") {
   SourceFiles files;
   std::string directory = files.path("a/b/cache/");
+  const std::string remedy = "; name another with --cache-dir, or `off`";
   auto reason = [&] {
     Result<Cache> cache = Cache::open({.directory = directory});
     return cache ? "" : text(cache.failure());
@@ -193,13 +194,15 @@ TEST_CASE("a directory that others could write to is refused") {
   REQUIRE(stat(directory.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0700);
   chmod(directory.c_str(), 0777);
-  CHECK(reason() == "error: cannot use the cache `" + directory + "`: other users may write to it");
+  CHECK(reason() ==
+        "error: cannot use the cache `" + directory + "`: other users may write to it" + remedy);
   chmod(directory.c_str(), 0755);
   CHECK(reason() == "");
   directory = files.add("file", "");
-  CHECK(reason() == "error: cannot use the cache `" + directory + "`: Not a directory");
+  CHECK(reason() == "error: cannot use the cache `" + directory + "`: Not a directory" + remedy);
   directory = "/proc/cache";
-  CHECK(reason() == "error: cannot use the cache `/proc/cache`: No such file or directory");
+  CHECK(reason() ==
+        "error: cannot use the cache `/proc/cache`: No such file or directory" + remedy);
 }
 
 TEST_CASE("which directory: the option, the variables, the user's caches") {

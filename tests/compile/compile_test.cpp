@@ -190,6 +190,7 @@ TEST_CASE("two sources make one library, with kernels of different names") {
       compile({.sources = {first, third}, .gpus = {find_gpu("80")}, .name = "lib"});
   CHECK(twice.code == ExitCode::source_error);
   CHECK(contains(twice.diagnostics, "kernel `f` is in `first.tc` and in `third.tc`"));
+  CHECK(twice.findings.back().name == "kernel-twice");
 }
 
 TEST_CASE("one stage of one variant") {

@@ -216,17 +216,22 @@ TEST_CASE("what the names of files have does not damage a document") {
 TEST_CASE("what is wrong with the command line or the machine is in the document, too") {
   SourceFiles files;
   files.add("k.tc", wrong_source);
-  for (std::vector<std::string> more :
-       {std::vector<std::string>{"--diagnostics-format=json", "--no-such-option"},
-        {"--diagnostics-format", "json", "--explain"},
-        {"--diagnostics-format=json", "-Wno-such-name"},
-        {"--diagnostics-format=json", "--where", "TM <"}}) {
+  struct {
+    std::vector<std::string> more;
+    const char *id;
+  } cases[] = {{{"--diagnostics-format=json", "--no-such-option"}, "usage"},
+               {{"--diagnostics-format", "json", "--explain"}, "usage"},
+               {{"--diagnostics-format=json", "-Wno-such-name"}, "unknown-warning"},
+               {{"--diagnostics-format=json", "--where", "TM <"}, "condition-syntax"}};
+  for (const auto &[more, id] : cases) {
     CAPTURE(more.back());
     Run run = compile_with(files, more);
     CHECK(run.code == 2);
     llvm::json::Value value = parsed(run.output);
     CHECK(value.getAsObject()->getInteger("exit_code") == 2);
-    CHECK(value.getAsObject()->getArray("diagnostics")->size() == 1);
+    const llvm::json::Array &all = *value.getAsObject()->getArray("diagnostics");
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].getAsObject()->getString("id") == id);
   }
 }
 

@@ -171,6 +171,17 @@ TEST_CASE("no open may fail unnoticed") {
   CHECK(for_each_call("open", error(EMFILE), "cache") >= 12);
 }
 
+TEST_CASE("without a place for temporary files nothing is written") {
+  Project project;
+  project.make_old();
+  Project::FaultyRun run = project.compile_with_fault("mkdtemp", 1, std::to_string(ENOSPC));
+  REQUIRE(run.was_hit);
+  CHECK(run.code == 3);
+  CHECK(run.output.find("error: cannot make a temporary directory in `") == 0);
+  CHECK(run.output.find("No space left on device; name another with TMPDIR\n") != run.output.npos);
+  CHECK(project.contents() == std::vector<std::string>(outputs.size(), "old"));
+}
+
 TEST_CASE("writes that are interrupted or short are continued") {
   const std::vector<std::string> right = expected();
   for (const char *how : {"4", "short"}) // EINTR

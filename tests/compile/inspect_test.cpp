@@ -299,7 +299,9 @@ TEST_CASE("inspect: cubins, images, several files, none") {
   std::string source = emitted.files.add("scale.tc", scale_source);
   table = inspect({source}, false);
   REQUIRE_FALSE(table);
-  CHECK(text(table.failure()) == "error: `" + source + "` has no kernels that tritonc compiled");
+  CHECK(text(table.failure()) == "error: `" + source +
+                                     "` has no kernels that tritonc compiled; headers, objects, "
+                                     "bundles and programs may have some");
 }
 
 TEST_CASE("the commands, and how they end") {

@@ -402,8 +402,9 @@ TEST_CASE("a cache that cannot be used: a word about it, and the same result") {
   Project project;
   std::string file = project.files.add("file", "");
   Project::Run run = project.compile({"--cache-dir", file});
-  CHECK(run.output == "warning: compiling without the cache `" + file +
-                          "`: Not a directory [-Wcache-left-out]\n");
+  CHECK(run.output ==
+        "warning: compiling without the cache `" + file +
+            "`: Not a directory; name another with --cache-dir, or `off` [-Wcache-left-out]\n");
   CHECK(run.code == 0);
   CHECK(project.files.exists("out.o"));
   run = project.compile({"--cache-limit", "much"});

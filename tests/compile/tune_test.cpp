@@ -193,6 +193,7 @@ TEST_CASE("runners that fail") {
   CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
   CHECK(contains(failure("exit 4"), "failed: it ended with 4"));
   CHECK(contains(failure("kill -SEGV $$"), "failed: it was ended by signal 11"));
+  CHECK(contains(failure("exit 4"), "error: the runner `"));
   CHECK(contains(failure("echo nonsense"), "says what no runner says: `nonsense`"));
   CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
   CHECK(failure("exit 1") == "none"); // variants differ: what it says tells which

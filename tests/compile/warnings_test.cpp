@@ -1,5 +1,7 @@
 // Tests the warnings that are known only once a kernel has layouts, or machine code.
 
+#include "backend/fake_tool.h"
+#include "backend/toolchain.h"
 #include "compile.h"
 #include "source_files.h"
 
@@ -61,7 +63,7 @@ TEST_CASE("what spills is said where a thread holds most, with what it holds") {
   const Finding &warning = result.findings[0];
   CHECK(warning.name == "spills");
   CHECK(contains(warning.text, "`large` for sm_80 has too few registers and keeps "));
-  CHECK(contains(warning.text, "; here, where it holds most, tiles alone take "));
+  CHECK(contains(warning.text, "; its tiles take most here, "));
   CHECK(warning.at.line == 6);
   REQUIRE(warning.notes.size() == 2);
   CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 of them");
@@ -124,4 +126,32 @@ TEST_CASE("what is inlined from another file is warned about where it is called"
   REQUIRE(result.findings.size() == 1);
   CHECK(result.findings[0].at.file == files.path("k.tc"));
   CHECK(result.findings[0].at.line == 6);
+}
+
+TEST_CASE("what ptxas advises about a plain kernel, and the structures that do without it") {
+  FakeTool ptxas("ptxas",
+                 "\"" + find_toolchain({})->ptxas +
+                     "\" \"$@\"; code=$?; case \"$*\" in *--version*) ;; *) echo 'ptxas info    : "
+                     "(C7510) Potential Performance Loss: waits';; esac; exit $code");
+  SourceFiles files;
+  CompileOptions options = {
+      .sources = {files.add("k.tc", turn_source)}, .gpus = {find_gpu("80")}, .stage = Stage::cubin};
+  options.tools.ptxas = ptxas.path();
+  CompileResult plain = compile(options);
+  REQUIRE(plain.code == ExitCode::ok);
+  REQUIRE(plain.findings.size() == 1);
+  CHECK(plain.findings[0].name == "slow-code");
+  CHECK(plain.findings[0].text ==
+        "`turn` for sm_80 is slower than it could be, says ptxas: (C7510) "
+        "Potential Performance Loss: waits");
+  CHECK(plain.findings[0].at.line == 1); // there is no product
+
+  options.sources = {TRITONC_TESTS_DIR "/../kernels/matmul.tc"};
+  options.gpus = {find_gpu("90a")};
+  options.variants = "TYPE=half;A=N;B=N;TM=128;TN=128;TK=64";
+  CompileResult product = compile(options);
+  REQUIRE_MESSAGE(product.code == ExitCode::ok, product.diagnostics);
+  REQUIRE(product.findings.size() == 1);
+  CHECK(product.findings[0].name == "structure-left-out");
+  CHECK(product.findings[0].at.line > 1);
 }

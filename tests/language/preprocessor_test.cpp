@@ -44,9 +44,12 @@ TEST_CASE("macros of the host may be any tokens") {
 
 TEST_CASE("a macro of the host is one line and one name") {
   CHECK(tokens_of("A", {{"A", "1\n#error injected\r\n2"}}) == "1 # error injected 2");
-  CHECK(tokens_of("A", {{"1A", "1"}}) == "error: `1A` is not a macro name");
-  CHECK(tokens_of("A", {{"", "1"}}) == "error: `` is not a macro name");
-  CHECK(tokens_of("A", {{"A(x)", "x"}}) == "error: `A(x)` is not a macro name");
+  CHECK(tokens_of("A", {{"1A", "1"}}) ==
+        "error: `1A` is not a macro name: -D takes NAME or NAME=VALUE");
+  CHECK(tokens_of("A", {{"", "1"}}) ==
+        "error: `` is not a macro name: -D takes NAME or NAME=VALUE");
+  CHECK(tokens_of("A", {{"A(x)", "x"}}) ==
+        "error: `A(x)` is not a macro name: -D takes NAME or NAME=VALUE");
 }
 
 TEST_CASE("what ends a macro of the host leaves the next one alone") {
@@ -167,6 +170,8 @@ TEST_CASE("files that include each other end") {
   Preprocessed source = preprocess(input, diagnostics);
   CHECK(texts_of(diagnostics.text(), "error") ==
         std::vector<std::string>{"files that include each other, more than 64 deep"});
+  CHECK(texts_of(diagnostics.text(), "note").back() ==
+        "`#pragma once` in a file lets it be included once only");
   CHECK(source.is_too_much);
 
   folder.write("f0.h", "int last;\n");
