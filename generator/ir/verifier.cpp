@@ -88,7 +88,7 @@ struct Verifier {
       int64_t values = int64_t(part.values.size() + part.numbers.size());
       check(part.count > 0 && part.count <= most_constant_bytes && values <= part.count,
             "a part of constant memory has elements, and no more values than these");
-      check(part.offset >= end && part.offset % 16 == 0,
+      check(part.offset >= end && part.offset <= most_constant_bytes && part.offset % 16 == 0,
             "parts of constant memory are in order, at multiples of 16 bytes");
       check((is_float(part.elem) ? part.values.empty() : part.numbers.empty()),
             "values are of the type of the elements");

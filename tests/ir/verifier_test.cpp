@@ -658,4 +658,5 @@ TEST_CASE("constant memory") {
   CHECK(has(errors(" constants (t: f32[1] at 0 = [1.0, 2.0])"), "no more values than these"));
   CHECK(has(errors(" constants (t: f32[8] at 0, u: i8[1] at 16)"), "are in order"));
   CHECK(has(errors(" constants (t: f32[8] at 4)"), "multiples of 16 bytes"));
+  CHECK(has(errors(" constants (t: f32[8] at 9223372036854775792)"), "are in order"));
 }
