@@ -250,7 +250,7 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
 bool starts_at_chunks(const TensorAccess &access, Elem elem, const Function &fn) {
   constexpr int64_t chunk_bytes = 16;
   const Poly &coordinate = access.coordinates[size_t(access.contiguous)];
-  return divisor_of(coordinate, fn) * bytes_of(elem) % chunk_bytes == 0;
+  return divisor_of(coordinate, fn) % (chunk_bytes / bytes_of(elem)) == 0;
 }
 
 namespace {

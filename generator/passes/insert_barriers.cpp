@@ -214,11 +214,16 @@ private:
     const std::optional<Affine> &at = at_.at(&op);
     if (!at)
       return false;
+    constexpr int64_t longest = int64_t(1) << 40;  // what follows must not overflow
     std::vector<std::pair<int64_t, int64_t>> axes; // strides that are known, and extents
-    for (size_t axis = 0; axis < accessed_shape(op).size(); axis++)
-      if (std::optional<int64_t> stride = at->strides[axis].as_constant();
-          stride && accessed_shape(op)[axis] > 1)
-        axes.emplace_back(std::abs(*stride), accessed_shape(op)[axis]);
+    for (size_t axis = 0; axis < accessed_shape(op).size(); axis++) {
+      std::optional<int64_t> stride = at->strides[axis].as_constant();
+      if (!stride || accessed_shape(op)[axis] == 1)
+        continue;
+      if (*stride < -longest || *stride > longest)
+        return false;
+      axes.emplace_back(std::abs(*stride), accessed_shape(op)[axis]);
+    }
     std::sort(axes.begin(), axes.end());
     int64_t reach = 0; // of the axes so far
     for (auto [stride, extent] : axes) {

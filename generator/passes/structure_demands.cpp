@@ -160,11 +160,11 @@ bool may_lack_map(const Function &fn, const Op &access) {
       tensor_access(pointers, access.operand_or_null(access.is(Opcode::load_) ? 1 : 2)).access;
   if (!tensor)
     return false; // then none is made
-  int64_t bytes = bytes_of(pointers->type.elem);
-  bool aligned = divisor_of(tensor->offset, fn) * bytes % chunk_bytes == 0;
+
+  const int64_t chunk = chunk_bytes / bytes_of(pointers->type.elem); // elements
+  bool aligned = divisor_of(tensor->offset, fn) % chunk == 0;
   for (size_t d = 0; d < tensor->strides.size(); d++)
-    aligned &= int(d) == tensor->contiguous ||
-               divisor_of(tensor->strides[d], fn) * bytes % chunk_bytes == 0;
+    aligned &= int(d) == tensor->contiguous || divisor_of(tensor->strides[d], fn) % chunk == 0;
   for (const Parameter &parameter : fn.parameters)
     aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
   return !aligned;

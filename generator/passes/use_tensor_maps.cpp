@@ -47,13 +47,13 @@ constexpr int64_t bytes_of_piece = 128; // of a row of the product, see stage_re
 // so where a row of the tensor ends within them it would write behind it: the end has to be such a
 // multiple.
 bool fits_copies_out(const TensorAccess &access, const Type &tile, const Function &fn) {
-  int64_t bytes = bytes_of(tile.elem);
+  const int64_t bytes = bytes_of(tile.elem), chunk = 16 / bytes; // elements
   const TensorExtent &extent = access.extents[size_t(access.contiguous)];
-  bool ends_at_chunk = extent.known && extent.touched * bytes % 16 == 0;
+  bool ends_at_chunk = extent.known && extent.touched % chunk == 0;
   for (const Poly &bound : extent.bounds)
-    ends_at_chunk &= divisor_of(bound, fn) * bytes % 16 == 0;
+    ends_at_chunk &= divisor_of(bound, fn) % chunk == 0;
   for (const TensorExtent::Repeated &repeated : extent.repeated)
-    ends_at_chunk &= repeated.step * bytes % 16 == 0;
+    ends_at_chunk &= repeated.step % chunk == 0;
   return access.contiguous == 1 && ends_at_chunk && starts_at_chunks(access, tile.elem, fn) &&
          panel_row_bytes(tile.shape, access.contiguous, int(bytes)) > 0;
 }
