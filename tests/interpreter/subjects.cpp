@@ -152,7 +152,7 @@ Run visited_product(const Variant &variant, std::mt19937 &random, int steps) {
   shape.factors = Numbers{Elem::f16};
   shape.result = Numbers{Elem::f32};
   Run run = product(variant, random, shape);
-  run.launch.constants.resize(4 * 512);
+  run.launch.constants.resize(4 * 1024); // K is at most 5 steps of 128
   for (int32_t k = 0; k < shape.k; k++) {
     int32_t place = k ^ 5; // K is a multiple of 8
     std::memcpy(run.launch.constants.data() + 4 * k, &place, sizeof place);
