@@ -232,13 +232,23 @@ void check_fails(const char *name, bool emulated, const std::string &where, cons
           "`" + by_driver + "`");
 }
 
-void check_multiplies() {
+void check_multiplies(bool emulated) {
   Said said = say("multiplies");
   check(said, said.code == 0 && said.has("all are 64: yes"), "a product");
-  check(said, said.has("program (0, 0, 0): behind 0 sum") || said.has("behind 0 [["),
-        "its first step");
-  check(said, said.has("program (0, 0, 0): behind 64 "), "its second step");
   check(said, !said.has("error"), "no error");
+  const std::string program = "program (0, 0, 0): ";
+  if (emulated) {
+    check(said, said.has(program + "behind 0 [[32, 32, 32, ..., 32, 32, 32], "), "its first step");
+    check(said, said.has(program + "behind 64 [[64, 64, 64, ..., 64, 64, 64], "), "its second one");
+    return;
+  }
+  check_lines(said, {program + "behind 0 f32[64, 64]", program + "behind 64 f32[64, 64]"});
+  for (int i : {0, 1, 2, 61, 62, 63})
+    for (int j : {0, 1, 2, 61, 62, 63})
+      for (const char *sum : {"32", "64"})
+        check_lines(said,
+                    {program + "[" + std::to_string(i) + ", " + std::to_string(j) + "] = " + sum});
+  check(said, said.lines.size() == 2 * 37 + 2, "no line more");
 }
 
 } // namespace
@@ -264,7 +274,7 @@ int main(int count, char **arguments) {
   check_fails("position_fails", emulated, "34",
               "`gather` from a position outside of an axis of extent 32, at element (31)",
               "`gather` from a position outside of an axis of extent 32");
-  check_multiplies();
+  check_multiplies(emulated);
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }
