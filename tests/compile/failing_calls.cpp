@@ -1,9 +1,10 @@
 // Loaded into the tool by LD_PRELOAD: the n-th call of one kind fails.
 //
 // TRITONC_FAULT says which: `write:3:28` lets the third write fail with errno 28, `write:3:short`
-// lets it write only half. The kinds are open, write, fsync, rename, mkdtemp and exec. What the
-// call was about, a path, is appended to the file that TRITONC_FAULT_REPORT names, so an empty
-// report means that there were fewer calls.
+// lets it write only half. The kinds are open (folders that are made, too), mkdtemp (of these
+// only temporary ones), write, fsync, rename and exec. What the call was about, a path, is appended
+// to the file that TRITONC_FAULT_REPORT names, so an empty report means that there were fewer
+// calls.
 //
 // Only what the tool itself calls is counted: its children don't get LD_PRELOAD.
 
@@ -118,7 +119,7 @@ FILE *fopen(const char *path, const char *mode) { return fopen64(path, mode); }
 
 char *mkdtemp(char *path) {
   static auto *next = original<char *(char *)>("mkdtemp");
-  return fails("open", path) ? nullptr : next(path);
+  return fails("open", path) || fails("mkdtemp", path) ? nullptr : next(path);
 }
 
 int mkdir(const char *path, mode_t mode) {
@@ -155,11 +156,6 @@ int fsync(int fd) {
 
 int rename(const char *from, const char *to) {
   return fails("rename", to) ? -1 : int(syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
-}
-
-char *mkdtemp(char *pattern) {
-  static auto *next = original<char *(char *)>("mkdtemp");
-  return fails("mkdtemp", pattern) ? nullptr : next(pattern);
 }
 
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
