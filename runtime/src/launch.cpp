@@ -490,19 +490,21 @@ private:
 
 /// All launches but the usual one, which has no use for this code and its stack. It may be a recent
 /// one all the same: one of two, or one for which the driver has to be asked something, or one that
-/// the driver refused just now.
+/// the driver `refused`.
 [[gnu::noinline]] status launch_otherwise(const recent::Key &key, const kernel &code, stream where,
                                           const void *arguments, const std::int32_t *choice,
-                                          const grid *extent) {
+                                          const grid *extent, cuda::Result refused) {
   const cuda::Driver *driver = cuda::opened_driver();
+  Outcome outcome = {refused};
   cuda::Device device;
-  bool is_new = false;
-  if (driver && key.is_usable() && cuda::find_device(*driver, where.handle(), device)) {
-    Outcome outcome;
-    is_new = !launch_again(*driver, key, device, where.handle(), outcome);
-    if (!is_new && !may_lack_context(outcome))
-      return reported(status_of(*driver, outcome, code));
+  bool is_recent = refused != cuda::success, is_new = false;
+  if (!is_recent && driver && key.is_usable() &&
+      cuda::find_device(*driver, where.handle(), device)) {
+    is_recent = launch_again(*driver, key, device, where.handle(), outcome);
+    is_new = !is_recent;
   }
+  if (is_recent && !may_lack_context(outcome))
+    return reported(status_of(*driver, outcome, code));
   return reported(Launch(code, where.handle(), arguments).run(key, is_new, choice, extent));
 }
 
@@ -626,12 +628,16 @@ status launch(const kernel &code, stream where, const void *arguments, const std
               const grid *extent) noexcept {
   recent::Key key(code, where.handle(), arguments, choice, extent);
   const cuda::Driver *driver = cuda::opened_driver();
+  cuda::Result result = cuda::success;
   if (driver && cuda::needs_no_device(*driver, where.handle()) && key.is_usable()) [[likely]] {
     recent::Again again(key, cuda::stand_in);
-    if (again && !again.shares_work() && again.launch(*driver) == cuda::success) [[likely]]
-      return {};
+    if (again && !again.shares_work()) [[likely]] {
+      result = again.launch(*driver);
+      if (result == cuda::success) [[likely]]
+        return {};
+    }
   }
-  return launch_otherwise(key, code, where, arguments, choice, extent);
+  return launch_otherwise(key, code, where, arguments, choice, extent, result);
 }
 
 status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,

@@ -32,7 +32,7 @@
 #include <cstdint>
 
 namespace matmul {
-inline namespace [[gnu::visibility("hidden")]] abi_8cfce2323685 {
+inline namespace [[gnu::visibility("hidden")]] abi_6f4e79a325fb {
 
 enum class A : std::int32_t { N };
 enum class B : std::int32_t { N };
@@ -42,12 +42,12 @@ namespace detail {
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_matmul_matmul_8cfce2323685;
+extern const tritonc::abi::kernel tritonc_matmul_matmul_6f4e79a325fb;
 }
 
 template <typename TYPE, A A_, B B_> struct matmul_code : tritonc::abi::not_compiled {};
 template <> struct matmul_code<tritonc::half, A::N, B::N> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_8cfce2323685; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_matmul_matmul_6f4e79a325fb; }
   static constexpr std::int32_t variants[][3] = {{64, 64, 32}};
 };
 
@@ -174,5 +174,5 @@ template <typename TYPE, A A_, B B_> struct matmul {
   };
 };
 
-} // namespace abi_8cfce2323685
+} // namespace abi_6f4e79a325fb
 } // namespace matmul

@@ -29,19 +29,19 @@
 #include <cstdint>
 
 namespace vector_add {
-inline namespace [[gnu::visibility("hidden")]] abi_6d7a41c5ca2c {
+inline namespace [[gnu::visibility("hidden")]] abi_358a381dc20c {
 
 namespace detail {
 
 // The code is in the object that was generated with this header. The names end in a hash of all that
 // the two must agree on: an object that does not belong to this header does not link.
 extern "C" {
-extern const tritonc::abi::kernel tritonc_vector_add_vector_add_6d7a41c5ca2c;
+extern const tritonc::abi::kernel tritonc_vector_add_vector_add_358a381dc20c;
 }
 
 template <typename TYPE> struct vector_add_code : tritonc::abi::not_compiled {};
 template <> struct vector_add_code<float> : tritonc::abi::compiled {
-  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_6d7a41c5ca2c; }
+  static const tritonc::abi::kernel &get() noexcept { return tritonc_vector_add_vector_add_358a381dc20c; }
   static constexpr std::int32_t variants[][1] = {{1024}};
 };
 
@@ -161,5 +161,5 @@ template <typename TYPE> struct vector_add {
   };
 };
 
-} // namespace abi_6d7a41c5ca2c
+} // namespace abi_358a381dc20c
 } // namespace vector_add
