@@ -288,6 +288,9 @@ void launch_first(int rounds) {
   };
   int wrong_loads = 0;
   loads = 0;
+  static std::uintptr_t launched = 1000; // arguments that no recent launch has
+  const std::uintptr_t first = launched;
+  launched += std::uintptr_t(rounds);
   for (int t = 0; t < threads; t++)
     launching.emplace_back([&, t] {
       for (int i = 0; i < rounds; i++) {
@@ -299,8 +302,7 @@ void launch_first(int rounds) {
         }
         wait_for_all(2 * i + 1);
         SampleArgs args = good_args();
-        args.source =
-            reinterpret_cast<const void *>(std::uintptr_t(i + 1000) << 8); // not a recent one
+        args.source = reinterpret_cast<const void *>((first + std::uintptr_t(i)) << 8);
         succeeded += abi::launch(sample.kernel, {}, &args).ok();
         wait_for_all(2 * i + 2);
       }
