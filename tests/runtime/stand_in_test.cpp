@@ -1,5 +1,5 @@
 // Tests the stand-in driver's own: counters, failures on demand, reports, settings from the
-// environment, what its devices are. What it has in common with drivers: agreement_test.cpp.
+// environment, what its devices are. What it has in common with drivers: agreement/.
 
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
