@@ -9,20 +9,16 @@
 
 #include "compile.h"
 
-#include "advice.h"
-#include "analysis/null_pointers.h"
 #include "argument_hints.h"
+#include "describe_library.h"
 #include "emit/interface.h"
 #include "explain.h"
-#include "ir/checks.h"
 #include "ir/printer.h"
-#include "kernel_cache.h"
-#include "kernel_job.h"
-#include "machine_code.h"
+#include "job_list.h"
 #include "merged_messages.h"
 #include "passes/pipeline.h"
 #include "requirements.h"
-#include "translate/translate.h"
+#include "translated_variant.h"
 #include "tuning_data.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -30,207 +26,11 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <atomic>
-#include <deque>
-#include <filesystem>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <thread>
 
 namespace tritonc {
 namespace {
-
-// --- Jobs ----------------------------------------------------------------------------------------
-
-// Calls job(0) to job(count - 1), several at a time, in no order.
-template <typename Job> void run_jobs(size_t count, int threads, const Job &job) {
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i; (i = next++) < count;)
-      job(i);
-  };
-  size_t cores = threads > 0 ? size_t(threads) : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(cores, count); i++)
-    others.emplace_back(work);
-  work();
-  for (std::thread &thread : others)
-    thread.join();
-}
-
-// A variant after the front end.
-struct TranslatedVariant {
-  const SourcePlan *source;
-  const VariantChoice *choice;
-  FrontEndResult front_end;
-  StepTimes times = {};
-};
-
-// Whether the kernel shall be compiled in this variant: for one of the GPUs, if there are any.
-bool is_wanted(const TranslatedVariant &variant, const ir::Function &function,
-               const std::vector<const Gpu *> &gpus) {
-  auto wants = [&](const Gpu *gpu) {
-    return variant.source->wants(*variant.choice, function.name, gpu);
-  };
-  return gpus.empty() ? wants(nullptr) : std::any_of(gpus.begin(), gpus.end(), wants);
-}
-
-// "TM=64, TN=64, under lda % 8": of a variant, and of what is compiled under hints.
-std::string name_of(const TranslatedVariant &variant, const ir::Function &function) {
-  std::string name = variant.choice->text;
-  if (!function.plan.hints.empty())
-    name += (name.empty() ? "under " : ", under ") + function.plan.hints;
-  return name;
-}
-
-// --- The library ---------------------------------------------------------------------------------
-
-std::vector<Parameter> parameters_of(const ir::Function &function) {
-  std::vector<Parameter> parameters;
-  const std::vector<bool> nullable = may_be_null(function);
-  for (const ir::Parameter &parameter : function.parameters) {
-    const ir::Type &type = parameter.value->type;
-    parameters.push_back({.name = parameter.name,
-                          .element = ir::name_of(type.elem),
-                          .is_pointer = type.is_pointer(),
-                          .is_signed = parameter.is_signed,
-                          .read_only = parameter.read_only,
-                          .write_only = parameter.write_only,
-                          .nullable = nullable[parameters.size()],
-                          .multiple_of = parameter.multiple_of,
-                          .aligned_bytes = parameter.aligned_bytes});
-  }
-  return parameters;
-}
-
-std::vector<Constant> constants_of(const ir::Function &function) {
-  std::vector<Constant> constants;
-  for (const ir::ConstantMemory &part : function.constant_memory)
-    constants.push_back({.name = part.name,
-                         .element = ir::name_of(part.elem),
-                         .is_signed = part.is_signed,
-                         .count = part.count,
-                         .offset = part.offset,
-                         .bytes = part.bytes()});
-  return constants;
-}
-
-KernelEntry &kernel_named(Library &library, const std::string &name,
-                          const std::vector<Axis> &axes) {
-  for (KernelEntry &kernel : library.kernels)
-    if (kernel.name == name)
-      return kernel;
-  library.kernels.push_back({name, axes, {}});
-  return library.kernels.back();
-}
-
-// All that is known before the back end runs: everything but images and preferences.
-Library describe_library(const CompileOptions &options,
-                         const std::vector<TranslatedVariant> &variants) {
-  Library library = {.name = options.name, .tool = tool_name};
-  if (library.name.empty())
-    library.name = std::filesystem::path(options.sources[0]).stem().string();
-  std::vector<std::string> paths;
-  for (const std::string &source : options.sources)
-    paths.push_back(shown_path(source));
-  library.source_file = llvm::join(paths, ", ");
-  for (const TranslatedVariant &variant : variants)
-    for (const ir::Function &function : variant.front_end.kernels)
-      if (is_wanted(variant, function, options.gpus))
-        kernel_named(library, function.name, variant.source->axes)
-            .variants.push_back({.values = variant.choice->values,
-                                 .entry = function.name,
-                                 .defines = variant.choice->defines,
-                                 .plan = function.plan,
-                                 .parameters = parameters_of(function),
-                                 .constants = constants_of(function)});
-  return library;
-}
-
-// Takes the values away that none of a kernel's variants has: they are other kernels'.
-void prune_axes(Library &library) {
-  for (KernelEntry &kernel : library.kernels)
-    for (size_t a = 0; a < kernel.axes.size(); a++) {
-      Axis &axis = kernel.axes[a];
-      std::vector<AxisValue> used;
-      std::vector<int> place(axis.values.size(), -1);
-      for (size_t value = 0; value < axis.values.size(); value++) {
-        bool is_used =
-            std::any_of(kernel.variants.begin(), kernel.variants.end(),
-                        [&](const Variant &variant) { return variant.values[a] == int(value); });
-        if (!is_used)
-          continue;
-        place[value] = int(used.size());
-        used.push_back(axis.values[value]);
-      }
-      axis.values = std::move(used);
-      for (Variant &variant : kernel.variants)
-        variant.values[a] = place[size_t(variant.values[a])];
-    }
-}
-
-// Whether two launches that share the work are both there: neither is of use alone.
-bool is_complete(const std::vector<KernelJob> &jobs, size_t i) {
-  const Structure &structure = jobs[i].structure;
-  return !jobs[i].is_left_out && (!structure.is_first() || !jobs[i + 1].is_left_out) &&
-         (!structure.is_second() || !jobs[i - 1].is_left_out);
-}
-
-// Jobs run through variants and their kernels in the order of describe_library.
-void add_images(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
-                const std::vector<Define> &defaults, Library &library) {
-  for (size_t i = 0; i < jobs.size(); i++) {
-    if (!is_complete(jobs, i))
-      continue;
-    KernelJob &job = jobs[i];
-    const TranslatedVariant &variant = variants[job.variant];
-    for (Variant &entry : kernel_named(library, job.function->name, variant.source->axes).variants)
-      if (entry.values == variant.choice->values && entry.plan.hints == job.function->plan.hints)
-        entry.images.push_back(std::move(job.image));
-  }
-  for (KernelEntry &kernel : library.kernels) {
-    std::vector<int> order = preferences(kernel.axes, kernel.variants, defaults);
-    for (size_t i = 0; i < order.size(); i++)
-      kernel.variants[i].preference = order[i];
-  }
-}
-
-// Two files of one library must not have a kernel of one name.
-std::optional<Failure> find_kernel_twice(const std::vector<TranslatedVariant> &variants,
-                                         const std::vector<const Gpu *> &gpus) {
-  std::map<std::string, const SourcePlan *> owners;
-  for (const TranslatedVariant &variant : variants)
-    for (const ir::Function &kernel : variant.front_end.kernels) {
-      if (!is_wanted(variant, kernel, gpus))
-        continue;
-      const SourcePlan *owner = owners.try_emplace(kernel.name, variant.source).first->second;
-      if (owner != variant.source)
-        return Failure{Message::kernel_twice,
-                       {kernel.name, shown_path(owner->path), shown_path(variant.source->path)}};
-    }
-  return std::nullopt;
-}
-
-// Every kernel that options name must be there, and one that is there must have a variant.
-std::optional<Failure> check_kernels(const CompileOptions &options, const Plan &plan,
-                                     const std::vector<TranslatedVariant> &variants) {
-  std::map<std::string, bool> has_variant;
-  for (const TranslatedVariant &variant : variants)
-    for (const ir::Function &kernel : variant.front_end.kernels)
-      has_variant[kernel.name] |= is_wanted(variant, kernel, options.gpus);
-  std::vector<std::string> names;
-  for (const auto &[name, has] : has_variant)
-    names.push_back(name);
-  for (const std::string &name : plan.unseen_kernels)
-    if (!has_variant.count(name))
-      return Failure{Message::unknown_kernel, {name, llvm::join(names, ", ")}};
-  for (const auto &[name, has] : has_variant)
-    if (!has && (options.kernels.empty() || llvm::is_contained(options.kernels, name)))
-      return Failure{Message::kernel_left_out, {name}};
-  return std::nullopt;
-}
 
 // All files that were kept, behind a list that says what they are.
 void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
@@ -256,8 +56,6 @@ void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVari
   result.kept.push_back({"index.json", std::move(text)});
 }
 
-// --- The stages ----------------------------------------------------------------------------------
-
 std::optional<Failure> check_options(const CompileOptions &options) {
   std::vector<std::string_view> passes = pass_names();
   if (!options.print_after.empty() && options.print_after != "all" &&
@@ -282,185 +80,6 @@ void check_limits(const CompileOptions &options, CompileResult &result) {
   }
 }
 
-FrontEndInput front_end_input(const CompileOptions &options, const TranslatedVariant &variant) {
-  return {.path = variant.source->path,
-          .defines = variant.choice->defines,
-          .include_dirs = options.include_dirs,
-          .grid = options.grid,
-          .messages = options.messages};
-}
-
-std::vector<TranslatedVariant> translate_variants(const CompileOptions &options, const Plan &plan) {
-  std::vector<TranslatedVariant> variants;
-  for (const SourcePlan &source : plan.sources)
-    for (const VariantChoice &choice : source.choices)
-      variants.push_back({&source, &choice, {}});
-  run_jobs(variants.size(), options.jobs, [&](size_t i) {
-    TranslatedVariant &variant = variants[i];
-    Watchdog::Task task(options.watchdog, "`" + variant.source->path + "`");
-    variant.front_end = variant.times.measure(Step::front_end, [&] {
-      return translate_source(front_end_input(options, variant),
-                              [](const FrontEndResult &result, Diagnostics &diagnostics) {
-                                for (const ir::Function &kernel : result.kernels)
-                                  advise(kernel, diagnostics);
-                              });
-    });
-    FrontEndResult &front_end = variant.front_end;
-    if (options.checks)
-      for (size_t i = 0; i < front_end.kernels.size(); i++)
-        front_end.kernels[i] = ir::clone(front_end.checked[i]);
-  });
-  return variants;
-}
-
-// The kernels of one variant with those under hints, in front of each general one; with
-// `only_hinted` the first in its place. `is_used` says of each of the hints whether anything was
-// compiled under it, `is_known` whether there was a kernel for it.
-std::optional<Failure> add_hinted(std::vector<ir::Function> &functions,
-                                  const std::vector<ArgumentHints> &all, bool only_hinted,
-                                  const std::function<bool(const ir::Function &)> &is_wanted,
-                                  std::vector<bool> &is_known, std::vector<bool> &is_used) {
-  std::vector<ir::Function> result;
-  for (ir::Function &general : functions) {
-    bool has_hinted = false;
-    for (size_t i = 0; i < all.size() && is_wanted(general); i++) {
-      if (!all[i].is_about(general))
-        continue;
-      is_known[i] = true;
-      if (all[i].text().empty() || has_others(general, all[i], all)) { // as the caller wants it
-        is_used[i] = true;
-        continue;
-      }
-      if (std::optional<Failure> failure = all[i].problem_with(general))
-        return failure;
-      std::optional<ir::Function> hinted = all[i].apply_to(general);
-      if (!hinted)
-        continue;
-      has_hinted = is_used[i] = true;
-      result.push_back(std::move(*hinted));
-      if (only_hinted)
-        break;
-    }
-    if (!only_hinted || !has_hinted)
-      result.push_back(std::move(general));
-  }
-  functions = std::move(result);
-  return std::nullopt;
-}
-
-// Adds what is to be compiled under hints to the kernels of all variants.
-std::optional<Failure> specialize(const CompileOptions &options,
-                                  std::vector<TranslatedVariant> &variants, Findings &findings) {
-  if (options.specialize.empty())
-    return std::nullopt;
-  Result<std::vector<ArgumentHints>> all = parse_hints(options.specialize);
-  if (!all)
-    return all.failure();
-  std::vector<bool> is_known(all->size()), is_used(all->size());
-  for (TranslatedVariant &variant : variants)
-    for (std::vector<ir::Function> *functions :
-         {&variant.front_end.kernels, &variant.front_end.checked})
-      if (std::optional<Failure> failure = add_hinted(
-              *functions, *all, options.stage != Stage::library,
-              [&](const ir::Function &kernel) { return is_wanted(variant, kernel, options.gpus); },
-              is_known, is_used))
-        return failure;
-  std::vector<const ir::Function *> kernels;
-  for (const TranslatedVariant &variant : variants)
-    for (const ir::Function &kernel : variant.front_end.kernels)
-      if (is_wanted(variant, kernel, options.gpus))
-        kernels.push_back(&kernel);
-  for (size_t i = 0; i < all->size(); i++) {
-    if (!is_known[i])
-      return (*all)[i].unknown_to(kernels);
-    if (!is_used[i])
-      findings.add(finding(Message::hint_idle, {(*all)[i].text()}));
-  }
-  return std::nullopt;
-}
-
-// A library has every kernel in all structures; to look at, there is the best one.
-std::vector<Structure> structures_wanted(const ir::Function &function, const Gpu *gpu,
-                                         Stage stage) {
-  if (!gpu)
-    return {{}};
-  std::vector<Structure> structures = structures_for_code(function, *gpu);
-  if (stage != Stage::library)
-    structures.resize(1);
-  return structures;
-}
-
-// What the jobs of a kernel of a variant for a GPU are kept as in the cache.
-std::string key_of(const KernelCache &cache, const CompileOptions &options,
-                   const TranslatedVariant &variant, size_t kernel, const Gpu &gpu) {
-  const ir::Function &function = variant.front_end.kernels[kernel];
-  bool has_host_code = llvm::is_contained(options.emulate, &gpu);
-  // What an assertion says has the line where it stands.
-  bool has_places = options.line_info || ir::has_checks(function);
-  std::string places = has_places ? "in the code too\n" : "";
-  if (has_host_code || has_places)
-    places +=
-        KernelCache::places(has_host_code ? options.name + "\n" + name_of(variant, function) : "",
-                            shown_path(function.file), variant.front_end.checked[kernel]);
-  return cache.key_of(function, gpu, places);
-}
-
-// The job that a form in the cache came from.
-KernelJob done_job(CompiledForm form, const KernelJob &like) {
-  KernelJob job = like;
-  job.structure = {.share = form.share, .name = std::move(form.structure)};
-  job.is_done = true;
-  job.is_left_out = form.is_left_out;
-  job.warnings = std::move(form.warnings);
-  job.image = std::move(form.image);
-  return job;
-}
-
-// Those of a kernel of a variant for a GPU, or for none.
-std::vector<KernelJob> jobs_of_kernel(const Workshop &workshop, TranslatedVariant &variant,
-                                      size_t index, size_t kernel, const Gpu *gpu) {
-  KernelJob job = {.variant = index,
-                   .function = &variant.front_end.kernels[kernel],
-                   .checked = &variant.front_end.checked[kernel],
-                   .gpu = gpu};
-  std::vector<KernelJob> jobs;
-  if (workshop.cache) {
-    auto forms = variant.times.measure(Step::cache, [&] {
-      job.kept_as = key_of(*workshop.cache, workshop.options, variant, kernel, *gpu);
-      return workshop.cache->find(job.kept_as);
-    });
-    for (CompiledForm &form : forms.value_or(std::vector<CompiledForm>()))
-      jobs.push_back(done_job(std::move(form), job));
-    if (forms)
-      return jobs;
-  }
-  std::vector<Structure> structures = variant.times.measure(Step::structures, [&] {
-    return structures_wanted(*job.function, gpu, workshop.options.stage);
-  });
-  for (Structure &structure : structures) {
-    jobs.push_back(job);
-    jobs.back().structure = std::move(structure);
-  }
-  return jobs;
-}
-
-std::vector<KernelJob> make_jobs(const Workshop &workshop, std::vector<TranslatedVariant> &variants,
-                                 const std::vector<const Gpu *> &gpus) {
-  std::vector<std::vector<KernelJob>> of_variants(variants.size());
-  run_jobs(variants.size(), workshop.options.jobs, [&](size_t i) {
-    for (size_t k = 0; k < variants[i].front_end.kernels.size(); k++)
-      for (const Gpu *gpu : gpus)
-        if (variants[i].source->wants(*variants[i].choice, variants[i].front_end.kernels[k].name,
-                                      gpu))
-          for (KernelJob &job : jobs_of_kernel(workshop, variants[i], i, k, gpu))
-            of_variants[i].push_back(std::move(job));
-  });
-  std::vector<KernelJob> jobs;
-  for (std::vector<KernelJob> &found : of_variants)
-    std::move(found.begin(), found.end(), std::back_inserter(jobs));
-  return jobs;
-}
-
 // The cache, where the whole result comes from it or none: who looks at passes wants them to run,
 // and the forms that are kept are none of its entries. Its keys don't have lines of the source.
 // What shards read and write is said in their calls.
@@ -480,93 +99,19 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
   return std::nullopt;
 }
 
-// The end of the jobs, from `begin` on, of the same kernel of a variant for the same GPU: they
-// differ in their structures.
-size_t end_of_structures(const std::vector<KernelJob> &jobs, size_t begin) {
-  size_t end = begin;
-  while (end < jobs.size() && jobs[end].variant == jobs[begin].variant &&
-         jobs[end].function == jobs[begin].function && jobs[end].gpu == jobs[begin].gpu)
-    end++;
-  return end;
-}
-
-// Tells who waits how far the jobs are.
-class JobProgress {
-public:
-  JobProgress(Progress *progress, const std::vector<KernelJob> &jobs)
-      : progress_(progress), kernel_of_(jobs.size()) {
-    size_t done = 0, left = 0;
-    for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
-      end = end_of_structures(jobs, begin);
-      for (size_t i = begin; i < end; i++)
-        kernel_of_[i] = left_of_.size();
-      left_of_.emplace_back(end - begin);
-      if (jobs[begin].is_done)
-        done++;
-      else
-        left += end - begin;
-    }
-    if (progress_)
-      progress_->start(left_of_.size(), done, left);
+// Which structures there are, and why.
+std::string explain_jobs(const std::vector<KernelJob> &jobs,
+                         const std::vector<TranslatedVariant> &variants) {
+  std::string text;
+  std::set<std::string> said; // kernels are jobs once for each structure
+  for (const KernelJob &job : jobs) {
+    std::string variant = name_of(variants[job.variant], *job.function);
+    std::string heading =
+        " for " + std::string(job.gpu->name) + (variant.empty() ? "" : ", " + variant) + ":";
+    if (said.insert(job.function->name + heading).second)
+      text += explain(*job.function, *job.gpu, heading);
   }
-  JobProgress(const JobProgress &) = delete;
-  ~JobProgress() {
-    if (progress_)
-      progress_->finish();
-  }
-
-  /// Whether it was the last of its kernel.
-  bool job_done(size_t job) {
-    bool is_last = --left_of_[kernel_of_[job]] == 0;
-    if (progress_)
-      progress_->job_done(is_last);
-    return is_last;
-  }
-
-private:
-  Progress *progress_;
-  std::vector<size_t> kernel_of_;           // of each job
-  std::deque<std::atomic<size_t>> left_of_; // jobs of each kernel
-};
-
-// Packs the code of a kernel for a GPU, of all its structures in one go. `any` is one of its jobs,
-// which are all done.
-void pack_kernel(Workshop &workshop, std::vector<KernelJob> &jobs, size_t any) {
-  size_t begin = any;
-  while (begin > 0 && end_of_structures(jobs, begin - 1) > any)
-    begin--;
-  std::vector<MachineCode *> codes;
-  for (size_t i = begin; i < end_of_structures(jobs, begin); i++)
-    if (jobs[i].code)
-      codes.push_back(jobs[i].code);
-  KernelJob &job = jobs[any];
-  if (std::optional<Failure> failure = pack(codes, *job.gpu, workshop, job.times))
-    job.failure = failure;
-}
-
-// Keeps what has been compiled now: each kernel for each GPU that is complete.
-void keep_in_cache(const KernelCache &cache, const std::vector<KernelJob> &jobs) {
-  bool is_changed = false;
-  for (size_t begin = 0, end; begin < jobs.size(); begin = end) {
-    end = end_of_structures(jobs, begin);
-    std::vector<CompiledForm> forms;
-    bool is_new = !jobs[begin].is_done, has_failed = false;
-    for (size_t i = begin; i < end; i++) {
-      const KernelJob &job = jobs[i];
-      has_failed |= job.failure.has_value();
-      forms.push_back({.structure = job.structure.name,
-                       .share = job.structure.share,
-                       .is_left_out = job.is_left_out,
-                       .warnings = job.warnings,
-                       .image = job.image,
-                       .code = job.code ? job.code->key : ""});
-    }
-    is_changed |= is_new;
-    if (is_new && !has_failed)
-      cache.keep(jobs[begin].kept_as, std::move(forms));
-  }
-  if (is_changed)
-    cache.trim();
+  return text;
 }
 
 bool needs_tools(Stage stage) {
@@ -717,10 +262,8 @@ CompileResult compile(const CompileOptions &options) {
     return result;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
-  if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
-    return failed(std::move(result), *failure);
   Findings idle;
-  if (std::optional<Failure> failure = specialize(options, variants, idle))
+  if (std::optional<Failure> failure = add_kernels_under_hints(options, variants, idle))
     return failed(std::move(result), *failure);
   for (Finding &found : idle.findings)
     if (options.messages.wants(found)) {
@@ -767,44 +310,9 @@ CompileResult compile(const CompileOptions &options) {
     return result;
   }
 
-  if (options.explain) {
-    std::set<std::string> said; // kernels are jobs once for each structure
-    for (const KernelJob &job : jobs) {
-      std::string variant = name_of(variants[job.variant], *job.function);
-      std::string heading =
-          " for " + std::string(job.gpu->name) + (variant.empty() ? "" : ", " + variant) + ":";
-      if (said.insert(job.function->name + heading).second)
-        result.printed += explain(*job.function, *job.gpu, heading);
-    }
-  }
-
-  std::atomic<bool> is_hopeless = false; // what the machine lacks, every job lacks
-  std::optional<JobProgress> progress;
-  progress.emplace(options.stage == Stage::library ? options.progress : nullptr, jobs);
-  run_jobs(jobs.size(), options.jobs, [&](size_t i) {
-    if (is_hopeless || jobs[i].is_done)
-      return;
-    std::string variant = name_of(variants[jobs[i].variant], *jobs[i].function);
-    std::string heading = " for " + std::string(jobs[i].gpu->name);
-    if (!variant.empty())
-      heading += ", " + variant;
-    if (!jobs[i].structure.name.empty())
-      heading += ", " + jobs[i].structure.name;
-    Watchdog::Task task(options.watchdog, "`" + jobs[i].function->name + "`" + heading);
-    run_kernel_job(workshop, heading, jobs[i]);
-    if (progress->job_done(i) && options.stage == Stage::library)
-      pack_kernel(workshop, jobs, i);
-    if (jobs[i].failure && exit_code_of(jobs[i].failure->failure.id) == ExitCode::environment)
-      is_hopeless = true;
-  });
-  progress.reset();
-  for (KernelJob &job : jobs)
-    if (job.code) {
-      job.image.bytes = job.code->image;
-      job.image.cubin_bytes = job.code->cubin_bytes;
-    }
-  if (cache && !is_hopeless)
-    result.times.measure(Step::cache, [&] { keep_in_cache(*cache, jobs); });
+  if (options.explain)
+    result.printed += explain_jobs(jobs, variants);
+  run_jobs(workshop, variants, jobs, result.times);
   for (const TranslatedVariant &variant : variants)
     result.times.add(variant.times);
   for (const KernelJob &job : jobs) {
@@ -854,9 +362,7 @@ PlannedKernels plan_kernels(const CompileOptions &options) {
     return result;
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return fail(*failure);
-  if (std::optional<Failure> failure = find_kernel_twice(variants, options.gpus))
-    return fail(*failure);
-  if (std::optional<Failure> failure = specialize(options, variants, result))
+  if (std::optional<Failure> failure = add_kernels_under_hints(options, variants, result))
     return fail(*failure);
 
   const Workshop workshop = {options, nullptr, nullptr};

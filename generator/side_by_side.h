@@ -1,0 +1,29 @@
+// Work on several cores.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace tritonc {
+
+/// Calls job(0) to job(count - 1), several at a time, in no order. `threads` at most; 0: one per
+/// core.
+template <typename Job> void run_side_by_side(size_t count, int threads, const Job &job) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;)
+      job(i);
+  };
+  size_t cores = threads > 0 ? size_t(threads) : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(cores, count); i++)
+    others.emplace_back(work);
+  work();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+} // namespace tritonc
