@@ -641,9 +641,10 @@ struct Verifier {
     case Opcode::print_:
       for (const Value *operand : op.operands)
         check(operand->type.is_number(), "only numbers are printed");
-      return check(places_in(op.text("text")) == op.operands.size(),
+      return check(op.has("text") && places_in(op.text("text")) == op.operands.size(),
                    "{text} has a place for each operand");
     case Opcode::assert_:
+      check(op.has("text"), "an assertion has a {text}");
       return check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i1,
                    "what must hold is i1");
     case Opcode::shared_alloc_:

@@ -392,7 +392,10 @@ std::set<int> Translator::assigned_in(const Stmt &stmt) const {
   if (inside.returns) {
     for (const Loop &loop : frame_.loops)
       assigned.insert(loop.running);
-    assigned.insert({frame_.alive, frame_.result});
+    assigned.insert(frame_.alive);
+    // A function that gives nothing has no value for what it gives.
+    if (auto result = values_.find(frame_.result); result != values_.end() && result->second)
+      assigned.insert(frame_.result);
   }
   assigned.insert(frame_.loops.back().running);
   std::set<int> known;

@@ -358,6 +358,8 @@ TEST_CASE("numbers are printed, each in a place of the text; truths are asserted
   check_named("print %ps {text = \"{}\"}", "only numbers are printed");
   check_named("print %n {text = \"n\"}", "{text} has a place for each operand");
   check_named("print {text = \"{}\"}", "{text} has a place for each operand");
+  check_named("print", "{text} has a place for each operand");
+  check_named("assert %c", "an assertion has a {text}");
   check_named("assert %n {text = \"\"}", "what must hold is i1");
   check_named("%1 = print %n {text = \"{}\"} : i32", "wrong number of results");
   check_named("assert %c, %c {text = \"\"}", "wrong number of operands");

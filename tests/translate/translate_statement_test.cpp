@@ -382,6 +382,21 @@ TEST_CASE("a function is translated where it is called, and leaves nothing else 
   CHECK(ir::print(kernel) == ir::print(*expected.function));
 }
 
+TEST_CASE("a loop carries what a function gives, if it gives something") {
+  auto carried = [](const std::string &function) {
+    ir::Function kernel = kernel_of(function + "__global__ void f(int *q, int n) { g(q, n); }");
+    size_t results = 0;
+    ir::for_each_op(*kernel.body, [&](const ir::Op &op) {
+      results += op.is(ir::Opcode::while_loop_) ? op.results.size() : 0;
+    });
+    return results;
+  };
+  const std::string body = "(int *q, int n) { while (n) { if (*q) return";
+  CHECK(carried("void g" + body + "; n--; } }\n") == 2); // n, and whether it goes on
+  CHECK(carried("int g" + body + " 5; n--; } return 6; }\n") ==
+        4); // what it gives, and whether it has
+}
+
 TEST_CASE("nothing becomes of functions that nobody calls") {
   FrontEndResult result = translate_source(
       KernelFile("void g(int *q) { *q = 1; }\n__global__ void f(int *q) { *q = 2; }").input);
