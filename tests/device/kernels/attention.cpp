@@ -1,4 +1,5 @@
-// Attention: of one query, of lengths that are no multiples of anything, of more queries than keys.
+// Attention: of one query, of lengths that are no multiples of anything, of more queries than keys,
+// of no keys, of no queries.
 
 #include "rows.h"
 
@@ -83,9 +84,47 @@ void attend(const Sizes &sizes, const typename kernels::attention<T, D, seen>::p
         problem);
 }
 
+// The second of three queries has a NaN: so has what it gets, and nothing else.
+template <typename T, int D, SEEN seen> void not_a_number() {
+  constexpr int m = 3, n = 40;
+  for (const auto &tile : kernels::attention<T, D, seen>::variants()) {
+    Rows<T> q(m, D, 0, draw<float>), k(n, D, 0, draw<float>), v(n, D, 0, draw<float>), o(m, D, 0);
+    Rows<float> log_sums(1, m, 0);
+    q[q.index(1, 5)] = T(NAN);
+    q.write();
+    std::string problem =
+        outcome(kernels::attention<T, D, seen>::launch({},
+                                                       {.Q = q.data(),
+                                                        .K = k.data(),
+                                                        .V = v.data(),
+                                                        .O = o.data(),
+                                                        .log_sums = log_sums.data(),
+                                                        .scale = 1,
+                                                        .batches = 1,
+                                                        .heads = 1,
+                                                        .M = m,
+                                                        .N = n,
+                                                        .ldq = D,
+                                                        .ldk = D,
+                                                        .ldo = D},
+                                                       tile));
+    o.read();
+    log_sums.read();
+    for (int row = 0; row < m && problem.empty(); row++) {
+      if (std::isnan(log_sums.at(0, row)) != (row == 1))
+        problem = text("the sum of query %d is %g", row, log_sums.at(0, row));
+      for (int d = 0; d < D && problem.empty(); d++)
+        if (std::isnan(o.at(row, d)) != (row == 1))
+          problem = text("element (%d, %d) is %g", row, d, o.at(row, d));
+    }
+    check(text("attention<%s, %d> of NaN, TM=%d TN=%d", name_of<T>(), D, tile.TM, tile.TN),
+          problem);
+  }
+}
+
 template <typename T, int D, SEEN seen> void attentions() {
-  std::vector<Sizes> all = {
-      {1, 1, 1, 1}, {1, 2, 64, 64}, {2, 3, 70, 37}, {1, 2, 50, 129}, {1, 1, 1, 200}};
+  std::vector<Sizes> all = {{1, 1, 1, 1},   {1, 2, 64, 64}, {2, 3, 70, 37}, {1, 2, 50, 129},
+                            {1, 1, 1, 200}, {2, 1, 5, 0},   {1, 2, 0, 5}};
   if (!emulated())
     for (Sizes sizes :
          {Sizes{2, 5, 129, 77}, {1, 3, 1000, 1000}, {2, 2, 333, 2049}, {1, 1, 700, 1}})
@@ -105,6 +144,8 @@ template <typename T> void attentions() {
 void test() {
   attentions<tritonc::half>();
   attentions<tritonc::bfloat16>();
+  not_a_number<tritonc::half, 64, SEEN::all>();
+  not_a_number<tritonc::bfloat16, 128, SEEN::causal>();
 }
 
 const KernelTest attention("attention", test);
