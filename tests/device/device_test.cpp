@@ -5,7 +5,7 @@
 // row and the next row is NaN, so one element read too far spoils a result; outputs are NaN before,
 // so one that is not written shows; what lies between rows of the output must stay as it was;
 // buffers end where their last element ends (run it under compute-sanitizer too); sizes are odd
-// multiples of the tile; the loop runs no, one, two, three and seven times.
+// multiples of the tile; the loop runs no, or five, one, two, three and seven times.
 //
 // Prints a line per failure and a closing count. Exits with 0 if all passed, 1 if not, 77 where
 // there is no GPU.
@@ -31,7 +31,8 @@ struct Shape {
   int lead; // elements before the matrix, a multiple of 16 bytes
 };
 
-// In multiples of the tile: no, one, two, three and seven steps of the loop.
+// In multiples of the tile: no steps of the loop (five where there must be some), one, two, three
+// and seven.
 template <typename Params> std::vector<Shape> shapes(const Params &tile, bool may_be_empty) {
   std::vector<Shape> result = {
       {3 * tile.TM, 5 * tile.TN, 7 * tile.TK, 24, 16},
@@ -41,6 +42,8 @@ template <typename Params> std::vector<Shape> shapes(const Params &tile, bool ma
   };
   if (may_be_empty)
     result.push_back({tile.TM, tile.TN, 0, 8, 0});
+  else
+    result.push_back({tile.TM, tile.TN, 5 * tile.TK, 8, 0});
   return result;
 }
 

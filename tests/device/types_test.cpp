@@ -62,6 +62,7 @@ void run_variants(const std::string &name, bool a_transposed, bool b_transposed,
     std::vector<Shape> shapes = {{3 * tile.TM, 5 * tile.TN, 7 * tile.TK, 32},
                                  {tile.TM, tile.TN, tile.TK, 0},
                                  {tile.TM, 3 * tile.TN, 2 * tile.TK, 16},
+                                 {3 * tile.TM, tile.TN, 3 * tile.TK, 0},
                                  {tile.TM, tile.TN, 0, 16}};
     // Few tiles and a long sum, which a cluster divides. (Of floats of 8 bits the tensor cores
     // lose more, the longer the sum.)

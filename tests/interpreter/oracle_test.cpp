@@ -31,6 +31,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <set>
 
 using namespace tritonc;
@@ -335,9 +336,14 @@ std::string text_of_file(const std::filesystem::path &path) {
 
 } // namespace
 
-TEST_CASE("every shipped kernel has a contract, a grid, axes of variants and a line in the list") {
+TEST_CASE("every shipped kernel has a contract, a grid, axes of variants, a line in the list and a "
+          "device test") {
   std::filesystem::path folder = TRITONC_TESTS_DIR "/../kernels";
-  std::string list = text_of_file(folder / "README.md");
+  std::string list = text_of_file(folder / "README.md"), device_tests;
+  for (std::string tests : {"/device", "/device/kernels"})
+    for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR + tests))
+      if (entry.path().extension() == ".cpp")
+        device_tests += text_of_file(entry.path());
   int kernels = 0;
   for (const auto &entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".tc")
@@ -350,6 +356,7 @@ TEST_CASE("every shipped kernel has a contract, a grid, axes of variants and a l
     CHECK(text.find("#pragma tritonc grid(") != std::string::npos);
     CHECK_FALSE(read_declarations({entry.path().string(), {}, {}, ""}).axes.empty());
     CHECK(list.find("`" + name + ".tc`") != std::string::npos);
+    CHECK(std::regex_search(device_tests, std::regex("kernels::" + name + "\\b")));
     kernels++;
   }
   CHECK(kernels > 10);

@@ -86,7 +86,48 @@ template <typename T> void losses(const RowSizes &sizes) {
   }
 }
 
+// Rows with numbers that are none: what a sum of exponentials makes of them, whatever the label;
+// but a row whose label does not count has no loss.
+template <typename T> void special() {
+  using Kernel = kernels::cross_entropy<T>;
+  for (const auto &tile : Kernel::variants())
+    for (int label : {0, 1, -1}) {
+      constexpr int n = 200;
+      Rows<T> x = unusual<T>(n);
+      Array<int> given(unusual_count);
+      given.fill([&] { return label; });
+      Rows<float> loss(1, x.m, 0), log_sums(1, x.m, 0);
+      std::string problem = outcome(Kernel::launch({},
+                                                   {.x = x.data(),
+                                                    .labels = given.data(),
+                                                    .loss = loss.data(),
+                                                    .log_sums = log_sums.data(),
+                                                    .M = x.m,
+                                                    .N = n,
+                                                    .ldx = n},
+                                                   tile));
+      auto log_sum = [&](int, int row) {
+        double sum = 0;
+        for (int i = 0; i < n; i++)
+          sum += std::exp(x.at(row, i));
+        return std::isinf(sum) ? double(NAN) : std::log(sum);
+      };
+      auto loss_of = [&](int, int row) {
+        return label < 0 ? 0 : log_sum(0, row) - x.at(row, label);
+      };
+      if (problem.empty())
+        problem = first_of({log_sums.wrong("log_sums", log_sum, 1e-5, 1e-5),
+                            loss.wrong("loss", loss_of, 1e-5, 1e-5)});
+      check(text("cross_entropy<%s> of NaN and infinities, SIZE=%d label=%d", name_of<T>(),
+                 tile.SIZE, label),
+            problem);
+    }
+}
+
 void test() {
+  special<tritonc::half>();
+  special<tritonc::bfloat16>();
+  special<float>();
   for (const RowSizes &sizes : row_sizes()) {
     losses<tritonc::half>(sizes);
     losses<tritonc::bfloat16>(sizes);

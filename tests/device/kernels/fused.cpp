@@ -40,7 +40,7 @@ void fused() {
       }
     for (const auto &tile : Kernel::variants()) {
       with.c.poison();
-      if (has_bias) {
+      if (has_bias && shape.m > 0 && shape.n > 0) {
         tritonc::status launched = Kernel::launch({},
                                                   {.A = with.device_a.data(),
                                                    .B = with.device_b.data(),
@@ -77,6 +77,38 @@ void fused() {
   }
 }
 
+// Of a row of A that has a NaN: the result is NaN, but relu makes it 0.
+template <typename T, kernels::FUNCTION function> void not_a_number() {
+  using Kernel = kernels::matmul_fused<T, kernels::A::N, kernels::B::T, kernels::BIAS::none,
+                                       function, kernels::RESIDUAL::none>;
+  constexpr int n = 8;
+  Array<T> a(n * n, [] { return T(1); }), b(n * n, [] { return T(0.5f); }), c(n * n);
+  a[3 * n + 5] = T(std::numeric_limits<float>::quiet_NaN());
+  a.write();
+  Expected expected(n * n);
+  double of_one = function == kernels::FUNCTION::gelu ? gelu(4) : 4;
+  for (size_t i = 0; i < expected.values.size(); i++)
+    expected.set(i, i / n != 3 ? of_one : function == kernels::FUNCTION::relu ? 0 : NAN);
+  for (const auto &tile : Kernel::variants()) {
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.A = a.data(),
+                                                  .B = b.data(),
+                                                  .C = c.data(),
+                                                  .M = n,
+                                                  .N = n,
+                                                  .K = n,
+                                                  .lda = n,
+                                                  .ldb = n,
+                                                  .ldc = n},
+                                                 tile));
+    if (problem.empty())
+      problem = compare(c, expected, rounding<T>);
+    check(text("matmul_fused<%s, function %d> of NaN, TM=%d TN=%d TK=%d", name_of<T>, int(function),
+               tile.TM, tile.TN, tile.TK),
+          problem);
+  }
+}
+
 template <typename T, kernels::BIAS add_bias, kernels::FUNCTION function> void fused() {
   fused<T, add_bias, function, kernels::RESIDUAL::none>();
   fused<T, add_bias, function, kernels::RESIDUAL::add>();
@@ -93,6 +125,9 @@ void test() {
   fused<tritonc::half, kernels::BIAS::column>();
   fused<tritonc::bfloat16, kernels::BIAS::none>();
   fused<tritonc::bfloat16, kernels::BIAS::column>();
+  not_a_number<tritonc::half, kernels::FUNCTION::none>();
+  not_a_number<tritonc::half, kernels::FUNCTION::relu>();
+  not_a_number<tritonc::bfloat16, kernels::FUNCTION::gelu>();
 }
 
 const KernelTest products("fused", test);

@@ -127,6 +127,63 @@ private:
   tritonc::buffer<T> memory_;
 };
 
+/// Whether a launch of no elements is a success that writes nothing.
+template <typename T, typename Launch> void check_nothing(const std::string &what, Launch launch) {
+  Array<T> beside(8);
+  std::string problem = outcome(launch(beside.data()));
+  beside.read();
+  for (size_t i = 0; i < beside.size() && problem.empty(); i++)
+    if (!beside.is_untouched(i))
+      problem = text("element %zu was written", i);
+  check(what, problem);
+}
+
+/// Device memory of a few rows whose last one begins more than 2^31 elements behind the first; in
+/// between nothing is ever looked at. For GPUs, and only for those that have as much memory.
+template <typename T> class FarRows {
+public:
+  FarRows(int rows, int columns, T (*value)() = nullptr)
+      : columns_(columns), host_(size_t(rows) * size_t(columns)),
+        is_there_(memory_.allocate(size_t(rows - 1) * distance + size_t(columns)).ok()) {
+    std::memset(static_cast<void *>(host_.data()), 0xff, host_.size() * sizeof(T));
+    if (value)
+      std::generate(host_.begin(), host_.end(), value);
+    if (is_there_)
+      write();
+  }
+  void poison() {
+    std::memset(static_cast<void *>(host_.data()), 0xff, host_.size() * sizeof(T));
+    write();
+  }
+  void read() {
+    for (size_t row = 0; row * size_t(columns_) < host_.size(); row++)
+      require(tritonc::copy_to_host(at_row(row), memory_.data() + row * distance,
+                                    size_t(columns_) * sizeof(T)),
+              "copy");
+  }
+
+  T *data() const { return memory_.data(); }
+  T at(int row, int column) const { return host_[size_t(row) * size_t(columns_) + size_t(column)]; }
+  bool is_there() const { return is_there_; }
+
+  static constexpr int rows = 3;
+  static constexpr int distance = (1 << 30) + 16; // of the rows, in elements
+
+private:
+  void write() {
+    for (size_t row = 0; row * size_t(columns_) < host_.size(); row++)
+      require(tritonc::copy_to_device(memory_.data() + row * distance, at_row(row),
+                                      size_t(columns_) * sizeof(T)),
+              "copy");
+  }
+  T *at_row(size_t row) { return &host_[row * size_t(columns_)]; }
+
+  int columns_;
+  std::vector<T> host_;
+  tritonc::buffer<T> memory_;
+  bool is_there_;
+};
+
 /// What the elements of an array must be: those that are not mentioned must be as they were.
 struct Expected {
   explicit Expected(size_t count) : values(count), is_written(count) {}

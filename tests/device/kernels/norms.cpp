@@ -240,7 +240,41 @@ template <typename T> void weights(int m, int n, int gap_x, int gap_dy, bool cen
     });
 }
 
+// A mean of nothing there is not: such a launch is refused, and one of no rows does nothing.
+template <typename T, typename Kernel> void nothing(const char *kernel) {
+  auto launch = [](T *y, int m, int n, const auto &tile) {
+    typename Kernel::args arguments = {};
+    arguments.x = arguments.gain = y;
+    if constexpr (requires { arguments.dy; }) {
+      arguments.dy = arguments.dx = y;
+      arguments.factor = reinterpret_cast<float *>(y);
+    } else {
+      arguments.y = y;
+    }
+    if constexpr (requires { arguments.bias; })
+      arguments.bias = y;
+    if constexpr (requires { arguments.mean; })
+      arguments.mean = reinterpret_cast<float *>(y);
+    arguments.M = m;
+    arguments.N = n;
+    return Kernel::launch({}, arguments, tile);
+  };
+  for (const auto &tile : Kernel::variants()) {
+    check_nothing<T>(text("%s<%s> of no rows", kernel, name_of<T>()),
+                     [&](T *y) { return launch(y, 0, 5, tile); });
+    Array<T> y(8);
+    bool is_refused =
+        launch(y.data(), 5, 0, tile).code() == tritonc::status_code::requirement_failed;
+    check(text("%s<%s> of rows of nothing", kernel, name_of<T>()),
+          is_refused ? "" : "it is launched");
+  }
+}
+
 template <typename T> void norms() {
+  nothing<T, kernels::layer_norm<T>>("layer_norm");
+  nothing<T, kernels::layer_norm_backward<T>>("layer_norm_backward");
+  nothing<T, kernels::rms_norm<T>>("rms_norm");
+  nothing<T, kernels::rms_norm_backward<T>>("rms_norm_backward");
   for (bool centred : {true, false}) {
     for (const RowSizes &sizes : row_sizes()) {
       forward<T>(sizes, centred);

@@ -66,6 +66,70 @@ void permute_to(const char *type, const Three &order, Three extents) {
   }
 }
 
+// X has its layers and Y its rows billions of elements apart.
+template <typename T, LAST last> void far_apart(const char *type) {
+  using Kernel = kernels::permute<T, SIZES::any, last>;
+  constexpr int far = FarRows<T>::distance, d0 = FarRows<T>::rows, d1 = FarRows<T>::rows, d2 = 5;
+  if (emulated())
+    return;
+  FarRows<T> x(d0, d1 * d2, draw_bits<T>), y(d0, d1 * d2);
+  if (!x.is_there() || !y.is_there())
+    return;
+  // Element (i, j, k) in the row and the column of Y.
+  auto row = [](int i, int j) { return last == LAST::i ? j : i; };
+  auto column = [](int i, int j, int k) {
+    return last == LAST::i ? k * d0 + i : last == LAST::j ? k * d1 + j : j * d2 + k;
+  };
+  for (const auto &tile : Kernel::variants()) {
+    y.poison();
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.X = x.data(),
+                                                  .Y = y.data(),
+                                                  .D0 = d0,
+                                                  .D1 = d1,
+                                                  .D2 = d2,
+                                                  .x0 = far,
+                                                  .x1 = d2,
+                                                  .y0 = last == LAST::i ? 1 : far,
+                                                  .y1 = last == LAST::i   ? far
+                                                        : last == LAST::j ? 1
+                                                                          : d2,
+                                                  .y2 = column(0, 0, 1)},
+                                                 tile));
+    y.read();
+    for (int i = 0; i < d0; i++)
+      for (int j = 0; j < d1; j++)
+        for (int k = 0; k < d2 && problem.empty(); k++)
+          if (!same_bits(y.at(row(i, j), column(i, j, k)), x.at(i, j * d2 + k)))
+            problem = text("element (%d, %d, %d) is not what it should be", i, j, k);
+    check(text("permute<%s> far apart, last is axis %d, TM=%d TN=%d", type, int(last), tile.TM,
+               tile.TN),
+          problem);
+  }
+}
+
+// No elements at all.
+template <typename T, SIZES promise> void nothing(const char *type) {
+  using Kernel = kernels::permute<T, promise, LAST::k>;
+  constexpr int n = 16 / sizeof(T);
+  for (const auto &tile : Kernel::variants())
+    for (const Three &extents : {Three{0, n, n}, Three{n, 0, n}, Three{n, n, 0}})
+      check_nothing<T>(text("permute<%s> of nothing", type), [&](T *both) {
+        return Kernel::launch({},
+                              {.X = both,
+                               .Y = both,
+                               .D0 = extents[0],
+                               .D1 = extents[1],
+                               .D2 = extents[2],
+                               .x0 = n,
+                               .x1 = n,
+                               .y0 = n,
+                               .y1 = n,
+                               .y2 = 1},
+                              tile);
+      });
+}
+
 template <typename T, SIZES promise> void permute(const char *type) {
   for (const Three &extents : {Three{1, 1, 1}, Three{3, 5, 70}, Three{64, 2, 32}, Three{5, 77, 3},
                                Three{130, 4, 65}, Three{40, 33, 67}}) {
@@ -83,6 +147,11 @@ template <typename T, SIZES promise> void permute(const char *type) {
 template <typename T> void permute(const char *type) {
   permute<T, SIZES::any>(type);
   permute<T, SIZES::aligned>(type);
+  nothing<T, SIZES::any>(type);
+  nothing<T, SIZES::aligned>(type);
+  far_apart<T, LAST::i>(type);
+  far_apart<T, LAST::j>(type);
+  far_apart<T, LAST::k>(type);
 }
 
 void test() {

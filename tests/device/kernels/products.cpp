@@ -159,7 +159,7 @@ template <typename T> void strided() {
     auto [m, n, k] = shape;
     int row = 2 * k + 3;
     Array<T> a(size_t(m) * size_t(row), draw<T>), b(size_t(n), draw<T>);
-    Expected expected(size_t(n - 1) * size_t(m + 2) + size_t(m));
+    Expected expected(n > 0 ? size_t(n - 1) * size_t(m + 2) + size_t(m) : 0);
     for (int i = 0; i < m; i++) {
       double of_row = 0;
       for (int l = 0; l < k; l++)
@@ -169,20 +169,21 @@ template <typename T> void strided() {
     }
     for (const auto &tile : Kernel::variants()) {
       Array<T> c(expected.values.size());
-      std::string problem = outcome(Kernel::launch({},
-                                                   {.A = a.data() + size_t(m - 1) * size_t(row),
-                                                    .B = b.data(),
-                                                    .C = c.data(),
-                                                    .M = m,
-                                                    .N = n,
-                                                    .K = k,
-                                                    .am = -row,
-                                                    .ak = 2,
-                                                    .bk = 0,
-                                                    .bn = 1,
-                                                    .cm = 1,
-                                                    .cn = m + 2},
-                                                   tile));
+      std::string problem =
+          outcome(Kernel::launch({},
+                                 {.A = a.data() + std::max(m - 1, 0) * std::ptrdiff_t(row),
+                                  .B = b.data(),
+                                  .C = c.data(),
+                                  .M = m,
+                                  .N = n,
+                                  .K = k,
+                                  .am = -row,
+                                  .ak = 2,
+                                  .bk = 0,
+                                  .bn = 1,
+                                  .cm = 1,
+                                  .cn = m + 2},
+                                 tile));
       if (problem.empty())
         problem = compare(c, expected, rounding<T>, 1e-6 + 1e-8 * k * std::sqrt(double(k)));
       check(text("matmul_strided<%s> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>, tile.TM, tile.TN,
@@ -190,6 +191,66 @@ template <typename T> void strided() {
             problem);
     }
   }
+}
+
+// Rows of all three matrices billions of elements apart.
+template <typename T, typename Launch>
+void far_apart(const char *kernel, bool a_transposed, bool b_transposed, Launch launch) {
+  constexpr int n = FarRows<T>::rows;
+  if (emulated())
+    return;
+  FarRows<T> a(n, n, draw<T>), b(n, n, draw<T>), c(n, n);
+  if (!a.is_there() || !b.is_there() || !c.is_there())
+    return;
+  std::string problem = outcome(launch(a.data(), b.data(), c.data(), n, FarRows<T>::distance));
+  c.read();
+  for (int row = 0; row < n; row++)
+    for (int column = 0; column < n && problem.empty(); column++) {
+      double right = 0, is = as_double(c.at(row, column));
+      for (int k = 0; k < n; k++)
+        right += as_double(a_transposed ? a.at(k, row) : a.at(row, k)) *
+                 as_double(b_transposed ? b.at(column, k) : b.at(k, column));
+      if (!(std::fabs(is - right) <= rounding<T> * std::fabs(right) + 1e-6))
+        problem = text("element (%d, %d) is %.9g, not %.9g", row, column, is, right);
+    }
+  check(text("%s<%s> of rows far apart", kernel, name_of<T>), problem);
+}
+
+template <typename T, A a, B b, SIZES promise> void masked_far_apart() {
+  using Kernel = kernels::matmul_masked<T, a, b, promise>;
+  for (const auto &tile : Kernel::variants())
+    far_apart<T>("matmul_masked", a == A::T, b == B::T, [&](T *x, T *y, T *z, int n, int ld) {
+      return Kernel::launch(
+          {}, {.A = x, .B = y, .C = z, .M = n, .N = n, .K = n, .lda = ld, .ldb = ld, .ldc = ld},
+          tile);
+    });
+}
+
+template <typename T> void far_apart() {
+  masked_far_apart<T, A::N, B::N, SIZES::any>();
+  masked_far_apart<T, A::T, B::T, SIZES::any>();
+  masked_far_apart<T, A::N, B::N, SIZES::aligned>();
+  masked_far_apart<T, A::T, B::T, SIZES::aligned>();
+  using Grouped = kernels::matmul_grouped<T>;
+  far_apart<T>("matmul_grouped", false, false, [](T *x, T *y, T *z, int n, int ld) {
+    return Grouped::launch(
+        {}, {.A = x, .B = y, .C = z, .M = n, .N = n, .K = n, .lda = ld, .ldb = ld, .ldc = ld});
+  });
+  using Strided = kernels::matmul_strided<T>;
+  far_apart<T>("matmul_strided", false, true, [](T *x, T *y, T *z, int n, int ld) {
+    return Strided::launch({}, {.A = x,
+                                .B = y,
+                                .C = z,
+                                .M = n,
+                                .N = n,
+                                .K = n,
+                                .am = ld,
+                                .ak = 1,
+                                .bk = 1,
+                                .bn = ld,
+                                .cm = ld,
+                                .cn = 1});
+  });
 }
 
 // In m rows of A: columns of blocks with few and with many blocks, with none, with one twice.
@@ -265,6 +326,8 @@ void test() {
   grouped<float>();
   strided<tritonc::half>();
   strided<float>();
+  far_apart<tritonc::half>();
+  far_apart<float>();
 }
 
 const KernelTest products("products", test);

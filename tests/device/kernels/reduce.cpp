@@ -155,7 +155,86 @@ template <typename T, OF of, AXIS axis> void find(const char *type) {
   }
 }
 
+// Tensors whose elements lie billions of elements apart: as layers, and as rows or along K.
+template <typename T, AXIS axis> void far_apart(const char *type) {
+  constexpr int rows = FarRows<T>::rows, columns = 5, far = FarRows<T>::distance;
+  if (emulated())
+    return;
+  FarRows<T> x(rows, columns, [] { return T(float(int(generator() % 401) - 200) / 8); });
+  if (!x.is_there())
+    return;
+  for (bool in_layers : {true, false}) {
+    // In layers: (p, 0, k) is x[p, k] if K is last, (p, q, 0) is x[p, q] if it is not; else (0, q,
+    // k) is x[q, k], or x[k, q].
+    bool is_last = axis == AXIS::last;
+    Layout layout{in_layers ? rows : 1,
+                  in_layers ? (is_last ? 1 : columns) : (is_last ? rows : columns),
+                  is_last ? columns : (in_layers ? 1 : rows),
+                  in_layers ? far : 0,
+                  is_last ? far : 1,
+                  is_last ? 1 : far,
+                  columns};
+    auto element = [&](int p, int q, int k) {
+      return as_double(is_last ? x.at(in_layers ? p : q, k) : x.at(in_layers ? p : k, q));
+    };
+    Expected sums(layout.y_size()), largest(layout.y_size()), places(layout.y_size());
+    for (int p = 0; p < layout.p; p++)
+      for (int q = 0; q < layout.q; q++) {
+        double sum = 0;
+        int place = 0;
+        for (int k = 0; k < layout.k; k++) {
+          sum += element(p, q, k);
+          place = element(p, q, k) > element(p, q, place) ? k : place;
+        }
+        sums.set(layout.in_y(p, q), as_double(T(float(sum))));
+        largest.set(layout.in_y(p, q), element(p, q, place));
+        places.set(layout.in_y(p, q), place);
+      }
+    auto launch = [&](auto arguments, auto kernel, const auto &tile) {
+      arguments.X = x.data();
+      arguments.P = layout.p, arguments.Q = layout.q, arguments.K = layout.k;
+      arguments.xp = layout.xp, arguments.xq = layout.xq, arguments.xk = layout.xk;
+      arguments.yp = layout.yp;
+      return outcome(decltype(kernel)::launch({}, arguments, tile));
+    };
+    auto name = [&](const char *kernel, const auto &tile) {
+      return text("%s<%s, %s> of %s far apart, TQ=%d TK=%d", kernel, type,
+                  is_last ? "last" : "inner", in_layers ? "layers" : "rows", tile.TQ, tile.TK);
+    };
+    using Sum = kernels::reduce<T, OP::sum, axis>;
+    for (const auto &tile : Sum::variants()) {
+      Array<T> y(layout.y_size());
+      std::string problem = launch(typename Sum::args{.Y = y.data()}, Sum(), tile);
+      check(name("reduce", tile), problem.empty() ? compare(y, sums) : problem);
+    }
+    using Place = kernels::argmax<T, OF::max, axis>;
+    for (const auto &tile : Place::variants()) {
+      Array<T> y(layout.y_size());
+      Array<std::int32_t> at(layout.y_size());
+      std::string problem =
+          launch(typename Place::args{.Y = y.data(), .INDEX = at.data()}, Place(), tile);
+      problem = problem.empty() ? compare(y, largest) : problem;
+      check(name("argmax", tile), problem.empty() ? compare(at, places) : problem);
+    }
+  }
+}
+
+// Of a tensor without results.
+template <typename T, AXIS axis> void nothing() {
+  using Kernel = kernels::reduce<T, OP::max, axis>;
+  for (const auto &tile : Kernel::variants())
+    for (auto [p, q] : {std::pair(0, 3), std::pair(3, 0)})
+      check_nothing<T>("reduce without results", [&, rows = p, columns = q](T *y) {
+        return Kernel::launch(
+            {},
+            {.X = y, .Y = y, .P = rows, .Q = columns, .K = 5, .xp = 9, .xq = 1, .xk = 1, .yp = 3},
+            tile);
+      });
+}
+
 template <typename T, AXIS axis> void along(const char *type) {
+  far_apart<T, axis>(type);
+  nothing<T, axis>();
   reduce<T, OP::sum, axis>(type, "sum");
   reduce<T, OP::max, axis>(type, "max");
   reduce<T, OP::min, axis>(type, "min");

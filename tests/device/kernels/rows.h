@@ -74,6 +74,35 @@ inline std::vector<RowSizes> row_sizes() {
   return sizes;
 }
 
+/// Of a row of small numbers, those that are none: which one is at which place.
+struct Unusual {
+  float first, last, others; // others: 0 leaves them as they are
+};
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr Unusual unusual_rows[] = {
+    {NAN, 1, 0},
+    {1, infinity, 0},
+    {-infinity, 1, 0},
+    {-infinity, -infinity, -infinity},
+    {infinity, -infinity, 0},
+};
+/// A matrix with a row of each, and a usual one behind them.
+constexpr int unusual_count = int(std::size(unusual_rows)) + 1;
+template <typename T> Rows<T> unusual(int n) {
+  Rows<T> x(unusual_count, n, 0);
+  x.set([&](int row, int column) {
+    float usual = float(column % 7) / 4;
+    if (row + 1 == unusual_count)
+      return usual;
+    const Unusual &one = unusual_rows[row];
+    return column == 0       ? one.first
+           : column == n - 1 ? one.last
+           : one.others != 0 ? one.others
+                             : usual;
+  });
+  return x;
+}
+
 /// "" or what was wrong first.
 inline std::string first_of(std::initializer_list<std::string> problems) {
   for (const std::string &problem : problems)

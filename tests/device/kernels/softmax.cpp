@@ -81,7 +81,82 @@ void backward(const RowSizes &sizes, const typename kernels::softmax_backward<T>
   check(text("softmax_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
 }
 
+// Rows with numbers that are none, whose neighbours must not know of them.
+template <typename T, typename Kernel> void special(const char *kernel) {
+  for (const auto &tile : Kernel::variants())
+    for (int n : {2, 200, tile.SIZE}) {
+      Rows<T> x = unusual<T>(n), y(unusual_count, n, 0);
+      std::string problem = outcome(Kernel::launch(
+          {}, {.x = x.data(), .y = y.data(), .M = x.m, .N = n, .ldx = n, .ldy = n}, tile));
+      std::vector<Softmax> rows; // in which NaN and infinity do the same
+      for (int row = 0; row < x.m; row++)
+        rows.emplace_back(x, row);
+      auto right = [&](int row, int column) { return rows[size_t(row)].of(x.at(row, column)); };
+      if (problem.empty())
+        problem = y.wrong("y", right, rounding<T>(), smallest<T>());
+      check(text("%s<%s> of NaN and infinities, SIZE=%d N=%d", kernel, name_of<T>(), tile.SIZE, n),
+            problem);
+    }
+}
+
+// No rows, or rows without elements.
+template <typename T, typename Kernel> void nothing(const char *kernel) {
+  for (const auto &tile : Kernel::variants())
+    for (auto [m, n] : {std::pair(0, 5), std::pair(5, 0)})
+      check_nothing<T>(text("%s<%s> of %d x %d", kernel, name_of<T>(), m, n),
+                       [&, rows = m, columns = n](T *y) {
+                         typename Kernel::args arguments = {};
+                         if constexpr (requires { arguments.dy; })
+                           arguments.y = arguments.dy = arguments.dx = y;
+                         else
+                           arguments.x = arguments.y = y;
+                         arguments.M = rows;
+                         arguments.N = columns;
+                         return Kernel::launch({}, arguments, tile);
+                       });
+}
+
+// Rows that are billions of elements apart.
+template <typename T, typename Kernel> void far_apart(const char *kernel) {
+  constexpr int m = FarRows<T>::rows, n = 100;
+  if (emulated())
+    return;
+  FarRows<T> x(m, n, draw<T>), y(m, n);
+  if (!x.is_there() || !y.is_there())
+    return;
+  Rows<T> near(m, n, 0);
+  near.set([&](int row, int column) { return as_double(x.at(row, column)); });
+  for (const auto &tile : Kernel::variants()) {
+    y.poison();
+    std::string problem = outcome(Kernel::launch({},
+                                                 {.x = x.data(),
+                                                  .y = y.data(),
+                                                  .M = m,
+                                                  .N = n,
+                                                  .ldx = FarRows<T>::distance,
+                                                  .ldy = FarRows<T>::distance},
+                                                 tile));
+    y.read();
+    for (int row = 0; row < m; row++) {
+      Softmax reference(near, row);
+      for (int i = 0; i < n && problem.empty(); i++) {
+        double right = reference.of(near.at(row, i)), is = as_double(y.at(row, i));
+        if (!(std::fabs(is - right) <= rounding<T>() * right))
+          problem = text("element (%d, %d) is %.9g, not %.9g", row, i, is, right);
+      }
+    }
+    check(text("%s<%s> of rows far apart, SIZE=%d", kernel, name_of<T>(), tile.SIZE), problem);
+  }
+}
+
 template <typename T> void softmaxes() {
+  special<T, kernels::softmax<T>>("softmax");
+  special<T, kernels::softmax_short<T>>("softmax_short");
+  nothing<T, kernels::softmax<T>>("softmax");
+  nothing<T, kernels::softmax_short<T>>("softmax_short");
+  nothing<T, kernels::softmax_backward<T>>("softmax_backward");
+  far_apart<T, kernels::softmax<T>>("softmax");
+  far_apart<T, kernels::softmax_short<T>>("softmax_short");
   for (const RowSizes &sizes : row_sizes()) {
     for (const auto &tile : kernels::softmax<T>::variants())
       forward<T, kernels::softmax<T>>("softmax", sizes, tile);

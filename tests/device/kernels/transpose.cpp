@@ -62,6 +62,45 @@ template <typename T> void of_any_size(const char *type) {
   of_any_size<T, kernels::transpose<T, SIZES::aligned>, SIZES::aligned>("transpose", type, true);
 }
 
+// No rows, no columns; rows that are billions of elements apart.
+template <typename T, typename Kernel, kernels::SIZES promise>
+void at_the_limits(const char *name, const char *type, bool transposes) {
+  constexpr int n = 16 / sizeof(T) * 5, far = FarRows<T>::distance;
+  for (const auto &tile : Kernel::variants())
+    for (auto [rows, columns] : {std::pair(0, n), std::pair(n, 0)})
+      check_nothing<T>(text("%s<%s> of %d x %d", name, type, rows, columns),
+                       [&, m = rows, k = columns](T *both) {
+                         return Kernel::launch(
+                             {}, {.X = both, .Y = both, .M = m, .N = k, .ldx = n, .ldy = n}, tile);
+                       });
+  if (emulated() || promise != kernels::SIZES::any)
+    return;
+  constexpr int rows = FarRows<T>::rows;
+  int columns = transposes ? rows : n;
+  FarRows<T> x(rows, columns, draw_bits<T>), y(rows, columns);
+  if (!x.is_there() || !y.is_there())
+    return;
+  for (const auto &tile : Kernel::variants()) {
+    y.poison();
+    std::string problem = outcome(Kernel::launch(
+        {}, {.X = x.data(), .Y = y.data(), .M = rows, .N = columns, .ldx = far, .ldy = far}, tile));
+    y.read();
+    for (int i = 0; i < rows; i++)
+      for (int j = 0; j < columns && problem.empty(); j++)
+        if (!same_bits(y.at(i, j), transposes ? x.at(j, i) : x.at(i, j)))
+          problem = text("element (%d, %d) is not what it should be", i, j);
+    check(text("%s<%s> of rows far apart, TM=%d TN=%d", name, type, tile.TM, tile.TN), problem);
+  }
+}
+
+template <typename T> void at_the_limits(const char *type) {
+  using kernels::SIZES;
+  at_the_limits<T, kernels::copy<T, SIZES::any>, SIZES::any>("copy", type, false);
+  at_the_limits<T, kernels::copy<T, SIZES::aligned>, SIZES::aligned>("copy", type, false);
+  at_the_limits<T, kernels::transpose<T, SIZES::any>, SIZES::any>("transpose", type, true);
+  at_the_limits<T, kernels::transpose<T, SIZES::aligned>, SIZES::aligned>("transpose", type, true);
+}
+
 template <typename T> void basic_transpositions(const char *type) {
   using Kernel = kernels::transpose_basic<T>;
   for (const auto &tile : Kernel::variants())
@@ -83,6 +122,8 @@ void test() {
   of_any_size<tritonc::half>("half");
   of_any_size<float>("float");
   of_any_size<double>("double");
+  at_the_limits<std::uint8_t>("uint8");
+  at_the_limits<double>("double");
   basic_transpositions<tritonc::half>("half");
   basic_transpositions<float>("float");
 }
