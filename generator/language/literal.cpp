@@ -104,21 +104,41 @@ std::variant<Number, Message> parse_number(std::string_view spelling) {
 
 namespace {
 
+// What stands behind a backslash, which is taken away: `n`, `101`, `x41`.
+std::optional<char> take_escape(std::string_view &text) {
+  constexpr std::string_view names = "ntrabfv\\'\"?", values = "\n\t\r\a\b\f\v\\'\"?";
+  bool is_hexadecimal = !text.empty() && text[0] == 'x';
+  if (is_hexadecimal)
+    text.remove_prefix(1);
+  unsigned char code = 0; // octal numbers have at most three digits
+  const char *last =
+      text.data() + (is_hexadecimal ? text.size() : std::min(text.size(), size_t(3)));
+  std::from_chars_result read = std::from_chars(text.data(), last, code, is_hexadecimal ? 16 : 8);
+  if (read.ec == std::errc()) {
+    text.remove_prefix(size_t(read.ptr - text.data()));
+    return char(code);
+  }
+  size_t found = text.empty() || is_hexadecimal ? names.npos : names.find(text[0]);
+  if (found == names.npos)
+    return std::nullopt;
+  text.remove_prefix(1);
+  return values[found];
+}
+
 // The text between two quotes, with its escapes replaced.
 std::optional<std::string> unquoted(std::string_view spelling, char quote) {
   if (spelling.size() < 2 || spelling.front() != quote || spelling.back() != quote)
     return std::nullopt;
-  constexpr std::string_view names = "ntr0abfv\\'\"", values("\n\t\r\0\a\b\f\v\\'\"", 11);
+  std::string_view rest = spelling.substr(1, spelling.size() - 2);
   std::string text;
-  for (size_t i = 1; i + 1 < spelling.size(); i++) {
-    if (spelling[i] != '\\') {
-      text += spelling[i];
-      continue;
-    }
-    size_t found = ++i + 1 < spelling.size() ? names.find(spelling[i]) : names.npos;
-    if (found == names.npos)
+  while (!rest.empty()) {
+    std::optional<char> one = rest[0];
+    rest.remove_prefix(1);
+    if (one == '\\')
+      one = take_escape(rest);
+    if (!one)
       return std::nullopt;
-    text += values[found];
+    text += *one;
   }
   return text;
 }

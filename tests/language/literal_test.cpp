@@ -70,15 +70,22 @@ TEST_CASE("characters are their codes") {
   CHECK(parse_character("'a'") == 'a');
   CHECK(parse_character("'\\n'") == '\n');
   CHECK(parse_character("'\\0'") == 0);
+  CHECK(parse_character("'\\x41'") == 'A');
+  CHECK(parse_character("'\\101'") == 'A');
+  CHECK(parse_character("'\\?'") == '?');
   CHECK_FALSE(parse_character("''"));
   CHECK_FALSE(parse_character("'ab'"));
   CHECK_FALSE(parse_character("'\\q'"));
+  CHECK_FALSE(parse_character("'\\x'"));
+  CHECK_FALSE(parse_character("'\\400'"));
+  CHECK_FALSE(parse_character("'\\1011'"));
 }
 
 TEST_CASE("strings are their text, with escapes replaced") {
   CHECK(parse_string("\"a b\"") == "a b");
   CHECK(parse_string("\"\"") == "");
   CHECK(parse_string("\"\\\"\\\\\\t'\"") == "\"\\\t'");
+  CHECK(parse_string("\"\\1011\\x41g\"") == "A1Ag");
   CHECK_FALSE(parse_string("\"\\q\""));
   CHECK_FALSE(parse_string("\"\\\""));
   CHECK_FALSE(parse_string("u8\"a\""));
