@@ -347,7 +347,7 @@ std::vector<ExprPtr> Parser::extents() {
   return out;
 }
 
-Declarator Parser::declarator(const TypeName &base) {
+Declarator Parser::declarator(const TypeName &base, bool needs_name) {
   Declarator out;
   out.type_name.type = base.type;
   out.type_name.range = base.range;
@@ -358,7 +358,12 @@ Declarator Parser::declarator(const TypeName &base) {
   out.is_const = out.type_name.is_const;
   while (attribute(out)) {
   }
-  if (!is_name(peek())) {
+  if (is_name(peek())) {
+    Token name = next();
+    out.name = name.spelling;
+    out.at = name.at;
+    declared_.insert(out.name);
+  } else if (needs_name) {
     if (last_.id == unknown_type_.id && !panic_) { // nothing says that it is a declaration
       typedefs_.pop_back();
       panic_ = dropped_ = true;
@@ -366,10 +371,6 @@ Declarator Parser::declarator(const TypeName &base) {
     fail_expected("a name");
     return out;
   }
-  Token name = next();
-  out.name = name.spelling;
-  out.at = name.at;
-  declared_.insert(out.name);
   while (attribute(out) || unknown_attribute()) {
   }
   if (out.type_name.in_constant && peek().is("[") && peek(1).is("]")) {
@@ -571,8 +572,9 @@ void Parser::function_or_constant(Program &program) {
   made.name = name.spelling;
   made.at = name.at;
   declared_.clear();
+  bool is_promise = peek(behind_parentheses(0)).is(";");
   Token opening = next();
-  made.parameters = parameters();
+  made.parameters = parameters(is_promise);
   expect_closing(")", "behind the parameters", opening);
   if (accept(";")) // a promise of what is there anyway, or missed where it is called
     return;
@@ -590,7 +592,9 @@ void Parser::function_or_constant(Program &program) {
   program.functions.push_back(std::move(made));
 }
 
-std::vector<Declarator> Parser::parameters() {
+// What a function takes. One that is only promised here, `int f(int, float *[32]);`, may leave out
+// their names.
+std::vector<Declarator> Parser::parameters(bool is_promise) {
   std::vector<Declarator> out;
   if (peek().is(")"))
     return out;
@@ -604,7 +608,7 @@ std::vector<Declarator> Parser::parameters() {
     }
     bool no_alias = peek().is(TokenKind::identifier) && is_restrict(peek().spelling);
     TypeName base = type_specifiers();
-    out.push_back(declarator(base));
+    out.push_back(declarator(base, /*needs_name=*/!is_promise));
     out.back().no_alias |= no_alias || early.no_alias;
     out.back().read_only |= early.read_only;
     out.back().write_only |= early.write_only;

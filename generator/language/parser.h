@@ -75,7 +75,7 @@ private:
   void enumeration();
   StmtPtr enumerators();
   void shape(TypeName &type_name);
-  std::vector<Declarator> parameters();
+  std::vector<Declarator> parameters(bool is_promise);
   bool starts_type(const Token &token) const;
   bool starts_declaration() const;
   void unknown_type(const Token &token);
@@ -85,7 +85,7 @@ private:
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
   void pointers(TypeName &type_name, bool *no_alias = nullptr);
   TypeName abstract_type();
-  Declarator declarator(const TypeName &base);
+  Declarator declarator(const TypeName &base, bool needs_name = true);
   void values(Declarator &declarator);
   bool attribute(Declarator &declarator);
   bool unknown_attribute();

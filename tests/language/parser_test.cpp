@@ -247,6 +247,17 @@ TEST_CASE("attributes stand before or behind the name, short or in GNU's way") {
   }
 }
 
+TEST_CASE("functions that are promised need no names for what they take") {
+  for (const char *promise :
+       {"extern int get_program_id(int);", "int g(int, const float * __noalias);",
+        "extern void add(float *[64, 2], float[64, 2], bool n);", "char __constant__ *f(void);"}) {
+    CAPTURE(promise);
+    CHECK(Parsed(std::string(promise) + " void f() {}").message() == "");
+  }
+  CHECK(Parsed("void f(int, float *p) {}").message() == "error: expected a name, found `,`");
+  CHECK(Parsed("void f(int) {} int g(int);").message() == "error: expected a name, found `)`");
+}
+
 TEST_CASE("which functions are kernels") {
   Parsed one("void f() {}");
   CHECK(one.program.functions[0].is_kernel);
