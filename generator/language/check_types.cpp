@@ -101,6 +101,8 @@ bool Checker::convert(ExprPtr &expr, const Type &to, Location at) {
     expr->type = Type();
     return false;
   }
+  if (expr->type.is_pointer() && !expr->type.to_constant && to.is_bool())
+    to_bool(expr); // whether it points to anything
   if (!can_convert_elements(*expr, to, at))
     return false;
   std::optional<Extents> shape = broadcast(expr->type.shape, to.shape);

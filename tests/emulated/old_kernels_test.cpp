@@ -361,6 +361,23 @@ TEST_CASE("a convolution as a product, with a table of pointer increments") {
   kernel.must_give(result, c);
 }
 
+TEST_CASE("a mask of whether there is a pointer") {
+  SmallKernel kernel(R"(
+    void add_bias(float *x, float *bias, float *y, bool *is_there) {
+      int i[8] = 0 ... 8;
+      bool has_bias[2, 4] = bias, has_x[8] = x + i, has_y = (float *)0;
+      float v[8] = *(x + i);
+      v += has_x ? *(bias + i) : 0;
+      *(y + i) = v;
+      *is_there = has_bias[any, any] && !has_y;
+    })");
+  kernel.add(Elem::f32, {1, 2, 3, 4, 5, 6, 7, 8});
+  kernel.add(Elem::f32, std::vector<double>(8, 10));
+  int y = kernel.add_unwritten(Elem::f32, 8), is_there = kernel.add_unwritten(Elem::i1, 1);
+  kernel.must_give(y, {11, 12, 13, 14, 15, 16, 17, 18});
+  kernel.must_give(is_there, {1});
+}
+
 TEST_CASE("transposition through ^, masked on both sides") {
   SmallKernel kernel(R"(
     __global__ void transpose(TYPE * X, TYPE * Y, int M, int N, int ldx __multipleof(8), int ldy __multipleof(8)) {
