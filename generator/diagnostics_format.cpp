@@ -80,10 +80,30 @@ json::Object json_log(const std::vector<Finding> &findings, ExitCode code) {
 
 // --- SARIF ---------------------------------------------------------------------------------------
 
+// What stands for itself in a message: a number in braces would stand for an argument.
+json::Object message_object(const std::string &text) {
+  std::string escaped;
+  for (char c : text)
+    escaped += std::string(c == '{' || c == '}' ? 2 : 1, c);
+  return json::Object{{"text", utf8(escaped)}};
+}
+
+// Without `.`, `..` and empty names, which the standard has none of in absolute URIs, and readers
+// may refuse everywhere. Where `..` leads to is known to the file system alone.
+std::filesystem::path plain_path(const std::filesystem::path &path) {
+  if (!llvm::is_contained(path, ".."))
+    return path.lexically_normal();
+  std::error_code ignored;
+  std::filesystem::path resolved =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  return resolved.empty() ? path : resolved;
+}
+
 // A path as a URI reference: what is not a plain character is written as %XX.
-std::string uri_of(const std::string &path) {
-  std::string uri = std::filesystem::path(path).is_absolute() ? "file://" : "";
-  for (char c : path) {
+std::string uri_of(const std::string &name) {
+  std::filesystem::path path = plain_path(name);
+  std::string uri = path.is_absolute() ? "file://" : "";
+  for (char c : path.string()) {
     bool is_plain = isalnum((unsigned char)c) || llvm::StringRef("-._~/").contains(c);
     uri += is_plain ? std::string(1, c) : llvm::formatv("%{0:X-2}", (unsigned char)c).str();
   }
@@ -108,7 +128,7 @@ json::Object location(const Finding &finding, bool with_message) {
     made["physicalLocation"] =
         json::Object{{"artifactLocation", artifact(finding.at)}, {"region", region(finding.at)}};
   if (with_message)
-    made["message"] = json::Object{{"text", utf8(finding.text)}};
+    made["message"] = message_object(finding.text);
   return made;
 }
 
@@ -131,7 +151,7 @@ void add_fixes(const Finding &finding, json::Array &fixes) {
                      {"insertedContent", json::Object{{"text", utf8(edit.text)}}}});
   if (!replacements.empty()) // all of one message are in one file
     fixes.push_back(
-        json::Object{{"description", json::Object{{"text", utf8(finding.text)}}},
+        json::Object{{"description", message_object(finding.text)},
                      {"artifactChanges",
                       json::Array{json::Object{{"artifactLocation", artifact(finding.fix[0].at)},
                                                {"replacements", std::move(replacements)}}}}});
@@ -154,7 +174,7 @@ json::Object sarif_log(const std::vector<Finding> &findings, ExitCode code) {
     json::Object result{{"ruleId", finding.name},
                         {"ruleIndex", int64_t(index)},
                         {"level", level},
-                        {"message", json::Object{{"text", utf8(finding.text)}}}};
+                        {"message", message_object(finding.text)}};
     if (json::Object at = location(finding, /*with_message=*/false); !at.empty())
       result["locations"] = json::Array{std::move(at)};
     json::Array related;

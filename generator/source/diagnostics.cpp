@@ -63,12 +63,13 @@ std::string option_text(const Finding &finding) {
 // --- For programs
 // ----------------------------------------------------------------------------------
 
-// The column in characters: clang's are bytes.
+// The column in characters: clang's are bytes, also those of a byte order mark.
 int column_in_characters(const clang::SourceManager &sources, clang::SourceLocation at) {
   auto [file, offset] = sources.getDecomposedLoc(at);
   llvm::StringRef text = sources.getBufferData(file).take_front(offset);
   size_t line = text.rfind('\n');
   llvm::StringRef before = line == llvm::StringRef::npos ? text : text.drop_front(line + 1);
+  before.consume_front("\xef\xbb\xbf");
   return 1 + int(llvm::count_if(before, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 

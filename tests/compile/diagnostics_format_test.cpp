@@ -200,8 +200,34 @@ TEST_CASE("what breaks a rule of SARIF is found") {
         "runs[0].results[0].relatedLocations[1]: twice");
   CHECK(problem(R"({"message": {"text": "x"}, "locations": [{"physicalLocation":
         {"artifactLocation": {"uri": "a b"}}}]})") ==
-        "runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri: no URI reference");
+        "runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri: no plain URI "
+        "reference");
   CHECK(test::sarif_problem(parsed(R"({"version": "2.0", "runs": []})")) == "version: `2.0`");
+  CHECK(problem(R"({"message": {"text": ""}})") == "runs[0].results[0].message.text: empty");
+  CHECK(problem(R"({"message": {"text": "{{ and }}"}})") == "");
+  for (const char *text : {"{", "}", "{0}", "{{{", "a}}}"}) {
+    CAPTURE(text);
+    CHECK(problem(R"({"message": {"text": ")" + std::string(text) + "\"}}") ==
+          "runs[0].results[0].message.text: a brace that is not doubled");
+  }
+  CHECK(problem(R"({"message": {"text": "x"}, "ruleId": "a", "ruleIndex": 0})") ==
+        "runs[0]: a result of another rule than it says");
+  auto problem_at = [&](const std::string &uri, const std::string &region) {
+    return problem(R"({"message": {"text": "x"}, "locations": [{"physicalLocation":
+        {"artifactLocation": {"uri": ")" +
+                   uri + "\"}, \"region\": {" + region + "}}}]}");
+  };
+  const std::string here = R"("startLine": 2, "startColumn": 3, "endLine": 2, "endColumn": 3)";
+  for (const char *uri : {"k.tc", "a/k.tc", "file:///a/%C3%A4.tc"})
+    CHECK(problem_at(uri, here) == "");
+  for (const char *uri : {"/k.tc", "../k.tc", "a/./k.tc", "file:///a//k.tc", "file:///a/../k.tc",
+                          "%", "%g0", "a:k.tc", "\xc3\xa4", "[k]"}) {
+    CAPTURE(uri);
+    CHECK(contains(problem_at(uri, here), "uri: no plain URI reference"));
+  }
+  for (const char *region :
+       {R"("endLine": 2)", R"("startLine": 2, "startColumn": 3, "endLine": 2, "endColumn": 2)"})
+    CHECK(contains(problem_at("k.tc", region), "region: ends before it begins"));
 }
 
 TEST_CASE("what the names of files have does not damage a document") {
@@ -211,6 +237,63 @@ TEST_CASE("what the names of files have does not damage a document") {
     parsed(formatted({odd}, format, ExitCode::source_error));
   CHECK(contains(formatted({odd}, DiagnosticsFormat::sarif, ExitCode::source_error),
                  "file:///a%20b%25%22%23%5C%C3%A4.tc"));
+}
+
+TEST_CASE("SARIF: braces in messages are doubled, those of what is to be typed are not") {
+  Finding brace = finding(Message::expected, {"`}`", "`{0}`"});
+  brace.at = {"k.tc", 1, 1, 1, 2};
+  brace.fix = {{brace.at, "{ }"}};
+  add_note(brace, finding(Message::unclosed, {"{"}));
+  std::string log = formatted({brace}, DiagnosticsFormat::sarif, ExitCode::source_error);
+  CHECK(test::sarif_problem(parsed(log)) == "");
+  CHECK(contains(log, "expected `}}`, found `{{0}}`"));
+  CHECK(contains(log, "to match this `{{`"));
+  CHECK(contains(log, "\"text\": \"{ }\""));
+  CHECK(contains(formatted({brace}, DiagnosticsFormat::json, ExitCode::source_error),
+                 "expected `}`, found `{0}`"));
+}
+
+TEST_CASE("SARIF: the names of files are plain") {
+  SourceFiles files;
+  std::filesystem::create_directory(files.path("sub"));
+  files.add("sub/h.tch", "int a = b;\n");
+  files.add("k.tc", "#include \"sub/../sub/./h.tch\"\n__global__ void f(int *p) { *p = c; }\n");
+  std::filesystem::create_directory_symlink(files.path("sub"), files.path("link"));
+  const std::string folder = std::filesystem::path(files.path("k.tc")).parent_path().string();
+  auto uris_of = [&](const std::string &source, const std::string &place) {
+    std::string command = "cd '" + place + "' && '" TRITONC_TOOL "' compile '" + source +
+                          "' --arch 80 --emit tile-ir -o '" + files.path("out") +
+                          "' --diagnostics-format=sarif";
+    ChildResult child = run_child({"sh", "-c", command}, "/tmp");
+    llvm::json::Value log = parsed(child.output);
+    CHECK(test::sarif_problem(log) == "");
+    std::string uris;
+    for (const llvm::json::Value &result :
+         *(*log.getAsObject()->getArray("runs"))[0].getAsObject()->getArray("results"))
+      uris += (*result.getAsObject()->getArray("locations"))[0]
+                  .getAsObject()
+                  ->getObject("physicalLocation")
+                  ->getObject("artifactLocation")
+                  ->getString("uri")
+                  ->str() +
+              "\n";
+    return uris;
+  };
+  const std::string root = "file://" + std::filesystem::canonical(folder).string();
+  const std::string header = root + "/sub/h.tch\n"; // which is included as sub/../sub/./h.tch
+  CHECK(uris_of("k.tc", folder) == header + "k.tc\n");
+  CHECK(uris_of("./k.tc", folder) == header + "k.tc\n");
+  CHECK(uris_of("../k.tc", folder + "/sub") == header + root + "/k.tc\n");
+  CHECK(uris_of(folder + "//sub/../k.tc", folder) == header + root + "/k.tc\n");
+  CHECK(uris_of("link/../k.tc", folder) == header + root + "/k.tc\n");
+}
+
+TEST_CASE("a byte order mark is in no column") {
+  SourceFiles files;
+  files.add("k.tc", "\xef\xbb\xbf__global__ void f(int *p) { *p = c; }\n");
+  llvm::json::Value log = parsed(compile_with(files, {"--diagnostics-format=json"}).output);
+  const llvm::json::Object &error = *(*log.getAsObject()->getArray("diagnostics"))[0].getAsObject();
+  CHECK(error.getObject("at")->getInteger("column") == 34);
 }
 
 TEST_CASE("what is wrong with the command line or the machine is in the document, too") {

@@ -1,8 +1,13 @@
 // The rules of SARIF 2.1.0 (section 3 of the standard, and its schema) for the objects that we
 // write: which properties there are, of which kind, which must be there, how many of a list, and
-// which lists have no element twice. What is not in the table is not allowed.
+// which lists have no element twice. What is not in the table is not allowed. Then what the schema
+// cannot say: braces in messages, plain paths, regions that end behind where they begin, results
+// and their rules.
 #pragma once
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
 #include <set>
@@ -17,7 +22,8 @@ inline std::string sarif_problem(const llvm::json::Value &document);
 
 struct SarifRule {
   const char *object, *property;
-  const char *kind; // an object's name, "string", "integer", "boolean", or "one|of|these" words
+  const char *kind; // an object's name, "string" (not empty), "text" (of a message), "content" (may
+                    // be empty), "uri", "integer", "boolean", or "one|of|these" words
   bool is_required = false;
   int least = -1; // of an integer
   bool is_list = false;
@@ -58,18 +64,75 @@ inline constexpr SarifRule sarif_rules[] = {
     {"region", "startColumn", "integer", false, 1},
     {"region", "endLine", "integer", false, 1},
     {"region", "endColumn", "integer", false, 1},
-    {"message", "text", "string", true},
+    {"message", "text", "text", true},
     {"fix", "description", "message"},
     {"fix", "artifactChanges", "artifactChange", true, -1, true, 1, true},
     {"artifactChange", "artifactLocation", "artifactLocation", true},
     {"artifactChange", "replacements", "replacement", true, -1, true, 1},
     {"replacement", "deletedRegion", "region", true},
     {"replacement", "insertedContent", "artifactContent"},
-    {"artifactContent", "text", "string"},
+    {"artifactContent", "text", "content"},
 };
 
 inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule &rule,
                                  const std::string &path);
+
+// A brace stands for itself if it is doubled; else it is one of an argument's number.
+inline bool has_single_brace(llvm::StringRef text) {
+  for (size_t i = 0; i < text.size(); i++)
+    if ((text[i] == '{' || text[i] == '}') && !text.substr(++i).starts_with(text[i - 1]))
+      return true;
+  return false;
+}
+
+// A reference of RFC 3986 to a file: characters that stand for themselves, `%` and two digits, no
+// name that is empty, `.` or `..`, and a root only behind a scheme.
+inline bool is_file_reference(llvm::StringRef uri) {
+  for (size_t i = 0; i < uri.size(); i++) {
+    bool is_code = uri[i] == '%' && i + 2 < uri.size() && llvm::isHexDigit(uri[i + 1]) &&
+                   llvm::isHexDigit(uri[i + 2]);
+    if (!is_code && !llvm::isAlnum(uri[i]) &&
+        !llvm::StringRef("-._~/:@!$&'()*+,;=").contains(uri[i]))
+      return false;
+  }
+  uri.consume_front("file:///");
+  llvm::SmallVector<llvm::StringRef> names;
+  uri.split(names, '/');
+  return llvm::none_of(names, [](llvm::StringRef name) {
+    return name.empty() || name == "." || name == ".." || name.contains(':');
+  });
+}
+
+// What is not right although each property is.
+inline std::string sarif_disagreement(const llvm::json::Object &object, const std::string &name) {
+  auto number = [&](const char *property) { return object.getInteger(property).value_or(0); };
+  if (name == "region") {
+    std::pair begin = {number("startLine"), number("startColumn")};
+    if (begin.first == 0 || std::pair(number("endLine"), number("endColumn")) < begin)
+      return "ends before it begins";
+  }
+  if (name == "fix") {
+    std::set<std::string> files;
+    for (const llvm::json::Value &change : *object.getArray("artifactChanges"))
+      if (!files.insert(llvm::formatv("{0}", *change.getAsObject()->get("artifactLocation")))
+               .second)
+        return "two changes of a file";
+  }
+  if (name == "run") {
+    const llvm::json::Array *rules =
+        object.getObject("tool")->getObject("driver")->getArray("rules");
+    const llvm::json::Array *results = object.getArray("results");
+    for (const llvm::json::Value &result : results ? *results : llvm::json::Array()) {
+      std::optional<int64_t> index = result.getAsObject()->getInteger("ruleIndex");
+      if (index && *index >= 0 &&
+          (!rules || *index >= int64_t(rules->size()) ||
+           (*rules)[size_t(*index)].getAsObject()->getString("id") !=
+               result.getAsObject()->getString("ruleId")))
+        return "a result of another rule than it says";
+    }
+  }
+  return "";
+}
 
 inline std::string sarif_problem_of(const llvm::json::Value &value, const std::string &name,
                                     const std::string &path) {
@@ -107,7 +170,8 @@ inline std::string sarif_problem_of(const llvm::json::Value &value, const std::s
   for (const auto &[key, ignored] : *object)
     if (!known.count(key.str()))
       return (path.empty() ? "" : path + ".") + key.str() + ": unknown";
-  return "";
+  std::string problem = sarif_disagreement(*object, name);
+  return problem.empty() ? "" : path + ": " + problem;
 }
 
 inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule &rule,
@@ -119,14 +183,19 @@ inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule
     std::optional<int64_t> number = value.getAsInteger();
     return number && *number >= rule.least ? "" : path + ": no integer, or too small";
   }
-  bool is_text = kind == "string" || kind == "uri" || kind.find('|') != kind.npos;
+  bool is_text = kind == "string" || kind == "text" || kind == "content" || kind == "uri" ||
+                 kind.find('|') != kind.npos;
   if (!is_text)
     return sarif_problem_of(value, kind, path);
   std::optional<llvm::StringRef> text = value.getAsString();
   if (!text)
     return path + ": no string";
-  if (kind == "uri" && text->find_first_of(" \"<>\\^`{|}") != llvm::StringRef::npos)
-    return path + ": no URI reference";
+  if (text->empty() && kind != "content")
+    return path + ": empty";
+  if (kind == "text" && has_single_brace(*text))
+    return path + ": a brace that is not doubled";
+  if (kind == "uri" && !is_file_reference(*text))
+    return path + ": no plain URI reference";
   if (kind.find('|') != kind.npos && ("|" + kind + "|").find("|" + text->str() + "|") == kind.npos)
     return path + ": `" + text->str() + "`";
   return "";
