@@ -63,6 +63,7 @@ ExitCode exit_code_of(Message id) {
   case Message::cannot_use_cache:
   case Message::no_host_object:
   case Message::out_of_memory:
+  case Message::no_thread:
   case Message::memory_exceeded:
   case Message::job_too_slow:
   case Message::runner_failed:

@@ -37,6 +37,7 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -579,11 +580,16 @@ const char *malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always,metada
 int main(int count, char **arguments) {
   using namespace tritonc;
   handle_crashes();
-  handle_interrupts();
   try {
+    handle_interrupts();
     return int(teller.finish(run(count, arguments)));
   } catch (const std::bad_alloc &) {
     return int(teller.finish(fail({Message::out_of_memory, {}})));
+  } catch (const std::system_error &error) {
+    bool has_no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return int(teller.finish(fail(
+        has_no_thread ? Failure{Message::no_thread, {error.what()}}
+                      : Failure{Message::internal_error, {"the command line", error.what()}})));
   } catch (const std::exception &exception) {
     return int(
         teller.finish(fail({Message::internal_error, {"the command line", exception.what()}})));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,11 @@ template <typename Job> void run_side_by_side(size_t count, int threads, const J
   };
   size_t cores = threads > 0 ? size_t(threads) : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(cores, count); i++)
-    others.emplace_back(work);
+  try {
+    for (size_t i = 1; i < std::min(cores, count); i++)
+      others.emplace_back(work);
+  } catch (const std::system_error &) { // there are no more: those that there are do it all
+  }
   work();
   for (std::thread &thread : others)
     thread.join();

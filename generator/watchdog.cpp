@@ -8,7 +8,8 @@
 #include "watchdog.h"
 
 #include <chrono>
-#include <fstream>
+#include <cstdlib>
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -23,10 +24,19 @@ double seconds_of(clockid_t clock) {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
+// Without a stream: the first memory that a thread takes from jemalloc ends the process where there
+// is none left, and this thread takes no other.
 long long resident_bytes() {
-  long long all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
+  char text[128] = {};
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return 0;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  char *behind_all = text;
+  if (length > 0)
+    strtoll(text, &behind_all, 10);
+  return strtoll(behind_all, nullptr, 10) * sysconf(_SC_PAGESIZE);
 }
 
 } // namespace
