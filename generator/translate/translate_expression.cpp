@@ -158,13 +158,29 @@ ir::Value *Translator::read(const ast::Expr &expr) {
     return build_->constant(ir::Type::scalar(ir::Elem::i32),
                             constant_offsets_.at(variable.constant_memory));
   ir::Value *value = values_.at(variable.index);
-  if (value)
-    return value;
-  if (warned_.insert(&variable).second)
-    diagnostics_.report(variable.type.is_pointer() ? Message::pointer_unassigned
-                                                   : Message::read_unassigned,
-                        expr.at, {variable.name});
-  return known(nullptr, type_of(variable.type));
+  if (!value || is_unassigned_here(value))
+    warn_unassigned(variable, expr.at);
+  return value ? value : known(nullptr, type_of(variable.type));
+}
+
+// Whether it is what a loop starts with, of a variable that has no value before it, and read in
+// each iteration, the first one too. What a condition decides on may be right.
+bool Translator::is_unassigned_here(ir::Value *value) const {
+  auto found = unassigned_.find(value);
+  return found != unassigned_.end() && build_->block() == found->second && masks_.empty() &&
+         arms_ == 0;
+}
+
+void Translator::warn_unassigned(const ast::Variable &variable, Location at) {
+  if (!warned_.insert(&variable).second)
+    return;
+  if (variable.type.is_pointer())
+    return diagnostics_.report(Message::pointer_unassigned, at, {variable.name});
+  diagnostics_.report(Message::read_unassigned, at, {variable.name});
+  std::string declared = variable.name;
+  if (variable.type.is_tile())
+    declared += tritonc::name_of(variable.type.shape);
+  diagnostics_.report(Message::start_value, variable.at, {declared});
 }
 
 // --- Operators. ----------------------------------------------------------------------------------
@@ -277,6 +293,7 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
   const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
   bool is_and = expr.op == Operator::logical_and;
   ir::Value *left = value(without_repeat(a));
+  InArm in_arm(arms_);
   bool may_do_both = !has_effects(b) && !has_loads(b);
   // In an arm whose loads are masked, what was left out on the left must not decide about a branch.
   if (!expr.type.is_tile() && !may_do_both && masks_.empty()) {
@@ -313,6 +330,7 @@ ir::Value *Translator::conditional(const ast::Expr &expr) {
   if (std::optional<int64_t> known = ast::constant_integer(condition))
     return value(*known ? yes : no);
   ir::Value *chooses = value(without_repeat(condition));
+  InArm in_arm(arms_);
   if (has_effects(yes) || has_effects(no))
     return choose(chooses, [&] { return value(yes); }, [&] { return value(no); });
   bool yes_loads = has_loads(yes), no_loads = has_loads(no);

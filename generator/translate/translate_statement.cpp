@@ -423,11 +423,17 @@ void Translator::repeat(const Stmt &stmt, bool tests_in_body, bool has_running) 
   int running = frame_.loops.back().running;
   std::set<int> carried = assigned_in(stmt);
   std::vector<ir::Value *> starts;
+  std::vector<bool> are_unassigned;
   for (int variable : carried) {
     ir::Value *start = values_[variable];
+    are_unassigned.push_back(!start || unassigned_.count(start));
     starts.push_back(start ? start : known(start, type_of(program_.variables[variable].type)));
   }
   ir::Op *op = build_->while_loop(starts);
+  for (size_t i = 0; i < starts.size(); i++)
+    for (const ir::Block *block : op->blocks)
+      if (are_unassigned[i])
+        unassigned_[block->arguments[i]] = block;
   auto bind = [&](const std::vector<ir::Value *> &values) {
     size_t i = 0;
     for (int variable : carried) {

@@ -98,6 +98,8 @@ private:
   ir::Value *value(const ast::Expr &expr);
   ir::Value *constant(const ast::Expr &expr, const Type &type);
   ir::Value *read(const ast::Expr &expr);
+  bool is_unassigned_here(ir::Value *value) const;
+  void warn_unassigned(const ast::Variable &variable, Location at);
   ir::Value *unary(const ast::Expr &expr);
   ir::Value *binary(const ast::Expr &expr);
   static ir::Value *wrapping(ir::Value *result);
@@ -158,6 +160,14 @@ private:
   int next_flag_;
   std::map<int, int64_t> constant_offsets_; // of the parts of constant memory, in bytes
   std::set<const ast::Variable *> warned_;  // about reading them unassigned
+  std::map<const ir::Value *, const ir::Block *>
+      unassigned_; // at the start of loops, in which block
+  int arms_ = 0;   // of `?:`, `&&` and `||` that we are in
+  struct InArm {
+    explicit InArm(int &arms) : arms(arms) { arms++; }
+    ~InArm() { arms--; }
+    int &arms;
+  };
 
   // The flags that jumps clear; -1: nobody reads that one. A `switch` is a loop in this: `break`
   // leaves it, but `continue` is about the loop around it.
