@@ -80,13 +80,34 @@ void Checker::check_assign(Expr &expr) {
   current_.push_back(target->type);
   check_expr(value);
   current_.pop_back();
-  if (!target->type.is_error() && !target->is(Kind::deref) && !target->is(Kind::name))
-    return report(Message::not_assignable, target->at, {}, {target->range});
+  if (!target->type.is_error() && !target->is(Kind::deref) && !target->is(Kind::name)) {
+    report(Message::not_assignable, target->at, {}, {target->range});
+    return note_not_assignable(*target);
+  }
   if (target->is(Kind::deref) && !target->type.is_error())
     forbid_store(*target->operands[0], expr.at, target->range);
+  if (target->is(Kind::name) && target->type.is_pointer() && value->type.is_number() &&
+      !is_null(*value)) {
+    report(Message::no_conversion, expr.at, {name_of(value->type), name_of(target->type)},
+           {value->range});
+    return report(Message::store_it, target->at, {target->text}, {},
+                  {Edit::insert_before(target->at, "*")});
+  }
   if (!convert(value, target->type, expr.at))
     return;
   expr.type = target->type;
+}
+
+// `x[3] = 1`, which is not how tiles are changed, and sums of pointers without `*`.
+void Checker::note_not_assignable(const Expr &target) {
+  if (target.is(Kind::subscript))
+    return report(Message::change_by_condition, target.at);
+  bool is_sum =
+      target.is(Kind::binary) && (target.type.is_pointer() || target.operands[0]->is(Kind::deref));
+  bool is_converted_sum = target.is(Kind::binary) && target.operands[0]->is(Kind::convert) &&
+                          target.operands[0]->operands[0]->is(Kind::deref);
+  if (is_sum || is_converted_sum)
+    report(Message::write_store, target.at);
 }
 
 // Reports a store or an atomic operation through pointers that are not for that.
@@ -342,6 +363,8 @@ void Checker::check_call(ExprPtr &expr) {
     expr->kind = Kind::conditional;
     return check_conditional(*expr);
   }
+  if (other_way(expr->text) && !find(expr->text)) // arguments may have names, `mask=`
+    return report_undeclared(*expr, /*is_extent=*/false);
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
   if (has_error_operand(*expr))
@@ -454,6 +477,7 @@ bool Checker::check_math_call(Expr &expr) {
   for (ExprPtr &operand : expr.operands) {
     if (!operand->type.is_number()) {
       report(Message::bad_operand, expr.at, {expr.text, name_of(operand->type)}, {operand->range});
+      note_load(*operand);
       return true;
     }
     Scalar scalar = promoted(operand->type.scalar);
@@ -478,12 +502,17 @@ bool Checker::check_math_call(Expr &expr) {
 }
 
 void Checker::check_min_max(Expr &expr) {
-  if (!has_arguments(expr, 2))
+  if (!has_arguments(expr, 2)) {
+    if (expr.operands.size() == 1 && expr.operands[0]->type.is_tile())
+      report(Message::write_reduction, expr.at);
     return;
+  }
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
-  if (!a->type.is_number() || !b->type.is_number())
-    return report(Message::bad_operands, expr.at, {expr.text, name_of(a->type), name_of(b->type)},
-                  {a->range, b->range});
+  if (!a->type.is_number() || !b->type.is_number()) {
+    report(Message::bad_operands, expr.at, {expr.text, name_of(a->type), name_of(b->type)},
+           {a->range, b->range});
+    return note_load(*a, b.get());
+  }
   std::optional<Extents> shape = common_shape(*a, *b, expr.text, expr.at);
   if (!shape)
     return;

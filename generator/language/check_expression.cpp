@@ -145,9 +145,10 @@ void Checker::check_unary(Expr &expr) {
     return;
   }
   bool fits = expr.op == Operator::bit_not ? type.is_integer() : type.is_number();
-  if (!fits)
-    return report(Message::bad_operand, expr.at, {spelling_of(expr.op), name_of(type)},
-                  {operand->range});
+  if (!fits) {
+    report(Message::bad_operand, expr.at, {spelling_of(expr.op), name_of(type)}, {operand->range});
+    return note_load(*operand);
+  }
   expr.type = type.with_scalar(promoted(type.scalar));
   wrap(operand, expr.type);
 }
@@ -213,10 +214,12 @@ void Checker::check_pointer_arithmetic(Expr &expr) {
   bool fits = (expr.op == Operator::add || expr.op == Operator::subtract) &&
               pointer->type.is_pointer() && pointer->type.scalar != Scalar::void_ &&
               offset->type.is_integer();
-  if (!fits)
-    return report(Message::bad_operands, expr.at,
-                  {spelling_of(expr.op), name_of(pointer->type), name_of(offset->type)},
-                  {pointer->range, offset->range});
+  if (!fits) {
+    report(Message::bad_operands, expr.at,
+           {spelling_of(expr.op), name_of(pointer->type), name_of(offset->type)},
+           {pointer->range, offset->range});
+    return note_load(*pointer, offset.get());
+  }
   std::optional<Extents> shape = common_shape(*pointer, *offset, spelling_of(expr.op), expr.at);
   if (!shape)
     return;
@@ -398,7 +401,7 @@ void Checker::check_conditional(Expr &expr) {
     note_shape(*condition);
     note_shape(*yes);
     note_shape(*no);
-    return;
+    return note_insert_axis(*condition, *arms);
   }
   expr.type = type.with_shape(*shape);
   wrap(yes, expr.type);

@@ -164,9 +164,21 @@ void Checker::check_inlined(Expr &expr, const Function &function) {
   }
   if (has_error_operand(expr) || !has_arguments(expr, function.parameters.size()))
     return;
-  for (size_t i = 0; i < expr.operands.size(); i++)
-    if (!convert(expr.operands[i], function.parameters[i].type_name.type, expr.operands[i]->at))
+  for (size_t i = 0; i < expr.operands.size(); i++) {
+    ExprPtr &operand = expr.operands[i];
+    const Declarator &parameter = function.parameters[i];
+    const Type &type = parameter.type_name.type;
+    if (operand->type.is_tile() && !type.is_error() && !type.is_tile() &&
+        operand->type.is_pointer() == type.is_pointer()) {
+      report(Message::tile_to_scalar, operand->at, {name_of(operand->type.shape)},
+             {operand->range});
+      return report(Message::declare_tile, parameter.at,
+                    {parameter.name, name_of(type) + (type.is_pointer() ? "" : " ") +
+                                         parameter.name + name_of(operand->type.shape)});
+    }
+    if (!convert(operand, type, operand->at))
       return;
+  }
   expr.kind = Kind::inlined;
   expr.function = &function;
   expr.type = function.result.type;

@@ -14,7 +14,7 @@ using Kind = Expr::Kind;
 const Expr *name_in(const Expr &expr) {
   if (expr.is(Kind::name))
     return &expr;
-  bool keeps_shape = expr.is(Kind::convert) || expr.is(Kind::unary);
+  bool keeps_shape = expr.is(Kind::convert) || expr.is(Kind::unary) || expr.is(Kind::deref);
   if (!keeps_shape || expr.type.shape != expr.operands[0]->type.shape)
     return nullptr;
   return name_in(*expr.operands[0]);
@@ -189,6 +189,8 @@ std::optional<Extents> Checker::common_shape(const Expr &a, const Expr &b, const
   note_shape(b);
   bool a_is_narrow = a.type.shape.size() < b.type.shape.size();
   note_insert_axis(a_is_narrow ? a : b, a_is_narrow ? b.type.shape : a.type.shape);
+  if (a.type.shape.size() == 1 && b.type.shape.size() == 1)
+    report(Message::all_pairs, at, {name_of(Extents{a.type.shape[0], b.type.shape[0]})});
   return std::nullopt;
 }
 
@@ -200,7 +202,7 @@ void Checker::note_shape(const Expr &expr) {
 
 // A tile of one axis that fits the first axis of two was probably meant to be a column.
 void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
-  const Expr *name = name_in(narrow);
+  const Expr *name = narrow.is(Kind::deref) ? nullptr : name_in(narrow);
   if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
     report(Message::insert_axis, narrow.at, {"1", name->text + "[:, newaxis]"}, {},
            {Edit::insert_behind(name->at, "[:, newaxis]")});
@@ -211,11 +213,32 @@ void Checker::note_turn(const Expr &a, const Expr &b) {
   const Extents &left = a.type.shape, &right = b.type.shape;
   bool turns_right = left[1] == right[1];
   const Expr &factor = turns_right ? b : a;
-  if ((!turns_right && left[0] != right[0]) || !factor.is(Kind::name) || left.size() != 2)
+  bool is_load = factor.is(Kind::deref) && factor.operands.size() == 1 &&
+                 factor.operands[0]->is(Kind::name) && factor.text.empty();
+  if ((!turns_right && left[0] != right[0]) || (!factor.is(Kind::name) && !is_load) ||
+      left.size() != 2)
     return;
   Extents turned = {factor.type.shape[1], factor.type.shape[0]};
-  report(Message::turn_factor, factor.at, {factor.text, name_of(turned)}, {},
-         {Edit::insert_before(factor.at, "^")});
+  std::string text = is_load ? "*" + factor.operands[0]->text : factor.text;
+  report(Message::turn_factor, factor.at, {text, name_of(turned)}, {},
+         {Edit::insert_before(factor.range.begin, "^")});
+}
+
+// Pointers where numbers are needed were probably meant to be loaded from.
+void Checker::note_load(const Expr &a, const Expr *b) {
+  std::vector<Edit> edits;
+  const Expr *pointer = nullptr;
+  bool all_names = true;
+  for (const Expr *expr : {&a, b}) {
+    if (!expr || !expr->type.is_pointer())
+      continue;
+    pointer = pointer ? pointer : expr;
+    all_names &= expr->is(Kind::name);
+    edits.push_back(Edit::insert_before(expr->at, "*"));
+  }
+  if (!pointer || pointer->type.scalar == Scalar::void_)
+    return;
+  report(Message::load_it, pointer->at, {}, {}, all_names ? std::move(edits) : std::vector<Edit>());
 }
 
 } // namespace tritonc::ast

@@ -443,14 +443,62 @@ constexpr OtherName other_names[] = {
     {"__expf", "exp"},
     {"__logf", "log"},
     {"__powf", "pow"},
+    {"program_id", "get_program_id"},
+    {"num_programs", "get_num_programs"},
+    {"maximum", "max"},
+    {"minimum", "min"},
+    {"where", "select"},
+};
+constexpr OtherName other_words[] = {{"nullptr", "0"}, {"NULL", "0"}, {"None", "newaxis"}};
+
+// What others have functions for.
+struct OtherWay {
+  std::string_view name;
+  Message here;
+};
+constexpr OtherWay other_ways[] = {
+    {"load", Message::write_load},
+    {"store", Message::write_load},
+    {"__ldg", Message::write_load},
+    {"arange", Message::write_range},
+    {"dot", Message::write_product},
+    {"matmul", Message::write_product},
+    {"trans", Message::write_turn},
+    {"transpose", Message::write_turn},
+    {"sum", Message::write_reduction},
+    {"prod", Message::write_reduction},
+    {"argmax", Message::write_reduction},
+    {"argmin", Message::write_reduction},
+    {"zeros", Message::write_filled},
+    {"full", Message::write_filled},
+    {"__shfl_sync", Message::no_threads},
+    {"__shfl_up_sync", Message::no_threads},
+    {"__shfl_down_sync", Message::no_threads},
+    {"__shfl_xor_sync", Message::no_threads},
 };
 
+bool is_same_but_for_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
 } // namespace
+
+std::optional<Message> other_way(const std::string &name) {
+  for (const OtherWay &row : other_ways)
+    if (row.name == name)
+      return row.here;
+  return std::nullopt;
+}
 
 // A name that was meant: of a function if it is called, else of a variable in scope.
 std::optional<std::string> Checker::most_similar(const std::string &name, bool is_call) {
   for (const OtherName &row : other_names)
     if (is_call && row.name == name)
+      return std::string(row.here);
+  for (const OtherName &row : other_words)
+    if (!is_call && row.name == name)
       return std::string(row.here);
   std::vector<std::string_view> known = {"true", "false", "newaxis", "argmax", "argmin"};
   if (is_call)
@@ -462,6 +510,13 @@ std::optional<std::string> Checker::most_similar(const std::string &name, bool i
     for (const auto &[variable, declaration] : scope)
       if (!is_call)
         known.push_back(variable);
+  std::vector<std::string_view> same;
+  for (std::string_view other : known)
+    if (is_same_but_for_case(other, name) &&
+        std::find(same.begin(), same.end(), other) == same.end())
+      same.push_back(other);
+  if (same.size() == 1)
+    return std::string(same[0]);
   std::optional<std::string_view> meant = nearest(name, known);
   return meant ? std::optional(std::string(*meant)) : std::nullopt;
 }
@@ -472,9 +527,10 @@ void Checker::report_undeclared(const Expr &expr, bool is_extent) {
   Message id = is_extent ? Message::undeclared_extent : Message::undeclared;
   std::optional<std::string> meant =
       is_extent ? std::nullopt : most_similar(expr.text, expr.is(Expr::Kind::call));
-  if (!meant) {
+  std::optional<Message> way = expr.is(Expr::Kind::call) ? other_way(expr.text) : std::nullopt;
+  if (way || !meant) {
     report(id, expr.at, {expr.text});
-    return report(Message::define_it, expr.at, {expr.text});
+    return report(way.value_or(Message::define_it), expr.at, {expr.text});
   }
   report(id, expr.at, {expr.text}, {}, {Edit::replace(expr.at, *meant)});
   const Variable *variable = expr.is(Expr::Kind::call) ? nullptr : find(*meant);

@@ -75,6 +75,8 @@ private:
                                       Location at);
   void note_shape(const Expr &expr);
   void note_turn(const Expr &a, const Expr &b);
+  void note_load(const Expr &a, const Expr *b = nullptr);
+  void note_not_assignable(const Expr &target);
   void note_insert_axis(const Expr &narrow, const Extents &wide);
 
   // Expressions: check_expression.cpp. Each sets the type, to `error` after a message.
@@ -170,6 +172,9 @@ private:
   bool in_pragma_ = false;
   int64_t constant_bytes_ = 0; // of constant memory so far
 };
+
+/// What to write instead of a function that other languages have; nothing if it is none of these.
+std::optional<Message> other_way(const std::string &name);
 
 /// The names of all functions of the language.
 const std::vector<std::string_view> &language_functions();

@@ -50,6 +50,27 @@ const NamedScalar *named_scalar(std::string_view name) {
   return nullptr;
 }
 
+// What CUDA and Python call types that are there under other names.
+struct OtherType {
+  std::string_view name, here;
+};
+constexpr OtherType other_types[] = {
+    {"__half", "half"},   {"__nv_bfloat16", "bfloat16"}, {"nv_bfloat16", "bfloat16"},
+    {"float16", "half"},  {"__nv_fp8_e4m3", "e4m3"},     {"__nv_fp8_e5m2", "e5m2"},
+    {"float32", "float"}, {"float64", "double"},         {"uint", "unsigned"},
+};
+
+// What begins something that only other languages have at the top of a file, where nothing behind
+// it can be read.
+struct ForeignStart {
+  std::string_view word;
+  Message instead;
+};
+constexpr ForeignStart foreign_starts[] = {{"def", Message::write_kernel},
+                                           {"import", Message::write_kernel},
+                                           {"from", Message::write_kernel},
+                                           {"template", Message::no_templates}};
+
 bool is_restrict(std::string_view word) {
   return word == "restrict" || word == "__restrict" || word == "__restrict__";
 }
@@ -101,8 +122,13 @@ void Parser::unknown_type(const Token &token) {
   for (const NamedScalar &row : named_scalars)
     known.push_back(row.name);
   for (const NamedType &row : typedefs_)
-    known.push_back(row.name);
-  if (std::optional<std::string_view> meant = nearest(name, known)) {
+    if (!row.type.is_error()) // not one that was unknown itself
+      known.push_back(row.name);
+  std::optional<std::string_view> meant = nearest(name, known);
+  for (const OtherType &row : other_types)
+    if (row.name == name)
+      meant = row.here;
+  if (meant) {
     diagnostics_.report(Message::unknown_type, token.at, {name}, {},
                         {Edit::replace(token.at, std::string(*meant))});
     diagnostics_.report(Message::similar_word, token.at, {std::string(*meant)});
@@ -124,15 +150,30 @@ bool Parser::skip_foreign_word() {
                           {"__device__", Message::functions_inlined},
                           {"__host__", Message::functions_inlined},
                           {"__forceinline__", Message::functions_inlined},
-                          {"__noinline__", Message::functions_inlined}};
+                          {"__noinline__", Message::functions_inlined},
+                          {"__launch_bounds__", Message::no_bounds}};
   Token word = peek();
+  if (word.is(TokenKind::string) && word.spelling == "\"C\"") { // behind `extern`
+    next();
+    diagnostics_.report(Message::foreign_word, word.at, {std::string(word.spelling)}, {},
+                        {Edit::replace(word.at, "")});
+    diagnostics_.report(Message::no_linkage, word.at);
+    return true;
+  }
   auto row = std::find_if(std::begin(rows), std::end(rows),
                           [&](const Row &one) { return one.word == word.spelling; });
   if (row == std::end(rows) || !word.is(TokenKind::identifier))
     return false;
   next();
+  if (row->why == Message::no_bounds && peek().is("("))
+    for (int depth = 0; !peek().is(TokenKind::end) && !peek().is("{");) {
+      depth += peek().is("(") - peek().is(")");
+      next();
+      if (depth == 0)
+        break;
+    }
   diagnostics_.report(Message::foreign_word, word.at, {std::string(word.spelling)}, {},
-                      {Edit::replace(word.at, "")});
+                      {Edit::replace({word.at, last_}, "")});
   diagnostics_.report(row->why, word.at);
   return true;
 }
@@ -524,22 +565,45 @@ void Parser::type_definition() {
   expect(";", "behind the type definition");
 }
 
+// Python, or what C++ has: one message, and what is behind it is not looked at.
+bool Parser::is_foreign_start() {
+  const Token token = peek();
+  auto row = std::find_if(std::begin(foreign_starts), std::end(foreign_starts),
+                          [&](const ForeignStart &one) { return token.is_word(one.word); });
+  bool is_decorator = token.is("@");
+  if (!is_decorator &&
+      (row == std::end(foreign_starts) || !(peek(1).is(TokenKind::identifier) || peek(1).is("<"))))
+    return false;
+  fail(Message::foreign_word, token.at, {std::string(token.spelling)});
+  note(is_decorator ? Message::write_kernel : row->instead, token.at);
+  gave_up_ = true;
+  return true;
+}
+
 void Parser::function_or_constant(Program &program) {
   Function made;
   while (peek().is_word("__global__") || contains(ignored_words, peek().spelling) ||
          skip_foreign_word())
     if (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
       made.is_kernel |= next().is_word("__global__");
+  if (is_foreign_start())
+    return;
   if (!starts_type(peek()) && !peek().is(TokenKind::identifier))
     return fail_expected("a function");
   size_t start = position_;
-  made.result = type_specifiers();
+  if (made.is_kernel && !starts_type(peek()) && peek(1).is("(")) {
+    fail_expected("`void`", {Edit::insert_before(peek().at, "void ")});
+    panic_ = false;
+    made.result.type = Type::of(Scalar::void_);
+  } else {
+    made.result = type_specifiers();
+  }
   program.declarations.push_back(enumerators());
   if (!program.declarations.back()->declarators.empty() && accept(";"))
     return;
   bool is_const = made.result.is_const;
-  while (accept_word("__global__"))
-    made.is_kernel = true;
+  while (skip_foreign_word() || accept_word("__global__"))
+    made.is_kernel |= tokens_[position_ - 1].is_word("__global__");
   pointers(made.result);
   if (peek().is("[") || made.result.extents_token > 0) // gives a tile: `float[TM, TN] f(...)`
     shape(made.result);

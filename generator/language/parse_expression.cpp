@@ -1,5 +1,6 @@
 // The parser's expressions. See parser.h.
 
+#include "language/checker.h" // what others have
 #include "language/literal.h"
 #include "language/parser_nesting.h"
 #include "language/spelling.h"
@@ -86,6 +87,17 @@ constexpr ForeignCall foreign_calls[] = {
     {"__syncthreads", Message::no_waiting},
     {"__syncwarp", Message::no_waiting},
 };
+
+// What others have as members of what they compute with.
+constexpr ForeignCall foreign_members[] = {
+    {"T", Message::write_turn},        {"sum", Message::write_reduction},
+    {"max", Message::write_reduction}, {"min", Message::write_reduction},
+    {"to", Message::write_cast},       {"astype", Message::write_cast},
+};
+
+// What Python and C++ have functions in.
+constexpr std::array<std::string_view, 7> modules = {"tl",    "np",     "numpy", "math",
+                                                     "torch", "triton", "std"};
 
 const ForeignCall *foreign_call(std::string_view name) {
   for (const ForeignCall &row : foreign_calls)
@@ -204,6 +216,10 @@ ExprPtr Parser::conditional() {
 
 ExprPtr Parser::binary(int least_precedence) {
   ExprPtr left = range();
+  // Where an operator stands, no word can: `and` and `or` are meant as such.
+  for (auto [word, meant] : {std::pair("and", "&&"), std::pair("or", "||")})
+    if (peek().is_word(word))
+      correct(peek(), meant);
   while (const BinaryOperator *row = binary_operator(peek())) {
     if (row->precedence < least_precedence)
       break;
@@ -264,6 +280,10 @@ ExprPtr Parser::unary() {
   }
   if (token.is_word("sizeof"))
     return size_of();
+  if (token.is_word("not") && (is_name(peek(1)) || peek(1).is(TokenKind::number))) {
+    correct(token, "!");
+    token = peek();
+  }
   Operator op = token.is("+")   ? Operator::plus
                 : token.is("-") ? Operator::minus
                 : token.is("~") ? Operator::bit_not
@@ -362,8 +382,10 @@ ExprPtr Parser::postfix() {
       expr = make_increment(token, std::move(expr), /*is_postfix=*/true);
     } else if (token.is("(")) {
       fail(Message::not_supported, token.at, {"a call of something that is not a name"});
+    } else if (token.is("::") && take_module(expr)) {
+      continue;
     } else if (token.is(".") || token.is("->")) {
-      if (!take_cuda_position(expr)) {
+      if (!take_cuda_position(expr) && !take_module(expr) && !is_foreign_member(*expr)) {
         fail(Message::not_supported, token.at, {"struct and union"});
         note(Message::no_members, token.at);
       }
@@ -397,6 +419,45 @@ bool Parser::take_cuda_position(ExprPtr &expr) {
   expr = make(Kind::integer, expr->at, {expr->at, axis.at});
   expr->type = Type::of(Scalar::int32);
   return true;
+}
+
+// `tl.exp` and `std::min`: functions of the language that others have in a module. What is none, as
+// `tl.load`, is said what to write for.
+bool Parser::take_module(ExprPtr &expr) {
+  const Token dot = peek(), name = peek(1);
+  bool is_module = expr->is(Kind::name) &&
+                   std::find(modules.begin(), modules.end(), expr->text) != modules.end();
+  if (!is_module || declared_.count(expr->text) || dot.is("->") || !is_name(name))
+    return false;
+  std::string prefix = expr->text + std::string(dot.spelling);
+  if (std::optional<Message> way = other_way(std::string(name.spelling))) {
+    fail(Message::foreign_word, expr->at, {prefix + std::string(name.spelling)});
+    note(*way, expr->at);
+    return true;
+  }
+  diagnostics_.report(Message::foreign_word, expr->at, {prefix}, {},
+                      {Edit::replace({expr->at, dot.at}, "")});
+  diagnostics_.report(Message::write_instead, expr->at, {std::string(name.spelling)});
+  next();
+  expr = name_or_call();
+  return true;
+}
+
+// `x.sum()`, and `0 .. 64`.
+bool Parser::is_foreign_member(const Expr &expr) {
+  const Token dot = peek(), behind = peek(1);
+  if (dot.is(".") && behind.is(".")) {
+    fail(Message::foreign_word, dot.at, {".."}, {Edit::replace({dot.at, behind.at}, "...")});
+    note(Message::write_instead, dot.at, {"..."});
+    return true;
+  }
+  for (const ForeignCall &row : foreign_members)
+    if (dot.is(".") && behind.is_word(row.name)) {
+      fail(Message::foreign_word, dot.at, {"." + std::string(row.name)});
+      note(row.instead, expr.at);
+      return true;
+    }
+  return false;
 }
 
 ExprPtr Parser::primary() {
@@ -516,9 +577,10 @@ std::vector<ExprPtr> Parser::arguments(const Token &opening) {
 ExprPtr Parser::number() {
   Token token = next();
   std::string spelling(token.spelling);
-  size_t dots = spelling.find("...");
-  if (dots != spelling.npos) {
-    std::string first = spelling.substr(0, dots), rest = spelling.substr(dots + 3);
+  size_t dots = spelling.find("..");
+  if (dots != spelling.npos) { // also two, as other languages have it
+    size_t rest_at = std::min(spelling.find_first_not_of('.', dots), spelling.size());
+    std::string first = spelling.substr(0, dots), rest = spelling.substr(rest_at);
     fail(Message::range_needs_blanks, token.at, {spelling},
          {Edit::replace(token.at, first + " ... " + rest)});
     note(Message::write_blanks, token.at, {first + " ... " + rest});

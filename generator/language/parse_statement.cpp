@@ -249,7 +249,7 @@ void Parser::label(Stmt &alternative) {
 StmtPtr Parser::jump(Kind kind) {
   StmtPtr stmt = make_stmt(kind);
   next();
-  if (kind == Kind::jump_return && !peek().is(";"))
+  if (kind == Kind::jump_return && !peek().is(";") && !peek().is("}"))
     stmt->value = expression();
   expect_end("behind `" + stmt->keyword + "`");
   return stmt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace tritonc::ast {
 namespace {
@@ -127,6 +128,8 @@ void Parser::correct(const Token &word, std::string_view meant) {
   diagnostics_.report(Message::similar_word, word.at, {name});
   corrected_ = word;
   corrected_.spelling = meant;
+  if (!std::isalpha((unsigned char)meant[0])) // `&&`, which others write `and`
+    corrected_.kind = TokenKind::punctuator;
   corrected_at_ = position_;
 }
 

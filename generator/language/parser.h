@@ -80,6 +80,7 @@ private:
   bool starts_declaration() const;
   void unknown_type(const Token &token);
   bool skip_foreign_word();
+  bool is_foreign_start();
   bool unsupported_type(const Token &token);
   TypeName type_specifiers();
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
@@ -127,6 +128,8 @@ private:
   void take_hint(std::string &hint);
   ExprPtr postfix();
   bool take_cuda_position(ExprPtr &expr);
+  bool take_module(ExprPtr &expr);
+  bool is_foreign_member(const Expr &expr);
   ExprPtr primary();
   ExprPtr name_or_call();
   ExprPtr old_atomic_add(const Token &name);

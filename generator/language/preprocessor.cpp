@@ -194,6 +194,36 @@ std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
 
 // Remembers which files were opened, and ends what cannot be right: files that include themselves,
 // and text that is another than it looks. Then nothing more is said.
+// Headers of what the language has by itself.
+bool is_needless(llvm::StringRef header) {
+  constexpr llvm::StringRef headers[] = {
+      "cuda.h",      "cuda_runtime.h", "cuda_fp16.h",     "cuda_bf16.h",
+      "cuda_fp8.h",  "mma.h",          "math.h",          "stdio.h",
+      "stdlib.h",    "stdint.h",       "stddef.h",        "stdbool.h",
+      "assert.h",    "limits.h",       "float.h",         "string.h",
+      "cmath",       "cstdio",         "cstdint",         "algorithm",
+      "type_traits", "triton.h",       "curand_kernel.h", "device_launch_parameters.h"};
+  return llvm::is_contained(headers, header);
+}
+
+// `#pragma tritron`: C ignores what it does not know.
+class UnknownPragma : public clang::PragmaHandler {
+public:
+  explicit UnknownPragma(Diagnostics &diagnostics) : diagnostics_(diagnostics) {}
+
+  void HandlePragma(clang::Preprocessor &pp, clang::PragmaIntroducer, clang::Token &name) override {
+    std::string spelling = pp.getSpelling(name);
+    if (!is_misspelt(spelling, "tritonc"))
+      return;
+    Location at = location_of(name.getLocation());
+    diagnostics_.report(Message::similar_pragma, at, {spelling});
+    diagnostics_.report(Message::similar_word, at, {"tritonc"}, {}, {Edit::replace(at, "tritonc")});
+  }
+
+private:
+  Diagnostics &diagnostics_;
+};
+
 class FileCollector : public clang::PPCallbacks {
 public:
   FileCollector(clang::SourceManager &sources, std::vector<std::string> &files,
@@ -215,6 +245,19 @@ public:
       stop(Message::unseen_character, location_of(start.getLocWithOffset(int(unseen->offset))),
            {llvm::formatv("{0:X-4}", unseen->code).str()}, unseen->bytes);
     }
+  }
+
+  bool FileNotFound(clang::StringRef name) override { return is_needless(name); }
+
+  void InclusionDirective(clang::SourceLocation hash, const clang::Token &, clang::StringRef name,
+                          bool, clang::CharSourceRange range, clang::OptionalFileEntryRef file,
+                          clang::StringRef, clang::StringRef, const clang::Module *, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    if (file || !is_needless(name))
+      return;
+    Location at = location_of(range.getBegin());
+    diagnostics_.report(Message::foreign_word, at, {name.str()});
+    diagnostics_.report(Message::no_headers, location_of(hash));
   }
 
   void EmbedDirective(clang::SourceLocation, clang::StringRef, bool,
@@ -369,6 +412,7 @@ Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bo
   TokenWriter writer(pp, out, diagnostics);
   auto *pragmas = new TritonCPragma(writer, diagnostics); // the preprocessor frees it
   pp.AddPragmaHandler(pragmas);
+  pp.AddPragmaHandler(new UnknownPragma(diagnostics)); // for what no handler has a name for
   pp.EnterMainSourceFile();
   pp.enableIncrementalProcessing(); // the main file's end is not yet the end
   lex_all(pp, writer, diagnostics, out.is_too_much);

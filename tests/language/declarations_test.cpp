@@ -81,8 +81,10 @@ TEST_CASE("mistakes in axes are told") {
 
 TEST_CASE("the remedy for a value without a name") {
   Declarations declarations = read_declarations(KernelFile("#pragma tritonc variant(T: -1)").input);
-  CHECK(texts_of(declarations.diagnostics, "note") ==
-        std::vector<std::string>{"give it one: `name = { T=... }`"});
+  CHECK(
+      texts_of(declarations.diagnostics, "note") ==
+      std::vector<std::string>{
+          "values stand between commas; what is more than a word has a name: `name = { T=... }`"});
 }
 
 TEST_CASE("a source that cannot be read is a failure") {
