@@ -167,7 +167,7 @@ void add_bank_conflicts(const ir::Function &function, const Gpu &gpu,
                     {function.name, std::string(gpu.name), loads ? "load" : "store", text_of(*tile),
                      std::to_string(int(access.conflicts + 0.5))}},
                    origin_of(&op),
-                   {{{Message::other_tiles, {}}}}};
+                   {{{Message::other_tiles, {std::to_string(access.bytes)}}}}};
   });
   if (found)
     warnings.push_back(std::move(*found));

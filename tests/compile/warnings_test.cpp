@@ -51,8 +51,10 @@ TEST_CASE("a bank conflict that is left, for those who ask") {
   CHECK(contains(result.diagnostics, "`a` (f16[64,128]) in shared memory takes "));
   CHECK(contains(result.diagnostics, " times as long as it could, since lanes want different words "
                                      "of a bank at once [-Wbank-conflicts]\n"));
-  CHECK(contains(result.diagnostics, "= ^a;\n      |                                             "
-                                     "^\nnote: another size or type of the tile may do"));
+  CHECK(contains(result.diagnostics,
+                 "= ^a;\n      |                                             "
+                 "^\nnote: its elements go through shared memory here, since other threads need "
+                 "them, "));
   CHECK(compiled(turn_source, DiagnosticOptions().off).diagnostics == "");
 }
 
