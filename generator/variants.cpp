@@ -539,7 +539,8 @@ Plan plan(const CompileOptions &options) {
     combinations += count_choices(source.axes);
   if (combinations > most_combinations)
     return fail({Message::too_many_variants,
-                 {std::to_string(combinations), std::to_string(most_combinations)}});
+                 {"more than " + std::to_string(most_combinations),
+                  std::to_string(most_combinations)}}); // nobody counted them all
   result.unseen_kernels = unseen_kernels(result.sources, *selection);
   for (size_t i = 0; i < result.sources.size(); i++) {
     SourcePlan &source = result.sources[i];

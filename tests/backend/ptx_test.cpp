@@ -181,6 +181,30 @@ TEST_CASE("the same module gives the same text") {
   CHECK(ptx_of(copy_kernel, "90a") == ptx_of(copy_kernel, "90a"));
 }
 
+TEST_CASE("what LLVM refuses is said, with its reason") {
+  const std::string kernel = R"(
+    define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
+      %m = add i32 %n, 0
+      %place = alloca i8, i32 COUNT
+      store ptr %place, ptr addrspace(1) %p
+      ret void
+    })";
+  auto ptx_of_count = [&](const std::string &count, const char *gpu) {
+    std::string ir = kernel;
+    Parsed parsed(ir.replace(ir.find("COUNT"), 5, count));
+    return emit_ptx(*parsed.module, *find_gpu(gpu));
+  };
+  // Memory of a size that is known at run time alone came with PTX 7.3.
+  Result<std::string> ptx = ptx_of_count("%m", "80");
+  REQUIRE_FALSE(ptx);
+  CHECK(ptx.failure().id == Message::llvm_failed);
+  CHECK(contains(text(ptx.failure()), "error: LLVM failed for sm_80: "));
+  CHECK(contains(text(ptx.failure()), "alloca"));
+  CHECK(contains(text(ptx.failure()), "; please report it, with the kernel"));
+  CHECK(ptx_of_count("%m", "90"));
+  CHECK(ptx_of_count("8", "80"));
+}
+
 TEST_CASE("inline assembly before the last step is our bug") {
   Parsed parsed(R"(
     define ptx_kernel void @f() {

@@ -170,7 +170,7 @@ TEST_CASE("a bundle beside the object, the same for any number of jobs") {
   project.files.add("scale.tcb", flipped);
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: its digest is wrong"));
   std::filesystem::remove(bundle);
-  CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory"));
+  CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory; write it anew"));
   Project another(R"(__global__ void scale(float *p) { *p = 1; })");
   REQUIRE(another.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
   CHECK(contains(problem(), "it is in scale.tcb, and that is of another build"));
@@ -196,10 +196,22 @@ TEST_CASE("a self-contained header needs no object") {
 TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written") {
   Project project;
   std::string source = project.files.path("scale.tc"), header = project.files.path("scale.hpp");
+  auto axis = [](std::string name, int count) {
+    for (int i = 1; i <= count; i++)
+      name += (i == 1 ? "=" : ",") + std::to_string(i);
+    return name;
+  };
   struct {
     std::vector<std::string> arguments;
     std::string text;
   } cases[] = {
+      {{"compile", source, "--arch", "80", "--header", header, "--variants",
+        axis("A", 1000) + ";" + axis("B", 1000)},
+       "there are more than 65536 variants, and a call takes at most 65536; leave some out with "
+       "--where"},
+      {{"compile", source, "--arch", "80", "--header", header, "--variants",
+        "TYPE=half;" + axis("A", 4097)},
+       "there are 4097 variants, and a call takes at most 4096"},
       {{"compile", source, "--arch", "sm_12345", "--header", header},
        "unknown architecture `sm_12345`; there are 75, 80"},
       {{"compile", source, "--arch", "80,", "--header", header, "--grid"}, "--grid"},
@@ -472,6 +484,36 @@ TEST_CASE("where the time went is said when asked for, writing the files include
   run = project.compile({"--time-report", "-D", "half=nothing"});
   CHECK(run.code == 1);
   CHECK(contains(run.output, "      0  files\n"));
+}
+
+TEST_CASE("too little memory, whenever it ends: done, or code 3 and nothing written") {
+  Project project;
+  auto limited = [](int mib, const std::vector<std::string> &arguments) {
+    std::string script =
+        "ulimit -c 0; ulimit -v " + std::to_string(mib << 10) + "; '" TRITONC_TOOL "'";
+    for (const std::string &argument : arguments)
+      script += " '" + argument + "'";
+    return shell(script);
+  };
+  int failures = 0, successes = 0;
+  // Below some size not even the program itself fits, and above another all does.
+  for (int mib = 40; mib < 400 && successes < 4; mib += 4) {
+    if (limited(mib, {"--version"}).code != 0)
+      continue;
+    Run run = limited(mib, project.command({"--cache-dir", "off", "-j", "1"}));
+    CAPTURE(mib);
+    CAPTURE(run.output);
+    bool is_done = run.code == 0;
+    CHECK((is_done || run.code == 3));
+    CHECK((is_done || lines_of(run.output) == 1));
+    CHECK((is_done || contains(run.output, "error: out of memory; ") ||
+           contains(run.output, "error: cannot start a thread: ")));
+    CHECK(project.files.count() == (is_done ? 3 : 1));
+    (is_done ? successes : failures)++;
+    for (const char *name : {"scale.hpp", "scale.o"})
+      std::filesystem::remove(project.files.path(name));
+  }
+  MESSAGE(failures, " times too little");
 }
 
 TEST_CASE("what all variants have in common is said once") {

@@ -172,6 +172,10 @@ TEST_CASE("parts of a plan run at once, behind a launcher") {
 
 TEST_CASE("only some kernels, and types") {
   Script script(answering);
+  Result<std::vector<std::string>> none = plan_tuning(script.options);
+  REQUIRE(!none);
+  CHECK(text(none.failure()) ==
+        "error: there is no problem for any kernel of `" + script.options.runner + "`");
   script.options.problems = {"n=1"};
   script.options.types = {"TYPE=half"};
   CHECK(plan_tuning(script.options));
