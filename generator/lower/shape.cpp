@@ -9,9 +9,10 @@ using namespace ir;
 
 void Lowering::lower_range(const Op &op) {
   const LinearLayout &layout = *op.result()->type.layout;
+  int64_t first = op.integer("start");
   llvm::Value *start = thread_coordinates(layout)[0];
-  start =
-      builder_.CreateAdd(start, builder_.getInt32(uint32_t(op.integer("start"))), "", true, true);
+  start = builder_.CreateAdd(start, builder_.getInt32(uint32_t(first)), "", /*HasNUW=*/first >= 0,
+                             /*HasNSW=*/true);
   Registers result;
   for (int r = 0; r < layout.registers(); r++)
     result.push_back(builder_.CreateAdd(start, builder_.getInt32(layout.index(uint32_t(r), 0, 0)),

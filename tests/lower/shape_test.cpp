@@ -139,3 +139,15 @@ TEST_CASE("a pinned number comes from the first lane, in words") {
   CHECK(count(text, "call i32 @tritonc.shfl_idx(i32 %n, i32 0)") == 1);
   CHECK(count(text, "call i32 @tritonc.shfl_idx(") == 3);
 }
+
+TEST_CASE("numbers of a range may be negative") {
+  auto first = [](const std::string &start) {
+    return lowered(layouts + "func @f(%q: ptr<i32>) warps 1 {\n%i = range {start = " + start +
+                   "} : i32[128] #4\n%zero = constant {value = 0} : i64\n"
+                   "%one = constant {value = 1} : i64\n"
+                   "%v = view %q, %zero, %one : view<i32>[128]\nstore %v, %i\nreturn\n}");
+  };
+  // What is said of their sign is believed.
+  CHECK(contains(first("-4"), " = add nsw i32 %4, -4\n"));
+  CHECK(contains(first("4"), " = add nuw nsw i32 %4, 4\n"));
+}
