@@ -2,7 +2,10 @@
 
 #include "translate/translator.h"
 
+#include "analysis/parameter_accesses.h"
 #include "translate/launch_plan.h"
+
+#include <algorithm>
 
 namespace tritonc {
 
@@ -63,6 +66,7 @@ ir::Function Translator::run() {
     frame_.alive = new_flag(builder.constant(ir::Type::scalar(ir::Elem::i1), 1));
   list(source_.body->body);
   builder.return_op();
+  take_back_promises();
   return std::move(fn_);
 }
 
@@ -79,6 +83,20 @@ void Translator::parameter(const ast::Declarator &declarator) {
   made.multiple_of = declarator.multiple_of_value;
   if (declarator.aligned_value > 0)
     made.aligned_bytes = declarator.aligned_value;
+}
+
+// A kernel that stores by a pointer which it says it only reads has said more than it meant. Old
+// kernels do, as the old compiler did not mind; LLVM would drop the store.
+void Translator::take_back_promises() {
+  if (std::none_of(fn_.parameters.begin(), fn_.parameters.end(),
+                   [](const ir::Parameter &p) { return p.read_only || p.write_only; }))
+    return;
+  std::vector<ParameterAccess> accesses = parameter_accesses(fn_);
+  for (size_t i = 0; i < accesses.size(); i++) {
+    ir::Parameter &parameter = fn_.parameters[i];
+    parameter.read_only &= !accesses[i].stores;
+    parameter.write_only &= !accesses[i].loads;
+  }
 }
 
 // The parts that the kernel uses, each at a multiple of what any access is aligned to.

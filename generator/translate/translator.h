@@ -52,6 +52,7 @@ private:
 
   void parameter(const ast::Declarator &declarator);
   void constant_memory();
+  void take_back_promises();
 
   // Statements: translate_statement.cpp.
   struct Jumps { // where a statement may jump to outside of itself

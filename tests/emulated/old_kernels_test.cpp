@@ -378,6 +378,24 @@ TEST_CASE("a mask of whether there is a pointer") {
   kernel.must_give(is_there, {1});
 }
 
+TEST_CASE("what is marked as only read, and stored through") {
+  SmallKernel kernel(R"(
+    void scale(TYPE *x __readonly __noalias __aligned(16), TYPE *sums __writeonly __noalias, float by, int n) {
+      int i[TN] = 0 ... TN;
+      bool inside[TN] = i < n;
+      TYPE v[TN] = inside ? *(x + i) : 0;
+      *?(inside)(x + i) = v * by;
+      *sums = *sums + v[+];
+    })",
+                     {{"TYPE", "half"}, {"TN", "8"}});
+  int x = kernel.add(Elem::f16, {1, 2, 3, 4, 5});
+  int sums = kernel.add(Elem::f16, {100});
+  kernel.add_value(Elem::f32, 2);
+  kernel.add(5);
+  kernel.must_give(x, {2, 4, 6, 8, 10});
+  kernel.must_give(sums, {115});
+}
+
 TEST_CASE("transposition through ^, masked on both sides") {
   SmallKernel kernel(R"(
     __global__ void transpose(TYPE * X, TYPE * Y, int M, int N, int ldx __multipleof(8), int ldy __multipleof(8)) {

@@ -1,0 +1,100 @@
+// Finds out through which of its parameters a kernel loads and stores.
+//
+//   %p = addptr %x, %i : ptr<f32>[32]
+//   %q = select %m, %p, %y : ptr<f32>[32]
+//   store %q, %v
+//
+// stores through `x` and through `y`.
+//
+// Method: of each value, which parameters it may be computed from; through branches and loops until
+// nothing is added. What is loaded comes from no parameter, and neither does an offset make a
+// pointer one of another parameter: in `x + (q - p)` it is one of `x`.
+//
+// Tested by tests/analysis/parameter_accesses_test.cpp.
+
+#include "analysis/parameter_accesses.h"
+
+#include <map>
+#include <set>
+
+namespace tritonc {
+
+namespace {
+
+using namespace ir;
+
+class Analysis {
+public:
+  explicit Analysis(const Function &fn) : fn_(fn) {
+    for (size_t i = 0; i < fn.parameters.size(); i++)
+      if (fn.parameters[i].value->type.is_pointer())
+        from_[fn.parameters[i].value] = {i};
+  }
+
+  std::vector<ParameterAccess> run() {
+    do {
+      is_changed_ = false;
+      for_each_op(*fn_.body, [&](Op &op) { follow(op); });
+    } while (is_changed_);
+    std::vector<ParameterAccess> result(fn_.parameters.size());
+    for_each_op(*fn_.body, [&](Op &op) {
+      bool loads = op.is(Opcode::load_) || op.is_atomic();
+      bool stores = op.is(Opcode::store_) || op.is_atomic();
+      if (!loads && !stores)
+        return;
+      for (size_t parameter : from_[op.operand(0)]) {
+        result[parameter].loads |= loads;
+        result[parameter].stores |= stores;
+      }
+    });
+    return result;
+  }
+
+private:
+  void add(const Value *to, const Value *from) {
+    auto found = from_.find(from);
+    if (found == from_.end())
+      return;
+    std::set<size_t> &its = from_[to];
+    size_t before = its.size();
+    its.insert(found->second.begin(), found->second.end());
+    is_changed_ |= its.size() != before;
+  }
+
+  /// From operands to results.
+  void follow(const Op &op) {
+    if (!op.blocks.empty())
+      return follow_control(op);
+    if (op.results.empty() || op.is(Opcode::load_) || op.is_atomic())
+      return;
+    size_t count = op.is(Opcode::addptr_) ? 1 : op.operands.size();
+    for (size_t i = 0; i < count; i++)
+      add(op.results[0], op.operand(i));
+  }
+
+  /// From what is carried or yielded to the arguments and results of the same number.
+  void follow_control(const Op &op) {
+    const size_t skipped = op.is(Opcode::for_loop_) ? 1 : 0; // how often, and the counter
+    const bool is_loop = !op.is(Opcode::if_else_);
+    for (size_t i = 0; i < op.results.size(); i++) {
+      if (is_loop)
+        add(op.results[i], op.operand(i + skipped));
+      for (const Block *block : op.blocks)
+        if (const Op *end = block->terminator(); end && end->is(Opcode::yield_))
+          add(op.results[i], end->operand(i));
+      for (const Block *block : op.blocks)
+        if (is_loop)
+          add(block->arguments[i + skipped], op.results[i]);
+    }
+  }
+
+  const Function &fn_;
+  std::map<const Value *, std::set<size_t>> from_;
+  bool is_changed_ = false;
+};
+
+} // namespace
+
+std::vector<ParameterAccess> parameter_accesses(const Function &fn) { return Analysis(fn).run(); }
+
+} // namespace tritonc
