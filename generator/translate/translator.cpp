@@ -94,8 +94,16 @@ void Translator::take_back_promises() {
   std::vector<ParameterAccess> accesses = parameter_accesses(fn_);
   for (size_t i = 0; i < accesses.size(); i++) {
     ir::Parameter &parameter = fn_.parameters[i];
-    parameter.read_only &= !accesses[i].stores;
-    parameter.write_only &= !accesses[i].loads;
+    bool is_stored = parameter.read_only && accesses[i].stores;
+    bool is_loaded = parameter.write_only && accesses[i].loads;
+    if (!is_stored && !is_loaded)
+      continue;
+    const ast::Declarator &declarator = source_.parameters[i];
+    diagnostics_.report(is_stored ? Message::stores_read_only : Message::loads_write_only,
+                        declarator.at, {declarator.name});
+    diagnostics_.report(Message::promise_ignored, declarator.at);
+    parameter.read_only &= !is_stored;
+    parameter.write_only &= !is_loaded;
   }
 }
 
