@@ -117,7 +117,31 @@ template <typename T> void basic_transpositions(const char *type) {
     }
 }
 
+// A grid has at most 65535 programs along its second axis: more columns take the wider tile, and
+// still more are refused.
+void many_columns() {
+  using T = std::uint8_t;
+  using Kernel = kernels::copy<T, kernels::SIZES::any>;
+  int widest = 0, narrowest = 1 << 20;
+  for (const auto &tile : Kernel::variants()) {
+    widest = std::max(widest, int(tile.TN));
+    narrowest = std::min(narrowest, int(tile.TN));
+  }
+  auto launch = [](T *x, T *y, int columns) {
+    return Kernel::launch({},
+                          {.X = x, .Y = y, .M = 1, .N = columns, .ldx = columns, .ldy = columns});
+  };
+  Array<T> little(1);
+  bool is_refused = launch(little.data(), little.data(), 65535 * widest + 1).code() ==
+                    tritonc::status_code::invalid_argument;
+  check("copy of more columns than there may be", is_refused ? "" : "it is launched");
+  if (!emulated() && narrowest < widest)
+    move<T>("copy in many columns", {1, 65535 * narrowest + 1, 0, 0}, false,
+            [&](T *x, T *y, int columns, int) { return launch(x, y, columns); });
+}
+
 void test() {
+  many_columns();
   of_any_size<std::uint8_t>("uint8");
   of_any_size<tritonc::half>("half");
   of_any_size<float>("float");
