@@ -45,7 +45,6 @@ private:
   struct Called {
     std::string name;
     size_t parameters;
-    bool has_result;
   };
 
   static inline const std::vector<std::string> types = {
@@ -64,8 +63,11 @@ private:
                                                                          "cdiv", "fmaxf"};
   static inline const std::vector<std::string> reductions = {"+",   "max", "min",    "prod",
                                                              "any", "all", "argmax", "argmin"};
-  static inline const std::vector<std::string> atomics = {"add", "min", "max", "and",
-                                                          "or",  "xor", "xchg"};
+  static inline const std::vector<std::string> atomics = {"add", "min", "max",  "and",
+                                                          "or",  "xor", "xchg", "exch"};
+  static inline const std::vector<std::string> hints = {
+      "__ca", "__cg",          "__cs",          "__cv",        "__wb",
+      "__wt", "__no_allocate", "__evict_first", "__evict_last"};
 
   // Below `count`; 0 where there are no more bytes.
   size_t choose(size_t count) {
@@ -131,7 +133,16 @@ private:
       return known ? known->name : literal();
     }
     depth--;
-    switch (choose(25)) {
+    switch (choose(29)) {
+    case 24:
+      return "select(" + number(operand_shape(shape), depth) + ", " + number(shape, depth) + ", " +
+             number(operand_shape(shape), depth) + ")";
+    case 25:
+      return turned(shape, depth);
+    case 26:
+      return "*" + access(shape, depth) + pointer(shape, depth);
+    case 27:
+      return constant_element(shape, depth);
     case 0:
       if (const Variable *known = variable(shape, false))
         return known->name;
@@ -265,12 +276,57 @@ private:
       return "((" + of(types) + " *)" + pointer(shape, depth - 1) + ")";
     if (!known || seldom())
       return "(" + number(shape, depth) + ")";
+    if (choose(32) == 31)
+      return "(" + number(operand_shape(shape), depth - 1) + " ? " + known->name + " : " +
+             pointer(shape, depth - 1) + ")";
     if (depth <= 0 || (known->shape == shape && choose(3) == 0))
       return known->name;
     return "(" + known->name + (choose(8) == 7 ? " - " : " + ") + number(shape, depth - 1) + ")";
   }
 
+  // A mask, a hint for caches, both or neither.
+  std::string access(const Shape &shape, int depth) {
+    std::string mask = choose(3) ? number(operand_shape(shape), depth) : "";
+    std::string hint = mask.empty() || choose(2) ? of(hints) : "";
+    return "?(" + mask + (mask.empty() || hint.empty() ? "" : ", ") + hint + ")";
+  }
+
+  // Other axes in front, by a permutation or in a cast.
+  std::string turned(const Shape &shape, int depth) {
+    if (shape.empty() || choose(2)) {
+      Shape flat = {1};
+      for (int extent : shape)
+        flat[0] *= extent;
+      return "(" + of(types) + brackets(shape) + ")" + number(flat, depth);
+    }
+    Shape from(shape.size());
+    std::string axes;
+    size_t first = choose(shape.size());
+    for (size_t d = 0; d < shape.size(); d++) {
+      size_t axis = (d + first) % shape.size();
+      from[axis] = shape[d];
+      axes += (d ? ", ^" : "^") + std::to_string(axis);
+    }
+    return "(" + number(from, depth) + ")[" + axes + "]";
+  }
+
+  std::string constant_element(const Shape &shape, int depth) {
+    if (constants_.empty())
+      return literal();
+    const Variable &table = constants_[choose(constants_.size())];
+    std::string base = table.is_pointer && choose(4)
+                           ? "((" + of(types) + " __constant__ *)" + table.name + ")"
+                           : table.name;
+    return "*(" + base + " + " + number(shape, depth) + ")";
+  }
+
   std::string atomic(const Shape &shape, int depth) {
+    if (choose(16) == 15) // as the old compiler had them
+      return (choose(2)
+                  ? "f32_atomic_add"
+                  : "atomic_add" + (choose(2) ? "_float_16x16" : "(" + of(types) + ", 16, 16)")) +
+             "(" + pointer(shape, depth) + ", " + number(shape, depth) + ", " +
+             number(operand_shape(shape), depth) + ")";
     std::string mask = choose(3) == 2 ? ", " + number(operand_shape(shape), depth) : "";
     if (choose(4) == 3)
       return "atomic_cas(" + pointer(shape, depth) + ", " + number(shape, depth) + ", " +
@@ -314,13 +370,12 @@ private:
   void statement(int depth) {
     if (text_.size() > 2000)
       return;
-    switch (depth <= 0 ? choose(7) : choose(18)) {
+    switch (depth <= 0 ? choose(7) : choose(19)) {
     case 0: {
       const Variable *known = variable({}, true);
       Shape shape = this->shape();
-      text_ += "*" + (choose(2) ? "?(" + number(shape, 1) + ")" : std::string()) +
-               pointer(shape, 1) + " " + (choose(4) == 3 ? of(assignments) : "=") + " " +
-               number(shape, 3) + ";\n";
+      text_ += "*" + (choose(2) ? access(shape, 1) : std::string()) + pointer(shape, 1) + " " +
+               (choose(4) == 3 ? of(assignments) : "=") + " " + number(shape, 3) + ";\n";
       (void)known;
       return;
     }
@@ -369,7 +424,10 @@ private:
       text_ += choose(2) ? "break;\n" : "continue;\n";
       return;
     case 13:
-      text_ += choose(2) || !in_function_ ? "return;\n" : "return " + number({}, 2) + ";\n";
+      text_ += !in_function_ || seldom() ? "return;\n" : returned();
+      return;
+    case 17: // a lock, or what waits for others
+      text_ += "while (" + atomic({}, 1) + " " + of(binaries) + " " + literal() + ")\n;\n";
       return;
     case 14:
       return selection(depth);
@@ -378,7 +436,7 @@ private:
       return;
     case 16:
       text_ += choose(2) ? "static_assert(" + number({}, 2) + ", \"x\");\n"
-                         : "print(\"x\", " + number(shape(), 2) + ");\n";
+                         : "print(\"x\", " + number(shape(), 2) + ", " + number({}, 1) + ");\n";
       return;
     default:
       text_ += choose(2) ? "__debug_barrier();\n" : of(source_words()) + "\n";
@@ -406,8 +464,15 @@ private:
 
   void declaration() {
     Variable made = {"v" + std::to_string(names_++), of(types), shape(), choose(4) == 3};
-    text_ += (seldom() ? "const " : "") + made.type + (made.is_pointer ? " *" : " ") + made.name +
-             brackets(made.shape);
+    bool to_constant = made.is_pointer && !constants_.empty() && choose(4) == 3;
+    text_ += (seldom() ? "const " : "") + made.type + (to_constant ? " __constant__" : "") +
+             (made.is_pointer ? " *" : " ") + made.name + brackets(made.shape);
+    if (to_constant) {
+      text_ += " = " + constants_[choose(constants_.size())].name + " + " + number(made.shape, 1) +
+               ";\n";
+      variables_.push_back(made);
+      return;
+    }
     if (choose(8) != 7)
       text_ += " = " + (made.is_pointer ? pointer(made.shape, 2) : number(made.shape, 4));
     text_ += ";\n";
@@ -426,7 +491,9 @@ private:
   }
 
   void outside() {
-    switch (choose(10)) {
+    switch (choose(12)) {
+    case 10:
+      return constant_memory();
     case 8:
       text_ += "enum { E" + std::to_string(names_) + " = " + number({}, 1) + ", E };\n";
       return;
@@ -487,14 +554,37 @@ private:
     text_ += ") {\n";
     for (size_t count = 2 + choose(12); count > 0; count--)
       statement(3);
+    if (in_function_ && has_result_ && !seldom())
+      text_ += returned();
     text_ += "}\n";
     variables_.clear();
   }
 
+  void constant_memory() {
+    Variable made = {"c" + std::to_string(names_++), of(types), {}, choose(3) == 2};
+    if (made.is_pointer) {
+      text_ += "char __constant__ *" + made.name + " = calloc(" + number({}, 1) + ");\n";
+    } else {
+      std::string values;
+      for (size_t count = choose(5); count > 0; count--)
+        values += (values.empty() ? "" : ", ") + literal();
+      bool is_counted = values.empty() || choose(2);
+      text_ += "__constant__ " + made.type + " " + made.name + "[" +
+               (is_counted ? number({}, 1) : "") + "]" +
+               (values.empty() ? "" : " = {" + values + "}") + ";\n";
+    }
+    constants_.push_back(made);
+  }
+
+  std::string returned() {
+    return has_result_ ? "return " + number(result_, 2) + ";\n" : "return;\n";
+  }
+
   void function() {
-    Called made = {"f" + std::to_string(called_.size()), choose(3), choose(2) == 1};
-    std::string type = made.has_result ? of(types) : "void";
-    text_ += type + (made.has_result && choose(2) ? brackets(shape()) : "") + " " + made.name + "(";
+    Called made = {"f" + std::to_string(called_.size()), choose(4)};
+    has_result_ = choose(2);
+    result_ = has_result_ && choose(2) ? shape() : Shape();
+    text_ += (has_result_ ? of(types) + brackets(result_) : "void") + " " + made.name + "(";
     in_function_ = true;
     parameters(made.parameters, false);
     body();
@@ -511,9 +601,11 @@ private:
   std::string_view bytes_;
   std::string text_;
   std::vector<Variable> variables_;
+  std::vector<Variable> constants_; // pointers: bytes
   std::vector<Called> called_;
   int names_ = 0;
-  bool in_function_ = false;
+  bool in_function_ = false, has_result_ = false;
+  Shape result_;
 };
 
 } // namespace
