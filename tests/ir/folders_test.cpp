@@ -14,8 +14,8 @@
 namespace {
 
 // generator/README.md explains the order.
-const std::vector<std::string> folders = {"source",   "target", "language", "ir",    "translate",
-                                          "analysis", "passes", "backend",  "lower", "emit"};
+const std::vector<std::string> folders = {"source",    "target", "language", "ir",    "analysis",
+                                          "translate", "passes", "backend",  "lower", "emit"};
 
 struct Include {
   std::string file, folder, header;
