@@ -79,9 +79,12 @@ inline std::string sarif_problem(const llvm::json::Value &value, const SarifRule
 
 // A brace stands for itself if it is doubled; else it is one of an argument's number.
 inline bool has_single_brace(llvm::StringRef text) {
-  for (size_t i = 0; i < text.size(); i++)
-    if ((text[i] == '{' || text[i] == '}') && !text.substr(++i).starts_with(text[i - 1]))
+  for (size_t i = 0; i < text.size(); i++) {
+    bool is_brace = text[i] == '{' || text[i] == '}';
+    if (is_brace && (i + 1 == text.size() || text[i + 1] != text[i]))
       return true;
+    i += is_brace;
+  }
   return false;
 }
 
