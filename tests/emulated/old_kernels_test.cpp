@@ -29,27 +29,24 @@ std::string text(int number) { return std::to_string(number); }
 
 TEST_CASE("copies of tensors of three axes, from one order to another") {
   const std::string source = R"(
-    void copy3d(TYPE * X __noalias __readonly __aligned(16), TYPE * Y __noalias __writeonly __aligned(16),
-                int S0 __multipleof(8) __retune, int S1 __multipleof(8) __retune,
-                int S2 __multipleof(8) __retune) {
-      int rs0[TS0] = get_program_id(0) * TS0 + 0 ... TS0;
-      int rs1[TS1] = get_program_id(1) * TS1 + 0 ... TS1;
-      int rs2[TS2] = get_program_id(2) * TS2 + 0 ... TS2;
-      TYPE* px[TS0, TS1, TS2] = X + rs0[:, newaxis, newaxis] * STRIDE_XS0
-                                  + rs1[newaxis, :, newaxis] * STRIDE_XS1
-                                  + rs2[newaxis, newaxis, :] * STRIDE_XS2;
-      TYPE* py[TS0, TS1, TS2] = Y + rs0[:, newaxis, newaxis] * STRIDE_YS0
-                                  + rs1[newaxis, :, newaxis] * STRIDE_YS1
-                                  + rs2[newaxis, newaxis, :] * STRIDE_YS2;
-      *py = *px;
+    void reorder(TYPE *from __noalias __readonly __aligned(16), TYPE *to __noalias __writeonly __aligned(16),
+                 int E0 __multipleof(8) __retune, int E1 __multipleof(8) __retune, int E2 __multipleof(8) __retune) {
+      int i[T0] = get_program_id(0) * T0 + 0 ... T0;
+      int j[T1] = get_program_id(1) * T1 + 0 ... T1;
+      int k[T2] = get_program_id(2) * T2 + 0 ... T2;
+      TYPE *source[T0, T1, T2] =
+          from + i[:, newaxis, newaxis] * FROM_0 + j[newaxis, :, newaxis] * FROM_1 + k[newaxis, newaxis, :] * FROM_2;
+      TYPE *target[T0, T1, T2] =
+          to + i[:, newaxis, newaxis] * TO_0 + j[newaxis, :, newaxis] * TO_1 + k[newaxis, newaxis, :] * TO_2;
+      *target = *source;
     })";
   const int extents[3] = {8, 16, 8};
-  const char *parameters[3] = {"S0", "S1", "S2"};
+  const char *parameters[3] = {"E0", "E1", "E2"};
   // Axes from the fastest on.
   const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
   for (const auto &from : orders)
     for (const auto &to : orders) {
-      std::vector<Define> defines = {{"TYPE", "half"}, {"TS0", "8"}, {"TS1", "8"}, {"TS2", "4"}};
+      std::vector<Define> defines = {{"TYPE", "half"}, {"T0", "8"}, {"T1", "8"}, {"T2", "4"}};
       int x_strides[3], y_strides[3];
       auto define = [&](const std::string &prefix, const int (&order)[3], int (&strides)[3]) {
         std::string stride = "1";
@@ -60,8 +57,8 @@ TEST_CASE("copies of tensors of three axes, from one order to another") {
           stride = i ? stride + "*" + parameters[order[i]] : parameters[order[i]];
         }
       };
-      define("STRIDE_XS", from, x_strides);
-      define("STRIDE_YS", to, y_strides);
+      define("FROM_", from, x_strides);
+      define("TO_", to, y_strides);
       SmallKernel kernel(source, defines);
       std::vector<double> x = numbers(1024), y(1024);
       for (int a = 0; a < extents[0]; a++)
@@ -79,10 +76,10 @@ TEST_CASE("copies of tensors of three axes, from one order to another") {
 }
 
 TEST_CASE("copies of one axis, and of two with a mask on both sides") {
-  SmallKernel one("void copy1d(TYPE *X __noalias, TYPE *Y __noalias, int S0 __retune) {\n"
-                  "  int pid0 = get_program_id(0);\n  int rs0[TS0] = pid0 * TS0 + 0 ... TS0;\n"
-                  "  TYPE *px[TS0] = X + rs0;\n  TYPE *py[TS0] = Y + rs0;\n  *py = *px;\n}",
-                  {{"TYPE", "float"}, {"TS0", "128"}});
+  SmallKernel one("void same(TYPE *from __noalias, TYPE *to __noalias, int n __retune) {\n"
+                  "  int part = get_program_id(0);\n  int i[SIZE] = part * SIZE + 0 ... SIZE;\n"
+                  "  TYPE *source[SIZE] = from + i;\n  *(to + i) = *source;\n}",
+                  {{"TYPE", "float"}, {"SIZE", "128"}});
   one.add(Elem::f32, numbers(256));
   int copied = one.add_unwritten(Elem::f32, 256);
   one.add(256);
@@ -90,21 +87,21 @@ TEST_CASE("copies of one axis, and of two with a mask on both sides") {
   one.must_give(copied, numbers(256));
 
   SmallKernel two(R"(
-    void copy2d(TYPE * X __noalias __readonly, TYPE * Y __noalias __writeonly, int S0, int S1) {
-      int rs0[TS0] = get_program_id(0) * TS0 + 0 ... TS0;
-      int rs1[TS1] = get_program_id(1) * TS1 + 0 ... TS1;
-      bool in_bounds[TS0, TS1] = rs0[:, newaxis] < S0 && rs1[newaxis, :] < S1;
-      TYPE* px[TS0, TS1] = X + rs0[:, newaxis] * STRIDE_XS0 + rs1[newaxis, :] * STRIDE_XS1;
-      TYPE* py[TS0, TS1] = Y + rs0[:, newaxis] * STRIDE_YS0 + rs1[newaxis, :] * STRIDE_YS1;
-      *?(in_bounds)py = *?(in_bounds)px;
+    void turn(TYPE *from __noalias __readonly, TYPE *to __noalias __writeonly, int M, int N) {
+      int m[TM] = get_program_id(0) * TM + 0 ... TM;
+      int n[TN] = get_program_id(1) * TN + 0 ... TN;
+      bool inside[TM, TN] = m[:, newaxis] < M && n[newaxis, :] < N;
+      TYPE *source[TM, TN] = from + m[:, newaxis] * FROM_M + n[newaxis, :] * FROM_N;
+      TYPE *target[TM, TN] = to + m[:, newaxis] * TO_M + n[newaxis, :] * TO_N;
+      *?(inside)target = *?(inside)source;
     })",
                   {{"TYPE", "float"},
-                   {"TS0", "8"},
-                   {"TS1", "16"},
-                   {"STRIDE_XS0", "1"},
-                   {"STRIDE_XS1", "S0"},
-                   {"STRIDE_YS0", "S1"},
-                   {"STRIDE_YS1", "1"}});
+                   {"TM", "8"},
+                   {"TN", "16"},
+                   {"FROM_M", "1"},
+                   {"FROM_N", "M"},
+                   {"TO_M", "N"},
+                   {"TO_N", "1"}});
   const int rows = 13, columns = 21;
   std::vector<double> x = numbers(rows * columns), y(x.size());
   for (int i = 0; i < rows; i++)
@@ -176,62 +173,59 @@ TEST_CASE("reductions, whose axis and operator are a macro") {
 
 TEST_CASE("a product whose layouts are macros, prefetched under a condition cast to a tile") {
   const std::string source = R"(
-    #if AT == 1
-    #define USEA ^a
-    #define STRIDE_AK 1
-    #define STRIDE_AM lda
-    #define BROADCAST_AK :, newaxis
-    #define BROADCAST_AM newaxis, :
-    #define SHAPE_A TK, TM
+    #if TRANSPOSED
+    #define LEFT ^x
+    #define X_SHAPE TK, TM
+    #define ALONG_K :, newaxis
+    #define ALONG_M newaxis, :
+    #define STEP_K 1
+    #define STEP_M ldx
     #else
-    #define USEA a
-    #define STRIDE_AK lda
-    #define STRIDE_AM 1
-    #define BROADCAST_AK newaxis, :
-    #define BROADCAST_AM :, newaxis
-    #define SHAPE_A TM, TK
+    #define LEFT x
+    #define X_SHAPE TM, TK
+    #define ALONG_K newaxis, :
+    #define ALONG_M :, newaxis
+    #define STEP_K ldx
+    #define STEP_M 1
     #endif
-    void dot(TYPE * A, TYPE * B, TYPE * C, int M __retune, int N __retune, int K __retune,
-             int lda __multipleof(8), int ldb __multipleof(8), int ldc, int *locks) {
-      int ridx = get_program_id(0), ridy = get_program_id(1), ridz = get_program_id(2);
-      int gridx = M / TM, gridy = N / TN;
-      int rid = ridx + ridy * gridx;
-      ridx = rid / gridy;
-      ridy = rid % gridy;
-      int rm[TM] = ridx * TM + 0 ... TM;
-      int rn[TN] = ridy * TN + 0 ... TN;
-      K = K / TZ;
-      int rk[TK] = ridz * K + 0 ... TK;
-      float c[TM, TN] = 0;
-      TYPE* pa[SHAPE_A] = A + rk[BROADCAST_AK] * STRIDE_AK + rm[BROADCAST_AM] * STRIDE_AM;
-      TYPE* pb[TK, TN] = B + rk[:, newaxis] + rn[newaxis, :] * ldb;
-      TYPE a[SHAPE_A] = *pa;
-      TYPE b[TK, TN] = *pb;
-      for(int k = K; k > 0; k-= TK){
-        c += USEA @ b;
-        pa = pa + TK * STRIDE_AK;
-        pb = pb + TK;
-        bool checka[SHAPE_A] = k > TK;
-        a = ((bool[SHAPE_A])(k > TK)) ? *pa : 0;
-        b = *?((bool[TK, TN])(k > TK))pb;
+    void product(TYPE *X, TYPE *Y, TYPE *Z, int M __retune, int N __retune, int K __retune,
+                 int ldx __multipleof(8), int ldy __multipleof(8), int ldz, int *turns) {
+      int row = get_program_id(0), column = get_program_id(1), part = get_program_id(2);
+      int tile = row + column * (M / TM); // tiles in another order than their programs
+      row = tile / (N / TN);
+      column = tile % (N / TN);
+      K /= PARTS;
+      int i[TM] = row * TM + 0 ... TM;
+      int j[TN] = column * TN + 0 ... TN;
+      int l[TK] = part * K + 0 ... TK;
+      TYPE *px[X_SHAPE] = X + l[ALONG_K] * STEP_K + i[ALONG_M] * STEP_M;
+      TYPE *py[TK, TN] = Y + l[:, newaxis] + j[newaxis, :] * ldy;
+      TYPE x[X_SHAPE] = *px;
+      TYPE y[TK, TN] = *py;
+      float sum[TM, TN] = 0;
+      for (int rest = K; rest > 0; rest -= TK) {
+        sum += LEFT @ y;
+        px += TK * STEP_K;
+        py = py + TK;
+        bool unused[X_SHAPE] = rest > TK;
+        x = (bool[X_SHAPE])(rest > TK) ? *px : 0;
+        y = *?((bool[TK, TN])(rest > TK))py;
       }
-      int rxc[TM] = ridx * TM + 0 ... TM;
-      int ryc[TN] = ridy * TN + 0 ... TN;
-      TYPE* pc[TM, TN] = C + rxc[:, newaxis] + ryc[newaxis, :] * ldc;
-      bool checkc[TM, TN] = rxc[:, newaxis] < M && ryc[newaxis, :] < N;
-    #if (TZ == 1)
-      *?(checkc) pc = c;
+      TYPE *pz[TM, TN] = Z + i[:, newaxis] + j[newaxis, :] * ldz;
+      bool inside[TM, TN] = i[:, newaxis] < M && j[newaxis, :] < N;
+    #if PARTS == 1
+      *?(inside)pz = sum;
     #else
-      int *plock = locks + rid;
-      int *pcount = plock + get_num_programs(0) * get_num_programs(1);
-      for(int repeat = 1; repeat == 1; repeat = atomic_cas(plock, 0, 1));
-      int count = *pcount;
-      if(count == 0)
-        *?(checkc) pc = c;
+      int *turn = turns + tile;
+      int *seen = turn + get_num_programs(0) * get_num_programs(1);
+      for (int taken = 1; taken == 1; taken = atomic_cas(turn, 0, 1));
+      int before = *seen;
+      if (before)
+        *?(inside)pz = sum + *?(inside)pz;
       else
-        *?(checkc) pc = c + *?(checkc)pc;
-      atomic_xchg(pcount, (count + 1) % TZ);
-      atomic_xchg(plock, 0);
+        *?(inside)pz = sum;
+      atomic_xchg(seen, (before + 1) % PARTS);
+      atomic_xchg(turn, 0);
     #endif
     })";
   const int m = 32, n = 16, k = 64;
@@ -240,11 +234,11 @@ TEST_CASE("a product whose layouts are macros, prefetched under a condition cast
       CAPTURE(transposed);
       CAPTURE(parts);
       SmallKernel kernel(source, {{"TYPE", "half"},
-                                  {"AT", transposed ? "1" : "0"},
+                                  {"TRANSPOSED", transposed ? "1" : "0"},
                                   {"TM", "16"},
                                   {"TN", "16"},
                                   {"TK", "16"},
-                                  {"TZ", text(parts)}});
+                                  {"PARTS", text(parts)}});
       std::vector<double> a = numbers(m * k, 5), b = numbers(k * n), c(m * n);
       for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
@@ -266,60 +260,47 @@ TEST_CASE("a product whose layouts are macros, prefetched under a condition cast
 
 TEST_CASE("a convolution as a product, with a table of pointer increments") {
   const std::string source = R"(
-    __global__ void conv(TYPE *A __noalias __readonly, TYPE *B __noalias __readonly, TYPE *C __noalias,
-                         float alpha, int M, int N, int K, int pad_h, int pad_w, int stride_h, int stride_w,
-                         int *ADELTA, int lda_z, int lda_ci, int lda_h, int ldb_ci, int ldb_r, int ldb_s,
-                         int ldc_z, int ldc_co, int ldc_p) {
-      int rm[TM] = get_program_id(0) * TM + 0 ... TM;
-      int rn[TN] = get_program_id(1) * TN + 0 ... TN;
-      int rk[TK] = 0 ... TK;
-      int rq[TM] = rm % QQ, rzp[TM] = rm / QQ;
-      int rp[TM] = rzp % PP, rz[TM] = rzp / PP;
-      int rs[TK] = rk % SS, rcir[TK] = rk / SS;
-      int rr[TK] = rcir % RR, rci[TK] = rcir / RR;
-      int rh_0[TM] = rp * stride_h - pad_h;
-      int rw_0[TM] = rq * stride_w - pad_w;
-      int rh[TM, TK] = rh_0[:, newaxis] + rr[newaxis, :];
-      int rw[TM, TK] = rw_0[:, newaxis] + rs[newaxis, :];
-      int offa[TM, TK] = rz[:, newaxis] * lda_z + rci[newaxis, :] * lda_ci + rh * lda_h + rw * 1;
-      TYPE *pa[TM, TK] = A + offa;
-      int *padelta[TK] = ADELTA + rk;
-      int offb[TK, TN] = rci[:, newaxis] * ldb_ci + rr[:, newaxis] * ldb_r + rs[:, newaxis] * ldb_s + rn[newaxis, :] * 1;
-      TYPE *pb[TK, TN] = B + offb;
-      bool checkam[TM, TK] = rm[:, newaxis] < M;
-      bool checka[TM, TK] = checkam && rh >= 0 && rh < HH && rw >= 0 && rw < WW;
-      bool checkb[TK, TN] = rk[:, newaxis] < K && rn[newaxis, :] < N;
-      TYPE a[TM, TK] = checka ? *pa : 0;
-      TYPE b[TK, TN] = checkb ? *pb : 0;
-      float acc[TM, TN] = 0;
-      for (int k = K; k > 0; k -= TK) {
-        acc += a @ b;
-        int adelta[TK] = *padelta;
-        padelta += TK;
-        pa += adelta[newaxis, :];
-        rk += TK;
-        rs = rk % SS;
-        rcir = rk / SS;
-        rr = rcir % RR;
-        rh = rh_0[:, newaxis] + rr[newaxis, :];
-        rw = rw_0[:, newaxis] + rs[newaxis, :];
-        bool checka[TM, TK] = checkam && rk[newaxis, :] < K && rh >= 0 && rh < HH && rw >= 0 && rw < WW;
-        pb += TK * ldb_s;
-        bool checkb[TK, TN] = rk[:, newaxis] < K && rn[newaxis, :] < N;
-        a = checka ? *pa : 0;
-        b = checkb ? *pb : 0;
+    // A row of the product is a place of the output, a column its channel, and sums run over the taps of all channels.
+    __global__ void convolve(TYPE *image __noalias __readonly, TYPE *weights __noalias __readonly, TYPE *out __noalias,
+                             float scale, int places, int channels, int taps, int pad, int stride, int *jumps,
+                             int image_size, int plane_size, int out_size, int out_plane) {
+      int place[TM] = get_program_id(0) * TM + 0 ... TM;
+      int channel[TN] = get_program_id(1) * TN + 0 ... TN;
+      int tap[TK] = 0 ... TK;
+      int top[TM] = place / OUT_WIDTH % OUT_HEIGHT * stride - pad;
+      int left[TM] = place % OUT_WIDTH * stride - pad;
+      int y[TM, TK] = top[:, newaxis] + (tap / TAPS_X % TAPS_Y)[newaxis, :];
+      int x[TM, TK] = left[:, newaxis] + (tap % TAPS_X)[newaxis, :];
+      TYPE *from[TM, TK] = image + (place / (OUT_HEIGHT * OUT_WIDTH))[:, newaxis] * image_size +
+                           (tap / (TAPS_Y * TAPS_X))[newaxis, :] * plane_size + y * WIDTH + x;
+      TYPE *weight[TK, TN] = weights + tap[:, newaxis] * channels + channel[newaxis, :];
+      int *jump[TK] = jumps + tap;
+      bool is_place[TM, TK] = place[:, newaxis] < places;
+      bool there[TM, TK] = is_place && y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH;
+      bool used[TK, TN] = tap[:, newaxis] < taps && channel[newaxis, :] < channels;
+      TYPE a[TM, TK] = there ? *from : 0;
+      TYPE b[TK, TN] = used ? *weight : 0;
+      float sum[TM, TN] = 0;
+      for (int rest = taps; rest > 0; rest -= TK) {
+        sum += a @ b;
+        from += (*jump)[newaxis, :];
+        jump += TK;
+        weight += TK * channels;
+        tap += TK;
+        y = top[:, newaxis] + (tap / TAPS_X % TAPS_Y)[newaxis, :];
+        x = left[:, newaxis] + (tap % TAPS_X)[newaxis, :];
+        bool there[TM, TK] = is_place && tap[newaxis, :] < taps && y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH;
+        bool used[TK, TN] = tap[:, newaxis] < taps && channel[newaxis, :] < channels;
+        a = there ? *from : 0;
+        b = used ? *weight : 0;
       }
-      acc = acc * alpha;
-      TYPE c[TM, TN] = acc;
-      rm = get_program_id(0) * TM + 0 ... TM;
-      rq = rm % QQ;
-      rzp = rm / QQ;
-      rp = rzp % PP;
-      rz = rzp / PP;
-      int offc[TM, TN] = rz[:, newaxis] * ldc_z + rn[newaxis, :] * ldc_co + rp[:, newaxis] * ldc_p + rq[:, newaxis] * 1;
-      TYPE *pc[TM, TN] = C + offc;
-      bool checkc[TM, TN] = rm[:, newaxis] < M && rn[newaxis, :] < N;
-      *?(checkc)pc = c;
+      sum = sum * scale;
+      TYPE result[TM, TN] = sum;
+      place = get_program_id(0) * TM + 0 ... TM;
+      TYPE *to[TM, TN] = out + (place / (OUT_HEIGHT * OUT_WIDTH))[:, newaxis] * out_size + channel[newaxis, :] * out_plane +
+                         (place % (OUT_HEIGHT * OUT_WIDTH))[:, newaxis];
+      bool inside[TM, TN] = place[:, newaxis] < places && channel[newaxis, :] < channels;
+      *?(inside)to = result;
     })";
   const int z = 2, ci = 4, h = 5, w = 6, co = 7, r = 2, s = 2, pad = 1, p = h + 2 * pad - r + 1,
             q = w + 2 * pad - s + 1, m = z * p * q, k = ci * r * s, tk = 8;
@@ -327,17 +308,17 @@ TEST_CASE("a convolution as a product, with a table of pointer increments") {
                               {"TM", "32"},
                               {"TN", "16"},
                               {"TK", text(tk)},
-                              {"HH", text(h)},
-                              {"WW", text(w)},
-                              {"PP", text(p)},
-                              {"QQ", text(q)},
-                              {"RR", text(r)},
-                              {"SS", text(s)}});
+                              {"HEIGHT", text(h)},
+                              {"WIDTH", text(w)},
+                              {"OUT_HEIGHT", text(p)},
+                              {"OUT_WIDTH", text(q)},
+                              {"TAPS_Y", text(r)},
+                              {"TAPS_X", text(s)}});
   std::vector<double> a = numbers(size_t(z * ci * h * w), 5), b = numbers(size_t(k * co)),
-                      c(size_t(z * co * p * q)), delta;
+                      c(size_t(z * co * p * q)), jumps;
   auto offset = [&](int at) { return (at / (r * s)) * h * w + at / s % r * w + at % s; };
   for (int i = 0; i < k + tk; i++)
-    delta.push_back(offset(i + tk) - offset(i));
+    jumps.push_back(offset(i + tk) - offset(i));
   for (int iz = 0; iz < z; iz++)
     for (int ic = 0; ic < co; ic++)
       for (int ip = 0; ip < p; ip++)
@@ -352,10 +333,10 @@ TEST_CASE("a convolution as a product, with a table of pointer increments") {
   kernel.add(Elem::f16, b);
   int result = kernel.add_unwritten(Elem::f16, c.size());
   kernel.add_value(Elem::f32, 2);
-  for (int value : {m, co, k, pad, pad, 1, 1})
+  for (int value : {m, co, k, pad, 1})
     kernel.add(value);
-  kernel.add(Elem::i32, delta);
-  for (int value : {ci * h * w, h * w, w, r * s * co, s * co, co, co * p * q, p * q, q})
+  kernel.add(Elem::i32, jumps);
+  for (int value : {ci * h * w, h * w, co * p * q, p * q})
     kernel.add(value);
   kernel.set_grid((m + 31) / 32, 1);
   kernel.must_give(result, c);
@@ -510,19 +491,19 @@ TEST_CASE("softmax, cross entropy and what a barrier is for") {
   softmax.must_give(result, y, 1e-3);
 
   SmallKernel entropy(R"(
-    __global__ void forward(TYPE* logit, TYPE* modified, long* indices, TYPE* result, int n_cols) {
+    // The loss is read where another thread of the program has stored it.
+    __global__ void losses(TYPE *scores, TYPE *costs, long *labels, TYPE *loss, int classes) {
       int row = get_program_id(0);
-      bool check[TILE] = ((0 ... TILE) < n_cols);
-      int offset[TILE] = ((0 ... TILE) < n_cols) ? (0 ... TILE) : n_cols - 1;
-      TYPE* px[TILE] = logit + row * n_cols + offset;
-      TYPE* write[TILE] = modified + row * n_cols + offset;
-      float x[TILE] = check ? *px : -F32_INFINITY;
-      float shifted[TILE] = x - x[max];
-      float neg_logprob[TILE] = log((exp(shifted))[+]) - shifted;
-      *?(check)write = neg_logprob;
+      bool exists[TILE] = 0 ... TILE < classes;
+      int at[TILE] = exists ? 0 ... TILE : classes - 1;
+      float x[TILE] = exists ? *(scores + row * classes + at) : -F32_INFINITY;
+      float below[TILE] = x - x[max];
+      float cost[TILE] = log((exp(below))[+]) - below;
+      TYPE *to[TILE] = costs + row * classes + at;
+      *?(exists)to = cost;
       __debug_barrier();
-      int local_ind = *(indices + row);
-      *(result + row) = *(modified + (local_ind + row * n_cols));
+      int label = *(labels + row);
+      *(loss + row) = *(costs + (row * classes + label));
     })",
                       {{"TYPE", "float"}, {"TILE", "16"}});
   const int classes = 11;
@@ -545,45 +526,41 @@ TEST_CASE("softmax, cross entropy and what a barrier is for") {
 
 TEST_CASE("a product of blocks, of which a table says where they are") {
   SmallKernel kernel(R"(
-    __global__ void NAME(TYPE* A __readonly __noalias __aligned(16), TYPE* B __readonly __noalias __aligned(16),
-                         TYPE* C __noalias __aligned(16), int lda __multipleof(8), int ldc __multipleof(8),
-                         int* lut, int* locks, int nlocks) {
-      int *header = lut + get_program_id(0) * 4;
-      int offset = *(header + 0);
-      int K      = *(header + 1);
-      int column = *(header + 2);
-      int lockid = select(TZ > 1, 1, 0);
-      int *pinc   = lut + offset;
-      int offka __multipleof(8) = *pinc;
-      int offkb __multipleof(8) = *(pinc + 1);
-      int rka[TK] = offka + 0 ... TK;
-      int ram[TM] = 0 ... TM;
-      int rkb[TK] = 0 ... TK;
-      int rbn[TN] = 0 + (0 ... TN);
-      TYPE* pa[TM, TK] = A + ram[:, newaxis] * STRIDE_AM + rka[newaxis, :] * STRIDE_AK;
-      TYPE* pb[TK, TN] = B + offkb + rbn[newaxis, :] * STRIDE_BN + rkb[:, newaxis] * STRIDE_BK;
-      bool checkb[TK, TN] = K > 0;
-      TYPE a[TM, TK] = checkb[max, max] ? *pa : 0;
-      TYPE b[TK, TN] = checkb ? *pb : 0;
-      float acc[TM, TN] = 0;
-      for (int k = K; k > 0; k -= 1) {
-        acc += a @ b;
-        pinc += 2;
-        int inc_a __multipleof(8) = *pinc;
-        int inc_b __multipleof(8) = *(pinc + 1);
-        inc_a = inc_a * STRIDE_AK;
-        pa += inc_a;
-        pb += inc_b;
-        bool checka[TM, TK] = k > 1;
-        bool checkb[TK, TN] = k > 1;
-        a = *?(checka)pa;
-        b = *?(checkb)pb;
+    // Of each column of blocks the table says where its list is, how many blocks it has, and which column it is; the list, by
+    // how much to go on in X and in the blocks.
+    __global__ void NAME(TYPE *X __readonly __noalias __aligned(16), TYPE *blocks __readonly __noalias __aligned(16),
+                         TYPE *Z __noalias __aligned(16), int ldx __multipleof(8), int ldz __multipleof(8),
+                         int *table, int *locks, int lock_count) {
+      int *entry = table + get_program_id(0) * 4;
+      int count = *(entry + 1), column = *(entry + 2);
+      int *steps = table + *entry;
+      int is_shared = select(PARTS > 1, 1, 0);
+      int first_x __multipleof(8) = *steps;
+      int first_block __multipleof(8) = *(steps + 1);
+      int i[TM] = 0 ... TM, j[TN] = 0 + (0 ... TN), l[TK] = 0 ... TK;
+      TYPE *px[TM, TK] = X + i[:, newaxis] * X_ROW + (first_x + l)[newaxis, :] * X_COLUMN;
+      TYPE *pb[TK, TN] = blocks + first_block + l[:, newaxis] * BLOCK_ROW + j[newaxis, :] * BLOCK_COLUMN;
+      bool any[TK, TN] = count > 0;
+      TYPE x[TM, TK] = any[max, max] ? *px : 0;
+      TYPE b[TK, TN] = any ? *pb : 0;
+      float sum[TM, TN] = 0;
+      for (int left = count; left > 0; left -= 1) {
+        sum += x @ b;
+        steps += 2;
+        int by_x __multipleof(8) = *steps, by_block __multipleof(8) = *(steps + 1);
+        by_x = by_x * X_COLUMN;
+        px += by_x;
+        pb += by_block;
+        bool any[TK, TN] = left > 1;
+        bool more[TM, TK] = left > 1;
+        x = *?(more)px;
+        b = *?(any)pb;
       }
-      TYPE c[TM, TN] = acc;
-      TYPE* pc[TM, TN] = C + ram[:, newaxis] * ldc + (column * TN + rbn)[newaxis, :];
-      bool checkc[TM, TN] = 1;
-      if (lockid == 0) {
-        *?(checkc) pc = c;
+      TYPE z[TM, TN] = sum;
+      TYPE *pz[TM, TN] = Z + i[:, newaxis] * ldz + (column * TN + j)[newaxis, :];
+      bool everywhere[TM, TN] = 1;
+      if (is_shared == 0) {
+        *?(everywhere)pz = z;
       }
     })",
                      {{"NAME", "y_kernel"},
@@ -591,11 +568,11 @@ TEST_CASE("a product of blocks, of which a table says where they are") {
                       {"TM", "16"},
                       {"TN", "16"},
                       {"TK", "16"},
-                      {"TZ", "1"},
-                      {"STRIDE_AM", "lda"},
-                      {"STRIDE_AK", "1"},
-                      {"STRIDE_BN", "1"},
-                      {"STRIDE_BK", "16"}});
+                      {"PARTS", "1"},
+                      {"X_ROW", "ldx"},
+                      {"X_COLUMN", "1"},
+                      {"BLOCK_COLUMN", "1"},
+                      {"BLOCK_ROW", "16"}});
   CHECK(kernel.function().name == "y_kernel");
   // Column 0 has the blocks at rows 0 and 2, column 1 that at row 1; each block by itself in
   // memory.
@@ -620,38 +597,37 @@ TEST_CASE("a product of blocks, of which a table says where they are") {
   kernel.must_give(result, c);
 }
 
-TEST_CASE("a product with a batch axis of one, split by select, as einsum wrote it") {
+TEST_CASE("a product with a batch axis of one, whose first step select decides on") {
   SmallKernel kernel(R"(
-    __global__ void einsum(TYPE * A, TYPE * B, TYPE * C, int matmul_m, int matmul_n, int matmul_k __multipleof(16),
-                           int stride_a_inner, int rem_delta_a) {
-      int rem_k = matmul_k % TK;
-      int rm[TM] = 0 ... TM, rn[TN] = 0 ... TN, rb[TB] = 0 ... TB, rk[TK] = 0 ... TK;
-      TYPE *pa[TM, TK, TB] = A + (rm[:, newaxis, newaxis] * matmul_k + rk[newaxis, :, newaxis] + rb[newaxis, newaxis, :] * 0);
-      TYPE *pb[TK, TN, TB] = B + (rk[:, newaxis, newaxis] * matmul_n + rn[newaxis, :, newaxis] + rb[newaxis, newaxis, :] * 0);
-      int prefetch_k = select(rem_k > 0, rem_k, TK);
-      bool checkam[TM] = rm < matmul_m, checkbn[TN] = rn < matmul_n;
-      bool checkk[TK] = rk < prefetch_k;
-      bool checka[TM, TK, TB] = checkam[:, newaxis, newaxis] && checkk[newaxis, :, newaxis];
-      bool checkb[TK, TN, TB] = checkk[:, newaxis, newaxis] && checkbn[newaxis, :, newaxis];
-      TYPE a[TM, TK, TB] = checka ? *pa : 0;
-      TYPE b[TK, TN, TB] = checkb ? *pb : 0;
-      pa += rem_delta_a;
-      pb += rem_delta_a * matmul_n;
-      float acc[TM, TN, TB] = 0;
-      for (int k = matmul_k; k > 0; k -= TK) {
-        acc += a @ b;
-        checkk = k > TK;
-        checka = checkam[:, newaxis, newaxis] && checkk[newaxis, :, newaxis];
-        checkb = checkk[:, newaxis, newaxis] && checkbn[newaxis, :, newaxis];
-        a = *?(checka)pa;
-        b = *?(checkb)pb;
-        pa += stride_a_inner;
-        pb += stride_a_inner * matmul_n;
+    __global__ void contract(TYPE *X, TYPE *Y, TYPE *Z, int M, int N, int K __multipleof(16), int step, int first_step) {
+      int i[TM] = 0 ... TM, j[TN] = 0 ... TN, l[TK] = 0 ... TK, batch[TB] = 0 ... TB;
+      TYPE *px[TM, TK, TB] =
+          X + (i[:, newaxis, newaxis] * K + l[newaxis, :, newaxis] + batch[newaxis, newaxis, :] * 0);
+      TYPE *py[TK, TN, TB] =
+          Y + (l[:, newaxis, newaxis] * N + j[newaxis, :, newaxis] + batch[newaxis, newaxis, :] * 0);
+      int rest = K % TK;
+      int width = select(rest > 0, rest, TK);
+      bool is_row[TM] = i < M, is_column[TN] = j < N, is_inner[TK] = l < width;
+      bool in_x[TM, TK, TB] = is_row[:, newaxis, newaxis] && is_inner[newaxis, :, newaxis];
+      bool in_y[TK, TN, TB] = is_inner[:, newaxis, newaxis] && is_column[newaxis, :, newaxis];
+      TYPE x[TM, TK, TB] = in_x ? *px : 0;
+      TYPE y[TK, TN, TB] = in_y ? *py : 0;
+      px += first_step;
+      py += first_step * N;
+      float sum[TM, TN, TB] = 0;
+      for (int left = K; left > 0; left -= TK) {
+        sum += x @ y;
+        is_inner = left > TK;
+        in_x = is_row[:, newaxis, newaxis] && is_inner[newaxis, :, newaxis];
+        in_y = is_inner[:, newaxis, newaxis] && is_column[newaxis, :, newaxis];
+        x = *?(in_x)px;
+        y = *?(in_y)py;
+        px += step;
+        py += step * N;
       }
-      TYPE c[TM, TN, TB] = acc;
-      TYPE *pc[TM, TN, TB] = C + (rm[:, newaxis, newaxis] * matmul_n + rn[newaxis, :, newaxis]);
-      bool checkc[TM, TN, TB] = checkam[:, newaxis, newaxis] && checkbn[newaxis, :, newaxis];
-      *?(checkc)pc = c;
+      TYPE z[TM, TN, TB] = sum;
+      TYPE *pz[TM, TN, TB] = Z + (i[:, newaxis, newaxis] * N + j[newaxis, :, newaxis]);
+      *?(is_row[:, newaxis, newaxis] && is_column[newaxis, :, newaxis])pz = z;
     })",
                      {{"TYPE", "float"}, {"TM", "16"}, {"TN", "16"}, {"TK", "8"}, {"TB", "1"}});
   const int m = 13, n = 11, k = 32;
@@ -670,33 +646,29 @@ TEST_CASE("a product with a batch axis of one, split by select, as einsum wrote 
 
 TEST_CASE("tables of pointer increments in constant memory, which the host fills as bytes") {
   const std::string source = R"(
-    char __constant__* AD = calloc(4 * STEPS * TK);
-    char __constant__* BD = calloc(4 * STEPS * TK);
-    __global__ void contract(TYPE * A __noalias __readonly __aligned(16), TYPE * B __noalias __readonly,
-                             TYPE * C, int stride_c __multipleof(8)) {
-      int rm[TM] = get_program_id(0) * TM + 0 ... TM;
-      int rn[TN] = 0 ... TN;
-      int offadelta[TK] = 0 ... TK;
-      int __constant__ *padelta[TK] = (int __constant__*)AD + offadelta;
-      int __constant__ *pbdelta[TK] = (int __constant__*)BD + offadelta;
-      int incda[TM, TK] = (*padelta)[newaxis, :];
-      int incdb[TK, TN] = (*pbdelta)[:, newaxis];
-      TYPE *pa[TM, TK] = A + rm[:, newaxis] + incda;
-      TYPE *pb[TK, TN] = B + rn[newaxis, :] + incdb;
-      float acc[TM, TN] = 0;
-      for (int k = STEPS; k > 0; k -= 1) {
-        TYPE a[TM, TK] = *pa;
-        TYPE b[TK, TN] = *pb;
-        acc += a @ b;
-        padelta += TK;
-        pbdelta += TK;
-        bool check[TK] = k > 1;
-        incda = (check ? *padelta : 0)[newaxis, :];
-        incdb = (check ? *pbdelta : 0)[:, newaxis];
-        pa = A + rm[:, newaxis] + incda;
-        pb = B + rn[newaxis, :] + incdb;
+    char __constant__ *columns = calloc(4 * STEPS * TK);
+    char __constant__ *rows = calloc(4 * STEPS * TK);
+    __global__ void contract(TYPE *X __noalias __readonly __aligned(16), TYPE *Y __noalias __readonly,
+                             TYPE *Z, int ldz __multipleof(8)) {
+      int i[TM] = get_program_id(0) * TM + 0 ... TM;
+      int j[TN] = 0 ... TN;
+      int l[TK] = 0 ... TK;
+      int __constant__ *column[TK] = (int __constant__ *)columns + l;
+      int __constant__ *row[TK] = (int __constant__ *)rows + l;
+      TYPE *px[TM, TK] = X + i[:, newaxis] + (*column)[newaxis, :];
+      TYPE *py[TK, TN] = Y + (*row)[:, newaxis] + j[newaxis, :];
+      float sum[TM, TN] = 0;
+      for (int left = STEPS; left > 0; left -= 1) {
+        TYPE x[TM, TK] = *px;
+        TYPE y[TK, TN] = *py;
+        sum += x @ y;
+        column += TK;
+        row += TK;
+        bool more[TK] = left > 1;
+        px = X + i[:, newaxis] + (more ? *column : 0)[newaxis, :];
+        py = Y + (more ? *row : 0)[:, newaxis] + j[newaxis, :];
       }
-      *(C + rm[:, newaxis] * stride_c + rn[newaxis, :]) = acc;
+      *(Z + i[:, newaxis] * ldz + j[newaxis, :]) = sum;
     })";
   SmallKernel kernel(source,
                      {{"TYPE", "half"}, {"TM", "16"}, {"TN", "16"}, {"TK", "16"}, {"STEPS", "2"}});
@@ -714,8 +686,8 @@ TEST_CASE("tables of pointer increments in constant memory, which the host fills
       for (int j = 0; j < n; j++)
         c[size_t(i * n + j)] += a[size_t(l * 5 % k * m + i)] * b[size_t((l ^ 3) * n + j)];
   }
-  kernel.fill("AD", a_bytes);
-  kernel.fill("BD", b_bytes);
+  kernel.fill("columns", a_bytes);
+  kernel.fill("rows", b_bytes);
   kernel.set_grid(2);
   kernel.add(Elem::f16, a);
   kernel.add(Elem::f16, b);
