@@ -200,7 +200,7 @@ Policy sundry() {
   policy.scalars.insert(policy.scalars.end(), {Scalar::e4m3, Scalar::e5m2});
   return policy;
 }
-constexpr int percent_of_newer_ones = 40; // of what is not about products
+constexpr int percent_of_newer_ones = 30;
 
 } // namespace
 
@@ -221,7 +221,7 @@ Policy draw_policy(uint64_t seed, Draw &draw) {
   // Drawn apart: so it changes no kernel but those that it makes.
   if (Draw(~seed).chance(percent_of_whole_products))
     policy = whole_products();
-  else if (Draw apart(~seed ^ 0x5eed); policy.products == 0 && apart.chance(percent_of_newer_ones))
+  else if (Draw apart(~seed ^ 0x5eed); apart.chance(percent_of_newer_ones))
     policy = apart.pick({positions, atomics, calls, narrow, functions, sundry})();
   for (int *percentage : {&policy.masks, &policy.gathers, &policy.moves, &policy.odd_steps})
     if (draw.chance(30))
