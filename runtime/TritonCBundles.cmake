@@ -96,7 +96,8 @@ function(_tritonc_collect_linked target out)
   set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
-# `stamp` begins the name of a file that says that it is done; `kernels` is the target that makes the bundle, or empty.
+# `stamp` begins the name of a file that says that it is done; `kernels` is the target that makes the bundle, or empty. The bundle is
+# put there in one step: several targets of one folder may be at it at the same time, and a program that runs may be reading it.
 function(_tritonc_place_bundle bundle stamp target kernels)
   cmake_path(GET bundle FILENAME name)
   get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
@@ -104,11 +105,13 @@ function(_tritonc_place_bundle bundle stamp target kernels)
   if(is_multi_config)
     set(config ".$<CONFIG>")
   endif()
+  set(unfinished "$<TARGET_FILE_DIR:${target}>/${name}.for_${target}${config}")
   string(APPEND stamp ".for_${target}${config}.stamp")
   add_custom_command(
     OUTPUT "${stamp}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "$<TARGET_FILE_DIR:${target}>"
-    COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${bundle}" "$<TARGET_FILE_DIR:${target}>/${name}"
+    COMMAND "${CMAKE_COMMAND}" -E copy "${bundle}" "${unfinished}"
+    COMMAND "${CMAKE_COMMAND}" -E rename "${unfinished}" "$<TARGET_FILE_DIR:${target}>/${name}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
     DEPENDS "${bundle}"
     COMMENT "Putting ${name} beside ${target}"

@@ -81,6 +81,22 @@ says_not "Building CXX object CMakeFiles/static_app"
 for program in "${programs[@]}"; do expect "$program" 84; done
 nothing_to_do
 
+# It takes the old one's place in one step: a program that starts meanwhile, and a target that puts it into the same folder, find the
+# old one or the new one. (A large file takes the build long enough for someone to look.)
+let_time_pass
+size=$(stat -c %s "$made")
+cp "$made" "$work/kept.tcb"
+truncate -s 256M "$made"
+run_build &
+while kill -0 $! 2>/dev/null; do stat -c %s "${bundles[0]}" 2>&1 || true; done | sort -u >"$work/sizes"
+wait $! || exit 1
+[ "$(sort -n "$work/sizes" | tr '\n' ' ')" = "$size $((256 << 20)) " ] || fail "half a bundle lay there: $(head -3 "$work/sizes")"
+[ -z "$(find "$build" -name 'scale.tcb.for_*' ! -name '*.stamp')" ] || fail "something unfinished is left"
+let_time_pass
+cp "$work/kept.tcb" "$made"
+run_build
+nothing_to_do
+
 # Missing, cut off, of another build, and found elsewhere.
 for i in 0 1; do
   bundle=${bundles[i]}
