@@ -23,6 +23,8 @@
 
 #include "analysis/null_pointers.h"
 
+#include "analysis/value_flow.h"
+
 #include <map>
 #include <set>
 
@@ -139,9 +141,8 @@ private:
 
   /// From operands to results.
   void follow(const Op &op) {
-    if (!op.blocks.empty())
-      return follow_control(op);
-    if (op.results.empty() || op.is(Opcode::cmp_))
+    for_each_flow(op, [&](const Value *to, const Value *from) { add(to, this->from(from)); });
+    if (!op.blocks.empty() || op.results.empty() || op.is(Opcode::cmp_))
       return;
     if (op.is(Opcode::load_)) { // what is loaded does not come from the pointer
       if (const Value *other = op.operand_or_null(2))
@@ -156,24 +157,6 @@ private:
     }
     for (const Value *operand : op.operands)
       add(op.result(), from(operand));
-  }
-
-  /// From what is carried or yielded to the arguments and results of the same number.
-  void follow_control(const Op &op) {
-    const size_t skipped = op.is(Opcode::for_loop_) ? 1 : 0; // how often, and the counter
-    const bool is_loop = !op.is(Opcode::if_else_);
-    for (size_t i = 0; i < op.results.size(); i++) {
-      Pointers all;
-      if (is_loop)
-        all = from(op.operand(i + skipped));
-      for (const Block *block : op.blocks)
-        if (const Op *end = block->terminator(); end && end->is(Opcode::yield_))
-          all = either(std::move(all), from(end->operand(i)));
-      add(op.results[i], all);
-      if (is_loop)
-        for (const Block *block : op.blocks)
-          add(block->arguments[i + skipped], all);
-    }
   }
 
   static const Value *mask_of(const Op &op) {

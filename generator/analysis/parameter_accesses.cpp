@@ -14,6 +14,8 @@
 
 #include "analysis/parameter_accesses.h"
 
+#include "analysis/value_flow.h"
+
 #include <map>
 #include <set>
 
@@ -63,29 +65,12 @@ private:
 
   /// From operands to results.
   void follow(const Op &op) {
-    if (!op.blocks.empty())
-      return follow_control(op);
-    if (op.results.empty() || op.is(Opcode::load_) || op.is_atomic())
+    for_each_flow(op, [&](const Value *to, const Value *from) { add(to, from); });
+    if (!op.blocks.empty() || op.results.empty() || op.is(Opcode::load_) || op.is_atomic())
       return;
     size_t count = op.is(Opcode::addptr_) ? 1 : op.operands.size();
     for (size_t i = 0; i < count; i++)
       add(op.results[0], op.operand(i));
-  }
-
-  /// From what is carried or yielded to the arguments and results of the same number.
-  void follow_control(const Op &op) {
-    const size_t skipped = op.is(Opcode::for_loop_) ? 1 : 0; // how often, and the counter
-    const bool is_loop = !op.is(Opcode::if_else_);
-    for (size_t i = 0; i < op.results.size(); i++) {
-      if (is_loop)
-        add(op.results[i], op.operand(i + skipped));
-      for (const Block *block : op.blocks)
-        if (const Op *end = block->terminator(); end && end->is(Opcode::yield_))
-          add(op.results[i], end->operand(i));
-      for (const Block *block : op.blocks)
-        if (is_loop)
-          add(block->arguments[i + skipped], op.results[i]);
-    }
   }
 
   const Function &fn_;
