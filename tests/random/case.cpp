@@ -91,6 +91,8 @@ Case case_of(const Kernel &kernel, const Evaluation &evaluation) {
   Case made{source_of(kernel), "k", kernel.grid, kernel.data_seed, {}};
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     const Parameter &parameter = kernel.parameters[i];
+    if (parameter.role == Role::constant) // the source says what is in it
+      continue;
     Argument argument{.name = kernel.variables[size_t(parameter.variable)].name,
                       .role = parameter.role,
                       .scalar = kernel.type_of(parameter.variable).scalar,

@@ -11,40 +11,65 @@
 namespace tritonc::random {
 namespace {
 
-// The bits of a number that the 16-bit type holds exactly: `precision` digits, exponents from
-// `least_exponent` on.
-uint16_t small_bits(double value, int precision, int least_exponent) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  int hidden = 1 << (precision - 1);
+// A type of 8 or 16 bits: significands of `precision` digits with the first, exponents from
+// `least_exponent` on. The largest exponent is that of infinity and NaN, but e4m3 has numbers there
+// too, and of NaN only the one with all bits.
+struct Small {
+  int bits, precision, least_exponent;
+  bool has_infinity;
+
+  int hidden() const { return 1 << (precision - 1); }
+  int sign() const { return 1 << (bits - 1); }
+  int infinity() const { return sign() - hidden(); }
+  int nan() const { return has_infinity ? sign() - hidden() / 2 : sign() - 1; }
+};
+
+Small small_of(Scalar scalar) {
+  switch (scalar) {
+  case Scalar::e4m3:
+    return {8, 4, -6, false};
+  case Scalar::e5m2:
+    return {8, 3, -14, true};
+  case Scalar::half:
+    return {16, 11, -14, true};
+  default:
+    return {16, 8, -126, true};
+  }
+}
+
+// The bits of a number that the type holds exactly.
+int small_bits(double value, const Small &type) {
+  int sign = std::signbit(value) ? type.sign() : 0;
+  if (std::isnan(value) || (std::isinf(value) && !type.has_infinity))
+    return sign | type.nan();
   if (std::isinf(value))
-    return uint16_t(sign | (0x8000 - hidden));
-  if (std::isnan(value))
-    return uint16_t(sign | (0x8000 - hidden / 2));
+    return sign | type.infinity();
   double magnitude = std::fabs(value);
   if (magnitude == 0)
     return sign;
   int exponent;
   std::frexp(magnitude, &exponent);
-  exponent = std::max(exponent - 1, least_exponent);
-  int significand = int(std::ldexp(magnitude, precision - 1 - exponent));
-  if (significand < hidden)
-    return uint16_t(sign | significand);
-  return uint16_t(sign | ((exponent - least_exponent + 1) * hidden + (significand - hidden)));
+  exponent = std::max(exponent - 1, type.least_exponent);
+  int significand = int(std::ldexp(magnitude, type.precision - 1 - exponent));
+  if (significand < type.hidden())
+    return sign | significand;
+  return sign |
+         ((exponent - type.least_exponent + 1) * type.hidden() + (significand - type.hidden()));
 }
 
-double small_value(uint16_t bits, int precision, int least_exponent) {
-  int hidden = 1 << (precision - 1), magnitude = bits & 0x7fff, infinity = 0x8000 - hidden;
-  double sign = bits & 0x8000 ? -1 : 1;
-  if (magnitude >= infinity)
-    return magnitude == infinity ? sign * std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::quiet_NaN();
-  int biased = magnitude / hidden, fraction = magnitude % hidden;
+double small_value(int bits, const Small &type) {
+  int magnitude = bits & (type.sign() - 1);
+  double sign = bits & type.sign() ? -1 : 1;
+  if (type.has_infinity && magnitude == type.infinity())
+    return sign * std::numeric_limits<double>::infinity();
+  if (magnitude >= (type.has_infinity ? type.infinity() : type.nan()))
+    return std::numeric_limits<double>::quiet_NaN();
+  int biased = magnitude / type.hidden(), fraction = magnitude % type.hidden();
   if (biased == 0)
-    return sign * std::ldexp(fraction, least_exponent - (precision - 1));
-  return sign * std::ldexp(hidden + fraction, biased - 1 + least_exponent - (precision - 1));
+    return sign * std::ldexp(fraction, type.least_exponent - (type.precision - 1));
+  return sign * std::ldexp(type.hidden() + fraction,
+                           biased - 1 + type.least_exponent - (type.precision - 1));
 }
-
-constexpr int half_least = -14, bfloat16_least = -126;
 
 template <typename T> void append(T value, std::vector<uint8_t> &bytes) {
   size_t at = bytes.size();
@@ -81,10 +106,12 @@ void append_bytes(Scalar scalar, DataValue value, std::vector<uint8_t> &bytes) {
   switch (scalar) {
   case Scalar::bool_:
     return bytes.push_back(value.integer != 0);
+  case Scalar::e4m3:
+  case Scalar::e5m2:
+    return bytes.push_back(uint8_t(small_bits(value.real, small_of(scalar))));
   case Scalar::half:
-    return append(small_bits(value.real, 11, half_least), bytes);
   case Scalar::bfloat16:
-    return append(small_bits(value.real, 8, bfloat16_least), bytes);
+    return append(uint16_t(small_bits(value.real, small_of(scalar))), bytes);
   case Scalar::float_:
     return append(float(value.real), bytes);
   case Scalar::double_:
@@ -114,10 +141,12 @@ DataValue from_bytes(Scalar scalar, const uint8_t *bytes) {
   case Scalar::int64:
   case Scalar::uint64:
     return of_integer(read<int64_t>(bytes));
+  case Scalar::e4m3:
+  case Scalar::e5m2:
+    return of_real(small_value(*bytes, small_of(scalar)));
   case Scalar::half:
-    return of_real(small_value(read<uint16_t>(bytes), 11, half_least));
   case Scalar::bfloat16:
-    return of_real(small_value(read<uint16_t>(bytes), 8, bfloat16_least));
+    return of_real(small_value(read<uint16_t>(bytes), small_of(scalar)));
   case Scalar::float_:
     return of_real(read<float>(bytes));
   case Scalar::double_:

@@ -35,7 +35,7 @@ DataValue value_of(const Data &data, uint64_t stream, int64_t index);
 /// The bytes of an element of type `scalar`, appended to `bytes` as a GPU has them in memory.
 void append_bytes(Scalar scalar, DataValue value, std::vector<uint8_t> &bytes);
 
-/// The number that the bytes are; half and bfloat16 too.
+/// The number that the bytes are; those of 8 and 16 bits too.
 DataValue from_bytes(Scalar scalar, const uint8_t *bytes);
 
 /// A whole buffer of `count` elements.

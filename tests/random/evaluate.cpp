@@ -5,6 +5,7 @@
 #include "random/print.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace tritonc::random {
@@ -66,9 +67,11 @@ public:
     const Parameter &parameter = kernel_.parameters[size_t(pointer.buffer)];
     if (parameter.role == Parameter::Role::output)
       throw Invalid{"reads an output"};
-    if (parameter.role == Parameter::Role::input)
+    if (parameter.role == Parameter::Role::input || parameter.role == Parameter::Role::constant)
       return initial(pointer.buffer, pointer.integer);
     Cell &cell = buffer.cells[size_t(pointer.integer)];
+    if (cell.gathers != Op::none)
+      throw Invalid{"reads what atomic operations are gathering"};
     if (cell.writer >= 0 && cell.writer != program)
       throw Invalid{"reads what another program stores"};
     if (cell.reader >= 0 && cell.reader != program)
@@ -82,9 +85,12 @@ public:
   // loop.
   void write(const Number &pointer, const Number &value, int program, const Stmt *by) {
     Buffer &buffer = reach(pointer);
-    if (kernel_.parameters[size_t(pointer.buffer)].role == Parameter::Role::input)
+    Parameter::Role role = kernel_.parameters[size_t(pointer.buffer)].role;
+    if (role == Parameter::Role::input || role == Parameter::Role::constant)
       throw Invalid{"stores to an input"};
     Cell &cell = buffer.cells[size_t(pointer.integer)];
+    if (cell.gathers != Op::none)
+      throw Invalid{"stores to what atomic operations are gathering"};
     if (cell.writer >= 0 && (cell.writer != program || cell.by == by))
       throw Invalid{"stores to one place twice"};
     if (cell.is_shared || (cell.reader >= 0 && cell.reader != program))
@@ -94,13 +100,35 @@ public:
     cell.value = value;
   }
 
+  // What programs and elements do in any order: one operation, whose results nobody looks at.
+  void gather(const Number &pointer, Op op, Scalar scalar, const Number &value) {
+    Cell &cell = cell_at(pointer);
+    bool is_first = cell.writer < 0 && cell.reader < 0 && cell.gathers == Op::none;
+    if (!is_first && cell.gathers != op)
+      throw Invalid{"atomic operations of two kinds"};
+    cell.gathers = op;
+    Number result = binary(op, scalar, cell.value, value);
+    // Rounded in one order or another.
+    bool is_whole =
+        !is_float(scalar) || (result.error == 0 && result.real == std::trunc(result.real) &&
+                              value.real == std::trunc(value.real));
+    if (result.poison || !is_whole)
+      throw Invalid{"a sum that depends on the order"};
+    if (is_float(scalar) && op == Op::add) {
+      cell.magnitude += std::fabs(value.real);
+      if (cell.magnitude > std::ldexp(1, precision_of(scalar)))
+        throw Invalid{"a sum that depends on the order"};
+    }
+    cell.value = result;
+  }
+
   std::vector<Contents> contents() const {
     std::vector<Contents> result;
     for (const Buffer &buffer : buffers_) {
       Contents contents{buffer.count, {}, {}};
       for (const Cell &cell : buffer.cells) {
         contents.elements.push_back(cell.value);
-        contents.written.push_back(cell.writer >= 0);
+        contents.written.push_back(cell.writer >= 0 || cell.gathers != Op::none);
       }
       result.push_back(std::move(contents));
     }
@@ -113,17 +141,27 @@ private:
     int reader = -1, writer = -1; // programs
     bool is_shared = false;       // several programs read it
     const Stmt *by = nullptr;     // the last to store to it
+    Op gathers = Op::none;        // what atomic operations in any order do
+    double magnitude = 0;         // of the terms of a sum
   };
   struct Buffer {
     int64_t count = 0;
     uint64_t stream = 0;
-    std::vector<Cell> cells; // none for an input
+    std::vector<Cell> cells; // none for what is only read
   };
 
   Number initial(int parameter, int64_t index) const {
     DataValue value = value_of(kernel_.parameters[size_t(parameter)].data,
                                buffers_[size_t(parameter)].stream, index);
     return {value.integer, value.real};
+  }
+
+  // Of a buffer that is read and written.
+  Cell &cell_at(const Number &pointer) {
+    Buffer &buffer = reach(pointer);
+    if (kernel_.parameters[size_t(pointer.buffer)].role != Parameter::Role::both)
+      throw Invalid{"an atomic operation on what is not read and written"};
+    return buffer.cells[size_t(pointer.integer)];
   }
 
   Buffer &reach(const Number &pointer) {
@@ -133,8 +171,12 @@ private:
       throw Invalid{"an access at " + std::to_string(pointer.integer)};
     Buffer &buffer = buffers_[size_t(pointer.buffer)];
     buffer.count = std::max(buffer.count, pointer.integer + 1);
-    Parameter::Role role = kernel_.parameters[size_t(pointer.buffer)].role;
-    while (role != Parameter::Role::input && int64_t(buffer.cells.size()) < buffer.count) {
+    const Parameter &parameter = kernel_.parameters[size_t(pointer.buffer)];
+    Parameter::Role role = parameter.role;
+    bool is_read = role == Parameter::Role::input || role == Parameter::Role::constant;
+    if (role == Parameter::Role::constant && pointer.integer >= parameter.count)
+      throw Invalid{"an access outside of constant memory"};
+    while (!is_read && int64_t(buffer.cells.size()) < buffer.count) {
       Cell cell;
       if (role == Parameter::Role::both)
         cell.value = initial(pointer.buffer, int64_t(buffer.cells.size()));
@@ -146,6 +188,19 @@ private:
   const Kernel &kernel_;
   std::vector<Buffer> buffers_;
 };
+
+// The four words of Philox4x32-10 at an offset.
+std::array<uint32_t, 4> philox_words(uint64_t seed, uint64_t offset) {
+  std::array<uint32_t, 4> c = {uint32_t(offset), uint32_t(offset >> 32), 0, 0};
+  uint32_t k0 = uint32_t(seed), k1 = uint32_t(seed >> 32);
+  for (int round = 0; round < 10; round++) {
+    uint64_t a = uint64_t(0xD2511F53) * c[0], b = uint64_t(0xCD9E8D57) * c[2];
+    c = {uint32_t(b >> 32) ^ c[1] ^ k0, uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ k1, uint32_t(a)};
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return c;
+}
 
 enum class Flow { normal, leave, proceed, finish };
 
@@ -207,7 +262,15 @@ private:
     case Stmt::Kind::proceed:
       return Flow::proceed;
     case Stmt::Kind::finish:
+      if (!stmt.value.empty())
+        returned_ = value(stmt.value[0]);
       return Flow::finish;
+    case Stmt::Kind::atomic:
+      atomic(stmt);
+      return Flow::normal;
+    case Stmt::Kind::check:
+      check(stmt);
+      return Flow::normal;
     case Stmt::Kind::block:
       return list(stmt.body);
     }
@@ -274,6 +337,68 @@ private:
     }
   }
 
+  // All operands in the shape of the whole.
+  void atomic(const Stmt &stmt) {
+    std::vector<Tile> operands;
+    Shape shape;
+    for (const Expr &expr : stmt.value) {
+      operands.push_back(value(expr));
+      shape = *broadcast(shape, operands.back().type.shape);
+    }
+    Scalar scalar = operands[0].type.scalar;
+    size_t values = operands.size() - 1 - stmt.has_mask;
+    if (stmt.has_mask)
+      operands.back() = truth(std::move(operands.back()));
+    for (size_t i = 0; i < operands.size(); i++) {
+      Type type{operands[i].type.scalar, operands[i].type.pointer, shape};
+      if (i > 0 && i <= values)
+        type.scalar = scalar;
+      operands[i] = fitted(std::move(operands[i]), type);
+    }
+    Tile before{{scalar, false, shape}, {}};
+    bool is_gathered = stmt.variable < 0 && stmt.op < Op::exchange;
+    for (size_t i = 0; i < operands[0].elements.size(); i++) {
+      const Number &pointer = operands[0].elements[i];
+      before.elements.push_back(Number::no_value());
+      if (stmt.has_mask && !is_on(operands.back().elements[i]))
+        continue;
+      for (size_t k = 1; k <= values; k++)
+        if (operands[k].elements[i].poison)
+          throw Invalid{"stores poison"};
+      const Number &given = operands[values].elements[i];
+      if (is_gathered)
+        buffers_.gather(pointer, stmt.op, scalar, given);
+      else
+        before.elements.back() = exchanged(stmt, scalar, pointer, operands[1].elements[i], given);
+    }
+    if (stmt.variable >= 0)
+      variable(stmt) = fitted(std::move(before), kernel_.type_of(stmt.variable));
+  }
+
+  // What only this program and this element do.
+  Number exchanged(const Stmt &stmt, Scalar scalar, const Number &pointer, const Number &expected,
+                   const Number &given) {
+    Number before = buffers_.read(pointer, number_), after = given;
+    if (stmt.op == Op::compare_exchange) {
+      Number same = binary(Op::eq, scalar, before, expected);
+      if (same.poison || (is_float(scalar) && (before.real == 0 || expected.real == 0)))
+        throw Invalid{"compares what has no certain bits"};
+      after = same.integer ? given : before;
+    } else if (stmt.op != Op::exchange) {
+      after = binary(stmt.op, scalar, before, given);
+    }
+    if (after.poison || after.error != 0)
+      throw Invalid{"an atomic operation without an exact result"};
+    buffers_.write(pointer, after, number_, &stmt);
+    return before;
+  }
+
+  void check(const Stmt &stmt) {
+    for (const Number &element : truth(value(stmt.value[0])).elements)
+      if (element.poison || !element.integer)
+        throw Invalid{"an assertion that fails"};
+  }
+
   static bool is_on(const Number &mask) {
     if (mask.poison)
       throw Invalid{"a mask is poison"};
@@ -322,6 +447,17 @@ private:
       return subscript(expr);
     case Kind::dot:
       return dot(expr);
+    case Kind::fma:
+      return multiply_add(expr);
+    case Kind::gather:
+      return gather(expr);
+    case Kind::element:
+      return element(expr);
+    case Kind::philox:
+    case Kind::uniform:
+      return random_numbers(expr);
+    case Kind::call:
+      return call(expr);
     }
     return {};
   }
@@ -473,64 +609,249 @@ private:
 
   Tile subscript(const Expr &expr) {
     Tile a = value(expr.operands[0]);
+    auto is = [&](auto wanted) {
+      return std::any_of(expr.positions.begin(), expr.positions.end(), wanted);
+    };
+    if (is(asks_truth))
+      a = truth(std::move(a));
+    else if (Type type = a.type.with_scalar(expr.type.scalar); !is(is_arg))
+      a = fitted(std::move(a), type);
     size_t axis = 0;
-    for (Position position : expr.positions)
-      if (position == Position::keep)
-        axis++;
-      else if (position != Position::newaxis)
-        a = reduced(a, axis, position);
+    for (Position position : expr.positions) {
+      if (position != Position::keep && position != Position::newaxis)
+        a = is_scan(position) ? scanned(a, axis, position) : reduced(a, axis, position);
+      axis += position == Position::keep || is_scan(position);
+    }
+    a.type.scalar = expr.type.scalar;
     a.type.shape = expr.type.shape; // axes of extent 1 change nothing else
     return a;
   }
 
+  // The elements along an axis: visit(places of the elements, from the first to the last).
+  template <typename Visit>
+  static void for_each_line(const Shape &shape, size_t axis, const Visit &visit) {
+    int64_t outer = 1, inner = 1, extent = shape[axis];
+    for (size_t d = 0; d < shape.size(); d++)
+      (d < axis ? outer : inner) *= d == axis ? 1 : shape[d];
+    std::vector<size_t> places(size_t(extent), 0);
+    for (int64_t o = 0; o < outer; o++)
+      for (int64_t i = 0; i < inner; i++) {
+        for (int64_t k = 0; k < extent; k++)
+          places[size_t(k)] = size_t((o * extent + k) * inner + i);
+        visit(places);
+      }
+  }
+
+  // Takes elements one after the other and says what they are together.
+  class Combined {
+  public:
+    Combined(Position how, Scalar scalar)
+        : how_(how), scalar_(scalar), sum_(scalar), product_(scalar) {}
+
+    void take(const Number &element) {
+      switch (how_) {
+      case Position::sum:
+      case Position::scan_sum:
+        return sum_.add(element);
+      case Position::prod:
+      case Position::scan_prod:
+        return product_.multiply(element);
+      default:
+        choose(element);
+      }
+    }
+
+    Number result() const {
+      if (how_ == Position::sum || how_ == Position::scan_sum)
+        return sum_.result();
+      if (how_ == Position::prod || how_ == Position::scan_prod)
+        return product_.result();
+      return is_arg(how_) ? place_ : best_;
+    }
+
+  private:
+    void choose(const Number &element) {
+      int64_t place = taken_++;
+      if (place == 0) {
+        best_ = element;
+        place_ = element.poison ? element : Number::of_integer(0);
+        return;
+      }
+      bool is_largest =
+          how_ == Position::max || how_ == Position::scan_max || how_ == Position::argmax;
+      Op op = how_ == Position::any || how_ == Position::scan_any   ? Op::logical_or
+              : how_ == Position::all || how_ == Position::scan_all ? Op::logical_and
+              : is_largest                                          ? Op::max
+                                                                    : Op::min;
+      if (is_arg(how_)) {
+        Number better = binary(is_largest ? Op::gt : Op::lt, scalar_, element, best_);
+        if (better.poison || place_.poison)
+          place_ = Number::no_value();
+        else if (better.integer)
+          place_ = Number::of_integer(place);
+      }
+      best_ = binary(op, scalar_, best_, element);
+    }
+
+    Position how_;
+    Scalar scalar_;
+    Sum sum_;
+    Product product_;
+    Number best_, place_;
+    int64_t taken_ = 0;
+  };
+
   Tile reduced(const Tile &a, size_t axis, Position how) {
-    int64_t outer = 1, inner = 1, extent = a.type.shape[axis];
-    for (size_t d = 0; d < a.type.shape.size(); d++)
-      (d < axis ? outer : inner) *= d == axis ? 1 : a.type.shape[d];
     Shape shape = a.type.shape;
     shape.erase(shape.begin() + int64_t(axis));
     Tile result{a.type.with_shape(shape), {}};
-    for (int64_t o = 0; o < outer; o++)
-      for (int64_t i = 0; i < inner; i++) {
-        auto at = [&](int64_t k) -> const Number & {
-          return a.elements[size_t((o * extent + k) * inner + i)];
-        };
-        Sum sum(a.type.scalar);
-        Number best = at(0);
-        for (int64_t k = 0; k < extent; k++) {
-          if (how == Position::sum)
-            sum.add(at(k));
-          else if (k > 0)
-            best = binary(how == Position::max ? Op::max : Op::min, a.type.scalar, best, at(k));
-        }
-        result.elements.push_back(how == Position::sum ? sum.result() : best);
-      }
+    for_each_line(a.type.shape, axis, [&](const std::vector<size_t> &places) {
+      Combined all(how, a.type.scalar);
+      for (size_t place : places)
+        all.take(a.elements[place]);
+      result.elements.push_back(all.result());
+    });
     spend(int64_t(a.elements.size()));
     return result;
   }
 
+  Tile scanned(const Tile &a, size_t axis, Position how) {
+    Tile result = a;
+    for_each_line(a.type.shape, axis, [&](const std::vector<size_t> &places) {
+      Combined all(how, a.type.scalar);
+      for (size_t place : places) {
+        all.take(a.elements[place]);
+        result.elements[place] = all.result();
+      }
+    });
+    spend(2 * int64_t(a.elements.size()));
+    return result;
+  }
+
+  // A position outside is a mistake, unless a condition may be why nobody wants what is there.
+  Number at_position(const Tile &a, const std::vector<size_t> &line, const Number &position) const {
+    bool is_inside =
+        !position.poison && position.integer >= 0 && position.integer < int64_t(line.size());
+    if (is_inside)
+      return a.elements[line[size_t(position.integer)]];
+    if (masks_.empty())
+      throw Invalid{"a position outside of its axis"};
+    return Number::no_value();
+  }
+
+  Tile gather(const Expr &expr) {
+    Tile a = value(expr.operands[0]), positions = value(expr.operands[1]);
+    positions = fitted(std::move(positions), positions.type.with_shape(expr.type.shape));
+    size_t axis = size_t(expr.integer);
+    std::vector<std::vector<size_t>> lines;
+    auto keep = [&](const std::vector<size_t> &line) { lines.push_back(line); };
+    for_each_line(a.type.shape, axis, keep);
+    Tile result{expr.type, positions.elements};
+    size_t next = 0;
+    for_each_line(expr.type.shape, axis, [&](const std::vector<size_t> &places) {
+      for (size_t place : places)
+        result.elements[place] = at_position(a, lines[next], positions.elements[place]);
+      next++;
+    });
+    spend(int64_t(a.elements.size() + result.elements.size()));
+    return result;
+  }
+
+  Tile element(const Expr &expr) {
+    Tile a = value(expr.operands[0]), position = value(expr.operands[1]);
+    Tile result{expr.type, {}};
+    for_each_line(a.type.shape, size_t(expr.integer), [&](const std::vector<size_t> &line) {
+      result.elements.push_back(at_position(a, line, position.elements[0]));
+    });
+    spend(int64_t(a.elements.size()));
+    return result;
+  }
+
+  Tile multiply_add(const Expr &expr) {
+    std::array<Tile, 3> operands;
+    for (size_t i = 0; i < 3; i++)
+      operands[i] = fitted(value(expr.operands[i]), expr.type);
+    Tile result = operands[2];
+    for (size_t i = 0; i < result.elements.size(); i++)
+      result.elements[i] = multiplied_and_added(expr.type.scalar, operands[0].elements[i],
+                                                operands[1].elements[i], operands[2].elements[i]);
+    return result;
+  }
+
+  Tile random_numbers(const Expr &expr) {
+    Tile seeds = value(expr.operands[0]), offsets = value(expr.operands[1]);
+    bool is_wide = bits_of(offsets.type.scalar) == 64;
+    seeds = fitted(std::move(seeds), {Scalar::uint64, false, expr.type.shape});
+    // A negative offset of fewer bits is a counter of 32.
+    offsets = fitted(std::move(offsets),
+                     {is_wide ? Scalar::uint64 : Scalar::uint32, false, expr.type.shape});
+    Tile result{expr.type, {}};
+    for (size_t i = 0; i < seeds.elements.size(); i++) {
+      const Number &seed = seeds.elements[i], &offset = offsets.elements[i];
+      if (seed.poison || offset.poison) {
+        result.elements.push_back(Number::no_value());
+        continue;
+      }
+      uint32_t word =
+          philox_words(uint64_t(seed.integer),
+                       uint64_t(offset.integer))[size_t(std::max<int64_t>(expr.integer, 0))];
+      if (expr.is(Kind::philox)) {
+        result.elements.push_back(Number::of_integer(word));
+        continue;
+      }
+      int32_t number = int32_t(word);
+      float whole = float(number < 0 ? ~number : number);
+      result.elements.push_back(Number::of_real(whole * 0x1.fffffep-32f));
+    }
+    spend(20 * int64_t(result.elements.size()));
+    return result;
+  }
+
+  Tile call(const Expr &expr) {
+    const Function &function = kernel_.functions[size_t(expr.integer)];
+    std::vector<Tile> arguments;
+    for (size_t i = 0; i < expr.operands.size(); i++)
+      arguments.push_back(fitted(value(expr.operands[i]), kernel_.type_of(function.parameters[i])));
+    for (size_t i = 0; i < arguments.size(); i++)
+      variables_[size_t(function.parameters[i])] = std::move(arguments[i]);
+    if (list(function.body) != Flow::finish)
+      throw Invalid{"a function that returns nothing"};
+    return fitted(std::move(returned_), function.result);
+  }
+
+  // Each product of the axes in front, for every place along the others.
   Tile dot(const Expr &expr) {
     Tile a = value(expr.operands[0]), b = value(expr.operands[1]);
+    const Scalar scalar = a.type.scalar;
     int lowest = 0;
     for (Tile *factor : {&a, &b}) {
       int digit = 1 << 20;
       for (Number &element : factor->elements) {
-        if (kernel_.tf32 && factor->type.scalar == Scalar::float_)
+        if (kernel_.tf32 && scalar == Scalar::float_)
           element = rounded_to_tf32(element);
         digit = std::min(digit, lowest_digit(element.real));
       }
       lowest += digit;
     }
     int64_t m = expr.type.shape[0], n = expr.type.shape[1], depth = a.type.shape[1];
-    spend(m * n * depth / 4);
+    int64_t batch = elements_of(expr.type.shape) / (m * n);
+    spend(m * n * depth * batch / 4);
     Tile result{expr.type, {}};
     for (int64_t i = 0; i < m; i++)
-      for (int64_t j = 0; j < n; j++) {
-        Sum sum(Scalar::float_, /*slack=*/4);
-        for (int64_t k = 0; k < depth; k++)
-          sum.add_product(a.elements[size_t(i * depth + k)], b.elements[size_t(k * n + j)], lowest);
-        result.elements.push_back(sum.result());
-      }
+      for (int64_t j = 0; j < n; j++)
+        for (int64_t e = 0; e < batch; e++) {
+          Sum sum(expr.type.scalar, /*slack=*/4);
+          for (int64_t k = 0; k < depth; k++) {
+            const Number &x = a.elements[size_t((i * depth + k) * batch + e)];
+            const Number &y = b.elements[size_t((k * n + j) * batch + e)];
+            if (is_float(scalar))
+              sum.add_product(x, y, lowest);
+            else
+              sum.add(binary(Op::mul, expr.type.scalar, converted(scalar, expr.type.scalar, x),
+                             converted(scalar, expr.type.scalar, y)));
+          }
+          result.elements.push_back(sum.result());
+        }
     return result;
   }
 
@@ -588,6 +909,7 @@ private:
   int64_t most_cost_;
   std::vector<Tile> variables_;
   std::vector<Mask> masks_;
+  Tile returned_; // by the function that is called
 };
 
 } // namespace

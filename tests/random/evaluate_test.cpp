@@ -187,3 +187,131 @@ TEST_CASE("settle accepts what the language does") {
   CHECK_FALSE(accepts({store(b.at(b.y, range(0, 4)), conditional(mask, one, number(0)))}));
   CHECK(accepts({store(b.at(b.y, range(0, 4)), conditional(b.var(b.n), one, number(0)))}));
 }
+
+TEST_CASE("reductions and scans along an axis") {
+  Built b;
+  auto first = [&](Expr value) {
+    Evaluation e = b.run({store(b.at(b.y, range(0, 4)), std::move(value))});
+    CHECK(e.invalid == "");
+    return integers(e.contents[1]);
+  };
+  Expr x = binary(Op::sub, binary(Op::mul, range(1, 4), range(1, 4)), number(8)); // -7 -4 1 8
+  using Values = std::vector<int64_t>;
+  CHECK(first(subscript(x, {Position::scan_sum})) == Values{-7, -11, -10, -2});
+  CHECK(first(subscript(x, {Position::scan_max})) == Values{-7, -4, 1, 8});
+  CHECK(first(subscript(x, {Position::scan_prod})) == Values{-7, 28, 28, 224});
+  CHECK(first(subscript(x, {Position::prod})) == Values{224, 224, 224, 224});
+  CHECK(first(subscript(x, {Position::argmin})) == Values{0, 0, 0, 0});
+  Expr same = binary(Op::div, range(0, 4), number(2)); // 0 0 1 1
+  CHECK(first(subscript(same, {Position::argmax})) == Values{2, 2, 2, 2});
+  CHECK(first(subscript(same, {Position::scan_any})) == Values{0, 0, 1, 1});
+  CHECK(first(subscript(same, {Position::all})) == Values{0, 0, 0, 0});
+  CHECK(subscript(same, {Position::any}).type.scalar == Scalar::bool_);
+  Expr truths = binary(Op::gt, x, number(0));
+  CHECK(first(subscript(truths, {Position::sum})) == Values{2, 2, 2, 2});
+}
+
+TEST_CASE("elements at positions") {
+  Built b;
+  Expr square = cast({Scalar::int32, false, {2, 4}}, range(0, 8));
+  Expr backwards = binary(Op::sub, number(3), range(0, 4));
+  Evaluation e = b.run({store(b.at(b.y, cast({Scalar::int32, false, {2, 4}}, range(0, 8))),
+                              gather(square, backwards, 1))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{3, 2, 1, 0, 7, 6, 5, 4});
+  e = b.run({store(b.at(b.y, range(0, 4)), element(square, number(1), 0))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{4, 5, 6, 7});
+  e = b.run({store(b.at(b.y, square), gather(square, range(1, 4), 1))});
+  CHECK(e.invalid == "a position outside of its axis");
+}
+
+TEST_CASE("random words are those of Philox4x32-10") {
+  Built b(Scalar::uint32);
+  // The known answer for a counter and a key of zeros.
+  Evaluation e = b.run({store(b.var(b.y), philox(number(0), number(0), -1)),
+                        store(b.at(b.y, number(1)), philox(number(0), number(0), 3))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{0x6627e8d5, 0x9b00dbd8});
+  // And that for ones everywhere would need a counter of 128 bits; -1 is one of 32.
+  Evaluation other = b.run(
+      {store(b.var(b.y), philox(number(0), number(-1), 0)),
+       store(b.at(b.y, number(1)), philox(number(0), literal(Scalar::int64, 0xffffffff), 0))});
+  CHECK(other.contents[1].elements[0].integer == other.contents[1].elements[1].integer);
+}
+
+TEST_CASE("functions return early") {
+  Built b;
+  int a = b.kernel.add_variable("a", {Scalar::int32, false, {}});
+  Stmt early = jump(Stmt::Kind::finish), late = early;
+  early.value = {number(100)};
+  late.value = {binary(Op::add, b.var(a), number(1))};
+  b.kernel.functions.push_back({"f",
+                                {Scalar::int32, false, {}},
+                                {a},
+                                {branch(binary(Op::gt, b.var(a), number(5)), {early}), late}});
+  Evaluation e = b.run({store(b.var(b.y), call(b.kernel, 0, {number(5)})),
+                        store(b.at(b.y, number(1)), call(b.kernel, 0, {number(6)}))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{6, 100});
+  b.kernel.functions[0].body.pop_back(); // does not always return
+  CHECK_FALSE(settle(b.kernel));
+}
+
+TEST_CASE("atomic operations in any order, or each place once") {
+  Built b;
+  Expr places = binary(Op::bit_and, range(0, 4), number(1));
+  b.kernel.grid = {2, 1, 1};
+  Evaluation e = b.run({atomic(Op::add, {b.at(b.z, places), range(0, 4)}, false)});
+  CHECK(e.invalid == "");
+  CHECK(integers(e.contents[2]) == std::vector<int64_t>{3 + 2 * 2, 3 + 2 * 4});
+  e = b.run({atomic(Op::exchange, {b.at(b.z, places), range(0, 4)}, false)});
+  CHECK(e.invalid == "stores to one place twice");
+  e = b.run({atomic(Op::add, {b.at(b.z, places), number(1)}, false),
+             atomic(Op::max, {b.at(b.z, places), number(1)}, false)});
+  CHECK(e.invalid == "atomic operations of two kinds");
+  e = b.run({atomic(Op::add, {b.var(b.z), number(1)}, false), store(b.var(b.y), load(b.var(b.z)))});
+  CHECK(e.invalid == "reads what atomic operations are gathering");
+
+  b.kernel.grid = {1, 1, 1};
+  int before = b.kernel.add_variable("before", {Scalar::int32, false, {4}});
+  Expr last = binary(Op::eq, range(0, 4), number(3));
+  Stmt swaps =
+      atomic(Op::compare_exchange,
+             {b.at(b.z, range(0, 4)), binary(Op::add, range(0, 4), number(2)), number(9)}, false);
+  swaps.variable = before;
+  e = b.run({swaps, store(b.at(b.y, range(0, 4)), b.var(before))});
+  CHECK(integers(e.contents[2]) == std::vector<int64_t>{3, 9, 3, 3}); // all were 3
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{3, 3, 3, 3});
+  swaps.value.push_back(last);
+  swaps.has_mask = true;
+  e = b.run({swaps, store(b.at(b.y, range(0, 4)), b.var(before))});
+  CHECK(e.invalid.starts_with("stores poison"));
+}
+
+TEST_CASE("constant memory has an end, and an assertion must hold") {
+  Built b;
+  Parameter table;
+  table.role = Parameter::Role::constant;
+  table.count = 3;
+  table.data = {7, 7};
+  table.variable = b.kernel.add_variable("c", {Scalar::int32, true, {}, false, true});
+  b.kernel.parameters.push_back(table);
+  Evaluation e = b.run({store(b.var(b.y), load(b.at(table.variable, number(2))))});
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{7});
+  e = b.run({store(b.var(b.y), load(b.at(table.variable, number(3))))});
+  CHECK(e.invalid == "an access outside of constant memory");
+  CHECK(b.run({check(binary(Op::lt, range(0, 4), number(4)))}).invalid == "");
+  CHECK(b.run({check(binary(Op::lt, range(0, 4), number(3)))}).invalid ==
+        "an assertion that fails");
+}
+
+TEST_CASE("products of integers, and of several matrices") {
+  Built b;
+  Expr bytes = cast({Scalar::int8, false, {}}, cast({Scalar::int32, false, {2, 2}}, range(0, 4)));
+  Expr product = dot(bytes, bytes); // 0 1 / 2 3
+  CHECK(product.type == Type{Scalar::int32, false, {2, 2}});
+  Expr places = cast({Scalar::int32, false, {2, 2}}, range(0, 4));
+  CHECK(integers(b.run({store(b.at(b.y, places), product)}).contents[1]) ==
+        std::vector<int64_t>{2, 3, 6, 11});
+  Expr cube = cast({Scalar::int32, false, {2, 2, 2}}, range(0, 8));
+  Evaluation e = b.run({store(b.at(b.y, cube), dot(cube, cube))});
+  // Those of even numbers, 0 2 / 4 6, and those of odd ones, 1 3 / 5 7.
+  CHECK(integers(e.contents[1]) == std::vector<int64_t>{8, 16, 12, 24, 24, 40, 44, 64});
+}

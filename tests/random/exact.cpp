@@ -35,6 +35,10 @@ Number integer_result(Scalar scalar, Wide value) {
 
 double largest_float(Scalar scalar) {
   switch (scalar) {
+  case Scalar::e4m3:
+    return 448;
+  case Scalar::e5m2:
+    return 57344;
   case Scalar::half:
     return 65504;
   case Scalar::bfloat16:
@@ -49,6 +53,10 @@ double largest_float(Scalar scalar) {
 // The smallest step there is between two numbers of the type.
 double least_step(Scalar scalar) {
   switch (scalar) {
+  case Scalar::e4m3:
+    return 0x1p-9;
+  case Scalar::e5m2:
+    return 0x1p-16;
   case Scalar::half:
     return 0x1p-24;
   case Scalar::double_:
@@ -65,7 +73,7 @@ Number real_result(Scalar scalar, double value, double error, bool is_exact, int
   if (std::isnan(value) || std::isnan(error))
     return Number::no_value();
   if (std::isinf(value))
-    return error == 0 ? Number::of_real(value) : Number::no_value();
+    return error == 0 && scalar != Scalar::e4m3 ? Number::of_real(value) : Number::no_value();
   if (std::fabs(value) + error > largest_float(scalar))
     return Number::no_value();
   if (error != 0 || !is_exact || !is_representable(scalar, value))
@@ -211,10 +219,40 @@ Number integer_binary(Op op, Scalar scalar, int64_t x, int64_t y) {
   }
 }
 
+double rounded(Op op, double value) {
+  switch (op) {
+  case Op::floor:
+    return std::floor(value);
+  case Op::ceil:
+    return std::ceil(value);
+  case Op::trunc:
+    return std::trunc(value);
+  default:
+    return std::round(value);
+  }
+}
+
+// Functions that change no faster than their argument, nearly: erf does by 2 / sqrt(pi) times.
+Number smooth_function(Op op, Scalar scalar, const Number &a) {
+  if (std::fabs(a.real) > 1e6)
+    return Number::no_value();
+  double value = op == Op::sin    ? std::sin(a.real)
+                 : op == Op::cos  ? std::cos(a.real)
+                 : op == Op::tanh ? std::tanh(a.real)
+                                  : std::erf(a.real);
+  return real_result(scalar, value, 1.13 * a.error + 0x1p-20 * std::fabs(value), false);
+}
+
 // Functions that the hardware approximates: within 2^-20 of the result, and for `exp` also of what
 // a rounded argument changes.
 Number function(Op op, Scalar scalar, const Number &a) {
   constexpr double accuracy = 0x1p-20;
+  if (op >= Op::floor && op <= Op::round) {
+    double low = rounded(op, a.real - a.error), high = rounded(op, a.real + a.error);
+    return low == high ? Number::of_real(low) : Number::no_value();
+  }
+  if (op >= Op::sin && op <= Op::erf)
+    return smooth_function(op, scalar, a);
   if (op == Op::sqrt) {
     if (a.real - a.error < 0 || std::isinf(a.real))
       return Number::no_value();
@@ -224,8 +262,16 @@ Number function(Op op, Scalar scalar, const Number &a) {
     return real_result(scalar, root, a.error == 0 ? 0 : std::max(root - least, most - root),
                        is_exact);
   }
-  if (op == Op::exp) {
-    double value = std::exp(a.real), most = std::exp(a.real + a.error);
+  if (op == Op::rsqrt) {
+    double least = a.real - a.error;
+    if (!(least > 0) || std::isinf(a.real))
+      return Number::no_value();
+    double value = 1 / std::sqrt(a.real);
+    return real_result(scalar, value, 1 / std::sqrt(least) - value + accuracy * value, false);
+  }
+  if (op == Op::exp || op == Op::exp2) {
+    auto power = [&](double x) { return op == Op::exp ? std::exp(x) : std::exp2(x); };
+    double value = power(a.real), most = power(a.real + a.error);
     if (std::isinf(a.real) && a.real < 0)
       return Number::of_real(0);
     return real_result(scalar, value, (most - value) + most * accuracy * (1 + std::fabs(a.real)),
@@ -233,9 +279,11 @@ Number function(Op op, Scalar scalar, const Number &a) {
   }
   if (!(a.real - a.error > 0) || std::isinf(a.real))
     return Number::no_value();
-  double value = std::log(a.real);
+  auto logarithm = [&](double x) { return op == Op::log ? std::log(x) : std::log2(x); };
+  double value = logarithm(a.real);
   return real_result(scalar, value,
-                     value - std::log(a.real - a.error) + accuracy * (1 + std::fabs(value)), false);
+                     value - logarithm(a.real - a.error) + accuracy * (1 + std::fabs(value)),
+                     false);
 }
 
 } // namespace
@@ -257,7 +305,9 @@ bool is_representable(Scalar scalar, double value) {
   case Scalar::float_:
     return double(float(value)) == value;
   default: {
-    int top = std::ilogb(value), least = scalar == Scalar::half ? -14 : -126;
+    int top = std::ilogb(value), least = scalar == Scalar::e4m3       ? -6
+                                         : scalar == Scalar::bfloat16 ? -126
+                                                                      : -14;
     return std::fabs(value) <= largest_float(scalar) &&
            lowest_digit(value) > std::max(top, least) - precision_of(scalar);
   }
@@ -296,6 +346,14 @@ Number unary(Op op, Scalar scalar, const Number &a) {
   if (op == Op::abs)
     return {0, std::fabs(a.real), a.error};
   return function(op, scalar, a);
+}
+
+Number multiplied_and_added(Scalar scalar, const Number &a, const Number &b, const Number &c) {
+  if (a.poison || b.poison || c.poison)
+    return Number::no_value();
+  // In double the product of two floats is what it is; that of two doubles is so or left open.
+  Number product = real_product(Scalar::double_, a, b);
+  return product.poison ? product : real_sum(scalar, product, c, 1);
 }
 
 Number converted(Scalar from, Scalar to, const Number &a) {
@@ -340,6 +398,41 @@ Number rounded_to_tf32(const Number &a) {
   if (a.poison || (is_exact && a.error == 0))
     return a;
   return {0, a.real, a.error + (std::fabs(a.real) + a.error) * 0x1p-10};
+}
+
+void Product::multiply(const Number &factor) {
+  poison_ |= factor.poison;
+  if (!is_float(scalar_)) {
+    integer_ *= uint64_t(factor.integer);
+    largest_ *= std::max(std::fabs(double(wide(scalar_, factor.integer))), 1.0);
+    return;
+  }
+  double magnitude = std::fabs(factor.real);
+  largest_ *= std::max(magnitude + factor.error, 1.0);
+  if (magnitude > 0) {
+    least_ *= std::min(magnitude, 1.0);
+    digits_ *= std::ldexp(magnitude, -lowest_digit(magnitude));
+  }
+  product_ = binary(Op::mul, Scalar::double_, product_, factor);
+}
+
+Number Product::result() const {
+  if (poison_ || product_.poison)
+    return Number::no_value();
+  if (!is_float(scalar_)) { // small ones are computed with as they are
+    bool may_overflow = is_signed(scalar_) && bits_of(scalar_) >= 32;
+    return may_overflow && largest_ > largest(scalar_)
+               ? Number::no_value()
+               : Number::of_integer(wrapped(scalar_, Wide(int64_t(integer_))));
+  }
+  // Whatever the order, a product of some of the factors lies between these, and has no more
+  // digits.
+  if (largest_ > std::min(largest_float(scalar_), 0x1p40) || least_ < 0x1p-10)
+    return Number::no_value();
+  bool is_exact = product_.error == 0 && digits_ <= std::ldexp(1, precision_of(scalar_));
+  if (is_exact)
+    return product_;
+  return {0, product_.real, 2 * product_.error + 64 * unit(scalar_) * largest_};
 }
 
 void Sum::add_real(double value, double error, int lowest) {

@@ -34,8 +34,10 @@ struct Number {
 
 /// add to max; both operands have the type `scalar`. Comparisons give a bool.
 Number binary(Op op, Scalar scalar, const Number &a, const Number &b);
-/// negate to log.
+/// negate to erf.
 Number unary(Op op, Scalar scalar, const Number &a);
+/// a * b + c, rounded once.
+Number multiplied_and_added(Scalar scalar, const Number &a, const Number &b, const Number &c);
 /// A conversion, as by a cast.
 Number converted(Scalar from, Scalar to, const Number &a);
 Number bits_as(Scalar from, Scalar to, const Number &a);
@@ -62,6 +64,22 @@ private:
   double real_ = 0, magnitude_ = 0, error_ = 0;
   int lowest_ = 1 << 20; // the exponent of the lowest digit of any term
   int64_t terms_ = 0;
+};
+
+/// A product of up to 64 factors in any order, as reductions form it.
+class Product {
+public:
+  explicit Product(Scalar scalar) : scalar_(scalar) {}
+  void multiply(const Number &factor);
+  Number result() const;
+
+private:
+  Scalar scalar_;
+  bool poison_ = false;
+  uint64_t integer_ = 1;
+  Number product_ = Number::of_real(1);
+  // Of floats: products of all magnitudes above 1, of all below, and of their digits.
+  double largest_ = 1, least_ = 1, digits_ = 1;
 };
 
 /// `a` as a tensor core takes it that rounds to tf32.

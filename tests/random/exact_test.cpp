@@ -151,3 +151,44 @@ TEST_CASE("a product of matrices may begin with what is added to it") {
   CHECK(binary(Op::add, Scalar::float_, real(3), product).error == 0); // small integers are exact
   CHECK(binary(Op::add, Scalar::float_, first, real(0)).error == 0);
 }
+
+TEST_CASE("a product is exact if it is so in every order") {
+  auto product = [](Scalar scalar, std::vector<Number> factors) {
+    Product product(scalar);
+    for (const Number &factor : factors)
+      product.multiply(factor);
+    return product.result();
+  };
+  CHECK(product(Scalar::float_, {real(3), real(-0.5), real(0), real(7)}).real == 0);
+  CHECK(product(Scalar::float_, {real(3), real(-0.5), real(7)}).real == -10.5);
+  CHECK(product(Scalar::float_, {real(3), real(-0.5), real(7)}).error == 0);
+  // The first two have more digits than a half, though the third takes them away.
+  CHECK(product(Scalar::half, {real(2047), real(3), real(0)}).error > 0);
+  CHECK(product(Scalar::int32, {integer(65536), integer(65536), integer(0)}).poison);
+  CHECK(product(Scalar::uint32, {integer(65536), integer(65537)}).integer == 65536);
+  CHECK(product(Scalar::int8, {integer(100), integer(3)}).integer == 44);
+}
+
+TEST_CASE("functions that round, and those that are smooth") {
+  CHECK(unary(Op::floor, Scalar::float_, real(-1.25)).real == -2);
+  CHECK(unary(Op::round, Scalar::float_, real(-2.5)).real == -3);
+  CHECK(unary(Op::trunc, Scalar::double_, real(-2.5)).real == -2);
+  CHECK(unary(Op::ceil, Scalar::float_, real(2.5)).real == 3);
+  CHECK(unary(Op::floor, Scalar::float_, {0, 2, 0.1}).poison); // 1 or 2
+  CHECK(unary(Op::floor, Scalar::float_, {0, 2.5, 0.1}).real == 2);
+  Number sine = unary(Op::sin, Scalar::float_, {0, 1, 0.01});
+  CHECK(std::fabs(sine.real - std::sin(1.009)) <= sine.error);
+  Number root = unary(Op::rsqrt, Scalar::float_, {0, 4, 0.01});
+  CHECK(std::fabs(root.real - 1 / std::sqrt(3.991)) <= root.error);
+  CHECK(unary(Op::rsqrt, Scalar::float_, {0, 1, 2}).poison);
+  CHECK(multiplied_and_added(Scalar::float_, real(0x1p12 + 1), real(0x1p12 + 1), real(-0x1p24))
+            .error == 0); // though the product has no float
+}
+
+TEST_CASE("numbers of 8 bits are rounded to their digits") {
+  CHECK(converted(Scalar::float_, Scalar::e4m3, real(13)).error == 0);
+  CHECK(converted(Scalar::float_, Scalar::e5m2, real(13)).error > 0);
+  CHECK(converted(Scalar::float_, Scalar::e4m3, real(449)).poison);
+  CHECK(is_representable(Scalar::e5m2, 57344));
+  CHECK_FALSE(is_representable(Scalar::e4m3, 17));
+}

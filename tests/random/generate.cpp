@@ -121,7 +121,7 @@ Shape Generator::draw_shape() {
 }
 
 double Generator::trips() const {
-  double product = kernel_.grid[0] * kernel_.grid[1] * kernel_.grid[2];
+  double product = calls_ * kernel_.grid[0] * kernel_.grid[1] * kernel_.grid[2];
   for (const Loop &loop : loops_)
     product *= std::max(loop.trips, 1.0);
   return product;

@@ -28,6 +28,9 @@ Data Generator::draw_data(Scalar scalar) {
   switch (scalar) {
   case Scalar::bool_:
     return {0, 1};
+  case Scalar::e4m3:
+  case Scalar::e5m2:
+    return draw_.pick({Data{-3, 3}, Data{-8, 8}, Data{0, 7}, Data{-1, 1}});
   case Scalar::half:
   case Scalar::bfloat16:
   case Scalar::float_:
@@ -84,7 +87,7 @@ Made Generator::bound_parameter(int64_t value, const char *stem) {
         is_signed(type(parameter.variable).scalar) && !is_float(type(parameter.variable).scalar))
       return of(parameter.variable);
   }
-  if (numbers >= most_numbers)
+  if (numbers >= most_numbers || inside_)
     return number_literal(Scalar::int32, double(value));
   Parameter parameter;
   parameter.integer = value;
@@ -320,6 +323,8 @@ std::optional<Made> Generator::try_load(Scalar scalar, const Shape &shape, int d
     int pointer = draw_.pick(pointers);
     return loaded_through({of(pointer).expr, {}}, known(pointer).range, shape, depth);
   }
+  if (sometimes(policy_.constants))
+    return load_constant(scalar, shape, depth);
   int input = input_of(scalar);
   Range range = known(input).range;
   bool is_gather = draw_.chance(policy_.gathers) && depth >= 0;
@@ -339,8 +344,12 @@ Made Generator::loaded_through(Access access, Range range, const Shape &shape, i
   Scalar scalar = access.pointers.type.scalar;
   if (partial_mask_ && type(*partial_mask_).shape == shape && draw_.chance(60))
     return {load(std::move(access.pointers), of(*partial_mask_).expr), range};
-  if (!draw_.chance(policy_.masks))
-    return {load(std::move(access.pointers)), range};
+  Hint hint = load_hint();
+  if (!draw_.chance(policy_.masks)) {
+    Made made{load(std::move(access.pointers)), range};
+    made.expr.hint = hint;
+    return made;
+  }
   Made mask =
       draw_.chance(85) ? mask_for(access, shape, depth - 1) : number(Scalar::bool_, {}, depth - 1);
   arms_.push_back(mask.expr.type.shape);
@@ -352,6 +361,7 @@ Made Generator::loaded_through(Access access, Range range, const Shape &shape, i
                                                         : std::move(other);
   range = hull(range, other.range);
   Expr loaded = load(std::move(access.pointers));
+  loaded.hint = hint;
   Expr made = draw_.chance(85)
                   ? conditional(std::move(mask.expr), std::move(loaded), std::move(other.expr))
                   : conditional(unary(Op::logical_not, std::move(mask.expr)), std::move(other.expr),
@@ -359,8 +369,76 @@ Made Generator::loaded_through(Access access, Range range, const Shape &shape, i
   return converted(scalar, {std::move(made), range});
 }
 
+// From a table with values in the source.
+std::optional<Made> Generator::load_constant(Scalar scalar, const Shape &shape, int depth) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < kernel_.parameters.size(); i++)
+    if (kernel_.parameters[i].role == Parameter::Role::constant &&
+        type(kernel_.parameters[i].variable).scalar == scalar)
+      found.push_back(i);
+  if (found.empty() || draw_.chance(30)) {
+    if (found.size() > 2)
+      return std::nullopt;
+    Parameter parameter;
+    parameter.role = Parameter::Role::constant;
+    parameter.data = draw_data(scalar);
+    if (scalar == Scalar::uint64 && parameter.data.low < 0)
+      parameter.data = {0, 100};
+    parameter.count = draw_.pick({1, 3, 4, 7, 16, 33, 64});
+    double unit = double(int64_t(1) << parameter.data.fraction_bits);
+    Range range{double(parameter.data.low) / unit, double(parameter.data.high) / unit,
+                parameter.data.fraction_bits};
+    new_parameter("c", {scalar, true, {}, false, true}, parameter,
+                  {.range = range, .is_fixed = true});
+    kernel_.parameters.back().aligned = 0;
+    found = {kernel_.parameters.size() - 1};
+  }
+  const Parameter table = kernel_.parameters[draw_.pick(found)];
+  Made index = any_integer(shape, std::min(depth, 1) - 1);
+  int64_t whole = 1; // the largest power of two that is not more than there are
+  while (2 * whole <= table.count)
+    whole *= 2;
+  Scalar own = index.expr.type.scalar;
+  index = {binary(Op::bit_and, std::move(index.expr), number_literal(own, double(whole - 1)).expr),
+           {0, double(whole - 1)}};
+  if (whole < table.count && draw_.chance(50))
+    index.expr = binary(Op::add, std::move(index.expr),
+                        number_literal(Scalar::int32, double(table.count - whole)).expr);
+  Made base = of(table.variable);
+  Range range = known(table.variable).range;
+  Made address{binary(Op::add, std::move(base.expr), std::move(index.expr)), range};
+  if (!shape.empty() && draw_.chance(policy_.pointers)) {
+    Type pointers = address.expr.type;
+    address = of(declare_value("p", pointers, std::move(address)));
+  }
+  if (!draw_.chance(policy_.masks))
+    return Made{load(std::move(address.expr)), range};
+  Made mask = number(Scalar::bool_, shape, depth - 1);
+  Expr other = cast({scalar, false, {}}, number_literal(Scalar::int32, 0).expr);
+  range = hull(range, {0, 0});
+  return converted(
+      scalar,
+      {conditional(std::move(mask.expr), load(std::move(address.expr)), std::move(other)), range});
+}
+
+Hint Generator::load_hint() {
+  if (!sometimes(policy_.hints))
+    return Hint::none;
+  return draw_.pick({Hint::cg, Hint::cs, Hint::no_allocate, Hint::evict_first, Hint::evict_last,
+                     Hint::ca, Hint::cv});
+}
+
+Hint Generator::store_hint() {
+  if (!sometimes(policy_.hints))
+    return Hint::none;
+  return draw_.pick({Hint::cg, Hint::cs, Hint::no_allocate, Hint::evict_first, Hint::evict_last,
+                     Hint::wb, Hint::wt});
+}
+
 // A tile of pointers that loops may move along.
 void Generator::declare_pointer() {
+  if (inside_)
+    return;
   Shape shape = draw_shape();
   if (shape.empty() || !afford(elements_of(shape)))
     return;
@@ -399,10 +477,14 @@ void Generator::store_value(Made value, const Type &type) {
   }
   if (draw_.chance(policy_.masks)) {
     Made mask = mask_for(*access, type.shape, 1);
-    return emit(
-        masked_store(std::move(mask.expr), std::move(access->pointers), std::move(value.expr)));
+    Stmt stmt =
+        masked_store(std::move(mask.expr), std::move(access->pointers), std::move(value.expr));
+    stmt.hint = store_hint();
+    return emit(std::move(stmt));
   }
-  emit(store(std::move(access->pointers), std::move(value.expr)));
+  Stmt stmt = store(std::move(access->pointers), std::move(value.expr));
+  stmt.hint = store_hint();
+  emit(std::move(stmt));
 }
 
 // Loads and a store under one mask: what is masked off is never there.
@@ -428,7 +510,7 @@ void Generator::store_masked() {
 void Generator::store_in_place() {
   Scalar scalar = draw_scalar();
   Shape shape = draw_shape();
-  if (scalar == Scalar::bool_ || !afford(4 * elements_of(shape)))
+  if (scalar == Scalar::bool_ || is_small_float(scalar) || !afford(4 * elements_of(shape)))
     return;
   Parameter parameter;
   parameter.role = Parameter::Role::both;

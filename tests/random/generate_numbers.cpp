@@ -149,7 +149,7 @@ Made Generator::literal_of(Scalar scalar) {
 
 // A variable that is of the type, or becomes so by repetition or a conversion.
 std::optional<Made> Generator::read_variable(Scalar scalar, const Shape &shape) {
-  bool takes_all = draw_.chance(25);
+  bool takes_all = inside_ || draw_.chance(25);
   std::vector<int> found = visible([&](const Variable &variable, const Known &known) {
     const Type &type = variable.type;
     bool is_dull = known.is_index && !draw_.chance(20);
@@ -162,7 +162,7 @@ std::optional<Made> Generator::read_variable(Scalar scalar, const Shape &shape) 
 }
 
 Made Generator::leaf(Scalar scalar, const Shape &shape) {
-  if (nested_loads_ < 2 && draw_.chance(policy_.loads))
+  if (nested_loads_ < 2 && !inside_ && draw_.chance(policy_.loads))
     if (std::optional<Made> loaded = load_number(scalar, shape, 0))
       return std::move(*loaded);
   if (draw_.chance(70))
@@ -195,10 +195,15 @@ std::optional<Made> Generator::try_number(Scalar scalar, const Shape &shape, int
   if (scalar == Scalar::bool_ && draw_.chance(80))
     return truth(shape, depth);
   bool is_product = scalar == Scalar::float_ && shape.size() == 2 && elements_of(shape) >= 16;
-  bool is_small = is_integer(scalar) && bits_of(scalar) < 32;
-  switch (draw_.weighted({is_small ? 0 : 50, is_small ? 0 : 12, 10, policy_.moves,
-                          policy_.reductions, is_small ? 40 : 10, is_small ? 0 : 8,
-                          policy_.may_round ? 10 : 1, is_product ? policy_.dots * 4 : 0})) {
+  bool is_other_product =
+      policy_.other_dots && shape.size() >= 2 && elements_of(shape) >= 16 &&
+      (scalar == Scalar::float_ || scalar == Scalar::int32 || scalar == Scalar::double_);
+  bool is_small = (is_integer(scalar) && bits_of(scalar) < 32) || is_small_float(scalar);
+  switch (draw_.weighted(
+      {is_small ? 0 : 50, is_small ? 0 : 12, 10, policy_.moves, policy_.reductions,
+       is_small ? 40 : 10, is_small ? 0 : 8, policy_.may_round ? 10 : 1,
+       is_product ? policy_.dots * 4 : 0, policy_.positions, policy_.random_numbers, policy_.calls,
+       is_small ? 0 : policy_.functions, is_other_product ? policy_.dots * 4 : 0})) {
   case 0:
     return arithmetic(scalar, shape, depth);
   case 1:
@@ -215,8 +220,18 @@ std::optional<Made> Generator::try_number(Scalar scalar, const Shape &shape, int
     return quotient(scalar, shape, depth);
   case 7:
     return rounded_function(scalar, shape, depth);
-  default:
+  case 8:
     return dot_of(shape, depth);
+  case 9:
+    return at_positions(scalar, shape, depth);
+  case 10:
+    return random_number(scalar, shape, depth);
+  case 11:
+    return called(scalar, shape, depth);
+  case 12:
+    return function_of_numbers(scalar, shape, depth);
+  default:
+    return other_dot(scalar, shape, depth);
   }
 }
 
@@ -334,7 +349,7 @@ std::optional<Made> Generator::choice(Scalar scalar, const Shape &shape, int dep
 }
 
 std::optional<Made> Generator::truth(const Shape &shape, int depth) {
-  switch (draw_.weighted({50, 25, 10, 10, 5})) {
+  switch (draw_.weighted({50, 25, 10, 10, 5, policy_.positions, policy_.random_numbers})) {
   case 0: {
     Scalar scalar = draw_scalar();
     Op op = draw_.pick({Op::lt, Op::le, Op::gt, Op::ge, Op::eq, Op::ne});
@@ -360,8 +375,12 @@ std::optional<Made> Generator::truth(const Shape &shape, int depth) {
     Op op = draw_.pick({Op::bit_and, Op::bit_or, Op::bit_xor});
     return Made{binary(op, std::move(a.expr), std::move(b.expr)), {0, 1}};
   }
-  default:
+  case 4:
     return choice(Scalar::bool_, shape, depth);
+  case 5:
+    return at_positions(Scalar::bool_, shape, depth);
+  default:
+    return random_truth(shape, depth);
   }
 }
 
@@ -439,7 +458,7 @@ std::optional<Made> Generator::moved(Scalar scalar, const Shape &shape, int dept
 }
 
 std::optional<Made> Generator::reduced(Scalar scalar, const Shape &shape, int depth) {
-  if (scalar == Scalar::bool_ || has_tile_arm())
+  if (scalar == Scalar::bool_ || is_small_float(scalar) || has_tile_arm())
     return std::nullopt;
   Shape from = shape;
   std::vector<Position> positions(shape.size(), Position::keep);
@@ -574,6 +593,39 @@ std::optional<Made> Generator::dot_of(const Shape &shape, int depth) {
       return added;
   }
   return made;
+}
+
+// Of other types, and of several matrices at once.
+std::optional<Made> Generator::other_dot(Scalar scalar, const Shape &shape, int depth) {
+  Shape left = shape, right = shape;
+  left[1] = right[0] = draw_.pick({4, 8, 16, 16, 32});
+  if (has_tile_arm() || elements_of(left) > 4096 || elements_of(right) > 4096 ||
+      !afford(elements_of(shape) * left[1] / 8))
+    return std::nullopt;
+  Scalar factors =
+      scalar == Scalar::double_ ? scalar
+      : scalar == Scalar::int32
+          ? draw_.pick({Scalar::int8, Scalar::int8, Scalar::uint8, Scalar::int16, Scalar::int32})
+          : draw_.pick(
+                {Scalar::e4m3, Scalar::e5m2, Scalar::half, Scalar::bfloat16, Scalar::float_});
+  std::optional<int> mask;
+  std::swap(mask, partial_mask_);
+  double most = is_integer(factors) ? 100 : is_small_float(factors) ? 8 : 16;
+  auto factor = [&](const Shape &of) {
+    Made made = number(factors, of, depth);
+    if (made.range.fraction_bits || made.range.is_rounded)
+      made = repeated(number_literal(factors, 1), of);
+    return converted(factors, clamped(std::move(made), is_signed(factors) ? -most : 0, most));
+  };
+  Made a = factor(left), b = factor(right);
+  std::swap(mask, partial_mask_);
+  double magnitude = most * most * double(left[1]);
+  Range range{is_signed(factors) ? -magnitude : 0, magnitude};
+  Made made{dot(std::move(a.expr), std::move(b.expr)), range};
+  if (draw_.chance(40))
+    if (std::optional<Made> added = join(Op::add, made, number(scalar, shape, depth)))
+      return converted(scalar, std::move(*added));
+  return converted(scalar, std::move(made));
 }
 
 // --- What can be assigned. -----------------------------------------------------------------------

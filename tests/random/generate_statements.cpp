@@ -15,10 +15,12 @@ void Generator::statements(int count, int nesting) {
 void Generator::statement(int nesting) {
   const Policy &p = policy_;
   int inner = nesting > 0 ? 1 : 0, in_loop = loops_.empty() ? 0 : 1;
+  if (inside_)
+    return statement_of_function(nesting);
   switch (draw_.weighted({p.declarations, p.assignments, p.branches * inner,
                           p.counted_loops * inner, p.other_loops * inner, p.stores, p.products,
                           p.assignments * in_loop, 4 * in_loop + 1, p.stores / 2, p.in_place,
-                          p.branches * inner / 4, p.pointers / 8, 1})) {
+                          p.branches * inner / 4, p.pointers / 8, 1, p.atomics, p.checks})) {
   case 0:
     return declaration();
   case 1:
@@ -47,6 +49,10 @@ void Generator::statement(int nesting) {
     return late_declaration(nesting);
   case 12:
     return declare_pointer();
+  case 14:
+    return atomic_statement();
+  case 15:
+    return check_statement();
   default:
     return emit(block(collect([&] { statements(2, nesting - 1); })));
   }
@@ -184,7 +190,7 @@ void Generator::branch_statement(int nesting) {
 }
 
 void Generator::jump_statement() {
-  if (loops_.empty() && !draw_.chance(30))
+  if (loops_.empty() && !inside_ && !draw_.chance(30))
     return;
   Stmt::Kind kind = loops_.empty() || draw_.chance(10) ? Stmt::Kind::finish
                     : draw_.chance(50)                 ? Stmt::Kind::leave
@@ -193,6 +199,8 @@ void Generator::jump_statement() {
   std::vector<Stmt> body = collect([&] {
     if (draw_.chance(35))
       statement(0);
+    if (inside_ && kind == Stmt::Kind::finish)
+      return return_statement();
     emit(jump(kind));
   });
   std::vector<Stmt> other;

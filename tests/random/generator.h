@@ -44,6 +44,11 @@ private:
     double trips;
     std::optional<Made> counter;
   };
+  // A function: which numbers it may be called with, and which it gives.
+  struct Callable {
+    std::vector<Range> parameters;
+    Range result;
+  };
   // Where a tile lies in memory, and the coordinates of its elements for masks to be made of.
   struct Access {
     Expr pointers;
@@ -53,6 +58,8 @@ private:
   // generate.cpp: variables and shapes
   int declare_new(const char *stem, Type type, Known known);
   int new_parameter(const char *stem, Type type, Parameter parameter, Known known);
+  /// For what only some policies make: draws nothing for the others.
+  bool sometimes(int percentage) { return percentage > 0 && draw_.chance(percentage); }
   void emit(Stmt stmt) { lists_.back()->push_back(std::move(stmt)); }
   /// The statements that `fill` makes.
   std::vector<Stmt> collect(const std::function<void()> &fill);
@@ -85,10 +92,34 @@ private:
   std::optional<Made> casted(Scalar scalar, const Shape &shape, int depth);
   std::optional<Made> rounded_function(Scalar scalar, const Shape &shape, int depth);
   std::optional<Made> dot_of(const Shape &shape, int depth);
+  std::optional<Made> other_dot(Scalar scalar, const Shape &shape, int depth);
   Made factor(Scalar scalar, const Shape &shape, double most, int depth);
   bool has_tile_arm() const;
   Shape operand_shape(const Shape &shape);
   Scalar operand_scalar(Scalar scalar);
+
+  // generate_elements.cpp: what looks along an axis, functions, random numbers
+  std::optional<Made> at_positions(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> gathered(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> single_element(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> along_axis(Scalar scalar, const Shape &shape, Position how, int depth);
+  std::optional<Made> function_of_numbers(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> random_number(Scalar scalar, const Shape &shape, int depth);
+  std::optional<Made> random_truth(const Shape &shape, int depth);
+  Made position(const Shape &shape, int64_t extent, int depth);
+  Made any_integer(const Shape &shape, int depth);
+
+  // generate_functions.cpp
+  std::optional<Made> called(Scalar scalar, const Shape &shape, int depth);
+  int new_function(const Type &result);
+  void statement_of_function(int nesting);
+  void return_statement();
+  void check_statement();
+
+  // generate_atomics.cpp
+  void atomic_statement();
+  void atomic_in_any_order();
+  void atomic_exchange();
 
   // The same with ranges.
   Made of(int variable) { return {random::variable(kernel_, variable), known(variable).range}; }
@@ -106,6 +137,9 @@ private:
   int input_of(Scalar scalar);
   Data draw_data(Scalar scalar);
   Made bound_parameter(int64_t value, const char *stem);
+  std::optional<Made> load_constant(Scalar scalar, const Shape &shape, int depth);
+  Hint load_hint();
+  Hint store_hint();
   std::optional<Access> formula(Expr base, const Shape &shape, bool is_output);
   std::optional<Access> gather(Expr base, const Shape &shape, int depth);
   Made coordinate(int64_t extent, int program_axis, bool is_output);
@@ -149,6 +183,10 @@ private:
   std::optional<int> partial_mask_; // loads may leave elements open where this mask is off
   std::vector<Shape> arms_;         // conditions that loads must have the shape of
   int nested_loads_ = 0;            // loads for the address or mask of a load
+  std::vector<Callable> callables_; // as many as the kernel has functions
+  Callable *inside_ = nullptr;      // the function that is made: it loads and stores nothing
+  Type returns_;                    // its result
+  double calls_ = 1;                // how often it is called, from where it is made
 };
 
 } // namespace tritonc::random

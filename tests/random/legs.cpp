@@ -41,6 +41,10 @@ ir::Elem elem_of(Scalar scalar) {
   case Scalar::int64:
   case Scalar::uint64:
     return ir::Elem::i64;
+  case Scalar::e4m3:
+    return ir::Elem::e4m3;
+  case Scalar::e5m2:
+    return ir::Elem::e5m2;
   case Scalar::half:
     return ir::Elem::f16;
   case Scalar::bfloat16:

@@ -126,6 +126,82 @@ Policy rounded() {
   return policy;
 }
 
+// What the other policies leave out.
+
+Policy positions() {
+  Policy policy{.name = "positions"};
+  policy.positions = 45;
+  policy.random_numbers = 8;
+  policy.functions = 10;
+  policy.constants = 20;
+  policy.ranks = {1, 1, 2, 2, 3};
+  policy.extents = {1, 2, 4, 8, 16, 32, 64, 128};
+  return policy;
+}
+
+Policy atomics() {
+  Policy policy{.name = "atomics"};
+  policy.atomics = 40;
+  policy.checks = 10;
+  policy.constants = 10;
+  policy.hints = 20;
+  policy.scalars = {Scalar::int32,  Scalar::uint32,  Scalar::int64, Scalar::uint64,
+                    Scalar::float_, Scalar::double_, Scalar::half,  Scalar::bfloat16};
+  return policy;
+}
+
+Policy calls() {
+  Policy policy = control();
+  policy.name = "calls";
+  policy.calls = 30;
+  policy.functions = 5;
+  policy.checks = 10;
+  policy.atomics = 3;
+  policy.ranks = {0, 0, 1, 1, 2};
+  return policy;
+}
+
+Policy narrow() {
+  Policy policy{.name = "narrow"};
+  policy.dots = 15;
+  policy.other_dots = true;
+  policy.positions = 10;
+  policy.hints = 30;
+  policy.constants = 15;
+  policy.extents = {4, 8, 16, 16, 32, 32};
+  policy.ranks = {1, 2, 2, 2, 3};
+  policy.scalars = {Scalar::e4m3, Scalar::e5m2,  Scalar::float_, Scalar::int8,    Scalar::uint8,
+                    Scalar::half, Scalar::int32, Scalar::int16,  Scalar::double_, Scalar::uint32};
+  return policy;
+}
+
+Policy functions() {
+  Policy policy = rounded();
+  policy.name = "functions";
+  policy.functions = 30;
+  policy.products = policy.dots = 2;
+  policy.scalars = {Scalar::float_, Scalar::float_, Scalar::double_, Scalar::half};
+  return policy;
+}
+
+Policy sundry() {
+  Policy policy = everything();
+  policy.name = "sundry";
+  policy.positions = 10;
+  policy.random_numbers = 10;
+  policy.calls = 8;
+  policy.functions = 8;
+  policy.constants = 30;
+  policy.hints = 30;
+  policy.atomics = 6;
+  policy.checks = 6;
+  policy.dots = 10;
+  policy.other_dots = true;
+  policy.scalars.insert(policy.scalars.end(), {Scalar::e4m3, Scalar::e5m2});
+  return policy;
+}
+constexpr int percent_of_newer_ones = 40; // of what is not about products
+
 } // namespace
 
 Policy draw_policy(uint64_t seed, Draw &draw) {
@@ -145,6 +221,8 @@ Policy draw_policy(uint64_t seed, Draw &draw) {
   // Drawn apart: so it changes no kernel but those that it makes.
   if (Draw(~seed).chance(percent_of_whole_products))
     policy = whole_products();
+  else if (Draw apart(~seed ^ 0x5eed); policy.products == 0 && apart.chance(percent_of_newer_ones))
+    policy = apart.pick({positions, atomics, calls, narrow, functions, sundry})();
   for (int *percentage : {&policy.masks, &policy.gathers, &policy.moves, &policy.odd_steps})
     if (draw.chance(30))
       *percentage = 0;

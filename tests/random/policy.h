@@ -24,9 +24,18 @@ struct Policy {
   int odd_steps = 10;  // of strides and coordinates that are unusual
   int pointers = 30;   // of addresses that become variables
 
+  // Percentages of what only some policies make.
+  int positions = 0;       // of expressions that look along an axis: gather, scans, argmax, any
+  int random_numbers = 0;  // of expressions
+  int calls = 0;           // of expressions, of functions
+  int functions = 0;       // of expressions: fma, floor and the like
+  int constants = 0;       // of loads that are from constant memory
+  int hints = 0;           // of loads and stores that say something to the caches
+  bool other_dots = false; // of 8-bit floats, integers and doubles, and batched ones
+
   // Weights of statements.
   int declarations = 30, assignments = 20, branches = 10, counted_loops = 10, other_loops = 4,
-      stores = 10, in_place = 3, products = 0;
+      stores = 10, in_place = 3, products = 0, atomics = 0, checks = 0;
 
   int largest_tile = 4096; // in elements
   double work = 60'000;    // elements computed by all programs together

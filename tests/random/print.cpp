@@ -69,7 +69,7 @@ Text literal_text(const Expr &expr) {
     std::string text = real_text(expr.real, scalar == Scalar::float_);
     return {text, text[0] == '-' ? prefix : primary};
   }
-  if (scalar == Scalar::half || scalar == Scalar::bfloat16) {
+  if (is_float(scalar)) {
     std::string number = expr.real == std::floor(expr.real) && std::fabs(expr.real) < 1e6
                              ? std::to_string(int64_t(expr.real))
                              : real_text(expr.real, true);
@@ -102,11 +102,16 @@ public:
   }
 
   std::string kernel() {
-    std::string text = kernel_.tf32 ? "#pragma tritonc precision(tf32)\n" : "";
-    text += "__global__ void k(";
-    for (size_t i = 0; i < kernel_.parameters.size(); i++)
-      text += (i ? ",\n                  " : "") + parameter(kernel_.parameters[i]);
-    text_ = text + ") {\n";
+    text_ = kernel_.tf32 ? "#pragma tritonc precision(tf32)\n" : "";
+    std::string parameters;
+    for (const Parameter &each : kernel_.parameters)
+      if (each.role == Parameter::Role::constant)
+        constant_memory(each);
+      else
+        parameters += (parameters.empty() ? "" : ",\n                  ") + parameter(each);
+    for (const Function &each : kernel_.functions)
+      function(each);
+    text_ += "__global__ void k(" + parameters + ") {\n";
     for (const Stmt &stmt : kernel_.body)
       statement(stmt, 1);
     return text_ + "}\n";
@@ -114,6 +119,41 @@ public:
 
 private:
   std::string name(int variable) const { return kernel_.variables[size_t(variable)].name; }
+
+  // Its values are what the buffer of a parameter of this name would hold.
+  void constant_memory(const Parameter &parameter) {
+    Scalar scalar = kernel_.type_of(parameter.variable).scalar;
+    uint64_t stream = stream_of(kernel_.data_seed, name(parameter.variable));
+    text_ += "__constant__ " + std::string(name_of(scalar)) + " " + name(parameter.variable) + "[" +
+             std::to_string(parameter.count) + "] = {";
+    for (int64_t i = 0; i < parameter.count; i++) {
+      DataValue value = value_of(parameter.data, stream, i);
+      text_ += (i ? ", " : "") +
+               (is_float(scalar)
+                    ? real_text(value.real, scalar != Scalar::double_)
+                    : expr(literal(scalar == Scalar::bool_ ? scalar : Scalar::int64, value.integer),
+                           choice));
+    }
+    text_ += "};\n";
+  }
+
+  std::string declared(int variable) const {
+    const Type &type = kernel_.type_of(variable);
+    return (type.to_const ? "const " : "") + std::string(name_of(type.scalar)) +
+           (type.to_constant ? " __constant__" : "") + (type.pointer ? " *" : " ") +
+           name(variable) + text_of(type.shape);
+  }
+
+  void function(const Function &function) {
+    text_ += name_of(function.result.scalar) + text_of(function.result.shape) + " " +
+             function.name + "(";
+    for (size_t i = 0; i < function.parameters.size(); i++)
+      text_ += (i ? ", " : "") + declared(function.parameters[i]);
+    text_ += ") {\n";
+    for (const Stmt &stmt : function.body)
+      statement(stmt, 1);
+    text_ += "}\n";
+  }
 
   std::string parameter(const Parameter &parameter) const {
     const Type &type = kernel_.type_of(parameter.variable);
@@ -150,7 +190,8 @@ private:
     case Kind::binary:
       return binary(e);
     case Kind::load:
-      return {access(e.operands[0], e.operands.size() == 2 ? &e.operands[1] : nullptr), prefix};
+      return {access(e.operands[0], e.operands.size() == 2 ? &e.operands[1] : nullptr, e.hint),
+              prefix};
     case Kind::conditional:
       return {expr(e.operands[0], binary_least) + " ? " + expr(e.operands[1], choice) + " : " +
                   expr(e.operands[2], choice),
@@ -168,8 +209,37 @@ private:
     case Kind::dot:
       return {expr(e.operands[0], dot_tightness) + " @ " + expr(e.operands[1], dot_tightness + 1),
               dot_tightness};
+    case Kind::fma:
+      return {"fma" + arguments(e.operands), primary};
+    case Kind::gather:
+    case Kind::element:
+      return {expr(e.operands[0], primary) + positions_along(e), primary};
+    case Kind::philox: {
+      std::string word = e.integer < 0 ? "" : ", " + std::to_string(e.integer);
+      return {"philox" + arguments(e.operands, word), primary};
+    }
+    case Kind::uniform:
+      return {"random_uniform" + arguments(e.operands), primary};
+    case Kind::call:
+      return {kernel_.functions[size_t(e.integer)].name + arguments(e.operands), primary};
     }
     return {};
+  }
+
+  std::string arguments(const std::vector<Expr> &list, const std::string &more = "") const {
+    std::string text = "(";
+    for (const Expr &argument : list)
+      text += (text.size() > 1 ? ", " : "") + expr(argument, choice);
+    return text + more + ")";
+  }
+
+  std::string positions_along(const Expr &e) const {
+    std::string text, at = expr(e.operands[1], choice);
+    for (size_t d = 0; d < e.operands[0].type.shape.size(); d++) {
+      text += d ? ", " : "[";
+      text += int64_t(d) != e.integer ? ":" : e.is(Kind::gather) ? "gather(" + at + ")" : at;
+    }
+    return text + "]";
   }
 
   // `- -x` must not become `--x`.
@@ -192,8 +262,13 @@ private:
             tightness};
   }
 
-  std::string access(const Expr &pointer, const Expr *mask) const {
-    std::string star = mask ? "*?(" + expr(*mask, choice) + ")" : "*";
+  std::string access(const Expr &pointer, const Expr *mask, Hint hint) const {
+    static constexpr const char *hints[] = {
+        "",     "__cg", "__cs", "__no_allocate", "__evict_first", "__evict_last",
+        "__ca", "__cv", "__wb", "__wt"};
+    std::string said = hints[size_t(hint)];
+    std::string inside = mask ? expr(*mask, choice) + (said.empty() ? "" : ", " + said) : said;
+    std::string star = inside.empty() ? "*" : "*?(" + inside + ")";
     return star + expr(pointer, prefix);
   }
 
@@ -213,14 +288,12 @@ private:
 
   static std::string positions(const Expr &e) {
     std::string text;
-    for (Position position : e.positions) {
-      text += text.empty() ? "[" : ", ";
-      text += position == Position::keep      ? ":"
-              : position == Position::newaxis ? "newaxis"
-              : position == Position::sum     ? "+"
-              : position == Position::max     ? "max"
-                                              : "min";
-    }
+    static constexpr const char *spellings[] = {
+        ":",         "newaxis",    "+",         "max",      "min",     "prod",
+        "any",       "all",        "argmax",    "argmin",   "scan(+)", "scan(max)",
+        "scan(min)", "scan(prod)", "scan(any)", "scan(all)"};
+    for (Position position : e.positions)
+      text += (text.empty() ? "[" : ", ") + std::string(spellings[size_t(position)]);
     return text + "]";
   }
 
@@ -229,9 +302,7 @@ private:
     std::string equals = std::string(" ") + spelling_of(stmt.op) + "= ";
     switch (stmt.kind) {
     case Stmt::Kind::declare: {
-      const Type &type = kernel_.type_of(stmt.variable);
-      std::string text = (type.to_const ? "const " : "") + std::string(name_of(type.scalar)) +
-                         (type.pointer ? " *" : " ") + name(stmt.variable) + text_of(type.shape);
+      std::string text = declared(stmt.variable);
       return stmt.value.empty() ? text : text + " = " + expr(stmt.value[0], choice);
     }
     case Stmt::Kind::assign:
@@ -239,14 +310,25 @@ private:
     case Stmt::Kind::increment:
       return name(stmt.variable) + (stmt.op == Op::add ? "++" : "--");
     case Stmt::Kind::store:
-      return access(stmt.value[0], stmt.value.size() == 3 ? &stmt.value[2] : nullptr) + equals +
-             expr(stmt.value[1], choice);
+      return access(stmt.value[0], stmt.value.size() == 3 ? &stmt.value[2] : nullptr, stmt.hint) +
+             equals + expr(stmt.value[1], choice);
     case Stmt::Kind::leave:
       return "break";
     case Stmt::Kind::proceed:
       return "continue";
+    case Stmt::Kind::atomic: {
+      std::string said = stmt.op == Op::bit_and   ? "and"
+                         : stmt.op == Op::bit_or  ? "or"
+                         : stmt.op == Op::bit_xor ? "xor"
+                         : stmt.op == Op::add     ? "add"
+                                                  : spelling_of(stmt.op);
+      return (stmt.variable < 0 ? "" : declared(stmt.variable) + " = ") + "atomic_" + said +
+             arguments(stmt.value);
+    }
+    case Stmt::Kind::check:
+      return "assert(" + expr(stmt.value[0], choice) + ")";
     default:
-      return "return";
+      return stmt.value.empty() ? "return" : "return " + expr(stmt.value[0], choice);
     }
   }
 

@@ -21,7 +21,10 @@ using Edit = bool (*)(Kernel &, size_t);
 // Lists that hold statements, the outermost first.
 std::vector<std::vector<Stmt> *> lists_of(Kernel &kernel) {
   std::vector<std::vector<Stmt> *> lists;
-  for_each_list(kernel.body, [&](std::vector<Stmt> &list) { lists.push_back(&list); });
+  auto add = [&](std::vector<Stmt> &list) { lists.push_back(&list); };
+  for_each_list(kernel.body, add);
+  for (Function &function : kernel.functions)
+    for_each_list(function.body, add);
   return lists;
 }
 
@@ -89,13 +92,17 @@ bool unwrap(Kernel &kernel, size_t number) {
   return false;
 }
 
-// Stores without a mask, `=` for `+=`.
+// Stores without a mask or a hint, `=` for `+=`.
 bool simplify_statement(Kernel &kernel, size_t number) {
   bool is_done = false;
-  for_each_stmt(kernel.body, [&](Stmt &stmt) {
+  for_each_stmt(kernel, [&](Stmt &stmt) {
     auto is_turn = [&] { return !is_done && number-- == 0; };
     if (stmt.is(Stmt::Kind::store) && stmt.value.size() == 3 && is_turn()) {
       stmt.value.pop_back();
+      is_done = true;
+    }
+    if (stmt.hint != Hint::none && is_turn()) {
+      stmt.hint = Hint::none;
       is_done = true;
     }
     bool has_op = stmt.is(Stmt::Kind::store) || stmt.is(Stmt::Kind::assign);
@@ -140,12 +147,16 @@ std::vector<Expr> simpler(const Expr &expr) {
   add_same_type(expr, expr.type, 2, found);
   if (expr.is(Expr::Kind::load) && expr.operands.size() == 2)
     found.push_back(load(expr.operands[0]));
+  if (expr.hint != Hint::none) {
+    found.push_back(expr);
+    found.back().hint = Hint::none;
+  }
   return found;
 }
 
 bool simplify_expression(Kernel &kernel, size_t number) {
   bool is_done = false;
-  for_each_stmt(kernel.body, [&](Stmt &stmt) {
+  for_each_stmt(kernel, [&](Stmt &stmt) {
     for (Expr &value : stmt.value)
       for_each_expr(value, [&](Expr &expr) {
         if (is_done)
@@ -173,7 +184,9 @@ template <typename Visit> void for_each_extent(Kernel &kernel, const Visit &visi
   };
   for (Variable &variable : kernel.variables)
     shape(variable.type.shape);
-  for_each_stmt(kernel.body, [&](Stmt &stmt) {
+  for (Function &function : kernel.functions)
+    shape(function.result.shape);
+  for_each_stmt(kernel, [&](Stmt &stmt) {
     for (Expr &value : stmt.value)
       for_each_expr(value, [&](Expr &expr) { shape(expr.type.shape); });
   });
@@ -187,7 +200,7 @@ bool halve_extents(Kernel &kernel, size_t number) {
   for_each_extent(kernel, [&](int64_t &extent) { extent = extent == size ? size / 2 : extent; });
   if (number % 2 == 0)
     return true;
-  for_each_stmt(kernel.body, [&](Stmt &stmt) {
+  for_each_stmt(kernel, [&](Stmt &stmt) {
     for (Expr &value : stmt.value)
       for_each_expr(value, [&](Expr &expr) {
         if (expr.is(Expr::Kind::literal) && expr.integer == size && is_integer(expr.type.scalar))
@@ -252,7 +265,7 @@ bool simplify_parameter(Kernel &kernel, size_t number) {
 
 bool is_used(Kernel &kernel, int variable) {
   bool found = false;
-  for_each_stmt(kernel.body, [&](Stmt &stmt) {
+  for_each_stmt(kernel, [&](Stmt &stmt) {
     found |= stmt.variable == variable;
     for (Expr &value : stmt.value)
       for_each_expr(value, [&](Expr &expr) {
@@ -276,10 +289,33 @@ bool remove_parameters(Kernel &kernel, size_t number) {
   return false;
 }
 
+// One that nobody calls.
+bool remove_function(Kernel &kernel, size_t number) {
+  for (size_t i = 0; i < kernel.functions.size(); i++) {
+    bool is_called = false;
+    auto for_each_call = [&](const auto &visit) {
+      for_each_stmt(kernel, [&](Stmt &stmt) {
+        for (Expr &value : stmt.value)
+          for_each_expr(value, [&](Expr &expr) {
+            if (expr.is(Expr::Kind::call))
+              visit(expr);
+          });
+      });
+    };
+    for_each_call([&](Expr &call) { is_called |= call.integer == int64_t(i); });
+    if (is_called || number-- > 0)
+      continue;
+    kernel.functions.erase(kernel.functions.begin() + int64_t(i));
+    for_each_call([&](Expr &call) { call.integer -= call.integer > int64_t(i); });
+    return true;
+  }
+  return false;
+}
+
 constexpr Edit edits[] = {
     remove_part<2>,    remove_part<4>,     remove_part<8>, remove_statement,    unwrap,
     remove_parameters, simplify_statement, shrink_grid,    simplify_expression, remove_statement,
-    halve_extents,     remove_parameters,  shrink_number,  simplify_parameter,
+    halve_extents,     remove_parameters,  shrink_number,  simplify_parameter,  remove_function,
 };
 
 // All that edits change.

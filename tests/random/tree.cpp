@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace tritonc::random {
 
 const char *spelling_of(Op op) {
   static constexpr const char *spellings[] = {
-      "",   "+",  "-",  "*",  "/",  "%",   "<<",  ">>", "&", "^", "|",   "<",    "<=",  ">",
-      ">=", "==", "!=", "&&", "||", "min", "max", "-",  "~", "!", "abs", "sqrt", "exp", "log"};
+      "",     "+",   "-",     "*",    "/",     "%",     "<<",    ">>",   "&",    "^",   "|",
+      "<",    "<=",  ">",     ">=",   "==",    "!=",    "&&",    "||",   "min",  "max", "-",
+      "~",    "!",   "abs",   "sqrt", "exp",   "log",   "rsqrt", "exp2", "log2", "sin", "cos",
+      "tanh", "erf", "floor", "ceil", "trunc", "round", "xchg",  "cas"};
   return spellings[size_t(op)];
 }
 
@@ -160,10 +163,22 @@ MaybeType type_of_permutation(const Expr &expr) {
   return type;
 }
 
+// What elements become before they are reduced.
+Scalar type_to_reduce(Scalar scalar, Position how) {
+  if (asks_truth(how))
+    return Scalar::bool_;
+  bool chooses = how == Position::max || how == Position::min || how == Position::scan_max ||
+                 how == Position::scan_min;
+  bool changes = is_small_float(scalar) || (scalar == Scalar::bool_ && !chooses);
+  return changes ? promoted(scalar) : scalar;
+}
+
 MaybeType type_of_subscript(const Expr &expr) {
   const Type &from = expr.operands[0].type;
   Type to = from.with_shape({});
   size_t named = 0;
+  bool reduces = false, asks = false, all_any = true, all_all = true;
+  Position first = Position::keep;
   for (Position position : expr.positions) {
     if (position == Position::newaxis) {
       to.shape.push_back(1);
@@ -171,24 +186,82 @@ MaybeType type_of_subscript(const Expr &expr) {
     }
     if (named == from.shape.size())
       return std::nullopt;
-    if (position == Position::keep)
+    if (position == Position::keep || is_scan(position))
       to.shape.push_back(from.shape[named]);
-    else if (from.pointer || from.scalar == Scalar::bool_ ||
-             (position != Position::sum && !is_signed(from.scalar)))
-      return std::nullopt;
+    if (position != Position::keep) {
+      if (from.pointer)
+        return std::nullopt;
+      first = first == Position::keep ? position : first;
+      // Those whose result is of another type than the elements stand alone, but for any and all.
+      if (std::exchange(reduces, true) && (is_arg(first) || is_arg(position)))
+        return std::nullopt;
+      all_any &= position == Position::any || position == Position::scan_any;
+      all_all &= position == Position::all || position == Position::scan_all;
+      asks |= asks_truth(position);
+      to.scalar = is_arg(position) ? Scalar::int32 : type_to_reduce(to.scalar, position);
+    }
     named++;
   }
+  if (asks && !all_any && !all_all)
+    return std::nullopt;
   bool good = from.is_tile() && named == from.shape.size() && to.shape.size() <= 5;
   return good ? MaybeType(to) : std::nullopt;
 }
 
+// Behind the first two axes there may be others, of as many products.
 MaybeType type_of_dot(const Type &a, const Type &b) {
-  bool known =
-      a.scalar == Scalar::half || a.scalar == Scalar::bfloat16 || a.scalar == Scalar::float_;
-  if (a.pointer || b.pointer || a.scalar != b.scalar || !known || a.shape.size() != 2 ||
-      b.shape.size() != 2 || a.shape[1] != b.shape[0])
+  if (a.pointer || b.pointer || a.scalar != b.scalar || a.scalar == Scalar::bool_ ||
+      a.shape.size() < 2 || b.shape.size() != a.shape.size() || a.shape[1] != b.shape[0])
     return std::nullopt;
-  return Type{Scalar::float_, false, {a.shape[0], b.shape[1]}};
+  Type type{is_float(a.scalar) && a.scalar != Scalar::double_ ? Scalar::float_ : promoted(a.scalar),
+            false, a.shape};
+  type.shape[1] = b.shape[1];
+  bool fits = std::equal(a.shape.begin() + 2, a.shape.end(), b.shape.begin() + 2);
+  return fits ? MaybeType(type) : std::nullopt;
+}
+
+// In float, unless one of them is a double.
+MaybeType type_of_fma(const std::vector<Expr> &operands) {
+  Type type{Scalar::float_, false, {}};
+  for (const Expr &operand : operands) {
+    std::optional<Shape> shape = broadcast(type.shape, operand.type.shape);
+    if (operand.type.pointer || !shape)
+      return std::nullopt;
+    type.shape = *shape;
+    if (operand.type.scalar == Scalar::double_)
+      type.scalar = Scalar::double_;
+  }
+  return type;
+}
+
+// Elements along an axis, at positions that are repeated to the other axes.
+MaybeType type_of_gather(const Expr &expr) {
+  const Type &from = expr.operands[0].type, &positions = expr.operands[1].type;
+  size_t axis = size_t(expr.integer), rank = from.shape.size();
+  if (from.pointer || !is_integer_type(positions) || positions.scalar == Scalar::bool_ ||
+      axis >= rank || positions.shape.size() > rank)
+    return std::nullopt;
+  Type type = from;
+  size_t missing = rank - positions.shape.size();
+  type.shape[axis] = axis < missing ? 1 : positions.shape[axis - missing];
+  return fits(positions.shape, type.shape) ? MaybeType(type) : std::nullopt;
+}
+
+MaybeType type_of_element(const Expr &expr) {
+  Type type = expr.operands[0].type;
+  if (type.pointer || !is_integer_type(expr.operands[1].type) || expr.operands[1].type.is_tile() ||
+      size_t(expr.integer) >= type.shape.size())
+    return std::nullopt;
+  type.shape.erase(type.shape.begin() + expr.integer);
+  return type;
+}
+
+MaybeType type_of_random(const Expr &expr) {
+  const Type &seed = expr.operands[0].type, &offset = expr.operands[1].type;
+  std::optional<Shape> shape = broadcast(seed.shape, offset.shape);
+  if (!is_integer_type(seed) || !is_integer_type(offset) || !shape)
+    return std::nullopt;
+  return Type{expr.is(Kind::uniform) ? Scalar::float_ : Scalar::uint32, false, *shape};
 }
 
 // From the types of the operands; nothing where the language forbids it.
@@ -212,6 +285,15 @@ MaybeType type_of(const Expr &expr) {
     return type_of_subscript(expr);
   case Kind::dot:
     return type_of_dot(expr.operands[0].type, expr.operands[1].type);
+  case Kind::fma:
+    return type_of_fma(expr.operands);
+  case Kind::gather:
+    return type_of_gather(expr);
+  case Kind::element:
+    return type_of_element(expr);
+  case Kind::philox:
+  case Kind::uniform:
+    return type_of_random(expr);
   default:
     return expr.type;
   }
@@ -332,6 +414,39 @@ Expr subscript(Expr a, std::vector<Position> positions) {
 
 Expr dot(Expr a, Expr b) { return made(of_kind(Kind::dot), list(std::move(a), std::move(b))); }
 
+Expr multiply_add(Expr a, Expr b, Expr c) {
+  return made(of_kind(Kind::fma), list(std::move(a), std::move(b), std::move(c)));
+}
+
+Expr gather(Expr a, Expr positions, int axis) {
+  Expr expr = of_kind(Kind::gather);
+  expr.integer = axis;
+  return made(std::move(expr), list(std::move(a), std::move(positions)));
+}
+
+Expr element(Expr a, Expr position, int axis) {
+  Expr expr = of_kind(Kind::element);
+  expr.integer = axis;
+  return made(std::move(expr), list(std::move(a), std::move(position)));
+}
+
+Expr philox(Expr seed, Expr offset, int word) {
+  Expr expr = of_kind(Kind::philox);
+  expr.integer = word;
+  return made(std::move(expr), list(std::move(seed), std::move(offset)));
+}
+
+Expr uniform(Expr seed, Expr offset) {
+  return made(of_kind(Kind::uniform), list(std::move(seed), std::move(offset)));
+}
+
+Expr call(const Kernel &kernel, int function, std::vector<Expr> arguments) {
+  Expr expr = of_kind(Kind::call);
+  expr.integer = function;
+  expr.type = kernel.functions[size_t(function)].result;
+  return made(std::move(expr), std::move(arguments));
+}
+
 Stmt declare(int variable) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::declare;
@@ -368,6 +483,20 @@ Stmt masked_store(Expr mask, Expr pointer, Expr value, Op op) {
   return stmt;
 }
 
+Stmt atomic(Op op, std::vector<Expr> operands, bool has_mask) {
+  Stmt stmt = jump(Stmt::Kind::atomic);
+  stmt.op = op;
+  stmt.value = std::move(operands);
+  stmt.has_mask = has_mask;
+  return stmt;
+}
+
+Stmt check(Expr condition) {
+  Stmt stmt = jump(Stmt::Kind::check);
+  stmt.value = list(std::move(condition));
+  return stmt;
+}
+
 Stmt branch(Expr condition, std::vector<Stmt> yes, std::vector<Stmt> no) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::branch;
@@ -401,10 +530,30 @@ public:
   bool run() {
     for (const Parameter &parameter : kernel_.parameters)
       visible_[size_t(parameter.variable)] = true;
+    for (size_t i = 0; i < kernel_.functions.size(); i++)
+      if (!function(i))
+        return false;
+    functions_ = kernel_.functions.size();
     return list(kernel_.body);
   }
 
 private:
+  // Sees its own variables, and the functions in front of it.
+  bool function(size_t number) {
+    Function &function = kernel_.functions[number];
+    std::vector<bool> outside(visible_.size(), false);
+    std::swap(outside, visible_);
+    for (int parameter : function.parameters)
+      visible_[size_t(parameter)] = true;
+    functions_ = number;
+    result_ = &function.result;
+    bool good = list(function.body) && !function.body.empty() &&
+                function.body.back().is(Stmt::Kind::finish);
+    result_ = nullptr;
+    std::swap(outside, visible_);
+    return good;
+  }
+
   // A load in an arm under a tile as condition must have that condition's shape, or a larger one.
   bool expr(Expr &expr, const std::vector<Shape> &conditions) {
     std::vector<Shape> inner = conditions;
@@ -421,6 +570,8 @@ private:
       expr.type = kernel_.type_of(int(expr.integer));
       return true;
     }
+    if (expr.is(Kind::call))
+      return call(expr);
     MaybeType type = random::type_of(expr);
     if (!type)
       return false;
@@ -431,10 +582,21 @@ private:
   }
   bool expr(Expr &e) { return expr(e, {}); }
 
+  bool call(Expr &expr) {
+    if (size_t(expr.integer) >= functions_)
+      return false;
+    const Function &function = kernel_.functions[size_t(expr.integer)];
+    expr.type = function.result;
+    for (size_t i = 0; i < expr.operands.size(); i++)
+      if (!converts(expr.operands[i].type, kernel_.type_of(function.parameters[i])))
+        return false;
+    return true;
+  }
+
   bool converts(const Type &from, const Type &to) {
     bool drops_const = from.to_const && !to.to_const;
     return from.pointer == to.pointer && (!from.pointer || from.scalar == to.scalar) &&
-           !drops_const && fits(from.shape, to.shape);
+           from.to_constant == to.to_constant && !drops_const && fits(from.shape, to.shape);
   }
 
   bool is_condition(Expr &condition) {
@@ -460,7 +622,7 @@ private:
       if (!expr(part))
         return false;
     Type place = stmt.value[0].type, value = stmt.value[1].type;
-    if (!place.pointer || place.to_const || value.pointer)
+    if (!place.pointer || place.to_const || place.to_constant || value.pointer)
       return false;
     place.pointer = false;
     if (stmt.value.size() == 3) {
@@ -473,6 +635,31 @@ private:
       return converts(value, place);
     MaybeType sum = type_of_binary(stmt.op, place, value);
     return sum && converts(*sum, place);
+  }
+
+  bool atomic(Stmt &stmt) {
+    for (Expr &part : stmt.value)
+      if (!expr(part))
+        return false;
+    Type type = stmt.value[0].type;
+    if (!type.pointer || type.to_const || type.to_constant)
+      return false;
+    bool of_bits = stmt.op >= Op::bit_and && stmt.op <= Op::bit_or;
+    bool is_small = bits_of(type.scalar) < 32;
+    bool has_small_add = type.scalar == Scalar::half || type.scalar == Scalar::bfloat16;
+    if ((is_small && (stmt.op != Op::add || !has_small_add)) || (of_bits && is_float(type.scalar)))
+      return false;
+    for (size_t i = 1; i < stmt.value.size(); i++) {
+      std::optional<Shape> shape = broadcast(type.shape, stmt.value[i].type.shape);
+      if (!shape || stmt.value[i].type.pointer)
+        return false;
+      type.shape = *shape;
+    }
+    type.pointer = false;
+    if (stmt.variable < 0)
+      return true;
+    visible_[size_t(stmt.variable)] = true;
+    return converts(type, kernel_.type_of(stmt.variable));
   }
 
   bool list(std::vector<Stmt> &list) {
@@ -516,7 +703,14 @@ private:
     case Stmt::Kind::proceed:
       return loops_ > 0;
     case Stmt::Kind::finish:
-      return true;
+      if (!result_)
+        return stmt.value.empty();
+      return stmt.value.size() == 1 && expr(stmt.value[0]) &&
+             converts(stmt.value[0].type, *result_);
+    case Stmt::Kind::atomic:
+      return atomic(stmt);
+    case Stmt::Kind::check:
+      return expr(stmt.value[0]) && !stmt.value[0].type.pointer;
     case Stmt::Kind::block:
       return list(stmt.body);
     }
@@ -525,6 +719,8 @@ private:
 
   Kernel &kernel_;
   std::vector<bool> visible_;
+  size_t functions_ = 0;         // so many can be called
+  const Type *result_ = nullptr; // of the function
   int loops_ = 0;
 };
 
@@ -534,7 +730,7 @@ bool settle(Kernel &kernel) { return Settler(kernel).run(); }
 
 int size_of(const Kernel &kernel) {
   int size = 0;
-  for_each_stmt(const_cast<Kernel &>(kernel).body, [&](Stmt &stmt) {
+  for_each_stmt(const_cast<Kernel &>(kernel), [&](Stmt &stmt) {
     size++;
     for (Expr &expr : stmt.value)
       for_each_expr(expr, [&](Expr &) { size++; });

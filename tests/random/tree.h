@@ -48,13 +48,66 @@ enum class Op : uint8_t {
   sqrt,
   exp,
   log,
+  rsqrt,
+  exp2,
+  log2,
+  sin,
+  cos,
+  tanh,
+  erf,
+  floor,
+  ceil,
+  trunc,
+  round,
+  // of atomic operations alone
+  exchange,
+  compare_exchange,
 };
 const char *spelling_of(Op op); // "+", "min"
 inline bool is_comparison(Op op) { return op >= Op::lt && op <= Op::ne; }
 inline bool is_logical(Op op) { return op == Op::logical_and || op == Op::logical_or; }
 
 /// A position in a subscript.
-enum class Position : uint8_t { keep, newaxis, sum, max, min };
+enum class Position : uint8_t {
+  keep,
+  newaxis,
+  // reductions
+  sum,
+  max,
+  min,
+  prod,
+  any,
+  all,
+  argmax,
+  argmin,
+  // scans
+  scan_sum,
+  scan_max,
+  scan_min,
+  scan_prod,
+  scan_any,
+  scan_all,
+};
+inline bool is_scan(Position position) { return position >= Position::scan_sum; }
+inline bool asks_truth(Position p) {
+  return p == Position::any || p == Position::all || p == Position::scan_any ||
+         p == Position::scan_all;
+}
+inline bool is_arg(Position p) { return p == Position::argmax || p == Position::argmin; }
+
+/// What is said to the caches about an access.
+enum class Hint : uint8_t {
+  none,
+  cg,
+  cs,
+  no_allocate,
+  evict_first,
+  evict_last,
+  ca, // loads
+  cv,
+  wb, // stores
+  wt,
+};
 
 struct Expr {
   enum class Kind : uint8_t {
@@ -73,9 +126,16 @@ struct Expr {
     permute,   // axes
     subscript, // positions
     dot,
+    fma,
+    gather,  // operands: a tile and positions; integer: along which axis
+    element, // the same with a number
+    philox,  // operands: seed and offset; integer: the word, -1 if it is not said
+    uniform, // operands: seed and offset
+    call,    // integer: which function; operands: its arguments
   };
   Kind kind = Kind::literal;
   Op op = Op::none;
+  Hint hint = Hint::none; // loads
   Type type;
   int64_t integer = 0;
   double real = 0;
@@ -98,12 +158,17 @@ struct Stmt {
     do_loop, // value: condition; body
     leave,   // break
     proceed, // continue
-    finish,  // return
+    finish,  // return; value: in functions, what is returned
     block,
+    atomic, // op; variable: declared with what was there before, or -1; value: pointer, for
+            // compare_exchange what is expected, value, perhaps a mask
+    check,  // value: the condition of an assert
   };
   Kind kind = Kind::block;
   int variable = -1;
   Op op = Op::none;
+  Hint hint = Hint::none; // stores
+  bool has_mask = false;  // of an atomic operation
   std::vector<Expr> value;
   std::vector<Stmt> head, body, other;
 
@@ -115,14 +180,16 @@ struct Variable {
   Type type;
 };
 
-/// A parameter is a variable that the host gives a value: a number, or a buffer of its own.
+/// A parameter is a variable that the host gives a value: a number, or a buffer of its own. Or it
+/// is none, but constant memory with values in the source.
 struct Parameter {
-  enum class Role : uint8_t { number, input, output, both };
+  enum class Role : uint8_t { number, input, output, both, constant };
   int variable = -1;
   Role role = Role::number;
   int64_t integer = 0; // of a number
   double real = 0;
-  Data data; // of a buffer that is read
+  Data data;         // of a buffer that is read
+  int64_t count = 0; // elements of constant memory
 
   // Promises, all of them kept.
   int multiple_of = 0; // 0: not said
@@ -130,9 +197,19 @@ struct Parameter {
   bool read_only = false, write_only = false, no_alias = false;
 };
 
+/// A function that the kernel calls. Its parameters and variables are the kernel's, but only it can
+/// see them. The last statement of its body returns a value.
+struct Function {
+  std::string name;
+  Type result;
+  std::vector<int> parameters;
+  std::vector<Stmt> body;
+};
+
 struct Kernel {
   std::deque<Variable> variables; // so that references to types stay valid
   std::vector<Parameter> parameters;
+  std::deque<Function> functions; // which may call those in front of them
   std::vector<Stmt> body;
   std::array<int, 3> grid = {1, 1, 1};
   uint64_t data_seed = 0;
@@ -160,6 +237,12 @@ Expr transpose(Expr a);
 Expr permute(Expr a, std::vector<int> axes);
 Expr subscript(Expr a, std::vector<Position> positions);
 Expr dot(Expr a, Expr b);
+Expr multiply_add(Expr a, Expr b, Expr c);
+Expr gather(Expr a, Expr positions, int axis);
+Expr element(Expr a, Expr position, int axis);
+Expr philox(Expr seed, Expr offset, int word);
+Expr uniform(Expr seed, Expr offset);
+Expr call(const Kernel &kernel, int function, std::vector<Expr> arguments);
 
 // Statements.
 Stmt declare(int variable);
@@ -167,6 +250,8 @@ Stmt declare(int variable, Expr init);
 Stmt assign(int variable, Expr value, Op op = Op::none);
 Stmt store(Expr pointer, Expr value, Op op = Op::none);
 Stmt masked_store(Expr mask, Expr pointer, Expr value, Op op = Op::none);
+Stmt atomic(Op op, std::vector<Expr> operands, bool has_mask);
+Stmt check(Expr condition);
 Stmt branch(Expr condition, std::vector<Stmt> yes, std::vector<Stmt> no = {});
 Stmt jump(Stmt::Kind kind);
 Stmt block(std::vector<Stmt> body);
@@ -197,13 +282,19 @@ template <typename Visit> void for_each_list(std::vector<Stmt> &list, const Visi
       for_each_list(*inner, visit);
 }
 
-/// Calls visit(Stmt &) for every statement, outer ones first.
+/// Calls visit(Stmt &) for every statement, outer ones first; of a kernel, those of its functions
+/// too.
 template <typename Visit> void for_each_stmt(std::vector<Stmt> &list, const Visit &visit) {
   for (Stmt &stmt : list) {
     visit(stmt);
     for (std::vector<Stmt> *inner : {&stmt.head, &stmt.body, &stmt.other})
       for_each_stmt(*inner, visit);
   }
+}
+template <typename Visit> void for_each_stmt(Kernel &kernel, const Visit &visit) {
+  for_each_stmt(kernel.body, visit);
+  for (Function &function : kernel.functions)
+    for_each_stmt(function.body, visit);
 }
 
 } // namespace tritonc::random

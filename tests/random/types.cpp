@@ -26,6 +26,8 @@ constexpr std::array<Row, scalar_count> rows = {{
     {"uint32", 32, false, 0},
     {"int64", 64, true, 0},
     {"uint64", 64, false, 0},
+    {"e4m3", 8, true, 4},
+    {"e5m2", 8, true, 3},
     {"half", 16, true, 11},
     {"bfloat16", 16, true, 8},
     {"float", 32, true, 24},
@@ -58,10 +60,14 @@ double largest(Scalar scalar) {
   return std::ldexp(1.0, bits_of(scalar) - (is_signed(scalar) ? 1 : 0)) - 1;
 }
 
-Scalar promoted(Scalar scalar) { return scalar < Scalar::int32 ? Scalar::int32 : scalar; }
+Scalar promoted(Scalar scalar) {
+  if (is_small_float(scalar))
+    return Scalar::float_;
+  return scalar < Scalar::int32 ? Scalar::int32 : scalar;
+}
 
 Scalar common(Scalar a, Scalar b) {
-  if (a == b && is_float(a))
+  if (a == b && is_float(a) && !is_small_float(a))
     return a;
   bool sixteen = is_float(a) && is_float(b) && bits_of(a) == 16 && bits_of(b) == 16;
   return sixteen ? Scalar::float_ : std::max(promoted(a), promoted(b));

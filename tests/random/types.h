@@ -23,18 +23,23 @@ enum class Scalar : uint8_t {
   uint32,
   int64,
   uint64,
+  e4m3, // computed with in float, as e5m2
+  e5m2,
   half,
   bfloat16,
   float_,
   double_,
 };
-inline constexpr int scalar_count = 13;
+inline constexpr int scalar_count = 15;
 
 const char *name_of(Scalar scalar);
 std::optional<Scalar> scalar_named(const std::string &name);
 int bits_of(Scalar scalar); // bool: 8, as in memory
 inline int bytes_of(Scalar scalar) { return bits_of(scalar) / 8; }
-inline bool is_float(Scalar scalar) { return scalar >= Scalar::half; }
+inline bool is_float(Scalar scalar) { return scalar >= Scalar::e4m3; }
+inline bool is_small_float(Scalar scalar) {
+  return scalar == Scalar::e4m3 || scalar == Scalar::e5m2;
+}
 inline bool is_integer(Scalar scalar) { return !is_float(scalar); } // bool too
 bool is_signed(Scalar scalar);                                      // integers, and all floats
 
@@ -44,7 +49,7 @@ int precision_of(Scalar scalar);
 double least(Scalar scalar);
 double largest(Scalar scalar);
 
-/// What a small integer becomes in arithmetic.
+/// What a number of fewer than 32 bits becomes in arithmetic, unless it is half or bfloat16.
 Scalar promoted(Scalar scalar);
 /// The type in which a binary operator computes.
 Scalar common(Scalar a, Scalar b);
@@ -60,14 +65,15 @@ std::string text_of(const Shape &shape); // "[16, 32]"; "" for a scalar
 
 struct Type {
   Scalar scalar = Scalar::int32;
-  bool pointer = false;  // each element points to `scalar`
-  Shape shape = {};      // empty: not a tile
-  bool to_const = false; // pointers: nothing may be stored through them
+  bool pointer = false;     // each element points to `scalar`
+  Shape shape = {};         // empty: not a tile
+  bool to_const = false;    // pointers: nothing may be stored through them
+  bool to_constant = false; // pointers: to constant memory
 
   bool operator==(const Type &) const = default;
   bool is_tile() const { return !shape.empty(); }
   int64_t elements() const { return elements_of(shape); }
-  Type with_shape(Shape s) const { return {scalar, pointer, std::move(s), to_const}; }
+  Type with_shape(Shape s) const { return {scalar, pointer, std::move(s), to_const, to_constant}; }
   Type with_scalar(Scalar s) const { return {s, false, shape}; }
 };
 

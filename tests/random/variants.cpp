@@ -70,7 +70,7 @@ private:
   static bool can_wrap(const Stmt &stmt) {
     Kernel alone;
     alone.body = {stmt};
-    bool good = !stmt.is(Stmt::Kind::declare);
+    bool good = !stmt.is(Stmt::Kind::declare) && !stmt.is(Stmt::Kind::atomic);
     for_each_stmt(alone.body, [&](Stmt &inner) {
       good &= !inner.is(Stmt::Kind::leave) && !inner.is(Stmt::Kind::proceed);
     });
