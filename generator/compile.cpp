@@ -263,6 +263,7 @@ CompileResult compile(const CompileOptions &options) {
   if (std::optional<Failure> failure = check_kernels(options, plan, variants))
     return failed(std::move(result), *failure);
   Findings idle;
+  find_unused_axes(variants, idle);
   if (std::optional<Failure> failure = add_kernels_under_hints(options, variants, idle))
     return failed(std::move(result), *failure);
   for (Finding &found : idle.findings)

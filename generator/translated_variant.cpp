@@ -134,6 +134,23 @@ std::optional<Failure> check_kernels(const CompileOptions &options, const Plan &
   return find_kernel_twice(variants, options.gpus);
 }
 
+void find_unused_axes(const std::vector<TranslatedVariant> &variants, Findings &findings) {
+  std::vector<std::pair<std::string, bool>> is_used; // of each axis, in their order
+  for (const TranslatedVariant &variant : variants)
+    for (size_t i = 0; i < variant.source->axes.size(); i++) {
+      const Axis &axis = variant.source->axes[i];
+      auto has_name = [&](const auto &one) { return one.first == axis.name; };
+      auto entry = llvm::find_if(is_used, has_name);
+      if (entry == is_used.end())
+        entry = is_used.insert(entry, {axis.name, false});
+      for (const Define &define : axis.values[size_t(variant.choice->values[i])].defines)
+        entry->second |= !llvm::is_contained(variant.front_end.unused_macros, define.name);
+    }
+  for (const auto &[name, used] : is_used)
+    if (!used)
+      findings.add(finding(Message::unused_axis, {name}));
+}
+
 std::optional<Failure> add_kernels_under_hints(const CompileOptions &options,
                                                std::vector<TranslatedVariant> &variants,
                                                Findings &findings) {

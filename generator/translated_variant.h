@@ -36,6 +36,9 @@ std::string name_of(const TranslatedVariant &variant, const ir::Function &functi
 std::optional<Failure> check_kernels(const CompileOptions &options, const Plan &plan,
                                      const std::vector<TranslatedVariant> &variants);
 
+/// Adds to `findings` the axes whose values no source uses, in any variant.
+void find_unused_axes(const std::vector<TranslatedVariant> &variants, Findings &findings);
+
 /// Adds what is to be compiled under hints (argument_hints.h) to the kernels of all variants, and
 /// to `findings` those hints that change nothing.
 std::optional<Failure> add_kernels_under_hints(const CompileOptions &options,

@@ -3,6 +3,7 @@
 #include "language/checker.h"
 
 #include "language/constant.h"
+#include "language/pragma_words.h"
 #include "language/spelling.h"
 
 #include <algorithm>
@@ -528,6 +529,11 @@ void Checker::report_undeclared(const Expr &expr, bool is_extent) {
   std::optional<std::string> meant =
       is_extent ? std::nullopt : most_similar(expr.text, expr.is(Expr::Kind::call));
   std::optional<Message> way = expr.is(Expr::Kind::call) ? other_way(expr.text) : std::nullopt;
+  std::optional<PragmaWord> pragma = pragma_word(expr.text);
+  if (pragma && expr.is(Expr::Kind::call)) {
+    report(Message::outside_pragma, expr.at, {expr.text});
+    return report(Message::write_pragma, expr.at, {std::string(pragma->example)});
+  }
   if (way || !meant) {
     report(id, expr.at, {expr.text});
     return report(way.value_or(Message::define_it), expr.at, {expr.text});

@@ -531,6 +531,8 @@ void Parser::external_declaration(Program &program) {
     return take_pragma();
   if (accept(";"))
     return;
+  if (std::optional<PragmaWord> word = pragma_word(peek().spelling); word && peek(1).is("("))
+    return fail_pragma(peek(), *word);
   if (peek().is_word("static_assert") || peek().is_word("_Static_assert"))
     return program.declarations.push_back(assertion(Stmt::Kind::static_assertion));
   if (peek().is_word("typedef")) {
@@ -563,6 +565,12 @@ void Parser::type_definition() {
     typedefs_.push_back({std::string(name.spelling), named.type, named.extents_token, blocks_});
   } while (accept(","));
   expect(";", "behind the type definition");
+}
+
+// `tune(TM: 32, 64);` without what makes it a pragma.
+void Parser::fail_pragma(const Token &name, const PragmaWord &word) {
+  fail(Message::outside_pragma, name.at, {std::string(name.spelling)});
+  note(Message::write_pragma, name.at, {std::string(word.example)});
 }
 
 // Python, or what C++ has: one message, and what is behind it is not looked at.

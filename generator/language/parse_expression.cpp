@@ -482,8 +482,28 @@ ExprPtr Parser::primary() {
     return bitcast();
   if (is_name(token) && !starts_type(token))
     return name_or_call();
-  fail_expected("an expression");
+  if (!is_list_of_values())
+    fail_expected("an expression");
   return make_error();
+}
+
+// `-D "TM=[32, 64]"`, as the oldest kernels were compiled: a macro that is a list. It is said once
+// for each macro.
+bool Parser::is_list_of_values() {
+  const Token token = peek();
+  if (!token.is("["))
+    return false;
+  const std::string macro = diagnostics_.token_at(
+      diagnostics_.at(diagnostics_.line_column(token.at), diagnostics_.file_of(token.at)));
+  if (macro.empty() || macro == "[")
+    return false;
+  if (!lists_.insert(macro).second) {
+    panic_ = dropped_ = true;
+    return true;
+  }
+  fail_expected("an expression");
+  note(Message::one_value_each, token.at, {macro});
+  return true;
 }
 
 ExprPtr Parser::name_or_call() {
@@ -502,6 +522,10 @@ ExprPtr Parser::name_or_call() {
   }
   if (name.spelling == "print" || name.spelling == "assert") {
     fail(Message::not_an_expression, name.at, {std::string(name.spelling)});
+    return make_error();
+  }
+  if (std::optional<PragmaWord> word = pragma_word(name.spelling); word && peek(2).is(":")) {
+    fail_pragma(name, *word);
     return make_error();
   }
   if (const ForeignCall *row = foreign_call(name.spelling)) {

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "language/ast.h"
+#include "language/pragma_words.h"
 #include "language/token.h"
 
 #include <set>
@@ -81,6 +82,7 @@ private:
   void unknown_type(const Token &token);
   bool skip_foreign_word();
   bool is_foreign_start();
+  void fail_pragma(const Token &name, const PragmaWord &word);
   bool unsupported_type(const Token &token);
   TypeName type_specifiers();
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
@@ -131,6 +133,7 @@ private:
   bool take_module(ExprPtr &expr);
   bool is_foreign_member(const Expr &expr);
   ExprPtr primary();
+  bool is_list_of_values();
   ExprPtr name_or_call();
   ExprPtr old_atomic_add(const Token &name);
   bool take_old_shape(Expr &call);
@@ -169,6 +172,7 @@ private:
   int blocks_ = 0;                              // that we are in
   std::vector<Declarator> enumerators_;         // read, and not yet declared
   std::set<std::string, std::less<>> declared_; // variables of this function so far
+  std::set<std::string, std::less<>> lists_;    // macros that were said to have several values
   std::vector<Pragma> pending_;                 // pragmas that wait for their kernel
 };
 

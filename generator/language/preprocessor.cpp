@@ -4,6 +4,7 @@
 #include "language/preprocessor.h"
 
 #include "language/macro_limits.h"
+#include "language/pragma_words.h"
 #include "language/spelling.h"
 #include "source/source_file.h"
 
@@ -14,6 +15,7 @@
 #include "clang/Basic/TargetOptions.h"
 #include "clang/Lex/HeaderSearch.h"
 #include "clang/Lex/HeaderSearchOptions.h"
+#include "clang/Lex/MacroInfo.h"
 #include "clang/Lex/ModuleLoader.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
@@ -118,7 +120,10 @@ public:
 private:
   void unknown(Location at, const std::string &name) {
     std::vector<Edit> edits;
-    if (auto meant = nearest(name, {"grid", "require", "variant", "tune", "precision"}))
+    std::vector<std::string_view> words;
+    for (const PragmaWord &row : pragma_words)
+      words.push_back(row.word);
+    if (auto meant = nearest(name, words))
       edits = {Edit::replace(at, std::string(*meant))};
     diagnostics_.report(Message::unknown_pragma, at, {name}, {}, std::move(edits));
     diagnostics_.report(Message::known_pragmas, at);
@@ -128,15 +133,20 @@ private:
     std::string spelling = pp.getSpelling(name);
     bool is_axis = spelling == "variant" || spelling == "tune";
     Location at = location_of(name.getLocation());
-    if (!is_axis && spelling != "grid" && spelling != "require" && spelling != "precision") {
+    std::optional<PragmaWord> word = pragma_word(spelling);
+    if (!word) {
       unknown(at, spelling);
       return false;
     }
     clang::Token token;
     pp.LexUnexpandedToken(token);
     if (token.isNot(clang::tok::l_paren)) {
-      diagnostics_.report(Message::expected, at,
-                          {"`(` after `" + spelling + "`", "something else"});
+      bool is_end = token.is(clang::tok::eod);
+      Location found = is_end ? at : location_of(token.getLocation());
+      diagnostics_.report(Message::expected, found,
+                          {"`(` after `" + spelling + "`",
+                           is_end ? "the end of the line" : "`" + pp.getSpelling(token) + "`"});
+      diagnostics_.report(Message::write_pragma, found, {std::string(word->example)});
       return false;
     }
     size_t before = writer_.written();
@@ -192,8 +202,6 @@ std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
   return std::nullopt;
 }
 
-// Remembers which files were opened, and ends what cannot be right: files that include themselves,
-// and text that is another than it looks. Then nothing more is said.
 // Headers of what the language has by itself.
 bool is_needless(llvm::StringRef header) {
   constexpr llvm::StringRef headers[] = {
@@ -224,6 +232,8 @@ private:
   Diagnostics &diagnostics_;
 };
 
+// Remembers which files were opened, and ends what cannot be right: files that include themselves,
+// and text that is another than it looks. Then nothing more is said.
 class FileCollector : public clang::PPCallbacks {
 public:
   FileCollector(clang::SourceManager &sources, std::vector<std::string> &files,
@@ -366,6 +376,18 @@ void enter_grid(clang::Preprocessor &pp, clang::SourceManager &sources, const st
   pp.EnterSourceFile(file, nullptr, {});
 }
 
+// Those of the host's macros that neither the source nor the grid has looked at.
+std::vector<std::string> unused_macros(clang::Preprocessor &pp,
+                                       const std::vector<Define> &defines) {
+  std::vector<std::string> names;
+  for (const Define &define : defines) {
+    const clang::MacroInfo *macro = pp.getMacroInfo(pp.getIdentifierInfo(define.name));
+    if (macro && !macro->isUsed())
+      names.push_back(define.name);
+  }
+  return names;
+}
+
 // All tokens, unless there are too many.
 void lex_all(clang::Preprocessor &pp, TokenWriter &writer, Diagnostics &diagnostics,
              bool &exceeded) {
@@ -423,6 +445,7 @@ Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bo
     lex_all(pp, writer, diagnostics, out.is_too_much);
   }
   out.tokens.push_back({TokenKind::end, true, location_of(end), {}});
+  out.unused_macros = unused_macros(pp, input.defines);
   diagnostics.set_silent(false);
   return out;
 }

@@ -30,6 +30,7 @@ FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advis
 
   Preprocessed source = preprocess(input, diagnostics);
   result.dependencies = std::move(source.files);
+  result.unused_macros = std::move(source.unused_macros);
   // A source that could not be opened has no file. There is nothing more to say about it, nor about
   // one of which only a part was read.
   if (!result.dependencies.empty() && !source.is_too_much) {

@@ -17,7 +17,8 @@ struct FrontEndResult {
   std::vector<ir::Function> kernels;
   /// The same kernels with `assert` and `print`, for code that runs on a host, or shall have them.
   std::vector<ir::Function> checked;
-  std::vector<std::string> dependencies; // every file opened
+  std::vector<std::string> dependencies;  // every file opened
+  std::vector<std::string> unused_macros; // of the host's, those that nothing looked at
   std::vector<Finding> findings;         // what there is to say
   std::string diagnostics;               // the same for people
   int errors = 0, warnings = 0;

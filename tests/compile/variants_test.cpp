@@ -4,6 +4,7 @@
 #include "compile.h"
 
 #include "source_files.h"
+#include "support/messages.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -103,6 +104,22 @@ TEST_CASE("an axis that no source declares is tuned if its values are integers")
   CHECK(result.sources[0].axes[0].tuned);
   CHECK_FALSE(result.sources[0].axes[1].tuned);
   CHECK(result.sources[0].choices.size() == 4);
+}
+
+TEST_CASE("an axis that no source uses is warned about") {
+  SourceFiles files;
+  CompileOptions options = {.gpus = {find_gpu("80")}};
+  options.variants = "TYP=half;TYPE=float;SIZE=64;TM=32,64;KIND=a,b";
+  options.sources = {files.add("a.tc", R"(
+#pragma tritonc tune(SIZE: 64, 128) tune(TM: 32, 64) variant(KIND: a = {HAS=1}, b = {HASNT=1})
+#if HASNT
+#endif
+__global__ void one(float *x) { *(x + 0 ... SIZE) = 1; }
+)"),
+                     files.add("b.tc", "__global__ void two(TYPE *x) { *x = 1; }")};
+  CHECK(llvm::join(test::texts_of(compile(options).diagnostics, "warning"), "\n") ==
+        "no source uses `TM`, an axis of the variants: all its values make the same code\n"
+        "no source uses `TYP`, an axis of the variants: all its values make the same code");
 }
 
 TEST_CASE("a choice that does not exist") {
