@@ -195,7 +195,7 @@ private:
     for (std::uint32_t i = 0; i < end && !is_empty_; i++) {
       if (choice && !is_named(code_, i, choice))
         continue;
-      tried_ = true;
+      tried_++;
       bool was_settled = is_settled_;
       choice_number_ = i;
       by_name_ = choice != nullptr;
@@ -357,6 +357,8 @@ private:
       return {status_code::no_variant, &code_};
     if (has_no_image_)
       return {status_code::no_image_for_device, &code_, nullptr, context_.facts().sm};
+    if (refusal_.code() == status_code::requirement_failed && tried_ > 1)
+      return {refusal_.code(), &code_, refusal_.subject(), tried_};
     return refusal_;
   }
 
@@ -481,7 +483,7 @@ private:
   grid programs_;
   std::int64_t most_programs_ = 0;
 
-  bool tried_ = false;
+  std::int32_t tried_ = 0; // variants
   bool is_settled_ = false;
   bool is_empty_ = false;
   bool has_no_image_ = false;

@@ -115,6 +115,9 @@ std::size_t status::message(char *buffer, std::size_t size) const noexcept {
       return say("%s%s%s names no variant that was compiled: variants() lists those", subject());
     return say("%s%sno such variant: variants() lists those that were compiled");
   case status_code::requirement_failed:
+    if (detail_)
+      return say("%s%snone of %d variants takes these arguments; the last one needs `%s`", detail_,
+                 subject());
     return say("%s%sthe arguments do not satisfy `%s`", subject());
   case status_code::null_pointer:
     return say("%s%sargument `%s` is null", subject());

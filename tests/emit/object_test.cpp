@@ -70,7 +70,7 @@ const char *const said = R"(64 sm_80: 96 registers, 128 threads
 32 sm_90a: 96 registers, 128 threads
 sm_80: 20000 bytes
 ok
-gemm::dot<half, T>: the arguments do not satisfy `lda % 8 == 0`
+gemm::dot<half, T>: none of 2 variants takes these arguments; the last one needs `lda % 8 == 0`
 gemm::dot<half, T>: argument `A` is null
 gemm::dot<half, T>: the arguments do not satisfy `N % 64 == 0`
 gemm::dot<half, T>: no such variant: variants() lists those that were compiled

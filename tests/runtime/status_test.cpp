@@ -40,6 +40,9 @@ TEST_CASE("sentences name kernel, cause and remedy") {
   auto sentence = [](const status &s) { return std::string(s.message().text); };
   CHECK(sentence({status_code::requirement_failed, &kernel, "M % 32 == 0"}) ==
         "gemm::dot<half, N, T>: the arguments do not satisfy `M % 32 == 0`");
+  CHECK(sentence({status_code::requirement_failed, &kernel, "N <= 256", 3}) ==
+        "gemm::dot<half, N, T>: none of 3 variants takes these arguments; the last one needs "
+        "`N <= 256`");
   CHECK(sentence({status_code::misaligned_pointer, &kernel, "A", 16}) ==
         "gemm::dot<half, N, T>: argument `A` is not aligned to 16 bytes");
   CHECK(

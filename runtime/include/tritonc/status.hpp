@@ -28,7 +28,7 @@ enum class status_code : std::int32_t {
 
   // The call is wrong. Nothing was enqueued.
   no_variant,         // the named variant wasn't compiled
-  requirement_failed, // subject(): which, as text
+  requirement_failed, // subject(): which, as text; of several variants, the last one's
   null_pointer,       // subject(): the argument
   misaligned_pointer, // subject(): the argument
   invalid_argument,   // the grid is too large, or cannot be computed in 64 bits
