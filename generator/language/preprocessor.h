@@ -17,8 +17,8 @@
 namespace tritonc {
 
 struct Preprocessed {
-  std::vector<Token> tokens;      // the last one is `end`
-  std::vector<std::string> files; // every file opened, in that order, each once
+  std::vector<Token> tokens;              // the last one is `end`
+  std::vector<std::string> files;         // every file opened, in that order, each once
   std::vector<std::string> unused_macros; // of the host's, those that nothing looked at
   std::deque<std::string> spellings;
   bool is_too_much = false; // reported; the tokens are not all of the source's (macro_limits.h)

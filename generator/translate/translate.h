@@ -19,8 +19,8 @@ struct FrontEndResult {
   std::vector<ir::Function> checked;
   std::vector<std::string> dependencies;  // every file opened
   std::vector<std::string> unused_macros; // of the host's, those that nothing looked at
-  std::vector<Finding> findings;         // what there is to say
-  std::string diagnostics;               // the same for people
+  std::vector<Finding> findings;          // what there is to say
+  std::string diagnostics;                // the same for people
   int errors = 0, warnings = 0;
 };
 
