@@ -9,6 +9,7 @@
 #include "fuzz/words.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,7 @@
 namespace tritonc::fuzz {
 namespace {
 
-using Shape = std::vector<int>;
+using Shape = std::vector<int64_t>; // sources have tiles of more elements than an int counts
 
 class Grammar {
 public:
@@ -255,7 +256,7 @@ private:
       return number(shape, depth);
     Shape part;
     std::string text;
-    for (int extent : shape) {
+    for (int64_t extent : shape) {
       bool is_new = choose(2) || (extent == shape.back() && part.empty());
       text += (text.empty() ? "" : ", ") + std::string(is_new ? "newaxis" : ":");
       if (!is_new)
@@ -295,7 +296,7 @@ private:
   std::string turned(const Shape &shape, int depth) {
     if (shape.empty() || choose(2)) {
       Shape flat = {1};
-      for (int extent : shape)
+      for (int64_t extent : shape)
         flat[0] *= extent;
       return "(" + of(types) + brackets(shape) + ")" + number(flat, depth);
     }
