@@ -167,9 +167,12 @@ void Checker::check_binary(ExprPtr &expr) {
     return check_logical(*expr);
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
+  ExprPtr &a = expr->operands[0], &b = expr->operands[1];
+  if (expr->op == Operator::multiply && b->is(Kind::deref) && !b->operands[0]->is(Kind::deref) &&
+      b->operands[0]->type.is_number())
+    diagnostics_.report(Message::write_power, b->at); // `x ** y`, below what `check_deref` said
   if (has_error_operand(*expr))
     return;
-  ExprPtr &a = expr->operands[0], &b = expr->operands[1];
   if (a->type.is_pointer() || b->type.is_pointer())
     return check_pointer_arithmetic(*expr);
 

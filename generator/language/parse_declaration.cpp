@@ -233,6 +233,7 @@ TypeName Parser::type_specifiers() {
   out.range.begin = peek().at;
   std::vector<std::string> words;
   bool is_named = false;
+  std::optional<Token> automatic; // C's `auto`, which C++ and newer C have where we want a type
   for (;; next()) {
     const Token &token = peek();
     if (!token.is(TokenKind::identifier) || unsupported_type(token))
@@ -258,6 +259,8 @@ TypeName Parser::type_specifiers() {
       auto known = std::find_if(typedefs_.rbegin(), typedefs_.rend(),
                                 [&](const NamedType &entry) { return entry.name == word; });
       if (known == typedefs_.rend()) {
+        if (automatic && !is_name(peek(1)) && !peek(1).is("*"))
+          break; // the name of what is declared
         unknown_type(token);
         known = typedefs_.rbegin();
       }
@@ -267,12 +270,17 @@ TypeName Parser::type_specifiers() {
       out.type.to_constant |= before.to_constant;
       out.extents_token = known->extents_token;
       is_named = true;
-    }
+    } else if (word == "auto")
+      automatic = token;
   }
   out.range.end = last_;
   if (!words.empty())
     out.type.scalar = scalar_named(words, out.range);
-  else if (!is_named && !panic_)
+  else if (!is_named && automatic && !panic_) {
+    diagnostics_.report(Message::no_deduction, automatic->at, {}, {out.range});
+    diagnostics_.report(Message::write_type, automatic->at);
+    out.type = Type();
+  } else if (!is_named && !panic_)
     fail_expected("a type");
   return out;
 }
