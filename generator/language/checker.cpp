@@ -412,6 +412,8 @@ void Checker::declare(Declarator &declarator, Type type, bool is_parameter) {
   variable = {declarator.name, std::move(type), declarator.at,
               is_parameter,    index,           declarator.is_const};
   declarator.variable = &variable;
+  if (declarator.name.empty()) // what there is instead of a name has been refused
+    return;
   auto [known, is_new] = scopes_.back().emplace(declarator.name, &variable);
   if (is_new)
     return;
