@@ -396,13 +396,30 @@ std::vector<ExprPtr> Parser::extents() {
   return out;
 }
 
+namespace {
+
+/// What stands once before the names that are declared, without `*` and extents yet.
+TypeName copy_specifiers(const TypeName &base) {
+  return {base.type, {}, base.range, base.is_const, base.in_constant, base.extents_token};
+}
+
+} // namespace
+
+// What follows a type: `x = 1, *p = q;`
+void Parser::declarators(const TypeName &base, std::vector<Declarator> &out) {
+  do {
+    bool is_known = peek().is(TokenKind::identifier) && declared_.count(peek().spelling);
+    out.push_back(declarator(base));
+    bool is_end = peek().is(",") || peek().is(";") || peek().is("}");
+    if (is_known && !is_end && !is_on_next_line(peek())) // an expression, and no second variable
+      out.pop_back();
+  } while (accept(","));
+  expect_end("behind the declaration");
+}
+
 Declarator Parser::declarator(const TypeName &base, bool needs_name) {
   Declarator out;
-  out.type_name.type = base.type;
-  out.type_name.range = base.range;
-  out.type_name.is_const = base.is_const;
-  out.type_name.in_constant = base.in_constant;
-  out.type_name.extents_token = base.extents_token;
+  out.type_name = copy_specifiers(base);
   pointers(out.type_name, &out.no_alias);
   out.is_const = out.type_name.is_const;
   while (attribute(out)) {
@@ -620,6 +637,8 @@ void Parser::function_or_constant(Program &program) {
   bool is_const = made.result.is_const;
   while (skip_foreign_word() || accept_word("__global__"))
     made.is_kernel |= tokens_[position_ - 1].is_word("__global__");
+  TypeName base = copy_specifiers(made.result);
+  size_t behind_base = position_;
   pointers(made.result);
   if (peek().is("[") || made.result.extents_token > 0) // gives a tile: `float[TM, TN] f(...)`
     shape(made.result);
@@ -639,8 +658,9 @@ void Parser::function_or_constant(Program &program) {
       note(Message::write_const, is_const ? name.at : tokens_[start].at, {}, std::move(edits));
       panic_ = dropped_;
     }
-    position_ = start; // it is a declaration like those in functions
-    StmtPtr stmt = declaration();
+    position_ = behind_base; // it is a declaration like those in functions
+    StmtPtr stmt = make_stmt(Stmt::Kind::declare);
+    declarators(base, stmt->declarators);
     for (Declarator &declarator : stmt->declarators)
       if (!is_right) { // whatever it is used for, no more is said about it
         declarator.type_name.type = Type();

@@ -333,14 +333,7 @@ StmtPtr Parser::declaration() {
       next();
     return stmt;
   }
-  do {
-    bool is_known = peek().is(TokenKind::identifier) && declared_.count(peek().spelling);
-    stmt->declarators.push_back(declarator(base));
-    bool is_end = peek().is(",") || peek().is(";") || peek().is("}");
-    if (is_known && !is_end && !is_on_next_line(peek())) // an expression, and no second variable
-      stmt->declarators.pop_back();
-  } while (accept(","));
-  expect_end("behind the declaration");
+  declarators(base, stmt->declarators);
   return stmt;
 }
 

@@ -88,6 +88,7 @@ private:
   Scalar scalar_named(const std::vector<std::string> &words, const Range &range);
   void pointers(TypeName &type_name, bool *no_alias = nullptr);
   TypeName abstract_type();
+  void declarators(const TypeName &base, std::vector<Declarator> &out);
   Declarator declarator(const TypeName &base, bool needs_name = true);
   void values(Declarator &declarator);
   bool attribute(Declarator &declarator);

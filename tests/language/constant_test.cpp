@@ -69,6 +69,13 @@ TEST_CASE("const numbers and enumerators are constants") {
   CHECK(ast::constant_real(*parsed.statements()[4]->value) == 2.0);
 }
 
+TEST_CASE("an enumeration is the type of a constant behind it, and its names are declared once") {
+  Parsed parsed("enum { a = 3, b } const n = b;\n__global__ void f() { n * 10 + a; }");
+  parsed.check();
+  REQUIRE(parsed.message() == "");
+  CHECK(ast::constant_integer(*parsed.statements()[0]->value) == 43);
+}
+
 TEST_CASE("what is not constant has no value") {
   for (const char *source :
        {"n", "n * 0", "1 << 40", "get_program_id(0)", "n ? 1 : 1", "1.5", "(int)1.5", "n = 3"}) {
