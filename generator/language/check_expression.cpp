@@ -168,7 +168,8 @@ void Checker::check_binary(ExprPtr &expr) {
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
   ExprPtr &a = expr->operands[0], &b = expr->operands[1];
-  if (expr->op == Operator::multiply && b->is(Kind::deref) && !b->operands[0]->is(Kind::deref) &&
+  bool is_plain_deref = b->is(Kind::deref) && b->operands.size() == 1; // no mask
+  if (expr->op == Operator::multiply && is_plain_deref && !b->operands[0]->is(Kind::deref) &&
       b->operands[0]->type.is_number())
     diagnostics_.report(Message::write_power, b->at); // `x ** y`, below what `check_deref` said
   if (has_error_operand(*expr))

@@ -276,7 +276,7 @@ TypeName Parser::type_specifiers() {
   out.range.end = last_;
   if (!words.empty())
     out.type.scalar = scalar_named(words, out.range);
-  else if (!is_named && automatic && !panic_) {
+  else if (!is_named && automatic && !panic_ && (is_name(peek()) || peek().is("*"))) {
     diagnostics_.report(Message::no_deduction, automatic->at, {}, {out.range});
     diagnostics_.report(Message::write_type, automatic->at);
     out.type = Type();
@@ -615,9 +615,12 @@ bool Parser::is_foreign_start() {
 
 void Parser::function_or_constant(Program &program) {
   Function made;
-  while (peek().is_word("__global__") || contains(ignored_words, peek().spelling) ||
-         skip_foreign_word())
-    if (peek().is_word("__global__") || contains(ignored_words, peek().spelling))
+  auto is_skipped = [&](const Token &token) { // `auto` may want a type behind it
+    return token.is_word("__global__") ||
+           (contains(ignored_words, token.spelling) && !token.is_word("auto"));
+  };
+  while (is_skipped(peek()) || skip_foreign_word())
+    if (is_skipped(peek()))
       made.is_kernel |= next().is_word("__global__");
   if (is_foreign_start())
     return;
