@@ -1,8 +1,8 @@
-# How everything of ours is compiled and linked: warnings, dead code left out, a fast linker, ccache.
-# Read by the top CMakeLists.txt before any target is made.
+# Sets the compiler and linker options of TritonC: warnings, dead code elimination, a fast linker,
+# ccache. The top CMakeLists.txt includes it before any target.
 
-# The warnings left out are those by which g++ 12 finds faults in its own standard library, once that is optimised;
-# LLVM builds without them too.
+# g++ 12 reports the disabled warnings in its own standard library when it optimizes. LLVM disables
+# them too.
 set(TritonC_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND TritonC_WARNINGS -Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
@@ -10,11 +10,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 set(CMAKE_COMPILE_WARNING_AS_ERROR ${TritonC_WARNINGS_AS_ERRORS})
 
-# The tool links LLVM and clang statically; without these it would carry every pass and target of theirs.
+# The tool links LLVM and clang statically. Without these options it would contain all their passes
+# and targets.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)
 
-# The linker has hundreds of megabytes to read; lld takes a second for it where GNU ld takes ten.
+# The linker reads hundreds of megabytes: lld takes one second, GNU ld takes ten.
 find_program(TritonC_LLD NAMES ld.lld-22 ld.lld)
 mark_as_advanced(TritonC_LLD)
 if(TritonC_LLD)
@@ -22,14 +23,14 @@ if(TritonC_LLD)
   if(lld STREQUAL "ld.lld")
     add_link_options(-fuse-ld=lld)
   else()
-    # g++ knows `lld` by that one name only; give it a folder in which it is called so.
+    # g++ only finds lld under the name `ld.lld`, so this creates a folder with such a link.
     file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/linker")
     file(CREATE_LINK "${TritonC_LLD}" "${PROJECT_BINARY_DIR}/linker/ld.lld" SYMBOLIC)
     add_link_options(-fuse-ld=lld "-B${PROJECT_BINARY_DIR}/linker")
   endif()
 endif()
 
-# ccache accepts precompiled headers only when told that they don't change behind its back.
+# ccache accepts precompiled headers only with these sloppiness settings.
 find_program(TritonC_CCACHE NAMES ccache)
 mark_as_advanced(TritonC_CCACHE)
 if(TritonC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,10 +1,10 @@
-# What `cmake --install` puts where, and the CMake package TritonC: once for the installed tree, once for the build tree
-# (find_package(TritonC) with TritonC_DIR set to the build folder).
+# Defines the install rules and the CMake package TritonC. The package exists for the installed tree
+# and for the build tree (find_package(TritonC) with TritonC_DIR set to the build folder).
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The GPUs have one list, the generator's; the CMake function only checks spellings against it.
+# The generator has the only list of GPUs. The CMake functions use it to check names.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS generator/target/gpus.def)
 file(STRINGS generator/target/gpus.def gpu_rows REGEX "^GPU\\(")
 list(TRANSFORM gpu_rows REPLACE "^GPU\\(\"([^\"]+)\".*" "\\1" OUTPUT_VARIABLE TritonC_KNOWN_ARCHITECTURES)
@@ -12,13 +12,13 @@ list(TRANSFORM gpu_rows REPLACE "^GPU\\(\"([^\"]+)\".*" "\\1" OUTPUT_VARIABLE Tr
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TritonC")
 set(kernels_dir "${CMAKE_INSTALL_DATADIR}/tritonc/kernels")
 
-# The runtime installs itself (runtime/CMakeLists.txt), as a package of its own.
+# runtime/CMakeLists.txt installs the runtime, as a separate package.
 install(TARGETS tritonc EXPORT TritonCTargets)
 install(DIRECTORY kernels/ DESTINATION "${kernels_dir}")
 install(EXPORT TritonCTargets NAMESPACE TritonC:: DESTINATION "${package_dir}")
 export(EXPORT TritonCTargets NAMESPACE TritonC:: FILE "${PROJECT_BINARY_DIR}/TritonCTargets.cmake")
 
-# The tool runs here, whatever it compiles for.
+# ARCH_INDEPENDENT: the tool runs on the build machine, for any target.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/TritonCConfigVersion.cmake" COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
 get_directory_property(runtime_version DIRECTORY runtime DEFINITION PROJECT_VERSION)
@@ -30,7 +30,7 @@ set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels
   compare_builds.cmake)
 list(TRANSFORM functions PREPEND cmake/)
 
-# Installed.
+# The package in the installed tree.
 set(TritonC_KERNELS_DIR "${kernels_dir}")
 configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/installed/TritonCConfig.cmake"
   INSTALL_DESTINATION "${package_dir}" PATH_VARS TritonC_KERNELS_DIR)
@@ -41,7 +41,7 @@ install(
 install(PROGRAMS cmake/launch_again DESTINATION "${package_dir}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# In the build tree.
+# The package in the build tree.
 set(TritonC_KERNELS_DIR "${PROJECT_SOURCE_DIR}/kernels")
 configure_package_config_file(cmake/TritonCConfig.cmake.in "${PROJECT_BINARY_DIR}/TritonCConfig.cmake"
   INSTALL_DESTINATION "${PROJECT_BINARY_DIR}" INSTALL_PREFIX "${PROJECT_BINARY_DIR}" PATH_VARS TritonC_KERNELS_DIR)
@@ -50,16 +50,16 @@ foreach(file IN LISTS functions ITEMS cmake/launch_again)
   configure_file("${file}" "${PROJECT_BINARY_DIR}/${name}" COPYONLY)
 endforeach()
 
-# Where the set-up script had to fetch ptxas and fatbinary, the tool finds them in its own folder.
+# If setup.sh downloaded ptxas and fatbinary, the tool finds them in its own folder.
 foreach(program IN ITEMS ptxas fatbinary)
   if(EXISTS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}")
-    file(MAKE_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}") # not there yet in a new build folder
+    file(MAKE_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}") # missing in a new build folder
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}" SYMBOLIC)
     install(PROGRAMS "${PROJECT_SOURCE_DIR}/build/cuda/bin/${program}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
 
-# A project that has TritonC as a subdirectory calls triton_add_kernels() as if it had found the package.
+# A project with TritonC as a subdirectory can call triton_add_kernels() as after find_package().
 if(NOT PROJECT_IS_TOP_LEVEL)
   set(TritonC_KERNELS_DIR "${TritonC_KERNELS_DIR}" PARENT_SCOPE)
   set(TritonC_KNOWN_ARCHITECTURES "${TritonC_KNOWN_ARCHITECTURES}" PARENT_SCOPE)

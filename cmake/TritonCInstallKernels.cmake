@@ -1,12 +1,17 @@
 # triton_install_kernels(<target>...
-#   EXPORT <set>        for install(EXPORT): whoever includes the file that it installs has the target
+#   EXPORT <set>
+#       For install(EXPORT). A project that includes the installed file gets the target.
 #   [COMPONENT <name>]
-#   [BUNDLES_DIR <dir>] where bundles go (EMBED BUNDLE): the folder of the programs or shared libraries that use the kernels, or any
-#                       from which other projects take them, by triton_place_bundles(); default CMAKE_INSTALL_BINDIR
+#       Component of the install rules.
+#   [BUNDLES_DIR <dir>]
+#       Folder of the bundles (EMBED BUNDLE): the folder of the programs or shared libraries that
+#       use the kernels, or any folder from which triton_place_bundles() of other projects copies
+#       them. Default: CMAKE_INSTALL_BINDIR.
 # )
 #
-# Installs compiled kernels: the library, its headers, and its bundle if it has one. Projects that use them need neither this package nor LLVM, CUDA or
-# the sources: find_package(TritonCRuntime) and the exported target are enough.
+# Installs compiled kernels: the library, its headers, and its bundle if it has one. Projects that
+# use them need only find_package(TritonCRuntime) and the exported target. They need neither this
+# package nor LLVM, CUDA or the sources.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)

@@ -1,16 +1,17 @@
 # triton_add_kernel_test(<name>
-#   FROM <target>            kernels of triton_add_kernels()
-#   [MANIFEST <file.json>]   a manifest that is kept with the sources: <name>_manifest fails if what is built has another
-#   [SOURCES <file.cpp>...]  a program that launches the kernels, linked with them
-#   [LINK_LIBRARIES <library>...]
+#   FROM <target>            a target of triton_add_kernels()
+#   [MANIFEST <file.json>]   the expected manifest, kept with the sources
+#   [SOURCES <file.cpp>...]  a program that launches the kernels; it is linked with them
+#   [LINK_LIBRARIES <library>...]   further libraries for the program
 # )
 #
 # Adds tests for CTest that need no GPU:
 #
-#   <name>            compiles the kernels once more, elsewhere, and compares header, object and manifest byte by byte: what is
-#                     built is what the sources say, and the same each time
-#   <name>_manifest   compares the manifest: registers, spills and sizes are those that were looked at and kept
-#   <name>_program    runs the program on the emulator; the kernels must have been compiled with EMULATE
+#   <name>            compiles the kernels again in another folder and compares header, object and
+#                     manifest byte by byte: the build is up to date and reproducible
+#   <name>_manifest   compares the manifest of the build with MANIFEST: registers, spills and sizes
+#                     have not changed
+#   <name>_program    runs the program on the emulator; the kernels need EMULATE
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)

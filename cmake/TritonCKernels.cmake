@@ -1,114 +1,177 @@
 # triton_add_kernels(<target>
-#   SOURCES <file.tc>...               Triton-C files; each kernel in them becomes a class in the header
-#   ARCHITECTURES <arch>...            GPUs to compile for: 80 90a ... ("sm_90a" and "90-real" are understood);
-#                                      default: CMAKE_CUDA_ARCHITECTURES
-#   [PTX NONE|AUTO|<arch>...]          whether to add PTX, which the driver compiles for GPUs that no code is for (see below):
-#                                      AUTO, of the first of the ARCHITECTURES that later GPUs run; or of which. Default NONE
-#   [VARIANTS <AXIS=value,...>...]     values of macros; all combinations are compiled. An axis that the source declares
-#                                      is restricted to these values, any other is added to those it declares
-#   [VARIANTS[<kernel>] <AXIS=value,...>...]   what this kernel has instead; likewise VARIANTS[sm_90a] for one GPU, and
-#                                      VARIANTS[<kernel>,sm_90a]. What is said for a GPU goes before what is for a kernel.
-#                                      A GPU also runs code for older ones of its generation (sm_90a that for sm_90), but only
-#                                      where no variant with code for itself takes the arguments
-#   [VARIANT_FILE <file.json>]         the variants there shall be: [{"TM": 64, "TN": [64, 128]}, ...]; "kernel" and "arch"
-#                                      in an entry say what it is meant for, and what no entry is meant for has all
-#   [WHERE <condition>...]             only variants for which these hold: "TM * TN <= 16384 && TYPE != float"; C's
-#                                      operators on axes, `arch` (90 for sm_90a) and `kernel`
-#   [SPECIALIZE <hints>...]            what arguments often are: "lda % 8 && ldb % 8" "n == 1". For each of these there is code
-#                                      besides, which a launch takes where all of it is true of its arguments; they are tried in this
-#                                      order, and the general code last. `%` says that an integer is a multiple, or an address
-#   [SPECIALIZE[<kernel>] <hints>...]  what this kernel has instead; no hints: none
-#   [DEFAULT_VARIANT <AXIS=value>...]  what a launch prefers where it is not known what variants cost; default: the largest tiles
-#                                      that keep all values in registers
-#   [KERNELS <name>...]                only these kernels of the sources; default: all
-#   [GRID <expression>...]             grid of every kernel, instead of the one its source declares: "M / TM" "N / TN"
-#   [DEFINES <NAME[=tokens]>...]       macros, the same for all variants
-#   [INCLUDE_DIRECTORIES <dir>...]     where #include also looks
-#   [NAMESPACE <name>]                 C++ namespace of the header, default <target>; may be nested: a::b
-#   [HEADER <name.hpp>]                what the application includes, default <target>.hpp
-#   [C_HEADER <name.h>]                a header for C besides, in the same folder
-#   [OUTPUT_DIR <dir>]                 where all files go, below the current build folder; default <target>.kernels
-#   [EMBED OBJECT|HEADER|BUNDLE]       where the GPU code goes: into an object file (default), into the header itself, or into a
-#                                      file <target>.tcb beside every program and shared library that links the kernels, from
-#                                      which each kernel is read when it is first used: for very many variants (see below)
-#   [EMULATE ON|OFF|<arch>...]         also compile for this machine's CPU what is compiled for these GPUs (ON: for all), so
-#                                      that kernels can be run and checked without a GPU (see below); default OFF
-#   [COMPRESS none|speed|balance|size] how the GPU code is packed; default balance. The driver unpacks all of them, speed in
-#                                      less than half the time of balance, which is a quarter smaller (runtime/README.md)
-#   [MIN_DRIVER <12.x>]                the oldest driver that shall run the kernels, as the version of CUDA that it is for: stops
-#                                      the build if the code needs a newer one, and packs it with speed where drivers before
-#                                      12.4 are meant, which know neither balance nor size. Default: what the tools make, which
-#                                      is for drivers of their own major version
-#   [CHECKS ON|OFF]                    whether code for GPUs has the `assert` and `print` of the kernels, which the emulator's always
-#                                      has: an assertion that fails ends the launch, and is told on standard error; what is printed
-#                                      comes out on standard output when the program waits for the GPU. Default OFF
-#   [LINEINFO ON|OFF]                  whether profilers can show lines of the source; the code is larger then. Default OFF
-#   [PTXAS_OPTIONS <option>...]        given to ptxas behind our own
-#   [TIMEOUT <seconds>]                that one run of ptxas may take, default 120
-#   [KEEP <form>...]                   forms of every kernel that are written besides: tile-ir llvm ptx cubin sass-stats
-#   [KEPT <variable>]                  is set to the folder of those; index.json in it says which file is what
-#   [SHARDS AUTO|<number>]             divides the work among so many calls of the tool, AUTO: one per core, that write machine
-#                                      code, and one that makes a library of it: for Ninja and TritonC_LAUNCHER to distribute.
-#                                      Default: one call, which uses all cores by itself, and the cache, which parts do not
-#   [JOB_POOL <pool>]                  a pool of Ninja's: how many calls of the tool run at once
-#   [REQUIRE <limit>...]               stops the build unless all that is compiled keeps to it: "spills == 0" "regs <= 168"
-#                                      "shared <= 100k"; also stack, threads, cubin, embedded, and total, of all images
-#   [TUNING <file.json>...]            what `tritonc tune` measured (TritonCTuner.cmake): launches choose variants by it. Where two
-#                                      say something of the same, the later one counts
-#   [WERROR]                           a warning about a kernel stops the build; COMPILE_OPTIONS -Wno-spills drops those of one name
-#   [QUIET]                            does not say how far it is
-#   [CACHE <dir>|OFF]                  where compiled code is kept between builds; default TritonC_CACHE_DIR if that variable is set,
-#                                      else what the environment says, else ~/.cache/tritonc. TritonC_CACHE_LIMIT: its size (2G)
-#   [COMPILE_OPTIONS <option>...]      given to the tool behind all others
-#   [DEPENDS <file or target>...]      what must be there, and up to date, before the kernels are compiled
-#   [TOOL <target or program>]         in place of TritonC::tritonc
-#   [RUNTIME <target>]                 in place of TritonC::runtime
-#   [MANIFEST <variable>]              is set to the path of the manifest (JSON: all that was compiled, and how)
-#   [REPORT <variable>]                is set to the path of the report (text: registers, shared memory, spills, sizes)
+#
+#   Kernels and variants
+#
+#   SOURCES <file.tc>...
+#       Triton-C files. Each kernel becomes a class in the header.
+#   [KERNELS <name>...]
+#       Only these kernels of the sources. Default: all.
+#   [VARIANTS <AXIS=value,...>...]
+#       Values of macros. The tool compiles all combinations. If the source declares the axis, only
+#       these values remain; otherwise the axis is added to the declared axes.
+#   [VARIANTS[<kernel>] <AXIS=value,...>...]
+#       The same for one kernel, instead of VARIANTS. Also VARIANTS[sm_90a] for one GPU, and
+#       VARIANTS[<kernel>,sm_90a]. A GPU has priority over a kernel. A GPU also runs code for older
+#       GPUs of its generation (sm_90a runs code for sm_90), but only if no variant with code for
+#       this GPU accepts the arguments.
+#   [VARIANT_FILE <file.json>]
+#       The list of variants: [{"TM": 64, "TN": [64, 128]}, ...]. "kernel" and "arch" in an entry
+#       restrict it to a kernel or a GPU. A kernel or GPU without an entry gets all variants.
+#   [WHERE <condition>...]
+#       Only variants that satisfy these conditions: "TM * TN <= 16384 && TYPE != float". C
+#       operators on axes, `arch` (90 for sm_90a) and `kernel`.
+#   [SPECIALIZE <assumptions>...]
+#       Common properties of arguments: "lda % 8 && ldb % 8" "n == 1". Each entry adds code that a
+#       launch uses if all its assumptions hold. A launch tries the entries in this order, and the
+#       general code last. `%`: an integer is a multiple, or an address is aligned.
+#   [SPECIALIZE[<kernel>] <assumptions>...]
+#       The same for one kernel, instead of SPECIALIZE. No value: no specializations.
+#   [DEFAULT_VARIANT <AXIS=value>...]
+#       The variant that a launch prefers if the costs of the variants are unknown. Default: the
+#       largest tiles that fit in registers.
+#   [GRID <expression>...]
+#       Grid of every kernel, instead of the grid in its source: "M / TM" "N / TN".
+#   [DEFINES <NAME[=tokens]>...]
+#       Macros, the same for all variants.
+#   [INCLUDE_DIRECTORIES <dir>...]
+#       Further folders for #include.
+#   [TUNING <file.json>...]
+#       Measurements of `tritonc tune` (TritonCTuner.cmake), by which launches choose variants. If
+#       two files measure the same problem, the later file has priority.
+#
+#   GPU code
+#
+#   ARCHITECTURES <arch>...
+#       GPUs to compile for: 80 90a ... ("sm_90a" and "90-real" are valid too). Default:
+#       CMAKE_CUDA_ARCHITECTURES.
+#   [PTX NONE|AUTO|<arch>...]
+#       Adds PTX, which the driver compiles for GPUs without code (see below). AUTO: PTX for the
+#       first of ARCHITECTURES that later GPUs can run. <arch>...: PTX for these. Default: NONE.
+#   [EMBED OBJECT|HEADER|BUNDLE]
+#       Where the GPU code goes. OBJECT (default): an object file. HEADER: the header. BUNDLE: a
+#       file <target>.tcb next to every program and shared library that links the kernels. The
+#       runtime reads each kernel from it at its first launch. For very many variants (see below).
+#   [EMULATE ON|OFF|<arch>...]
+#       Also compiles the code of these GPUs (ON: all) for this machine's CPU, to run and check
+#       kernels without a GPU (see below). Default: OFF.
+#   [COMPRESS none|speed|balance|size]
+#       Compression of the GPU code. The driver unpacks all of them; speed takes less than half the
+#       time of balance, and balance is a quarter smaller (runtime/README.md). Default: balance.
+#   [MIN_DRIVER <12.x>]
+#       The oldest driver that must run the kernels, as its CUDA version. The build stops if the
+#       code needs a newer driver. Below 12.4 it selects COMPRESS speed, because these drivers
+#       support neither balance nor size. Default: the result of the tools, which needs a driver of
+#       their major version.
+#   [CHECKS ON|OFF]
+#       Whether GPU code contains the `assert` and `print` of the kernels. Emulator code always
+#       does. A failed assertion ends the launch and appears on standard error. Printed values
+#       appear on standard output when the program waits for the GPU. Default: OFF.
+#   [LINEINFO ON|OFF]
+#       Whether profilers can show source lines. It makes the code larger. Default: OFF.
+#   [PTXAS_OPTIONS <option>...]
+#       Options for ptxas, after TritonC's own.
+#   [REQUIRE <limit>...]
+#       Stops the build if compiled code exceeds a limit: "spills == 0" "regs <= 168" "shared <=
+#       100k". Also stack, threads, cubin, embedded, and total (all images).
+#   [WERROR]
+#       A warning about a kernel stops the build. COMPILE_OPTIONS -Wno-spills disables one warning.
+#
+#   Output files
+#
+#   [NAMESPACE <name>]
+#       C++ namespace of the header; may be nested: a::b. Default: <target>.
+#   [HEADER <name.hpp>]
+#       The header that the application includes. Default: <target>.hpp.
+#   [C_HEADER <name.h>]
+#       Also writes a C header to the same folder.
+#   [OUTPUT_DIR <dir>]
+#       Folder of all output files, below the current build folder. Default: <target>.kernels.
+#   [KEEP <format>...]
+#       Intermediate formats to write for every kernel: tile-ir llvm ptx cubin sass-stats.
+#   [KEPT <variable>]
+#       Set to the folder with the KEEP files. index.json there describes them.
+#   [MANIFEST <variable>]
+#       Set to the path of the manifest (JSON: all inputs and outputs of the compilation).
+#   [REPORT <variable>]
+#       Set to the path of the report (text: registers, shared memory, spills, sizes).
+#
+#   Build
+#
+#   [SHARDS AUTO|<number>]
+#       Splits the compilation into this many calls of the tool (AUTO: one per core), which write
+#       machine code. One more call combines it to a library. Ninja and TritonC_LAUNCHER can
+#       distribute the calls. Shards do not use the cache. Default: one call, which uses all cores
+#       and the cache.
+#   [JOB_POOL <pool>]
+#       A Ninja pool, which limits the number of concurrent calls of the tool.
+#   [CACHE <dir>|OFF]
+#       Cache of compiled code between builds. Default: TritonC_CACHE_DIR if set, else the
+#       environment, else ~/.cache/tritonc. TritonC_CACHE_LIMIT: its size (2G).
+#   [TIMEOUT <seconds>]
+#       Time limit for one run of ptxas. Default: 120.
+#   [QUIET]
+#       Prints no progress.
+#   [COMPILE_OPTIONS <option>...]
+#       Options for the tool, after all others.
+#   [DEPENDS <file or target>...]
+#       Files and targets to build before the kernels.
+#   [TOOL <target or program>]
+#       Instead of TritonC::tritonc.
+#   [RUNTIME <target>]
+#       Instead of TritonC::runtime.
 # )
 #
-# Compiles kernels for all variants and GPUs while the project is built; no GPU is needed for that. <target> becomes a
-# library: target_link_libraries(app PRIVATE <target>) is all that an application needs in order to #include <target>.hpp.
+# Compiles kernels for all variants and GPUs during the build, without a GPU. <target> becomes a
+# library. After target_link_libraries(app PRIVATE <target>) an application can #include
+# <target>.hpp.
 #
-# With EMULATE the program runs as it is where there is no GPU, on an emulator that looks at every access for races, bounds
-# and memory that nobody wrote. It is slow, and meant for tests. The environment says that it takes the driver's place:
+# With EMULATE the program also runs without a GPU, on an emulator. The emulator checks every memory
+# access for races, bounds and uninitialized memory. It is slow, and is meant for tests. An
+# environment variable replaces the driver by the emulator:
 #
 #   triton_add_kernels(gemm SOURCES gemm.tc ARCHITECTURES 80 90a EMULATE ON)
 #   add_test(NAME gemm COMMAND test_gemm)
-#   set_tests_properties(gemm PROPERTIES ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
+#   set_tests_properties(gemm PROPERTIES
+#     ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
-# Code for a GPU runs on those of its generation that are not older (sm_80 on 8.6 and 8.9), code with a letter (sm_90a) on that
-# one alone. On any other GPU, such as next year's, a launch is told `no_image_for_device`: nothing is compiled where the program
-# runs unless you say so. With PTX it runs there too: the driver compiles each kernel when it is first used, which took 44 to
-# 223 ms on an H200, and keeps the result in its own cache. The hook `on_jit` tells of it (tritonc/hooks.hpp),
-# and preload() does it ahead. For programs that are given away, PTX AUTO; where you know the machines, name their GPUs.
-# PTX has the structures that all GPUs from its own on can run, so code for a GPU itself may be several times as fast.
+# GPUs without code, and PTX. Code runs on GPUs of the same generation that are not older: sm_80
+# code runs on 8.6 and 8.9. Code with a letter (sm_90a) runs only on that GPU. On any other GPU,
+# such as next year's, a launch returns `no_image_for_device`. With PTX the launch works there: the
+# driver compiles each kernel at its first use (44 to 223 ms on an H200) and caches the result. The
+# hook `on_jit` reports it (tritonc/hooks.hpp), and preload() compiles ahead. Use PTX AUTO for
+# programs that you distribute. If you know the machines, list their GPUs: PTX only has schedules
+# that all later GPUs can run, so code for the GPU itself may be several times as fast.
 #
-# With EMBED BUNDLE objects and programs stay small, and only what is launched is ever read. Targets of the project that link the
-# kernels get the file beside them; triton_install_kernels() installs it, and triton_place_bundles() does the same for targets of
-# other projects (TritonCBundles.cmake). It is looked for in the folders of the environment's
-# TRITONC_BUNDLE_PATH, then in the folder of the program or shared library that has the kernels. It must be the one that was made with
-# them: a launch is told `no_bundle`, `wrong_bundle` or `corrupt_bundle` otherwise.
+# With EMBED BUNDLE objects and programs stay small, and the runtime reads only the kernels that a
+# program launches. Targets of this project that link the kernels get the bundle next to them.
+# triton_install_kernels() installs it. triton_place_bundles() places it for targets of other
+# projects (TritonCBundles.cmake). The runtime searches the folders in the environment variable
+# TRITONC_BUNDLE_PATH, then the folder of the program or shared library with the kernels. The bundle
+# must be from the same build as the kernels: otherwise a launch returns `no_bundle`, `wrong_bundle`
+# or `corrupt_bundle`.
 #
-# A shard reads its sources and writes its files, by paths relative to the build folder, and nothing else.
-# TritonC_LAUNCHER, a list, goes before every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER does before the compiler's. If
-# it ends as if all were well though the tool did not, the build fails; behind the script launch_again, beside this file, it
-# may lose machines. The README shows that with Slurm. `cmake --build build -j 64` then has 64 parts compiled at a time, and
-# pools limit what this machine does itself:
+# A shard reads only its sources and writes only its files, by paths relative to the build folder.
+# TritonC_LAUNCHER, a list, is the prefix of every call of the tool, as CMAKE_CXX_COMPILER_LAUNCHER
+# is for the compiler. If the launcher exits with 0 but the tool did not finish, the build fails.
+# The script launch_again, next to this file, repeats a call if the launcher lost a machine. The
+# README has an example with Slurm. `cmake --build build -j 64` then compiles 64 shards at a time,
+# and pools limit the work on this machine:
 #
 #   set_property(GLOBAL PROPERTY JOB_POOLS here=8)
 #   set(CMAKE_JOB_POOL_COMPILE here)
 #   set(CMAKE_JOB_POOL_LINK here)
 #
-# Kernels are compiled again when a source, a file that one includes, an option or the compiler changes. The header is
-# only written when it changes, so editing the body of a kernel compiles no C++ again.
+# The build compiles kernels again if a source, an included file, an option or the compiler changes.
+# The tool writes the header only if it changes. So a change in the body of a kernel recompiles no
+# C++.
 #
-# Names of files and folders may have blanks, `$`, `#`, letters of any language, but no `;`: CMake separates lists with it, and make
-# and Ninja end a name with it, so that a file that changed would be missed. The call stops there.
-
-# Where the project is for another processor than the machine that builds, so is the object. triton_add_kernel_test(),
-# triton_add_tuner() and triton_install_kernels() are described in TritonCKernelTest.cmake, TritonCTuner.cmake and
-# TritonCInstallKernels.cmake.
+# Names of files and folders may contain blanks, `$`, `#` and letters of any language, but no `;`.
+# CMake separates lists with `;`, and make and Ninja end a name at `;`, so they would miss a changed
+# file. The call stops with an error.
+#
+# If the project is cross-compiled, the object is for the target processor. See also
+# triton_add_kernel_test() in TritonCKernelTest.cmake, triton_add_tuner() in TritonCTuner.cmake and
+# triton_install_kernels() in TritonCInstallKernels.cmake.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
@@ -129,7 +192,8 @@ function(triton_add_kernels target)
   set(before "")
   math(EXPR last "${ARGC} - 1")
   foreach(i RANGE ${last})
-    # What is one value here is several below if there is a `;` in it. Where it may be several, it is one name if there is such a file.
+    # A value with a `;` becomes several values below. If a keyword may have several values, the
+    # value is one name if a file with this name exists.
     string(REPLACE "\\;" ";" argument "${ARGV${i}}")
     foreach(name IN LISTS ARGV${i} ITEMS "${argument}")
       cmake_path(ABSOLUTE_PATH name OUTPUT_VARIABLE path)
@@ -139,9 +203,10 @@ function(triton_add_kernels target)
     endforeach()
     string(CONCAT before "${argument}") # set() would read CACHE
   endforeach()
-  # HEADER is a keyword and a value of another one; as a value it would end EMBED.
+  # HEADER is a keyword, and also a value of EMBED. As a value it would end the EMBED list.
   string(REGEX REPLACE "(^|;)EMBED;HEADER(;|$)" "\\1EMBED;header\\2" arguments "${ARGN}")
-  # VARIANTS[...] and SPECIALIZE[...] are as many keywords as are written, of names that variables can have.
+  # Each VARIANTS[...] and SPECIALIZE[...] becomes a keyword with a name that is valid for a
+  # variable.
   foreach(keyword IN ITEMS VARIANTS SPECIALIZE)
     set(${keyword}_scopes "")
     string(REGEX MATCHALL "(^|;)${keyword}\\[[^];]*\\]" scoped_keywords "${arguments}")
@@ -206,21 +271,21 @@ function(triton_add_kernels target)
     list(APPEND tuning_options --tuning "${file}")
   endforeach()
   _tritonc_check_limits("${call}" "${arg_REQUIRE}")
-  _tritonc_check_hints("${call}" SPECIALIZE "${arg_SPECIALIZE}")
-  set(hints ${arg_SPECIALIZE})
+  _tritonc_check_specializations("${call}" SPECIALIZE "${arg_SPECIALIZE}")
+  set(specializations ${arg_SPECIALIZE})
   set(number 0)
   foreach(kernel IN LISTS SPECIALIZE_scopes)
     set(keyword "SPECIALIZE[${kernel}]")
     if(kernel MATCHES "^sm_|,")
-      message(FATAL_ERROR "${call}: ${keyword}: hints are for a kernel, on all GPUs; write SPECIALIZE[kernel]")
+      message(FATAL_ERROR "${call}: ${keyword}: specializations are for a kernel, on all GPUs; write SPECIALIZE[kernel]")
     endif()
     _tritonc_check_kernel("${call}" "${keyword}" "${kernel}" "${sources}")
-    _tritonc_check_hints("${call}" "${keyword}" "${arg_SPECIALIZE_${number}}")
+    _tritonc_check_specializations("${call}" "${keyword}" "${arg_SPECIALIZE_${number}}")
     if("${arg_SPECIALIZE_${number}}" STREQUAL "")
-      list(APPEND hints "[${kernel}]")
+      list(APPEND specializations "[${kernel}]")
     endif()
     foreach(one IN LISTS arg_SPECIALIZE_${number})
-      list(APPEND hints "[${kernel}]${one}")
+      list(APPEND specializations "[${kernel}]${one}")
     endforeach()
     math(EXPR number "${number} + 1")
   endforeach()
@@ -303,7 +368,7 @@ function(triton_add_kernels target)
   cmake_path(GET header PARENT_PATH header_dir)
   file(MAKE_DIRECTORY "${header_dir}")
 
-  # `outputs` is what a test compares: pairs of an option and a file.
+  # `outputs`: the files that a test compares, as pairs of an option and a file.
   string(TOLOWER "${arg_EMBED}" embed)
   set(options --name "${target}" --namespace "${arg_NAMESPACE}" --embed "${embed}")
   set(outputs --header "${header}" --registration "${base}.tuner.inc" --manifest "${base}.manifest.json")
@@ -352,7 +417,7 @@ function(triton_add_kernels target)
   foreach(condition IN LISTS arg_WHERE)
     list(APPEND options --where "${condition}")
   endforeach()
-  foreach(one IN LISTS hints)
+  foreach(one IN LISTS specializations)
     list(APPEND options --specialize "${one}")
   endforeach()
   if(arg_DEFAULT_VARIANT)
@@ -400,7 +465,7 @@ function(triton_add_kernels target)
   endif()
   list(APPEND options ${arg_COMPILE_OPTIONS})
 
-  # How it is compiled, not what comes out.
+  # Options that do not change the output.
   set(calling_options "")
   if(arg_WERROR)
     list(APPEND calling_options --werror)
@@ -458,8 +523,9 @@ function(triton_add_kernels target)
   endif()
   string(REPLACE "$<SEMICOLON>" "\\;" command "${sources};${options};${tuning_options};${host_options}")
 
-  # CMake rewrites depfiles for Ninja, and forgets to write \# and $$ for # and $. Where such a name is known to occur, Ninja
-  # reads the tool's own, which must call the stamp as Ninja does.
+  # CMake rewrites depfiles for Ninja, but does not escape # and $ as \# and $$. If a known name has
+  # such a character, Ninja reads the depfile of the tool. This depfile must use Ninja's name for
+  # the stamp.
   cmake_policy(PUSH)
   set(depfile_target "")
   if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "['\"&*?<>|`]")
@@ -472,7 +538,7 @@ function(triton_add_kernels target)
     set(depfile_target --depfile-target "${relative}.stamp")
   endif()
 
-  # The stamp is what the build system compares; the other files are only written when they change.
+  # The build system compares the stamp. The tool writes the other files only if they change.
   string(REPLACE ";" " " architecture_text "${architectures}")
   set(tool_program "${tool}")
   set(tool ${TritonC_LAUNCHER} "${tool}" compile)
@@ -556,7 +622,7 @@ function(triton_add_kernels target)
   target_compile_features(${target} ${scope} cxx_std_17)
   target_link_libraries(${target} ${scope} ${arg_RUNTIME})
   if(emulate)
-    # What the object refers to; behind it for the linker, and in front of <math.h>.
+    # Link order: the object refers to the host code, and the host code to <math.h>.
     target_link_libraries(${target} ${scope} "${base}.host.a" m)
   endif()
 
@@ -586,8 +652,9 @@ function(triton_add_kernels target)
   endif()
 endfunction()
 
-# Sets `before` and `after` to what goes around a call of the tool that TritonC_LAUNCHER makes. Launchers have been seen to say
-# that all is well when a machine was lost with what it ran: then an old stamp, and what it stands for, would pass for new.
+# Sets `before` and `after` to the commands before and after a call of the tool with
+# TritonC_LAUNCHER. A launcher may exit with 0 although it lost the machine. Then the build would
+# accept an old stamp and old outputs as new.
 function(_tritonc_guard_launch stamp)
   set(before "")
   set(after "")
@@ -599,7 +666,7 @@ function(_tritonc_guard_launch stamp)
   set(after "${after}" PARENT_SCOPE)
 endfunction()
 
-# Stops at a name that neither CMake nor make nor Ninja can handle: of a file that changed they would not know it.
+# Rejects a name that CMake, make and Ninja cannot handle: they would miss a change of the file.
 function(_tritonc_check_semicolons call name)
   if(name MATCHES ";")
     message(FATAL_ERROR "${call}: ${name}: no name may have a `;`, which ends a name in lists of CMake and for make and Ninja; "
@@ -607,10 +674,11 @@ function(_tritonc_check_semicolons call name)
   endif()
 endfunction()
 
-# Stops at a keyword that isn't one. Misspelt keywords hide among the values of the one before them, so that anything
-# in capitals close to a keyword counts as one, but for what can only be the value of a keyword that takes one.
+# Rejects an unknown keyword. CMake takes a misspelled keyword as a value of the keyword before it.
+# So any uppercase word similar to a keyword counts as a keyword, except the value of a single-value
+# keyword.
 function(_tritonc_check_keywords call single multi arguments unparsed)
-  # What is said otherwise here: pairs of a word that others have for it and what to write.
+  # Keywords of other tools: pairs of a keyword and its replacement here.
   set(other_words
     MAX_IMAGE_SIZE "REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all"
     PTX_FILES "KEEP ptx KEPT <variable>"
@@ -681,7 +749,7 @@ function(_tritonc_check_sources call sources out)
   set(${out} "${absolute}" PARENT_SCOPE)
 endfunction()
 
-# What stands in the brackets of VARIANTS[...]: a kernel, a GPU that is compiled for, or both.
+# Checks the scope in VARIANTS[...]: a kernel, one of ARCHITECTURES, or both.
 function(_tritonc_check_scope call scope architectures sources)
   set(keyword "VARIANTS[${scope}]")
   string(REPLACE "," ";" parts "${scope}")
@@ -702,8 +770,8 @@ function(_tritonc_check_scope call scope architectures sources)
   endforeach()
 endfunction()
 
-# Stops if the sources show all their kernels, and this one isn't among them. Where they include files or macros make the
-# names, the tool will say it.
+# Rejects a kernel that the sources do not contain. If the sources include files or build names with
+# macros, only the tool can check this.
 function(_tritonc_check_kernel call keyword kernel sources)
   if(NOT kernel MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
     message(FATAL_ERROR "${call}: ${keyword}: \"${kernel}\" is no name of a kernel")
@@ -729,7 +797,7 @@ function(_tritonc_check_kernel call keyword kernel sources)
   endif()
 endfunction()
 
-# The LLVM triple of what the project is built for, if that is not this machine.
+# Sets <out> to the LLVM triple of the target; empty if the target is this machine.
 function(_tritonc_target_triple call out)
   set(${out} "" PARENT_SCOPE)
   if(CMAKE_CXX_COMPILER_TARGET AND NOT APPLE)
@@ -749,7 +817,8 @@ function(_tritonc_target_triple call out)
   endif()
 endfunction()
 
-# What the tool is told of PTX: nothing, auto, or architectures that later GPUs run.
+# Sets <out> to the value of the tool's --ptx: nothing, auto, or architectures whose PTX later GPUs
+# run.
 function(_tritonc_check_ptx call values out)
   list(LENGTH values count)
   if(count GREATER 1 AND ("AUTO" IN_LIST values OR "NONE" IN_LIST values))
@@ -769,7 +838,7 @@ function(_tritonc_check_ptx call values out)
   endif()
 endfunction()
 
-# The architectures to have host code for: those that are named, which must be compiled for.
+# Sets <out> to the architectures that get host code. Each must be one of ARCHITECTURES.
 function(_tritonc_check_emulate call values architectures out)
   list(LENGTH values count)
   if(count GREATER 1 AND ("ON" IN_LIST values OR "OFF" IN_LIST values))
@@ -805,7 +874,7 @@ function(_tritonc_check_architectures call architectures out)
   set(${out} "${plain}" PARENT_SCOPE)
 endfunction()
 
-# Turns "sm_90a", "90a-real" and "90a" into "90a", once each.
+# Converts "sm_90a", "90a-real" and "90a" to "90a" and removes duplicates.
 function(_tritonc_known_architectures call architectures out)
   string(REPLACE ";" " " known "${TritonC_KNOWN_ARCHITECTURES}")
   set(plain "")
@@ -828,7 +897,7 @@ function(_tritonc_check_choice call keyword value choices)
   endif()
 endfunction()
 
-# Limits are written as the tool reads them (generator/requirements.cpp).
+# Checks limits. The tool has the same syntax (generator/jobs/limits.h).
 function(_tritonc_check_limits call limits)
   set(quantities spills regs shared stack threads cubin embedded total)
   foreach(limit IN LISTS limits)
@@ -842,12 +911,12 @@ function(_tritonc_check_limits call limits)
   endforeach()
 endfunction()
 
-# Hints are written as the tool reads them (generator/argument_hints.h).
-function(_tritonc_check_hints call keyword all)
-  set(hint " *[A-Za-z_][A-Za-z0-9_]* *(% *[0-9]+( *== *0)?|== *-?[0-9]+) *")
-  foreach(hints IN LISTS all)
-    if(NOT hints MATCHES "^${hint}(&&${hint})*$")
-      message(FATAL_ERROR "${call}: ${keyword} \"${hints}\": write it as lda % 8 && n == 1")
+# Checks specializations. The tool has the same syntax (generator/variants/specialization.h).
+function(_tritonc_check_specializations call keyword all)
+  set(pattern " *[A-Za-z_][A-Za-z0-9_]* *(% *[0-9]+( *== *0)?|== *-?[0-9]+) *")
+  foreach(specialization IN LISTS all)
+    if(NOT specialization MATCHES "^${pattern}(&&${pattern})*$")
+      message(FATAL_ERROR "${call}: ${keyword} \"${specialization}\": write it as lda % 8 && n == 1")
     endif()
   endforeach()
 endfunction()
@@ -860,9 +929,9 @@ function(_tritonc_check_assignments call keyword pattern example values)
   endforeach()
 endfunction()
 
-# Sets <out> to the candidate that takes the fewest inserted, deleted or changed letters (none, if the word is its
-# beginning; of several such the shortest), and the optional variable after it to their number. Only used on the way to an
-# error: it may be slow.
+# Sets <out> to the candidate with the smallest edit distance, and the optional variable after it to
+# this distance. If the word is a prefix of candidates, the distance is 0 and the shortest candidate
+# wins. Only error paths call it, so it may be slow.
 function(_tritonc_nearest word candidates out)
   set(best "")
   set(best_distance 1000)
@@ -875,7 +944,7 @@ function(_tritonc_nearest word candidates out)
     endif()
     string(LENGTH "${candidate}" length)
     if(distance LESS best_distance OR (distance EQUAL 0 AND length LESS best_length))
-      string(CONCAT best "${candidate}") # not set(): CACHE is a keyword of its
+      string(CONCAT best "${candidate}") # not set(): CACHE is a keyword of set()
       set(best_length ${length})
       set(best_distance ${distance})
     endif()
@@ -886,7 +955,7 @@ function(_tritonc_nearest word candidates out)
   endif()
 endfunction()
 
-# Levenshtein's distance, a row of the table at a time.
+# Sets <out> to the Levenshtein distance. Computes the table row by row.
 function(_tritonc_edit_distance from to out)
   string(LENGTH "${from}" from_length)
   string(LENGTH "${to}" to_length)

@@ -1,23 +1,25 @@
 # triton_add_tuner(<exe>
-#   FROM <target>...          kernels of triton_add_kernels()
-#   [PROBLEMS <file.json>]    sizes to measure: [{"M": [64, 128], "N": "64..4096", "x": "M*N", ...}, ...]
-#   [OUTPUT <file.json>]      what was measured, beside the sources; each run adds to it
-#   [PARTS <number>]          so many runs at once, each with a part of the problems
+#   FROM <target>...          targets of triton_add_kernels()
+#   [PROBLEMS <file.json>]    sizes: [{"M": [64, 128], "N": "64..4096", "x": "M*N", ...}, ...]
+#   [OUTPUT <file.json>]      the measurements, next to the sources; each run adds to it
+#   [PARTS <number>]          number of concurrent runs; each measures a part of the problems
 # )
 #
-# Makes a program of these kernels that says which variants there are, compares their results and measures them: for
-# `tritonc tune`, `tritonc bench` and `tritonc check`. It needs no more of a machine than any program with these kernels: a GPU
-# and its driver, or the emulator (TRITONC_DRIVER).
+# Adds a tuner: a program that lists the variants of these kernels, compares their results and
+# measures them, for `tritonc tune`, `tritonc bench` and `tritonc check`. It needs a GPU and its
+# driver, or the emulator (TRITONC_DRIVER), like any program with these kernels.
 #
 #   triton_add_kernels(gemm SOURCES matmul.tc ARCHITECTURES 90a TUNING gemm.tune.json)
 #   triton_add_tuner(gemm_tuner FROM gemm)
 #
-#   tritonc tune build/gemm_tuner --problems "M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N" -o gemm.tune.json
+#   tritonc tune build/gemm_tuner -o gemm.tune.json \
+#     --problems "M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N"
 #
-# With PROBLEMS and OUTPUT the target tune_<exe> does the same. TritonC_LAUNCHER, a list, goes before each run of the program, as
-# it does before calls of the tool: srun --gpus=1, say, or env CUDA_VISIBLE_DEVICES={part}, where {part} is the number of the part.
+# With PROBLEMS and OUTPUT the target tune_<exe> does the same. TritonC_LAUNCHER, a list, is the
+# prefix of each run of the program, as for calls of the tool. Examples: srun --gpus=1, or
+# env CUDA_VISIBLE_DEVICES={part}, where {part} is the number of the part.
 #
-# What was measured belongs to the sources: the next build chooses by it.
+# Keep the measurements with the sources: the next build chooses variants by them.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
@@ -40,7 +42,7 @@ function(triton_add_tuner exe)
   if(arg_PARTS AND NOT arg_PARTS MATCHES "^[1-9][0-9]*$")
     message(FATAL_ERROR "${call}: PARTS ${arg_PARTS}: write it as a number")
   endif()
-  set(text "// Written by CMake: the kernels of a runner.\n")
+  set(text "// Written by CMake: the kernels of a tuner.\n")
   foreach(target IN LISTS arg_FROM)
     set(registration "")
     if(TARGET "${target}")

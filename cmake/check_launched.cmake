@@ -1,5 +1,6 @@
-# Fails if a call of the tool by TritonC_LAUNCHER did not come to its end, whatever the launcher says: the stamp, which was
-# removed before, is missing then. TritonCKernels.cmake calls this.
+# Fails if a call of the tool with TritonC_LAUNCHER did not finish, also if the launcher exits with
+# 0. The build removes the stamp before the call, so the stamp is then missing. TritonCKernels.cmake
+# calls this script.
 #
 #   cmake -D STAMP=<file> -P check_launched.cmake
 

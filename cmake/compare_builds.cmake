@@ -1,5 +1,6 @@
-# Compiles kernels as a build did, and compares. Included by a script that triton_add_kernel_test() writes, which sets TOOL,
-# COMMAND_OPTIONS, OUTPUTS (option, file, option, file, ...) and FOLDER.
+# Compiles kernels again like the build and compares the outputs. triton_add_kernel_test() writes a
+# script that includes this file. The script sets TOOL, COMMAND_OPTIONS, OUTPUTS (option, file,
+# option, file, ...) and FOLDER.
 
 set(again "")
 set(pairs "")

@@ -1,8 +1,9 @@
 #!/bin/bash
-# Installs what building TritonC needs and this machine lacks. Quiet where nothing is missing; safe to repeat.
+# Installs the missing build dependencies of TritonC. Prints nothing if none is missing. You can run
+# it again at any time.
 #
-#   Debian packages    by apt-get, as root or through sudo
-#   ptxas, fatbinary   where no CUDA Toolkit is found: NVIDIA's wheel from PyPI, unpacked into build/cuda
+#   Debian packages    with apt-get, as root or with sudo
+#   ptxas, fatbinary   if there is no CUDA Toolkit: NVIDIA's wheel from PyPI, unpacked to build/cuda
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -41,7 +42,7 @@ install_packages() {
     fail "apt-get could not install ${missing[*]}; LLVM 22 comes from Debian 12's security updates or from apt.llvm.org"
 }
 
-# Looks where tritonc looks.
+# Searches the same folders as tritonc.
 has_cuda_program() {
   local folder
   for folder in "${CUDA_HOME:+$CUDA_HOME/bin}" "${CUDA_PATH:+$CUDA_PATH/bin}" /usr/local/cuda/bin "$root/build/cuda/bin"; do

@@ -1,38 +1,40 @@
-// All stages of a compilation, in order.
+// Runs all stages of a compilation in order. See compile.h.
 //
-// A source is read once for its axes. From then on every variant is on its own: front end and
-// translation once per variant; passes, lowering and the tool-chain once per variant and GPU, from
-// a copy of the tile IR. Jobs run side by side, but nothing that comes out depends on their order:
-// each has its own place for its result, and results are looked at when all are there.
+// The compiler reads each source once for its axes. The front end runs once per variant. Passes,
+// lowering and toolchain run once per variant, GPU and schedule, on a copy of the tile IR. Jobs run
+// in parallel, but the result does not depend on their order: each job has its own result object,
+// and the compiler reads the results after all jobs.
 //
 // Tested by tests/compile/compile_test.cpp.
 
 #include "compile.h"
+#include "jobs/preferences.h"
 
-#include "argument_hints.h"
-#include "describe_library.h"
+#include "diagnose/deduplicate_diagnostics.h"
+#include "diagnose/explain.h"
 #include "emit/interface.h"
-#include "explain.h"
 #include "ir/printer.h"
-#include "job_list.h"
-#include "merged_messages.h"
+#include "jobs/collect_library.h"
+#include "jobs/job_list.h"
+#include "jobs/limits.h"
+#include "jobs/translated_variant.h"
 #include "passes/pipeline.h"
-#include "requirements.h"
-#include "translated_variant.h"
-#include "tuning_data.h"
+#include "tune/tuning_data.h"
+#include "variants/specialization.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 
 namespace tritonc {
 namespace {
 
-// All files that were kept, behind a list that says what they are.
+// Collects the files of --keep and adds an index of these files.
 void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVariant> &variants,
                   CompileResult &result) {
   llvm::json::Array index;
@@ -40,13 +42,13 @@ void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVari
     if (job.is_left_out)
       continue;
     for (KeptFile &file : job.kept) {
-      index.push_back(llvm::json::Object{
-          {"file", file.name},
-          {"kernel", llvm::json::fixUTF8(job.function->name)},
-          {"variant", llvm::json::fixUTF8(variants[job.variant].choice->text)},
-          {"gpu", std::string(job.gpu->name)},
-          {"hints", job.function->plan.hints},
-          {"structure", job.structure.name.empty() ? "plain" : job.structure.name}});
+      index.push_back(
+          llvm::json::Object{{"file", file.name},
+                             {"kernel", llvm::json::fixUTF8(job.function->name)},
+                             {"variant", llvm::json::fixUTF8(variants[job.variant].choice->text)},
+                             {"gpu", std::string(job.gpu->name)},
+                             {"specialization", job.function->plan.specialization},
+                             {"schedule", text_of(job.candidate.schedule)}});
       result.kept.push_back(std::move(file));
     }
   }
@@ -56,35 +58,38 @@ void collect_kept(std::vector<KernelJob> &jobs, const std::vector<TranslatedVari
   result.kept.push_back({"index.json", std::move(text)});
 }
 
-std::optional<Failure> check_options(const CompileOptions &options) {
+std::optional<Error> check_options(const CompileOptions &options) {
   std::vector<std::string_view> passes = pass_names();
   if (!options.print_after.empty() && options.print_after != "all" &&
       !llvm::is_contained(passes, options.print_after))
-    return Failure{Message::unknown_pass, {options.print_after, llvm::join(passes, ", ")}};
+    return Error{Message::unknown_pass, {options.print_after, llvm::join(passes, ", ")}};
   for (const std::string &text : options.require)
     if (Result<Limit> limit = parse_limit(text); !limit)
-      return limit.failure();
-  if (Result<std::vector<ArgumentHints>> hints = parse_hints(options.specialize); !hints)
-    return hints.failure();
+      return limit.error();
+  if (Result<std::vector<Specialization>> specialization =
+          parse_specializations(options.specialize);
+      !specialization)
+    return specialization.error();
   return std::nullopt;
 }
 
-// Whether the images keep to the caller's limits.
+// Checks the images against the limits of --require.
 void check_limits(const CompileOptions &options, CompileResult &result) {
   std::vector<Limit> limits;
   for (const std::string &text : options.require)
     limits.push_back(*parse_limit(text)); // checked by check_options
-  for (const Failure &failure : unmet(result.library, limits)) {
-    result.add(finding(failure));
+  for (const Error &failure : unmet(result.library, limits)) {
+    result.add(diagnostic(failure));
     result.code = exit_code_of(failure.id);
   }
 }
 
-// The cache, where the whole result comes from it or none: who looks at passes wants them to run,
-// and the forms that are kept are none of its entries. Its keys don't have lines of the source.
-// What shards read and write is said in their calls.
+// Opens the cache; returns nullopt if this compilation must not use it. Options that show or verify
+// passes need the passes to run. The cache has no entries for kept stages and details. Shards
+// exchange code through files.
 std::optional<KernelCache> open_cache(const CompileOptions &options,
-                                      const std::optional<Toolchain> &tools, Findings &findings) {
+                                      const std::optional<Toolchain> &tools,
+                                      DiagnosticList &findings) {
   if (options.cache.directory.empty() || options.stage != Stage::library ||
       !options.print_after.empty() || options.verify_each || !options.keep.empty() ||
       options.shards || !options.code_files.empty() || options.details)
@@ -93,17 +98,17 @@ std::optional<KernelCache> open_cache(const CompileOptions &options,
   if (cache)
     return KernelCache::open(std::move(*cache), *tools);
   if (options.cache.is_asked_for)
-    if (Finding found = finding(Message::cache_left_out, cache.failure().args);
+    if (Diagnostic found = diagnostic(Message::cache_left_out, cache.error().args);
         options.messages.wants(found))
       findings.add(std::move(found));
   return std::nullopt;
 }
 
-// Which structures there are, and why.
+// Explains the schedules of all kernels.
 std::string explain_jobs(const std::vector<KernelJob> &jobs,
                          const std::vector<TranslatedVariant> &variants) {
   std::string text;
-  std::set<std::string> said; // kernels are jobs once for each structure
+  std::set<std::string> said; // a kernel has one job per schedule
   for (const KernelJob &job : jobs) {
     std::string variant = name_of(variants[job.variant], *job.function);
     std::string heading =
@@ -118,13 +123,13 @@ bool needs_tools(Stage stage) {
   return stage == Stage::cubin || stage == Stage::sass_stats || stage == Stage::library;
 }
 
-CompileResult failed(CompileResult result, const Failure &failure) {
+CompileResult failed(CompileResult result, const Error &failure) {
   result.code = exit_code_of(failure.id);
-  result.add(finding(failure));
+  result.add(diagnostic(failure));
   return result;
 }
 
-// The variants, for messages that several of them have.
+// The names and axis values of the variants, for merged messages.
 std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVariant> &variants) {
   std::vector<MergedMessages::Variant> names;
   for (const TranslatedVariant &variant : variants) {
@@ -138,24 +143,24 @@ std::vector<MergedMessages::Variant> names_of(const std::vector<TranslatedVarian
   return names;
 }
 
-// Tells what variants have to say, and counts the warnings among it.
+// Adds the merged messages to the result and counts the warnings.
 void tell(const MergedMessages &messages, const CompileOptions &options, CompileResult &result) {
   size_t before = result.findings.size();
   messages.tell(result);
   for (size_t i = before; i < result.findings.size(); i++) {
     result.warnings += result.findings[i].severity == Severity::warning;
-    result.fatal_warnings += options.messages.is_error(result.findings[i]);
+    result.promoted_warnings += options.messages.is_error(result.findings[i]);
   }
 }
 
-// What the front end has to say about all variants.
+// Merges the front end's messages about all variants.
 MergedMessages front_end_messages(const CompileOptions &options,
                                   const std::vector<TranslatedVariant> &variants, ExitCode &code) {
   MergedMessages messages(names_of(variants), options.messages);
   for (size_t i = 0; i < variants.size(); i++) {
     const std::string &source = variants[i].source->path;
     messages.add_variant(source, i);
-    for (const Finding &found : variants[i].front_end.findings)
+    for (const Diagnostic &found : variants[i].front_end.findings)
       messages.add(found, source, i);
     if (variants[i].front_end.errors)
       code = ExitCode::source_error;
@@ -163,7 +168,7 @@ MergedMessages front_end_messages(const CompileOptions &options,
   return messages;
 }
 
-// What the jobs have to say, in their order, and the code of the first that failed.
+// Reports the messages of all jobs in order, and sets the exit code of the first failed job.
 void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jobs,
                  const std::vector<TranslatedVariant> &variants, CompileResult &result) {
   auto draw_one = [&](const Remark &remark, const std::string &name, size_t variant) {
@@ -178,13 +183,13 @@ void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jo
     std::string gpu(job.gpu->name), name = name_of(variants[job.variant], *job.function);
     messages.add_variant(kernel, job.variant);
     for (const Remark &warning : job.warnings) {
-      if (options.messages.wants(finding(warning.failure)))
+      if (options.messages.wants(diagnostic(warning.failure)))
         messages.add(warning, kernel, job.variant, gpu, name);
     }
     if (!job.failure)
       continue;
     ExitCode code = exit_code_of(job.failure->failure.id);
-    if (code == ExitCode::environment) { // then it was the last, and says nothing about a variant
+    if (code == ExitCode::environment) { // concerns no variant; later jobs did not run
       result = failed(std::move(result), job.failure->failure);
       return;
     }
@@ -195,9 +200,9 @@ void report_jobs(const CompileOptions &options, const std::vector<KernelJob> &jo
   tell(messages, options, result);
 }
 
-// Fails if there are warnings of which there shall be none.
+// Fails if the compilation has warnings that count as errors. Returns whether it failed.
 bool stop_at_warnings(const CompileOptions &options, CompileResult &result) {
-  int count = options.warnings_are_errors ? result.warnings : result.fatal_warnings;
+  int count = options.warnings_are_errors ? result.warnings : result.promoted_warnings;
   if (count == 0)
     return false;
   std::string because = "--werror";
@@ -221,168 +226,214 @@ void collect_dependencies(const Plan &plan, const std::vector<TranslatedVariant>
         result.dependencies.push_back(file);
 }
 
-} // namespace
+// One compilation: what one stage leaves for the next. A stage returns whether there is more to do;
+// else `result` is complete.
+struct Compilation {
+  const CompileOptions &options;
+  CompileResult result = {};
 
-const char *const tool_name = "tritonc " TRITONC_VERSION;
+  std::optional<Toolchain> tools = {};
+  Plan plan = {};
+  TuningData tuning = {};
+  std::vector<TranslatedVariant> variants = {};
+  std::vector<Define> defaults = {}; // the values that a launch prefers
+  std::optional<KernelCache> cache = {};
+  std::unique_ptr<CompileSession> session = {};
+  std::vector<KernelJob> jobs = {};
 
-CompileResult compile(const CompileOptions &options) {
-  CompileResult result;
-  if (std::optional<Failure> failure = check_options(options))
-    return failed(std::move(result), *failure);
-
-  // Without its tools a compilation cannot succeed, so their absence is said at once.
-  std::optional<Toolchain> tools;
-  if (needs_tools(options.stage)) {
-    Result<Toolchain> found = find_toolchain(options.tools);
-    if (!found)
-      return failed(std::move(result), found.failure());
-    tools = *found;
+  bool stop_with(const Error &error) {
+    result = failed(std::move(result), error);
+    return false;
   }
 
-  Plan plan = tritonc::plan(options);
-  static_cast<Findings &>(result) = plan;
-  result.code = plan.code;
-  if (result.code != ExitCode::ok)
-    return result;
-  TuningData tuning;
-  for (const std::string &path : options.tuning) {
-    Result<TuningData> data = read_tuning_data(path);
-    if (!data)
-      return failed(std::move(result), data.failure());
-    tuning.add(*data);
-    plan.dependencies.push_back(path);
-  }
-
-  // From here on: every variant is known.
-
-  std::vector<TranslatedVariant> variants = translate_variants(options, plan);
-  collect_dependencies(plan, variants, tools, result);
-  tell(front_end_messages(options, variants, result.code), options, result);
-  if (result.code != ExitCode::ok)
-    return result;
-  if (std::optional<Failure> failure = check_kernels(options, plan, variants))
-    return failed(std::move(result), *failure);
-  Findings idle;
-  find_unused_axes(variants, idle);
-  if (std::optional<Failure> failure = add_kernels_under_hints(options, variants, idle))
-    return failed(std::move(result), *failure);
-  for (Finding &found : idle.findings)
-    if (options.messages.wants(found)) {
-      result.warnings++;
-      result.fatal_warnings += options.messages.is_error(found);
-      result.add(std::move(found));
+  // The options make sense, and the tools and files that they need are there.
+  bool prepare() {
+    if (std::optional<Error> error = check_options(options))
+      return stop_with(*error);
+    if (needs_tools(options.stage)) {
+      Result<Toolchain> found = find_toolchain(options.tools);
+      if (!found)
+        return stop_with(found.error());
+      tools = *found;
     }
-  if (stop_at_warnings(options, result))
-    return result;
+    for (const std::string &path : options.tuning) {
+      Result<TuningData> data = read_tuning_data(path);
+      if (!data)
+        return stop_with(data.error());
+      tuning.add(*data);
+    }
+    return true;
+  }
 
-  // What C++ cannot express is said now, not after minutes of code generation.
-  std::vector<Define> defaults;
-  if (options.stage == Stage::library) {
+  // Which variants there are. From here on: every variant is known.
+  bool plan_variants() {
+    plan = tritonc::plan(options.rules());
+    for (Diagnostic &found : plan.findings)
+      result.add(std::move(found));
+    result.code = plan.code;
+    plan.dependencies.insert(plan.dependencies.end(), options.tuning.begin(), options.tuning.end());
+    return result.code == ExitCode::ok;
+  }
+
+  // Source text to tile IR.
+  bool run_front_end() {
+    variants = translate_variants(options, plan);
+    collect_dependencies(plan, variants, tools, result);
+    tell(front_end_messages(options, variants, result.code), options, result);
+    if (result.code != ExitCode::ok)
+      return false;
+    if (std::optional<Error> error = check_kernels(options, plan, variants))
+      return stop_with(*error);
+    return true;
+  }
+
+  // Adds the kernels of --specialize. From here on: every variant is valid tile IR. Remaining
+  // errors are GPU limits, machine problems and internal errors.
+  bool specialize() {
+    DiagnosticList warnings;
+    find_unused_axes(variants, warnings);
+    if (std::optional<Error> error = add_specialized_kernels(options, variants, warnings))
+      return stop_with(*error);
+    for (Diagnostic &found : warnings.findings)
+      if (options.messages.wants(found)) {
+        result.warnings++;
+        result.promoted_warnings += options.messages.is_error(found);
+        result.add(std::move(found));
+      }
+    return !stop_at_warnings(options, result);
+  }
+
+  // The C++ interface. It reports names that C++ cannot express before the expensive stages.
+  bool plan_interface() {
+    if (options.stage != Stage::library)
+      return true;
     result.library = describe_library(options, variants);
     Library library = result.library;
     prune_axes(library);
     if (Result<Interface> interface = make_interface(library); !interface)
-      return failed(std::move(result), interface.failure());
+      return stop_with(interface.error());
     Result<std::vector<Define>> values = default_values(options.default_variant, library);
     if (!values)
-      return failed(std::move(result), values.failure());
+      return stop_with(values.error());
     defaults = std::move(*values);
+    return true;
   }
 
-  // From here on: every variant is valid tile IR. What goes wrong now is the GPU's limits, the
-  // machine, or us.
+  // A job for each kernel of each variant for each GPU in each schedule. What the cache and the
+  // shards have is done already.
+  bool choose_schedules() {
+    cache = open_cache(options, tools, result);
+    session.reset(
+        new CompileSession{options, tools ? &*tools : nullptr, cache ? &*cache : nullptr});
+    for (const std::string &path : options.code_files) {
+      Result<std::vector<StoredCode>> codes = read_shard_file(path);
+      if (!codes)
+        return stop_with(codes.error());
+      for (StoredCode &code : *codes)
+        session->shared.add(std::move(code));
+    }
+    bool for_any_gpu = options.stage == Stage::tile_ir;
+    jobs = make_jobs(*session, variants,
+                     for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
+    if (options.stage != Stage::library && jobs.size() != 1)
+      return stop_with({Message::one_variant_wanted, {std::to_string(jobs.size())}});
+    if (for_any_gpu) {
+      result.stage_output = ir::print(*jobs[0].function);
+      return false;
+    }
+    if (options.explain)
+      result.printed += explain_jobs(jobs, variants);
+    return true;
+  }
 
-  bool for_any_gpu = options.stage == Stage::tile_ir;
-  std::optional<KernelCache> cache = open_cache(options, tools, result);
-  Workshop workshop = {options, tools ? &*tools : nullptr, cache ? &*cache : nullptr};
-  for (const std::string &path : options.code_files) {
-    Result<std::vector<StoredCode>> codes = read_code_file(path);
-    if (!codes)
-      return failed(std::move(result), codes.failure());
-    for (StoredCode &code : *codes)
-      workshop.shared.add(std::move(code));
-  }
-  std::vector<KernelJob> jobs =
-      make_jobs(workshop, variants, for_any_gpu ? std::vector<const Gpu *>{nullptr} : options.gpus);
-  if (options.stage != Stage::library && jobs.size() != 1)
-    return failed(std::move(result), {Message::one_variant_wanted, {std::to_string(jobs.size())}});
-  if (for_any_gpu) {
-    result.stage_output = ir::print(*jobs[0].function);
-    return result;
+  // Each job in parallel: passes, lowering, LLVM, ptxas (jobs/kernel_job.cpp).
+  bool generate_code() {
+    run_jobs(*session, variants, jobs, result.times);
+    for (const TranslatedVariant &variant : variants)
+      result.times.add(variant.times);
+    for (const KernelJob &job : jobs) {
+      result.times.add(job.times);
+      result.printed += job.printed;
+    }
+    report_jobs(options, jobs, variants, result);
+    return result.code == ExitCode::ok && !stop_at_warnings(options, result);
   }
 
-  if (options.explain)
-    result.printed += explain_jobs(jobs, variants);
-  run_jobs(workshop, variants, jobs, result.times);
-  for (const TranslatedVariant &variant : variants)
-    result.times.add(variant.times);
-  for (const KernelJob &job : jobs) {
-    result.times.add(job.times);
-    result.printed += job.printed;
+  // What the caller asked for: a stage, a shard, or the library, of which `emit/` writes files.
+  bool collect() {
+    if (options.shards) {
+      result.codes = session->shared.codes();
+      return true;
+    }
+    if (options.stage != Stage::library) {
+      result.stage_output = std::move(jobs[0].stage_output);
+      return true;
+    }
+    if (!options.keep.empty())
+      collect_kept(jobs, variants, result);
+    add_images(jobs, variants, defaults, result.library);
+    prune_axes(result.library);
+    for (const Error &warning : attach(tuning, result.library))
+      if (Diagnostic found = diagnostic(warning); options.messages.wants(found))
+        result.add(std::move(found));
+    check_limits(options, result);
+    return true;
   }
-  report_jobs(options, jobs, variants, result);
-  if (result.code != ExitCode::ok || stop_at_warnings(options, result))
-    return result;
+};
 
-  // From here on: everything has succeeded.
+} // namespace
 
-  if (options.shards) {
-    result.codes = workshop.shared.codes();
-    return result;
-  }
-  if (options.stage != Stage::library) {
-    result.stage_output = std::move(jobs[0].stage_output);
-    return result;
-  }
-  if (!options.keep.empty())
-    collect_kept(jobs, variants, result);
-  add_images(jobs, variants, defaults, result.library);
-  prune_axes(result.library);
-  for (const Failure &warning : attach(tuning, result.library))
-    if (Finding found = finding(warning); options.messages.wants(found))
-      result.add(std::move(found));
-  check_limits(options, result);
-  return result;
+CompileResult compile(const CompileOptions &options) {
+  Compilation c = {options};
+  c.prepare()               // options, ptxas and fatbinary
+      && c.plan_variants()  // which variants of which kernels
+      && c.run_front_end()  // source text to tile IR
+      && c.specialize()     // more kernels, under assumptions about arguments
+      && c.plan_interface() // the C++ that a program will see
+      && c.choose_schedules() &&
+      c.generate_code() // passes, lower, back end: see jobs/kernel_job.cpp
+      && c.collect();
+  return std::move(c.result);
 }
 
 PlannedKernels plan_kernels(const CompileOptions &options) {
   PlannedKernels result;
-  auto fail = [&](const Failure &failure) {
+  auto fail = [&](const Error &failure) {
     result.code = exit_code_of(failure.id);
-    result.add(finding(failure));
+    result.add(diagnostic(failure));
     return std::move(result);
   };
-  Plan plan = tritonc::plan(options);
+  Plan plan = tritonc::plan(options.rules());
   result.code = plan.code;
-  static_cast<Findings &>(result) = plan;
+  static_cast<DiagnosticList &>(result) = plan;
   if (result.code != ExitCode::ok)
     return result;
   std::vector<TranslatedVariant> variants = translate_variants(options, plan);
   front_end_messages(options, variants, result.code).tell(result);
   if (result.code != ExitCode::ok)
     return result;
-  if (std::optional<Failure> failure = check_kernels(options, plan, variants))
+  if (std::optional<Error> failure = check_kernels(options, plan, variants))
     return fail(*failure);
-  if (std::optional<Failure> failure = add_kernels_under_hints(options, variants, result))
+  if (std::optional<Error> failure = add_specialized_kernels(options, variants, result))
     return fail(*failure);
 
-  const Workshop workshop = {options, nullptr, nullptr};
-  for (const KernelJob &job : make_jobs(workshop, variants, options.gpus)) {
+  const CompileSession session = {options, nullptr, nullptr};
+  for (const KernelJob &job : make_jobs(session, variants, options.gpus)) {
     const TranslatedVariant &variant = variants[job.variant];
     PlannedKernel kernel = {.source = variant.source->path,
                             .variant = variant.choice->text,
                             .kernel = job.function->name,
                             .gpu = std::string(job.gpu->name),
-                            .hints = job.function->plan.hints,
-                            .structures = {}};
+                            .specialization = job.function->plan.specialization,
+                            .schedules = {}};
     bool is_same = !result.kernels.empty() && result.kernels.back().source == kernel.source &&
                    result.kernels.back().variant == kernel.variant &&
                    result.kernels.back().kernel == kernel.kernel &&
                    result.kernels.back().gpu == kernel.gpu &&
-                   result.kernels.back().hints == kernel.hints;
+                   result.kernels.back().specialization == kernel.specialization;
     if (!is_same)
       result.kernels.push_back(std::move(kernel));
-    result.kernels.back().structures.push_back(job.structure.name);
+    result.kernels.back().schedules.push_back(text_of(job.candidate.schedule));
   }
   return result;
 }

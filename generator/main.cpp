@@ -1,29 +1,31 @@
-// The tool: options in, files and an exit code out. What can be given is in command_line.h.
+// The main program of tritonc: runs the commands, writes the outputs and returns an exit code. For
+// the options see tool/command_line.h.
 //
-// Promises kept here: whatever cannot work is said before the work begins; outputs are written
-// after everything has succeeded, all or none, the stamp last; an interrupted run leaves no child,
-// no temporary directory and no half of a file.
+// This file guarantees:
+//   - It reports unusable options and outputs before the work begins.
+//   - It writes outputs only after everything has succeeded, all or none, the stamp last.
+//   - An interrupted run leaves no child process, no temporary directory and no partial file.
 //
 // Tested by tests/compile/command_line_test.cpp.
 
-#include "backend/child_process.h"
-#include "backend/temporary_directory.h"
-#include "cache_command.h"
-#include "command_line.h"
-#include "diagnostics_format.h"
-#include "doctor_command.h"
-#include "emit/c_header.h"
-#include "emit/depfile.h"
+#include "diagnose/diagnostics_format.h"
+#include "emit/cpp/c_header.h"
+#include "emit/cpp/header.h"
+#include "emit/cpp/registration.h"
 #include "emit/files.h"
-#include "emit/header.h"
-#include "emit/host_archive.h"
-#include "emit/manifest.h"
-#include "emit/object.h"
-#include "emit/page.h"
-#include "emit/registration.h"
-#include "emit/report.h"
-#include "inspect_command.h"
-#include "plan_report.h"
+#include "emit/object/host_archive.h"
+#include "emit/object/object.h"
+#include "emit/report/depfile.h"
+#include "emit/report/html_report.h"
+#include "emit/report/manifest.h"
+#include "emit/report/report.h"
+#include "support/child_process.h"
+#include "support/temporary_directory.h"
+#include "tool/cache_command.h"
+#include "tool/command_line.h"
+#include "tool/doctor_command.h"
+#include "tool/inspect_command.h"
+#include "tool/plan_report.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -46,33 +48,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- What is said --------------------------------------------------------------------------------
+// --- Messages ------------------------------------------------------------------------------------
 
-// All that is wrong goes through here: at once to standard error, or, for programs, at the end as
-// one document.
-class Teller {
+// Prints all messages: as text immediately to standard error, or as one JSON or SARIF document at
+// the end.
+class DiagnosticPrinter {
 public:
   void set_format(DiagnosticsFormat format, std::string file) {
     format_ = format;
     file_ = std::move(file);
   }
 
-  /// Whether standard error is for programs, so that nothing else may be written there.
+  /// Whether standard error gets a JSON or SARIF document, so nothing else may be written there.
   bool is_for_programs() const { return format_ != DiagnosticsFormat::text && file_.empty(); }
 
-  void tell(const Finding &finding) {
+  void tell(const Diagnostic &finding) {
     if (!is_for_programs())
       std::cerr << finding.drawn;
     findings_.push_back(finding);
   }
 
-  /// Before the tool ends with this code. It is another if there is no way to say so.
+  /// Writes the document before the tool ends with `code`. Returns the exit code, which differs
+  /// from `code` if writing fails.
   ExitCode finish(ExitCode code) {
     if (is_for_programs())
       std::cerr << formatted(findings_, format_, code);
     if (file_.empty())
       return code;
-    std::optional<Failure> failure = write_files({{file_, formatted(findings_, format_, code)}});
+    std::optional<Error> failure = write_files({{file_, formatted(findings_, format_, code)}});
     if (!failure)
       return code;
     std::cerr << text(*failure) << "\n";
@@ -82,28 +85,28 @@ public:
 private:
   DiagnosticsFormat format_ = DiagnosticsFormat::text;
   std::string file_;
-  std::vector<Finding> findings_;
+  std::vector<Diagnostic> findings_;
 };
 
-Teller teller;
+DiagnosticPrinter printer;
 
-ExitCode fail(const Failure &failure) {
-  teller.tell(finding(failure));
+ExitCode fail(const Error &failure) {
+  printer.tell(diagnostic(failure));
   return exit_code_of(failure.id);
 }
 
-ExitCode tell_all(const Findings &findings, ExitCode code) {
-  for (const Finding &finding : findings.findings)
-    teller.tell(finding);
+ExitCode tell_all(const DiagnosticList &findings, ExitCode code) {
+  for (const Diagnostic &finding : findings.findings)
+    printer.tell(finding);
   return code;
 }
 
 // --- Interrupts and crashes ----------------------------------------------------------------------
 
-// Held while outputs are written: an interrupt waits until they belong together.
+// Locked while the tool writes outputs: an interrupt waits until the outputs are consistent.
 std::mutex writing;
 
-// SIGINT, SIGTERM and SIGHUP are taken by a thread of their own, where everything may be called.
+// Handles SIGINT, SIGTERM and SIGHUP on a separate thread, which may call any function.
 void handle_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -114,11 +117,11 @@ void handle_interrupts() {
     int signal = 0;
     sigwait(&signals, &signal);
     std::lock_guard lock(writing);
-    // Other threads go on until the end: they must not start or make another.
+    // Other threads still run, so the locks stop them from starting children or making directories.
     auto no_more_children = kill_children();
     auto no_more_directories = remove_temporary_directories();
-    llvm::sys::RunInterruptHandlers(); // files that are not yet renamed
-    // End as whoever sent the signal expects.
+    llvm::sys::RunInterruptHandlers(); // removes temporary output files
+    // Die by the signal, as the sender expects.
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     raise(signal);
@@ -132,21 +135,21 @@ void handle_interrupts() {
 }
 
 void on_llvm_error(void *, const char *reason, bool) {
-  teller.finish(fail({Message::internal_error, {"LLVM", reason}}));
+  printer.finish(fail({Message::internal_error, {"LLVM", reason}}));
   end_at_once(ExitCode::internal);
 }
 
-// Kept for the end: saying that there is no memory, and removing directories, takes some.
+// Reserve memory: the out-of-memory message and the removal of directories allocate.
 char *last_memory = new char[1 << 20];
 
 void on_out_of_memory() {
   std::set_new_handler(nullptr);
   delete[] last_memory;
-  teller.finish(fail({Message::out_of_memory, {}}));
+  printer.finish(fail({Message::out_of_memory, {}}));
   end_at_once(ExitCode::environment);
 }
 
-// Only what is allowed in a signal handler: no clean-up.
+// Calls only async-signal-safe functions, so it cannot clean up.
 void on_crash(int) {
   const char text[] = "error: internal error: tritonc crashed; please report it with the command\n";
   [[maybe_unused]] ssize_t ignored = write(2, text, sizeof text - 1);
@@ -157,7 +160,7 @@ void handle_crashes() {
   llvm::install_fatal_error_handler(on_llvm_error);
   std::set_new_handler(on_out_of_memory);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { on_out_of_memory(); });
-  // A stack of its own, for the case that the stack is what ran out.
+  // An alternative stack, because a stack overflow may be the cause of the signal.
   static char stack[65536];
   stack_t alternative = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&alternative, nullptr);
@@ -167,10 +170,10 @@ void handle_crashes() {
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
     sigaction(signal, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN); // write says EFBIG then
+  std::signal(SIGXFSZ, SIG_IGN); // write() then returns EFBIG
 }
 
-// "-" is standard output; anything else is a file.
+// Writes to standard output if the path is "-"; else returns false.
 bool write_to_stdout(const std::string &path, const std::string &contents) {
   if (path != "-")
     return false;
@@ -180,14 +183,14 @@ bool write_to_stdout(const std::string &path, const std::string &contents) {
 
 // --- Commands ------------------------------------------------------------------------------------
 
-// Header, object, host code, manifest and report, as far as they are wanted.
+// The requested library files: header, object, host code, manifest, report and so on.
 Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Library &library) {
   Result<Interface> interface = make_interface(library);
   if (!interface)
-    return interface.failure();
+    return interface.error();
   Result<Tables> tables = make_tables(*interface);
   if (!tables)
-    return tables.failure();
+    return tables.error();
 
   std::vector<OutputFile> files;
   std::optional<Bundle> made;
@@ -197,13 +200,13 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
   if (!line.object.empty()) {
     Result<std::string> object = object_file(*tables, line.target, bundle);
     if (!object)
-      return object.failure();
+      return object.error();
     files.push_back({line.object, std::move(*object)});
   }
   if (!line.host_code.empty()) {
     Result<std::string> archive = host_archive(library);
     if (!archive)
-      return archive.failure();
+      return archive.error();
     files.push_back({line.host_code, std::move(*archive)});
   }
   if (!line.header.empty())
@@ -218,12 +221,12 @@ Result<std::vector<OutputFile>> library_files(const CommandLine &line, const Lib
     files.push_back({line.manifest, manifest(library, bundle)});
   if (!line.report.empty() && !write_to_stdout(line.report, report(library, bundle)))
     files.push_back({line.report, report(library, bundle)});
-  if (bundle) // before the object, which is of no use without
+  if (bundle) // before the object, which needs the bundle
     files.insert(files.begin(), {line.bundle, std::move(made->bytes)});
   return files;
 }
 
-// What a build system takes as the product: the stamp if there is one.
+// The output that a build system depends on: the stamp if any.
 std::string main_output(const CommandLine &line) {
   for (const std::string &path : {line.stamp, line.object, line.header, line.codes_file})
     if (!path.empty())
@@ -231,11 +234,11 @@ std::string main_output(const CommandLine &line) {
   return line.output;
 }
 
-// All files, in the order in which they are written: the stamp says that the others are there.
+// All files in writing order. The stamp is last, because it says that all other files exist.
 Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileResult &result) {
   std::vector<OutputFile> files;
   if (line.compile.shards) {
-    files.push_back({line.codes_file, code_file(std::move(result.codes))});
+    files.push_back({line.codes_file, shard_file(std::move(result.codes))});
   } else if (line.compile.stage == Stage::library) {
     Result<std::vector<OutputFile>> library = library_files(line, result.library);
     if (!library)
@@ -248,7 +251,7 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
     std::string target = line.depfile_target.empty() ? main_output(line) : line.depfile_target;
     Result<std::string> text = depfile({target}, result.dependencies);
     if (!text)
-      return text.failure();
+      return text.error();
     files.push_back({line.depfile, std::move(*text)});
   }
   for (KeptFile &file : result.kept)
@@ -258,7 +261,7 @@ Result<std::vector<OutputFile>> output_files(const CommandLine &line, CompileRes
   return files;
 }
 
-// Takes away what an earlier run kept and this one did not: all that has a name such as ours.
+// Removes files of an earlier --keep that this run did not write. It recognizes the files by name.
 void remove_stale(const CommandLine &line, const std::vector<OutputFile> &files) {
   std::set<fs::path> current;
   for (const OutputFile &file : files)
@@ -274,46 +277,46 @@ void remove_stale(const CommandLine &line, const std::vector<OutputFile> &files)
   }
 }
 
-std::optional<Failure> write_output(const CommandLine &line, CompileResult &result) {
+std::optional<Error> write_output(const CommandLine &line, CompileResult &result) {
   Result<std::vector<OutputFile>> files = output_files(line, result);
   if (!files)
-    return files.failure();
+    return files.error();
   std::lock_guard lock(writing);
-  if (std::optional<Failure> failure = write_files(*files))
+  if (std::optional<Error> failure = write_files(*files))
     return failure;
   remove_stale(line, *files);
   return std::nullopt;
 }
 
-// Standard error has one document if it is for programs.
-std::optional<Failure> check_standard_error(const CommandLine &line) {
+// Rejects options that print text to standard error if that gets a JSON or SARIF document.
+std::optional<Error> check_standard_error(const CommandLine &line) {
   bool has_more = line.time_report || line.compile.explain || !line.compile.print_after.empty();
-  if (teller.is_for_programs() && has_more)
-    return usage("--time-report, --explain and --print-after write text on standard error, where "
+  if (printer.is_for_programs() && has_more)
+    return usage("--time-report, --explain and --print-after write text to standard error, like "
                  "--diagnostics-format " +
-                 line.diagnostics_format + " goes; give --diagnostics-to FILE");
+                 line.diagnostics_format + "; add --diagnostics-to FILE");
   return std::nullopt;
 }
 
-// What limits a kernel, which ends the tool.
-[[noreturn]] void on_exceeded(const Failure &failure) { end_at_once(teller.finish(fail(failure))); }
+// Ends the tool when a kernel exceeds its time or memory budget.
+[[noreturn]] void on_exceeded(const Error &failure) { end_at_once(printer.finish(fail(failure))); }
 
 ExitCode run_compile(CommandLine &line) {
-  if (std::optional<Failure> failure = complete(line))
+  if (std::optional<Error> failure = complete(line))
     return fail(*failure);
   Watchdog watchdog(line.budget, on_exceeded);
   line.compile.watchdog = &watchdog;
-  for (auto check : {check_combination, check_standard_error, check_outputs})
-    if (std::optional<Failure> failure = check(line))
+  for (auto check : {check_instantiation, check_standard_error, check_outputs})
+    if (std::optional<Error> failure = check(line))
       return fail(*failure);
 
   Progress progress(isatty(STDERR_FILENO), [](const std::string &text) { std::cerr << text; });
-  if (!line.is_quiet && !teller.is_for_programs())
+  if (!line.is_quiet && !printer.is_for_programs())
     line.compile.progress = &progress;
   CompileResult result = compile(line.compile);
   std::cerr << result.printed;
   tell_all(result, result.code);
-  std::optional<Failure> failure;
+  std::optional<Error> failure;
   if (result.code == ExitCode::ok)
     failure = result.times.measure(Step::files, [&] { return write_output(line, result); });
   if (line.time_report)
@@ -327,11 +330,11 @@ ExitCode run_compile(CommandLine &line) {
 }
 
 ExitCode run_plan(CommandLine &line) {
-  if (std::optional<Failure> failure = complete(line))
+  if (std::optional<Error> failure = complete(line))
     return fail(*failure);
   Watchdog watchdog(line.budget, on_exceeded);
   line.compile.watchdog = &watchdog;
-  Plan plan = tritonc::plan(line.compile);
+  Plan plan = tritonc::plan(line.compile.rules());
   if (plan.code != ExitCode::ok)
     return tell_all(plan, plan.code);
   PlannedKernels planned = plan_kernels(line.compile);
@@ -345,10 +348,10 @@ ExitCode run_plan(CommandLine &line) {
 ExitCode run_cache(const CommandLine &line, CacheCommand command) {
   Result<CacheOptions> options = cache_options(line.cache_directory, line.cache_limit);
   if (!options)
-    return fail(options.failure());
+    return fail(options.error());
   Result<std::string> text = run_cache_command(command, *options);
   if (!text)
-    return fail(text.failure());
+    return fail(text.error());
   std::cout << *text;
   return ExitCode::ok;
 }
@@ -356,7 +359,7 @@ ExitCode run_cache(const CommandLine &line, CacheCommand command) {
 ExitCode run_inspect(const CommandLine &line) {
   Result<std::string> text = inspect(line.inspected, line.as_json);
   if (!text)
-    return fail(text.failure());
+    return fail(text.error());
   std::cout << *text;
   return ExitCode::ok;
 }
@@ -364,117 +367,117 @@ ExitCode run_inspect(const CommandLine &line) {
 ExitCode run_verify(const CommandLine &line) {
   Verification verification = verify(line.inspected, line.manifest);
   ExitCode code = ExitCode::ok;
-  for (const Failure &problem : verification.problems) {
+  for (const Error &problem : verification.problems) {
     ExitCode its_code = fail(problem);
     if (code == ExitCode::ok)
       code = its_code;
   }
   if (code == ExitCode::ok)
-    std::cout << verification.images << " images, all as they should be\n";
+    std::cout << verification.images << " images, all valid\n";
   return code;
 }
 
-// What was measured before: JSON, or what a runner wrote.
-Result<TuningData> read_measured(const std::string &path, std::vector<Failure> &differences) {
+// Reads earlier measurements: JSON or tuner output.
+Result<TuningData> read_measured(const std::string &path, std::vector<Error> &differences) {
   std::ifstream file(path, std::ios::binary);
   if (file.peek() == '{' || !file)
     return read_tuning_data(path);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  Result<std::vector<RunnerReport>> reports = read_reports(path, text);
+  Result<std::vector<TunerReport>> reports = read_reports(path, text);
   if (!reports)
-    return reports.failure();
+    return reports.error();
   TuningData data;
-  for (const RunnerReport &report : *reports)
+  for (const TunerReport &report : *reports)
     data.add(report.entry);
   differences = differences_of(*reports);
   return data;
 }
 
-// Says all of them; the code of the first.
-ExitCode fail_all(const std::vector<Failure> &failures) {
+// Reports all failures and returns the exit code of the first.
+ExitCode fail_all(const std::vector<Error> &failures) {
   ExitCode code = ExitCode::ok;
-  for (const Failure &failure : failures)
+  for (const Error &failure : failures)
     if (ExitCode its_code = fail(failure); code == ExitCode::ok)
       code = its_code;
   return code;
 }
 
-std::optional<Failure> write_one(const std::string &path, const std::string &contents) {
+std::optional<Error> write_one(const std::string &path, const std::string &contents) {
   if (write_to_stdout(path, contents))
     return std::nullopt;
   std::lock_guard lock(writing);
   return write_files({{path, contents}});
 }
 
-RunnerReports run_with_progress(CommandLine &line, const std::string &what,
-                                const std::vector<std::string> &plan) {
+TunerReports run_with_progress(CommandLine &line, const std::string &what,
+                               const std::vector<std::string> &plan) {
   Progress progress(isatty(2), [](const std::string &text) { std::cerr << text; });
   progress.set_words(what == "measure" ? "measured" : "compared", "problems");
   if (!line.is_quiet)
     line.tune.progress = &progress;
-  return run_runner(line.tune, what, plan);
+  return run_tuner(line.tune, what, plan);
 }
 
-// Measures, or takes what was measured, and puts it together with what the output has.
+// Measures or reads earlier measurements, and merges the results into the output file.
 ExitCode run_tune(CommandLine &line) {
   if (line.output.empty() && line.plan_file.empty())
     return fail(*usage("tritonc tune needs -o FILE.json, or --plan-to FILE"));
-  if (line.tune.runner.empty() && line.tuning_from.empty())
-    return fail(*usage("tritonc tune needs a runner, as triton_add_tuner() makes them, or --from"));
+  if (line.tune.tuner.empty() && line.tuning_from.empty())
+    return fail(*usage("tritonc tune needs a tuner, which triton_add_tuner() builds, or --from"));
   TuningData data;
   if (!line.starts_anew && line.output != "-" && fs::exists(line.output)) {
     Result<TuningData> before = read_tuning_data(line.output);
     if (!before)
-      return fail(before.failure());
+      return fail(before.error());
     data = std::move(*before);
   }
-  std::vector<Failure> differences;
+  std::vector<Error> differences;
   for (const std::string &path : line.tuning_from) {
     Result<TuningData> measured = read_measured(path, differences);
     if (!measured)
-      return fail(measured.failure());
+      return fail(measured.error());
     data.add(*measured);
   }
-  if (!line.tune.runner.empty()) {
+  if (!line.tune.tuner.empty()) {
     Result<std::vector<std::string>> plan = plan_tuning(line.tune);
     if (!plan)
-      return fail(plan.failure());
+      return fail(plan.error());
     if (!line.plan_file.empty()) {
-      std::optional<Failure> failure = write_one(line.plan_file, llvm::join(*plan, ""));
+      std::optional<Error> failure = write_one(line.plan_file, llvm::join(*plan, ""));
       return failure ? fail(*failure) : ExitCode::ok;
     }
-    RunnerReports measured = run_with_progress(line, "measure", *plan);
-    for (const RunnerReport &report : measured.reports)
+    TunerReports measured = run_with_progress(line, "measure", *plan);
+    for (const TunerReport &report : measured.reports)
       data.add(report.entry);
     differences = differences_of(measured.reports);
     if (measured.failure && measured.reports.empty())
       return fail(*measured.failure);
-    if (measured.failure) // what was measured is kept
+    if (measured.failure) // keeps the finished measurements
       differences.push_back(*measured.failure);
   }
-  if (std::optional<Failure> failure = write_one(line.output, data.json()))
+  if (std::optional<Error> failure = write_one(line.output, data.json()))
     return fail(*failure);
   return fail_all(differences);
 }
 
-// What a launch takes by itself beside the best, or whether all variants agree.
+// Compares the launch's choice with the best variant, or checks that all variants agree.
 ExitCode run_bench(CommandLine &line, const std::string &what) {
-  std::vector<RunnerReport> reports;
+  std::vector<TunerReport> reports;
   for (const std::string &path : line.tuning_from) {
     std::ifstream file(path, std::ios::binary);
     std::string text((std::istreambuf_iterator<char>(file)), {});
-    Result<std::vector<RunnerReport>> read = read_reports(path, text);
+    Result<std::vector<TunerReport>> read = read_reports(path, text);
     if (!read)
-      return fail(read.failure());
+      return fail(read.error());
     llvm::append_range(reports, *read);
   }
-  if (line.tune.runner.empty() && line.tuning_from.empty())
-    return fail(*usage("name a runner, as triton_add_tuner() makes them"));
-  if (!line.tune.runner.empty()) {
+  if (line.tune.tuner.empty() && line.tuning_from.empty())
+    return fail(*usage("missing tuner, which triton_add_tuner() builds"));
+  if (!line.tune.tuner.empty()) {
     Result<std::vector<std::string>> plan = plan_tuning(line.tune);
     if (!plan)
-      return fail(plan.failure());
-    RunnerReports measured = run_with_progress(line, what, *plan);
+      return fail(plan.error());
+    TunerReports measured = run_with_progress(line, what, *plan);
     if (measured.failure)
       return fail(*measured.failure);
     llvm::append_range(reports, measured.reports);
@@ -487,15 +490,15 @@ ExitCode run_bench(CommandLine &line, const std::string &what) {
   return code;
 }
 
-// A page about all that compile would compile.
+// Compiles like run_compile and writes an HTML page about the result.
 ExitCode run_report(CommandLine &line) {
-  if (std::optional<Failure> failure = complete(line))
+  if (std::optional<Error> failure = complete(line))
     return fail(*failure);
   Watchdog watchdog(line.budget, on_exceeded);
   line.compile.watchdog = &watchdog;
   if (line.compile.gpus.empty())
-    return fail(*usage("--arch is missing, as in --arch 80,90a"));
-  if (std::optional<Failure> failure = check_outputs(line))
+    return fail(*usage("missing --arch, such as --arch 80,90a"));
+  if (std::optional<Error> failure = check_outputs(line))
     return fail(*failure);
   if (line.compile.name.empty())
     line.compile.name = fs::path(line.compile.sources[0]).stem().string();
@@ -507,11 +510,11 @@ ExitCode run_report(CommandLine &line) {
   if (write_to_stdout(line.output, page))
     return ExitCode::ok;
   std::lock_guard lock(writing);
-  std::optional<Failure> failure = write_files({{line.output, std::move(page)}});
+  std::optional<Error> failure = write_files({{line.output, std::move(page)}});
   return failure ? fail(*failure) : ExitCode::ok;
 }
 
-// For someone whose build does not work.
+// Diagnoses a build that does not work.
 ExitCode run_doctor(CommandLine &line) {
   line.compile.tools.time_limit = std::chrono::seconds(line.timeout_seconds);
   Diagnosis diagnosis =
@@ -520,7 +523,7 @@ ExitCode run_doctor(CommandLine &line) {
   return diagnosis.code;
 }
 
-// --- The call ------------------------------------------------------------------------------------
+// --- Entry point ---------------------------------------------------------------------------------
 
 DiagnosticsFormat format_named(const std::string &name) {
   return name == "json"    ? DiagnosticsFormat::json
@@ -529,17 +532,17 @@ DiagnosticsFormat format_named(const std::string &name) {
 }
 
 ExitCode run(int count, char **arguments) {
-  // What is wrong with the command line itself is already said as it wants it.
-  teller.set_format(format_named(diagnostics_format_in(count, arguments)), "");
+  // Errors in the command line itself already use the requested format.
+  printer.set_format(format_named(diagnostics_format_in(count, arguments)), "");
   CommandLine line;
   Result<std::optional<Command>> command = read_command_line(count, arguments, line);
   if (!command)
-    return fail(command.failure());
+    return fail(command.error());
   if (!*command)
     return ExitCode::ok;
-  // Not over a source or another output, whatever else is wrong.
-  teller.set_format(format_named(line.diagnostics_format),
-                    has_own_file(line) ? line.diagnostics_file : "");
+  // Never write messages over a source or another output, even if the options are wrong.
+  printer.set_format(format_named(line.diagnostics_format),
+                     has_own_file(line) ? line.diagnostics_file : "");
   switch (**command) {
   case Command::compile:
     return run_compile(line);
@@ -572,8 +575,8 @@ ExitCode run(int count, char **arguments) {
 } // namespace
 } // namespace tritonc
 
-// Read by jemalloc, where the tool is linked with it. What code generation frees for one image it
-// takes for the next: giving it back to the system in between costs page faults.
+// Options for jemalloc, if the tool is linked with it. Code generation reuses freed memory for the
+// next image, so returning the memory to the system in between costs page faults.
 extern "C" const char *malloc_conf;
 const char *malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always,metadata_thp:always";
 
@@ -582,16 +585,16 @@ int main(int count, char **arguments) {
   handle_crashes();
   try {
     handle_interrupts();
-    return int(teller.finish(run(count, arguments)));
+    return int(printer.finish(run(count, arguments)));
   } catch (const std::bad_alloc &) {
-    return int(teller.finish(fail({Message::out_of_memory, {}})));
+    return int(printer.finish(fail({Message::out_of_memory, {}})));
   } catch (const std::system_error &error) {
     bool has_no_thread = error.code() == std::errc::resource_unavailable_try_again;
-    return int(teller.finish(fail(
-        has_no_thread ? Failure{Message::no_thread, {error.what()}}
-                      : Failure{Message::internal_error, {"the command line", error.what()}})));
+    return int(printer.finish(
+        fail(has_no_thread ? Error{Message::no_thread, {error.what()}}
+                           : Error{Message::internal_error, {"the command line", error.what()}})));
   } catch (const std::exception &exception) {
     return int(
-        teller.finish(fail({Message::internal_error, {"the command line", exception.what()}})));
+        printer.finish(fail({Message::internal_error, {"the command line", exception.what()}})));
   }
 }

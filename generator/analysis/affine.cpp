@@ -1,4 +1,4 @@
-// Affine forms of index and pointer tiles. See affine.h.
+// Computes the affine forms of index and pointer tiles. See affine.h.
 //
 // Tested by tests/analysis/affine_test.cpp.
 
@@ -44,7 +44,7 @@ std::optional<int64_t> Poly::as_constant() const {
 
 namespace {
 
-// Like the arithmetic that is emitted: modulo 2^64.
+// Modulo 2^64, like the emitted arithmetic.
 int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 
@@ -81,8 +81,8 @@ Poly Poly::substitute(const Value *symbol, const Poly &by) const {
   Poly result;
   for (const auto &[monomial, coefficient] : terms) {
     Poly term = constant(coefficient);
-    for (const Value *factor : monomial)
-      term = term * (factor == symbol ? by : Poly::symbol(factor));
+    for (const Value *operand : monomial)
+      term = term * (operand == symbol ? by : Poly::symbol(operand));
     for (const auto &[part, number] : term.terms)
       result.add(part, number);
   }
@@ -95,23 +95,23 @@ bool Affine::uniform() const {
 
 namespace {
 
-// Arithmetic of a kernel can grow polynomials without end; larger ones than this help nobody.
-constexpr size_t most_terms = 32, most_factors = 8;
+// Polynomials can grow without bound. Larger polynomials than this are not useful.
+constexpr size_t max_terms = 32, max_factors = 8;
 
 bool is_small(const Poly &poly) {
-  return poly.terms.size() <= most_terms &&
+  return poly.terms.size() <= max_terms &&
          std::all_of(poly.terms.begin(), poly.terms.end(),
-                     [](const auto &term) { return term.first.size() <= most_factors; });
+                     [](const auto &term) { return term.first.size() <= max_factors; });
 }
 
-// Whether the result may be another one than that of the formula: unsigned arithmetic.
-bool may_wrap(const Op &op) { return !op.is(Opcode::cast_) && op.has("unsigned"); }
+// Returns whether the result of unsigned arithmetic may differ from the formula.
+bool may_wrap(const Op &op) { return !op.is(Opcode::cast_) && op.has(attr::unsigned_); }
 
-// Whether a conversion keeps the value, given that signed arithmetic doesn't overflow.
+// Returns whether a conversion keeps the value. Signed arithmetic does not overflow.
 bool keeps_value(const Op &cast) {
   Elem from = cast.operand(0)->type.elem, to = cast.result()->type.elem;
   return is_integer(from) && is_integer(to) && from != Elem::i1 && bits_of(to) >= bits_of(from) &&
-         !cast.has("unsigned");
+         !cast.has(attr::unsigned_);
 }
 
 Affine uniform(Poly offset, int rank) {
@@ -142,10 +142,10 @@ std::optional<Affine> product(const std::optional<Affine> &a, const std::optiona
   if (!a->uniform() && !b->uniform())
     return std::nullopt;
   const Affine &tile = b->uniform() ? *a : *b;
-  const Poly &factor = b->uniform() ? b->offset : a->offset;
-  Affine result = uniform(tile.offset * factor, 0);
+  const Poly &operand = b->uniform() ? b->offset : a->offset;
+  Affine result = uniform(tile.offset * operand, 0);
   for (const Poly &stride : tile.strides)
-    result.strides.push_back(stride * factor);
+    result.strides.push_back(stride * operand);
   return if_small(std::move(result));
 }
 
@@ -154,17 +154,17 @@ std::optional<Affine> reshaped(const Op &op, std::optional<Affine> from) {
     return std::nullopt;
   switch (op.code) {
   case Opcode::expand_:
-    from->strides.insert(from->strides.begin() + op.integer("axis"), Poly());
+    from->strides.insert(from->strides.begin() + op.get(attr::axis_), Poly());
     return from;
   case Opcode::broadcast_:
-    // An axis that was of extent 1 is repeated, whatever its stride was said to be.
+    // An axis of extent 1 is repeated, so its old stride does not matter.
     for (size_t d = 0; d < from->strides.size(); d++)
       if (op.operand(0)->type.shape[d] == 1)
         from->strides[d] = Poly();
     return from;
   case Opcode::trans_: {
     std::vector<Poly> strides;
-    for (int64_t axis : op.list("perm"))
+    for (int64_t axis : op.get(attr::perm_))
       strides.push_back(from->strides[axis]);
     from->strides = std::move(strides);
     return from;
@@ -174,7 +174,7 @@ std::optional<Affine> reshaped(const Op &op, std::optional<Affine> from) {
   }
 }
 
-// The forms of the values that one question meets, each worked out once.
+// Caches the forms of all values that one query needs.
 struct Forms {
   std::map<const Value *, Poly> polys;
   std::map<const Value *, std::optional<Affine>> affines;
@@ -192,7 +192,7 @@ struct Forms {
       return Poly::symbol(scalar);
     switch (op->code) {
     case Opcode::constant_:
-      return Poly::constant(op->integer("value"));
+      return Poly::constant(op->get(attr::value_));
     case Opcode::add_:
       return poly(op->operand(0)) + poly(op->operand(1));
     case Opcode::sub_:
@@ -203,7 +203,7 @@ struct Forms {
       return Poly() - poly(op->operand(0));
     case Opcode::cast_:
       return keeps_value(*op) ? poly(op->operand(0)) : Poly::symbol(scalar);
-    case Opcode::pinned_:
+    case Opcode::no_hoist_:
       return poly(op->operand(0));
     default:
       return Poly::symbol(scalar);
@@ -232,7 +232,7 @@ struct Forms {
       return std::nullopt;
     switch (op->code) {
     case Opcode::range_: {
-      Affine range = uniform(Poly::constant(op->integer("start")), 1);
+      Affine range = uniform(Poly::constant(op->get(attr::start_)), 1);
       range.strides[0] = Poly::constant(1);
       return range;
     }
@@ -293,7 +293,7 @@ int64_t divisor_of(const Poly &poly, const Function &fn) {
           term = wrapping_mul(term, parameter.multiple_of);
     divisor = std::gcd(divisor, term < 0 ? -uint64_t(term) : uint64_t(term));
   }
-  constexpr uint64_t most = uint64_t(1) << 62; // what 2^63 divides it does, too
+  constexpr uint64_t most = uint64_t(1) << 62; // 2^62 also divides what 2^63 divides
   return int64_t(divisor > most ? most : divisor);
 }
 
@@ -302,10 +302,10 @@ Value *emit(Builder &builder, const Poly &poly) {
   for (const auto &[monomial, coefficient] : poly.terms) {
     Value *term = monomial.empty() || coefficient != 1 ? builder.i64(coefficient) : nullptr;
     for (const Value *symbol : monomial) {
-      Value *factor = const_cast<Value *>(symbol);
-      if (factor->type.elem != Elem::i64)
-        factor = builder.cast(factor, Elem::i64);
-      term = term ? builder.mul(term, factor) : factor;
+      Value *operand = const_cast<Value *>(symbol);
+      if (operand->type.elem != Elem::i64)
+        operand = builder.cast(operand, Elem::i64);
+      term = term ? builder.mul(term, operand) : operand;
     }
     sum = sum ? builder.add(sum, term) : term;
   }

@@ -1,15 +1,15 @@
-// Affine forms: what an index or pointer tile is, as a formula.
+// Affine forms: an index or pointer tile as a formula.
 //
-// Element i of an integer or pointer tile is often `base + offset + sum of stride_d * i_d`, where
-// offset and strides are polynomials over scalars that all threads agree on: parameters, program
-// ids, loop counters. From this form everything about a memory access follows: which axis is
+// Element i of an integer or pointer tile is often `base + offset + sum of stride_d * i_d`. Offset
+// and strides are polynomials over scalars that are uniform across threads: parameters, program
+// ids, loop counters. The form answers every question about a memory access: which axis is
 // contiguous, how many elements one instruction can move, whether two tiles are the same.
 //
 //     int rm[TM] = pm * 128 + 0 ... 128;  A + rk[newaxis, :] + rm[:, newaxis] * lda
-//  => base A, offset 128*pm*lda, strides [lda, 1]
+//     => base A, offset 128*pm*lda, strides [lda, 1]
 //
-// Signed overflow of index arithmetic is undefined in the language, so widening to 64 bits changes
-// nothing and products of sums may be multiplied out.
+// Signed overflow of index arithmetic is undefined in the language. So widening to 64 bits changes
+// nothing, and products of sums may be expanded.
 
 #pragma once
 
@@ -19,12 +19,12 @@
 
 namespace tritonc {
 
-/// A polynomial with integer coefficients over scalar values. No zero coefficients are kept, so two
-/// polynomials are equal if their terms are.
+/// A polynomial with integer coefficients over scalar values. It has no zero coefficients, so equal
+/// polynomials have equal terms.
 struct Poly {
-  /// Factors of one term, in the order of their numbers; none for the constant term.
+  /// The factors of one term, sorted by value number; empty for the constant term.
   using Monomial = std::vector<const ir::Value *>;
-  /// Not by address, so that what is emitted from a polynomial is the same in every run.
+  /// Compares by number, not by address, so the emitted code is the same in every run.
   struct ByNumbers {
     bool operator()(const Monomial &a, const Monomial &b) const;
   };
@@ -42,7 +42,7 @@ struct Poly {
   Poly operator-(const Poly &other) const;
   Poly operator*(const Poly &other) const;
 
-  /// This with `symbol` replaced.
+  /// This polynomial with `symbol` replaced by `by`.
   Poly substitute(const ir::Value *symbol, const Poly &by) const;
 
 private:
@@ -51,27 +51,27 @@ private:
 
 struct Affine {
   const ir::Value *base = nullptr; // a scalar pointer; null for integers
-  Poly offset;                     // in elements
-  std::vector<Poly> strides;       // one per axis; on axes of extent 1 they mean nothing
+  Poly offset;                     // elements
+  std::vector<Poly> strides;       // one per axis; undefined on axes of extent 1
 
-  bool uniform() const; // all strides are zero
+  bool uniform() const; // whether all strides are zero
 };
 
-/// The polynomial of an integer scalar. Always succeeds: what can't be expanded is a symbol.
+/// The polynomial of an integer scalar. A subexpression without a polynomial form becomes a symbol.
 Poly poly_of(const ir::Value *scalar);
 
-/// The affine form of an integer or pointer, scalar or tile, if it has one.
+/// The affine form of an integer or pointer, scalar or tile; nullopt: it has no affine form.
 std::optional<Affine> affine_of(const ir::Value *value);
 
-/// What counts in units of an index tile: `index` divided by `unit`, rounded down; 1 if nothing is
-/// divided. Less than n are those whose index is less than n units.
+/// `index` divided by `unit`, rounded down; unit 1: no division. A value is less than n exactly
+/// where its index is less than n * unit.
 struct Units {
   const ir::Value *index;
   int64_t unit;
 };
 Units units_of(const ir::Value *value);
 
-/// A number that divides the polynomial's value whatever the symbols are (0 for the polynomial 0).
+/// A divisor of the polynomial's value for all values of the symbols (0 for the polynomial 0).
 int64_t divisor_of(const Poly &poly, const ir::Function &fn);
 
 /// Emits the polynomial as i64 arithmetic.

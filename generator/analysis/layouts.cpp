@@ -1,6 +1,6 @@
-// The layouts that operations want. See layouts.h.
+// Computes the layouts that operations require. See layouts.h.
 //
-// Tested by tests/analysis/layouts_test.cpp.
+// Tested by tests/analysis/layouts_test.cpp and fragments_test.cpp.
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
@@ -15,19 +15,19 @@ using namespace ir;
 
 namespace {
 
-// The index bits of one axis, handed out from the low end or from the high end.
+// The index bits of one axis. Callers take bits from the low end or from the high end.
 class AxisBits {
 public:
   AxisBits(const Shape &shape, int axis)
       : low_(axis_shift(shape, axis)), high_(low_ + log2_exact(shape[axis])) {}
 
   int left() const { return high_ - low_; }
-  /// The next `count` bits (fewer if there are no more) go to `to`.
+  /// Appends the lowest `count` bits to `to`; fewer if not enough are left.
   void low(std::vector<FlatIndex> &to, int count) {
     for (; count > 0 && left() > 0; count--)
       to.push_back(1u << low_++);
   }
-  /// The topmost `count` bits go to `to`, in ascending order; zeros stand for those missing.
+  /// Appends the highest `count` bits to `to`, in ascending order; zeros replace missing bits.
   void high(std::vector<FlatIndex> &to, int count) {
     int take = std::min(count, left());
     high_ -= take;
@@ -131,7 +131,7 @@ int access_width(const LinearLayout &layout, const Value *pointers, const Value 
 bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Function &fn) {
   std::optional<int> axis = contiguous_axis(pointers);
   if (!axis)
-    return true; // no layout does
+    return true; // no layout fills sectors
   constexpr int sector_bytes = 32;
   int shift = axis_shift(layout.shape, *axis);
   int64_t run = access_width(layout, pointers, nullptr, fn);
@@ -143,15 +143,15 @@ bool fills_sectors(const LinearLayout &layout, const Value *pointers, const Func
 
 namespace {
 
-// The offset bits of rows of `columns`, one after another, the 16-byte chunks of each moved so that
-// eight rows have those of one column in different banks. With `pairs`, neighbouring rows are two
-// chunks apart: then four rows have 32 bytes each, of the same columns, in different banks.
+// The offset bits of consecutive rows of `columns`. The swizzle moves the 16-byte chunks of each
+// row, so eight rows have the chunks of one column in different banks. With `pairs`, adjacent rows
+// are two chunks apart: then four rows have 32 bytes of the same columns in different banks.
 std::vector<FlatIndex> swizzled(const std::vector<FlatIndex> &columns,
                                 const std::vector<FlatIndex> &rows, int element_bytes,
                                 bool pairs = false) {
   std::vector<FlatIndex> offset = columns;
-  // A row of fewer than 128 bytes shares the 32 banks with the next ones; only from the first row
-  // that starts at bank 0 again do chunks have to move.
+  // A row shorter than 128 bytes shares the 32 banks with the next rows. Chunks have to move only
+  // from the first row that starts at bank 0 again.
   int inner = int(columns.size());
   int row_bytes = log2_exact((int64_t(1) << inner) * element_bytes);
   int first_row_bit = std::max(0, 7 - row_bytes);
@@ -178,14 +178,15 @@ LinearLayout swizzled_layout(const Shape &shape, int contiguous, int element_byt
   for (int axis = int(shape.size()); axis-- > 0;)
     if (axis != contiguous)
       AxisBits(shape, axis).low(rows, 32);
-  // Of elements that no ldmatrix transposes, a warp reads 32 bytes from each of four rows: eight of
-  // four bytes, or, sixteen lanes at a time, four of eight.
+  // ldmatrix transposes only 2-byte elements. For larger elements, a warp reads 32 bytes from each
+  // of four rows: eight elements of 4 bytes, or four elements of 8 bytes (by sixteen lanes at a
+  // time).
   layout.offset = swizzled(columns, rows, element_bytes, element_bytes >= 4);
   return layout;
 }
 
-bool has_neighbours(const Type &buffer, int axis) {
-  if (!buffer.layout) // not decided
+bool has_neighbors(const Type &buffer, int axis) {
+  if (!buffer.layout) // layout not assigned yet
     return true;
   Shape tile(buffer.shape.begin() + 1, buffer.shape.end());
   return tile[size_t(axis)] == 1 || buffer.layout->offset[0] == FlatIndex(1)
@@ -213,14 +214,16 @@ LinearLayout panel_layout(const Shape &shape, int contiguous, int element_bytes)
   return layout;
 }
 
-ProductDivision product_division(const Op &op) { return {op.list("warpgroups"), op.list("rows")}; }
+MatmulDivision matmul_division(const Op &op) {
+  return {op.get(attr::warpgroups_), op.get(attr::rows_)};
+}
 
 namespace {
 
-constexpr int row_bits = 6; // of an instruction
+constexpr int row_bits = 6; // of a wgmma instruction
 
 // The index bits of the rows of an instruction.
-std::vector<FlatIndex> instruction_rows(const Shape &shape, const ProductDivision &division) {
+std::vector<FlatIndex> instruction_rows(const Shape &shape, const MatmulDivision &division) {
   std::vector<FlatIndex> bits;
   for (int bit = 0; bit < row_bits; bit++) {
     int64_t row = division.rows.empty() ? int64_t(1) << bit : division.rows[size_t(bit)];
@@ -231,7 +234,7 @@ std::vector<FlatIndex> instruction_rows(const Shape &shape, const ProductDivisio
 
 } // namespace
 
-LinearLayout product_layout(const Shape &shape, const ProductDivision &division) {
+LinearLayout matmul_layout(const Shape &shape, const MatmulDivision &division) {
   LinearLayout layout;
   layout.shape = shape;
   std::vector<FlatIndex> row = instruction_rows(shape, division), in_order;
@@ -251,7 +254,7 @@ LinearLayout product_layout(const Shape &shape, const ProductDivision &division)
 
 // Lanes hold 32-bit words along K, as in mma_operand.
 LinearLayout fragment_layout(const Shape &shape, int element_bytes,
-                             const ProductDivision &division) {
+                             const MatmulDivision &division) {
   LinearLayout layout;
   layout.shape = shape;
   std::vector<FlatIndex> row = instruction_rows(shape, division), in_order;
@@ -269,15 +272,15 @@ LinearLayout fragment_layout(const Shape &shape, int element_bytes,
   return layout;
 }
 
-// A thread reads neighbours, two of them: row 8 of the instruction is the neighbour of row 0. Of
-// the other rows those go to the first lanes that are in other banks than what the lanes before
-// them read. The rows of shared memory that K runs along are moved against each other by the
-// swizzle, by 16 bytes each, so the lanes along K have some banks already.
+// A thread reads two adjacent elements: row 8 of the instruction is next to row 0. Each lane bit
+// takes a row that is in other banks than the previous lane bits. The swizzle shifts the rows of
+// shared memory along K by 16 bytes each, so the lanes along K already use some banks.
 std::vector<int64_t> rows_without_conflicts(const LinearLayout &buffer, int own,
                                             int element_bytes) {
   constexpr uint32_t all_banks = 128; // bytes
   uint32_t access = uint32_t(std::max(4, 2 * element_bytes));
-  std::vector<uint32_t> taken; // the highest bit of each is in none of those behind it
+  // The highest bit of each entry is clear in all later entries.
+  std::vector<uint32_t> taken;
   auto take = [&](int axis, int64_t coordinate) {
     FlatIndex index = FlatIndex(coordinate) << axis_shift(buffer.shape, axis);
     uint32_t place = buffer.offset_of(index) * uint32_t(element_bytes);
@@ -336,13 +339,14 @@ DotInstruction dot_instruction(const Op &dot) {
   static constexpr Row rows[] = {{"m8n8k4", 8, 4},   {"m8n8k16", 8, 16},   {"m16n8k4", 16, 4},
                                  {"m16n8k8", 16, 8}, {"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}};
   for (const Row &row : rows)
-    if (row.name == dot.text("instruction"))
+    if (row.name == dot.get(attr::instruction_))
       return {row.m, 8, row.k, true};
   return {1, 1, 1, false};
 }
 
-Elem factor_elem(const Op &dot) {
-  return dot.has("as") ? *elem_named(dot.text("as")) : dot.operand(0)->type.elem;
+Elem operand_elem(const Op &dot) {
+  return dot.has(attr::convert_to_) ? *elem_named(dot.get(attr::convert_to_))
+                                    : dot.operand(0)->type.elem;
 }
 
 namespace {
@@ -352,16 +356,16 @@ struct WarpBits {
 };
 
 WarpBits warp_bits(const Op &dot) {
-  std::vector<int64_t> warps = dot.list("warps");
+  std::vector<int64_t> warps = dot.get(attr::warps_);
   return {log2_exact(warps[0]), log2_exact(warps[1])};
 }
 
-// An instruction has 8 rows, or a thread has those that are 8 apart.
+// An instruction has 8 rows, or 16: then a thread holds two rows that are 8 apart.
 int row_bits_in_registers(const Op &dot) { return dot_instruction(dot).m == 16 ? 1 : 0; }
 
-// Which columns a warp has, those of an instruction aside.
+// Assigns the columns to warps, except the columns inside one instruction.
 void divide_columns(const Op &dot, AxisBits &n, std::vector<FlatIndex> &warp, int warps) {
-  if (dot.has("dealt"))
+  if (dot.has(attr::interleaved_))
     n.low(warp, warps);
   else
     n.high(warp, warps);
@@ -383,14 +387,14 @@ LinearLayout mma_accumulator(const Shape &shape, const Op &dot) {
   return layout;
 }
 
-// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words along k, or
-// doubles.
+// One axis of an operand is its own (m or n), the other is k. Lanes hold 32-bit words, or doubles,
+// along k.
 LinearLayout mma_operand(const Op &dot, int operand) {
   LinearLayout layout;
   layout.shape = dot.operand(operand)->type.shape;
   AxisBits own(layout.shape, operand), k(layout.shape, 1 - operand);
   auto [warps_m, warps_n] = warp_bits(dot);
-  int per_word = std::max(1, 32 / bits_of(factor_elem(dot)));
+  int per_word = std::max(1, 32 / bits_of(operand_elem(dot)));
   k.low(layout.reg, log2_exact(per_word));
   k.low(layout.lane, 2);
   own.low(layout.lane, 3);
@@ -413,12 +417,12 @@ LinearLayout fma_accumulator(const Op &dot) {
   layout.shape = dot.result()->type.shape;
   AxisBits m(layout.shape, 0), n(layout.shape, 1);
   auto [warps_m, warps_n] = warp_bits(dot);
-  std::vector<int64_t> vector = dot.list("vector");
+  std::vector<int64_t> vector = dot.get(attr::thread_tile_);
   n.low(layout.reg, log2_exact(vector[1]));
   m.low(layout.reg, log2_exact(vector[0]));
-  // Shared memory serves a warp that loads 16 bytes a lane by eight lanes at a time, but by sixteen
-  // where each lane loads the same as the next one, or as the next but one. Like this that is so of
-  // both factors.
+  // Shared memory serves a warp that loads 16 bytes per lane in groups of eight lanes. The groups
+  // have sixteen lanes if each lane loads the same bytes as the next lane, or as the lane after the
+  // next. This lane order makes that true for both operands.
   m.low(layout.lane, 1);
   n.low(layout.lane, 3);
   m.low(layout.lane, lane_bits - int(layout.lane.size()));
@@ -431,7 +435,7 @@ LinearLayout fma_accumulator(const Op &dot) {
   return layout;
 }
 
-// The accumulator's map to the operand's own axis, and all of k in registers.
+// The accumulator's layout along the operand's own axis, and all of k in registers.
 LinearLayout fma_operand(const Op &dot, int operand) {
   LinearLayout layout;
   LinearLayout own = fma_accumulator(dot).slice(1 - operand, true);
@@ -460,18 +464,17 @@ LinearLayout operand_layout(const Op &dot, int operand) {
 }
 
 LinearLayout sum_layout(const Shape &shape, const Op &op) {
-  return op.has("warpgroups") ? product_layout(shape, product_division(op))
-                              : mma_accumulator(shape, op);
+  return op.has(attr::warpgroups_) ? matmul_layout(shape, matmul_division(op))
+                                   : mma_accumulator(shape, op);
 }
 
-void share_like(Op &op, const Op &product) {
-  for (const char *list : {"warpgroups", "rows", "warps"})
-    if (product.has(list))
-      op.set(list, product.list(list));
-  if (product.has("warps"))
-    op.set("instruction", std::string(product.text("instruction")));
-  if (product.has("dealt"))
-    op.set("dealt", int64_t(1));
+void share_like(Op &op, const Op &matmul) {
+  op.copy(attr::warpgroups_, matmul);
+  op.copy(attr::rows_, matmul);
+  op.copy(attr::warps_, matmul);
+  if (matmul.has(attr::warps_))
+    op.copy(attr::instruction_, matmul);
+  op.copy(attr::interleaved_, matmul);
 }
 
 } // namespace tritonc

@@ -1,7 +1,8 @@
-// The layouts that operations want: global memory, shared memory, and the operands of contractions.
+// Computes the layouts that operations require: for global memory, for shared memory, and for the
+// operands of matmuls.
 //
-// Fragment layouts are those of the figures in the PTX ISA, section "Matrix multiply-accumulate
-// operation using mma instruction" (m8n8k4 to m16n8k32).
+// Fragment layouts match the figures of the PTX ISA, section "Matrix multiply-accumulate operation
+// using mma instruction" (m8n8k4 to m16n8k32).
 
 #pragma once
 
@@ -9,96 +10,96 @@
 
 namespace tritonc {
 
-/// Neighbours along `order[0]` first: `vector` of them in one thread's registers, then across
-/// lanes; then along `order[1]` and so on; then across warps; what is left goes to registers again.
+/// A blocked layout. It assigns elements along `order[0]` first, then along `order[1]` and so on:
+/// `vector` adjacent elements to the registers of one thread, the next elements to lanes, the next
+/// to warps, and the rest to registers.
 ir::LinearLayout blocked_layout(const ir::Shape &shape, const std::vector<int> &order, int vector,
                                 int warps);
 
-/// The layout for moving the tile at `pointers` (a view, or a tile of pointers) between global
-/// memory and registers, by the warps of `blocks` blocks of a cluster. `mask` may be null.
+/// The layout that moves the tile at `pointers` (a view, or a tile of pointers) between global
+/// memory and registers, with the warps of `blocks` blocks of a cluster. `mask` may be null.
 ir::LinearLayout memory_layout(const ir::Value *pointers, const ir::Value *mask,
                                const ir::Function &fn, int blocks = 1);
 
-/// The axis along which neighbouring registers of a thread are neighbours.
+/// The axis along which adjacent registers of a thread hold adjacent elements.
 int register_axis(const ir::LinearLayout &layout);
 
-/// The layout for copying elements of 4 bytes, one at a time, from memory where neighbours along
-/// `order[0]` are side by side to a buffer where others are: lanes fill sectors of memory, and
-/// different banks of a swizzled buffer.
+/// The layout that copies 4-byte elements, one at a time, between global memory that is contiguous
+/// along `order[0]` and a buffer that is contiguous along another axis. Lanes fill whole sectors of
+/// global memory, and access different banks of a swizzled buffer.
 ir::LinearLayout transposing_layout(const ir::Shape &shape, const std::vector<int> &order,
                                     int warps);
 
-/// How many elements one instruction moves between `pointers` and a value in `layout`.
+/// Elements that one instruction moves between `pointers` and a value in `layout`.
 int access_width(const ir::LinearLayout &layout, const ir::Value *pointers, const ir::Value *mask,
                  const ir::Function &fn);
 
-/// Whether storing from `layout` fills the 32-byte sectors that it touches.
+/// Returns whether a store from `layout` fills the 32-byte sectors that it touches.
 bool fills_sectors(const ir::LinearLayout &layout, const ir::Value *pointers,
                    const ir::Function &fn);
 
-/// A buffer in shared memory for a tile of `shape`, neighbours along `contiguous` side by side.
-/// Rows are swizzled: eight of them have their 16-byte chunks of one column in different banks,
-/// which is what ldmatrix, and vector accesses down a column, need to run without conflicts.
+/// A buffer in shared memory for a tile of `shape`, contiguous along `contiguous`. Rows are
+/// swizzled: eight rows have their 16-byte chunks of one column in different banks. So ldmatrix and
+/// vector accesses along a column have no bank conflicts.
 ir::LinearLayout swizzled_layout(const ir::Shape &shape, int contiguous, int element_bytes);
 
-/// Whether neighbours along `axis` of a slot's tile are side by side in the buffer.
-bool has_neighbours(const ir::Type &buffer, int axis);
+/// Returns whether elements along `axis` of a stage are contiguous in the buffer.
+bool has_neighbors(const ir::Type &buffer, int axis);
 
-/// A buffer as the copy engine fills it and the tensor cores read it: rows of at most 128 bytes,
-/// swizzled in 16-byte chunks over the row's length ("Asynchronous warpgroup matrix multiply",
-/// section "Shared memory matrix layout" of the PTX ISA). What is longer is several panels, one
-/// behind the other.
+/// A buffer that TMA fills and wgmma reads: rows of at most 128 bytes, swizzled in 16-byte chunks
+/// over the length of the row (PTX ISA, "Asynchronous warpgroup matrix multiply", section "Shared
+/// memory matrix layout"). Longer rows become several panels, one after another.
 ir::LinearLayout panel_layout(const ir::Shape &shape, int contiguous, int element_bytes);
 
-/// The bytes of a panel's row, which is also the width of the swizzle; 0 if there is none so short.
+/// Bytes of a panel's row, and of the swizzle; 0: the rows are too short for panels.
 int panel_row_bytes(const ir::Shape &shape, int contiguous, int element_bytes);
 
-/// How warpgroups share a product: {warpgroups} of an operation say how many of them divide the
-/// rows of the sum, and how many its columns. An instruction has 64 rows; {rows} say which rows of
-/// the sum they are, if not just 64 in order: row 2^i of an instruction is row rows[i].
-struct ProductDivision {
+/// How warpgroups divide a matmul. {warpgroups}: the number of warpgroups along the rows and along
+/// the columns of the accumulator. {rows}: row 2^i of an instruction, which has 64 rows, is row
+/// rows[i] of the accumulator; empty: 64 consecutive rows.
+struct MatmulDivision {
   std::vector<int64_t> warpgroups, rows = {};
 };
-ProductDivision product_division(const ir::Op &op);
+MatmulDivision matmul_division(const ir::Op &op);
 
-/// The sum of a product of this shape: 16 rows of each instruction a warp ("Register fragments for
-/// wgmma.mma_async").
-ir::LinearLayout product_layout(const ir::Shape &shape, const ProductDivision &division);
+/// The accumulator of a wgmma with this shape: each warp holds 16 rows of each instruction (PTX
+/// ISA, "Register fragments for wgmma.mma_async").
+ir::LinearLayout matmul_layout(const ir::Shape &shape, const MatmulDivision &division);
 
-/// The factor on the left, rows by K, of a product whose warps hold it.
+/// The left operand (rows by K) of a wgmma that reads it from registers.
 ir::LinearLayout fragment_layout(const ir::Shape &shape, int element_bytes,
-                                 const ProductDivision &division);
+                                 const MatmulDivision &division);
 
-/// {rows} such that threads which read such a factor at one time from `buffer`, a panel_layout with
-/// neighbours along its axis `own`, find it in different banks.
+/// Chooses {rows} so that threads read the left operand from `buffer` without bank conflicts.
+/// `buffer` is a panel_layout, contiguous along its axis `own`.
 std::vector<int64_t> rows_without_conflicts(const ir::LinearLayout &buffer, int own,
                                             int element_bytes);
 
-/// Of a part of a tile, for the part of this shape that starts at a multiple of it: the same
-/// threads hold the same elements. Needs the bits that tell parts apart to be register bits.
+/// The layout of a part with this shape, which starts at a multiple of its extents: the same
+/// threads hold the same elements. Requires that only register bits distinguish the parts.
 ir::LinearLayout part_layout(const ir::LinearLayout &whole, const ir::Shape &part);
 
-/// The instruction that {instruction} of a dot names.
+/// The shape of the instruction that {instruction} of a dot names.
 struct DotInstruction {
   int m, n, k;
-  bool tensor_core; // else k = 1 and every thread multiplies and adds
+  bool tensor_core; // false: k = 1, and each thread computes fma
 };
 DotInstruction dot_instruction(const ir::Op &dot);
 
-/// The type that the dot's factors are multiplied in.
-ir::Elem factor_elem(const ir::Op &dot);
+/// The element type in which the dot multiplies.
+ir::Elem operand_elem(const ir::Op &dot);
 
-/// Layouts of the accumulator and of operand 0 or 1 (in its own shape) of a dot whose
-/// {instruction}, {warps} and {vector} are chosen. Warps that are side by side have a block of
-/// columns each; if {dealt}, the columns of an instruction each, in turn.
+/// The layout of the accumulator, or of operand 0 or 1 (in its own shape), of a dot with
+/// {instruction}, {warps} and {thread_tile}. Adjacent warps have a block of columns each. With
+/// {interleaved}, each warp has the columns of one instruction, in turn.
 ir::LinearLayout accumulator_layout(const ir::Op &dot);
 ir::LinearLayout operand_layout(const ir::Op &dot, int operand);
 
-/// The sum of a product of this shape, by the attributes of `op` that say how warps share it: those
-/// of a dot on tensor cores, or of a product by warpgroups.
+/// The accumulator layout for this shape, from the attributes of `op` that divide it among warps:
+/// of a dot on tensor cores, or of a wgmma.
 ir::LinearLayout sum_layout(const ir::Shape &shape, const ir::Op &op);
 
-/// Gives `op` these attributes of `product`.
-void share_like(ir::Op &op, const ir::Op &product);
+/// Copies these attributes from `matmul` to `op`.
+void share_like(ir::Op &op, const ir::Op &matmul);
 
 } // namespace tritonc

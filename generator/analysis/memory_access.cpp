@@ -1,4 +1,4 @@
-// What the address of a memory access allows. See memory_access.h.
+// Computes how wide a memory access may be, from its address. See memory_access.h.
 //
 // Tested by tests/analysis/memory_access_test.cpp.
 
@@ -14,13 +14,13 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t no_limit = 1 << 20; // more than any extent
+constexpr int64_t no_limit = 1 << 20; // larger than any extent
 
-// The largest power of two that divides `n`; 0 is divided by all.
+// The largest power of two that divides `n`; no_limit for 0.
 int64_t power_of_two_in(int64_t n) { return n ? n & -n : no_limit; }
 
-// The largest power of two v such that aligned groups of v neighbours along `axis` have one value
-// in `mask`.
+// The largest power of two v such that `mask` is constant in each aligned group of v adjacent
+// elements along `axis`.
 int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   if (mask->type.is_scalar())
     return no_limit;
@@ -34,7 +34,7 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
     return op->operand(0)->type.shape[axis] == 1 ? no_limit
                                                  : constant_run(op->operand(0), axis, fn);
   case Opcode::expand_: {
-    int added = int(op->integer("axis"));
+    int added = int(op->get(attr::axis_));
     if (added == axis)
       return no_limit;
     return constant_run(op->operand(0), axis - (added < axis), fn);
@@ -42,16 +42,17 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
   case Opcode::and_:
   case Opcode::or_:
     return std::min(constant_run(op->operand(0), axis, fn), constant_run(op->operand(1), axis, fn));
-  case Opcode::inside_: // what ends at a multiple of v, is off by whole groups
+  // The limit is a multiple of v, so each group is entirely on or off.
+  case Opcode::in_bounds_:
     return power_of_two_in(divisor_of(poly_of(op->operand(size_t(axis))), fn));
   case Opcode::cmp_: {
-    // a < b with a = x + i: groups of v agree if v divides both x and b. `x + i <= b` and `>` put
-    // the step just behind a multiple, so they don't.
+    // a < b with a = x + i: the mask is constant in groups of v if v divides both x and b. `x + i
+    // <= b` and `>` switch just after a multiple, so they do not qualify.
     auto [left, unit] = units_of(op->operand(0));
     std::optional<Affine> a = affine_of(left), b = affine_of(op->operand(1));
     if (!a || !b || a->base || b->base)
       return 1;
-    if (unit > 1) { // those of one unit agree, and units start at multiples
+    if (unit > 1) { // constant within one unit, and units start at multiples
       bool counts = a->offset.is_zero() && b->uniform();
       for (int d = 0; d < int(a->strides.size()); d++)
         counts &= d == axis ? a->strides[size_t(d)].is_constant(1)
@@ -62,7 +63,7 @@ int64_t constant_run(const Value *mask, int axis, const Function &fn) {
     if (stride.is_zero())
       return no_limit;
     bool rising = stride.is_constant(1), falling = stride.is_constant(-1);
-    std::string_view pred = op->text("pred");
+    std::string_view pred = op->get(attr::pred_);
     bool steps_at_multiples =
         (rising && (pred == "lt" || pred == "ge")) || (falling && (pred == "gt" || pred == "le"));
     if (!steps_at_multiples)
@@ -83,8 +84,8 @@ int base_alignment(const Value *base, const Function &fn) {
   for (const Parameter &parameter : fn.parameters)
     if (parameter.value == base)
       return parameter.aligned_bytes;
-  constexpr int allocated_at = 256; // of cuMemAlloc and its kin, CUDA C++ Programming Guide 5.3.2
-  if (base->op && base->op->is(Opcode::scratch_))
+  constexpr int allocated_at = 256; // of cuMemAlloc and others, CUDA C++ Programming Guide 5.3.2
+  if (base->op && base->op->is(Opcode::workspace_))
     return allocated_at;
   return bytes_of(base->type.elem);
 }
@@ -99,7 +100,7 @@ std::optional<int> contiguous_axis(const Value *value) {
     return contiguous_axis(op->operand(0));
   if (op->is(Opcode::trans_)) {
     std::optional<int> axis = contiguous_axis(op->operand(0));
-    std::vector<int64_t> perm = op->list("perm");
+    std::vector<int64_t> perm = op->get(attr::perm_);
     for (size_t d = 0; axis && d < perm.size(); d++)
       if (perm[d] == *axis)
         return int(d);
@@ -119,10 +120,10 @@ std::optional<int> contiguous_axis(const Value *value) {
 
 const Value *root_of(const Value *pointers) {
   while (pointers->op && !pointers->op->operands.empty() && pointers->op->blocks.empty() &&
-         !pointers->op->is(Opcode::select_) && !pointers->op->is(Opcode::scratch_))
+         !pointers->op->is(Opcode::select_) && !pointers->op->is(Opcode::workspace_))
     pointers = pointers->op->operand(0);
-  bool is_scratch = pointers->op && pointers->op->is(Opcode::scratch_);
-  return (pointers->op && !is_scratch) || pointers->block ? nullptr : pointers;
+  bool is_workspace = pointers->op && pointers->op->is(Opcode::workspace_);
+  return (pointers->op && !is_workspace) || pointers->block ? nullptr : pointers;
 }
 
 int vector_elements(const Value *view, const Value *mask, const Function &fn) {

@@ -1,23 +1,24 @@
-// Finds out which pointers a kernel may be given as null.
+// Finds the pointer parameters of a kernel that may be null.
 //
-//   %null = ...
-//   %given = cmp %bias, %null {pred = "ne"} : i1
-//   if_else %given : f32[32] {
-//     %p = addptr %bias, %i : ptr<f32>[32]
-//     %b = load %p : f32[32]
-//     ...
+//     %null = ...
+//     %given = cmp %bias, %null {pred = "ne"} : i1
+//     if_else %given : f32[32] {
+//       %p = addptr %bias, %i : ptr<f32>[32]
+//       %b = load %p : f32[32]
+//       ...
 //
-// `bias` may be null: where it is, %given is false, and nothing is loaded.
+// `bias` may be null: then %given is false, and the kernel loads nothing.
 //
-// Method: of each value, which pointers it may be computed from where they are null; through loops
-// until nothing is added. A `select` that takes another value then hides a pointer. Then accesses
-// are visited, with the pointers that are not null there: the conditions of the branches around
-// them and their own masks say so. An access by any other pointer makes it one that must not be
-// null.
+// Method:
+// 1. For each value, collects the parameters that it may be computed from while they are null.
+//    Repeats through loops until nothing changes. A `select` on a comparison with null removes the
+//    parameter.
+// 2. Visits all accesses. The mask of an access, and the conditions of the branches around it,
+//    exclude the parameters that are not null there. An access through any other parameter means
+//    that this parameter must not be null.
 //
-// Limits: a pointer that is stored somewhere must not be null: who knows what is loaded by it. What
-// the conditions of loops say is not looked at, and no comparison but that of a parameter with
-// null.
+// Limits: a pointer that the kernel stores must not be null, because others may load through it.
+// The analysis ignores loop conditions, and all comparisons except of a parameter with null.
 //
 // Tested by tests/analysis/null_pointers_test.cpp.
 
@@ -60,7 +61,7 @@ bool is_shape(const Op &op) {
          op.is(Opcode::trans_) || op.is(Opcode::reshape_);
 }
 
-/// What every element of a value is made of, as far as it is the same bits.
+/// The value whose bits every element of `value` has.
 const Value *bits_of(const Value *value) {
   while (value->op && (is_shape(*value->op) || value->op->is(Opcode::bitcast_)))
     value = value->op->operand(0);
@@ -74,7 +75,7 @@ bool is_null(const Value *value) {
   return value->op && constant_of(value) == 0;
 }
 
-/// The parameters that are not null where `condition`, or any element of it, is `outcome`.
+/// The parameters that are not null if `condition`, or any element of it, is `outcome`.
 Pointers not_null_if(const Value *condition, bool outcome) {
   const Op *op = condition->op;
   if (!op)
@@ -83,7 +84,7 @@ Pointers not_null_if(const Value *condition, bool outcome) {
   if (is_shape(*op))
     return of(0, outcome);
   if (op->is(Opcode::cmp_)) {
-    if (op->text("pred") != (outcome ? "ne" : "eq"))
+    if (op->get(attr::pred_) != (outcome ? "ne" : "eq"))
       return {};
     for (size_t i : {0, 1}) {
       const Value *pointer = bits_of(op->operand(i));
@@ -96,7 +97,7 @@ Pointers not_null_if(const Value *condition, bool outcome) {
   if (op->is(Opcode::and_) || op->is(Opcode::or_))
     return op->is(Opcode::and_) == outcome ? either(of(0, outcome), of(1, outcome))
                                            : both(of(0, outcome), of(1, outcome));
-  if (op->is(Opcode::xor_)) // with true: the other way round
+  if (op->is(Opcode::xor_)) // xor with true negates
     for (size_t i : {0, 1})
       if (std::optional<int64_t> constant = constant_of(op->operand(i)))
         return of(1 - i, outcome != (*constant != 0));
@@ -139,12 +140,12 @@ private:
     is_changed_ |= its.size() != before;
   }
 
-  /// From operands to results.
+  /// Propagates from operands to results.
   void follow(const Op &op) {
     for_each_flow(op, [&](const Value *to, const Value *from) { add(to, this->from(from)); });
     if (!op.blocks.empty() || op.results.empty() || op.is(Opcode::cmp_))
       return;
-    if (op.is(Opcode::load_)) { // what is loaded does not come from the pointer
+    if (op.is(Opcode::load_)) { // a loaded value does not depend on the pointer
       if (const Value *other = op.operand_or_null(2))
         add(op.result(), from(other));
       return;

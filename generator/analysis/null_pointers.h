@@ -1,4 +1,4 @@
-// Which pointers a kernel may be given as null.
+// Finds the pointer parameters of a kernel that may be null.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace tritonc {
 
-/// Of each parameter, whether it is a pointer by which nothing is loaded or stored where it is
-/// null: it is not used, or only behind a comparison with null.
+/// For each parameter: whether it is a pointer, and a kernel that gets null for it makes no access
+/// through it. The kernel does not use it, or only after a comparison with null.
 std::vector<bool> may_be_null(const ir::Function &fn);
 
 } // namespace tritonc

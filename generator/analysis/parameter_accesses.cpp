@@ -1,14 +1,14 @@
-// Finds out through which of its parameters a kernel loads and stores.
+// Finds the parameters through which a kernel loads and stores.
 //
-//   %p = addptr %x, %i : ptr<f32>[32]
-//   %q = select %m, %p, %y : ptr<f32>[32]
-//   store %q, %v
+//     %p = addptr %x, %i : ptr<f32>[32]
+//     %q = select %m, %p, %y : ptr<f32>[32]
+//     store %q, %v
 //
-// stores through `x` and through `y`.
+// This kernel stores through `x` and through `y`.
 //
-// Method: of each value, which parameters it may be computed from; through branches and loops until
-// nothing is added. What is loaded comes from no parameter, and neither does an offset make a
-// pointer one of another parameter: in `x + (q - p)` it is one of `x`.
+// Method: for each value, collects the parameters that it may be computed from. Repeats through
+// branches and loops until nothing changes. A loaded value depends on no parameter. An offset does
+// not change the parameter of a pointer: `x + (q - p)` is a pointer of `x`.
 //
 // Tested by tests/analysis/parameter_accesses_test.cpp.
 
@@ -63,7 +63,7 @@ private:
     is_changed_ |= its.size() != before;
   }
 
-  /// From operands to results.
+  /// Propagates from operands to results.
   void follow(const Op &op) {
     for_each_flow(op, [&](const Value *to, const Value *from) { add(to, from); });
     if (!op.blocks.empty() || op.results.empty() || op.is(Opcode::load_) || op.is_atomic())

@@ -1,4 +1,4 @@
-// Through which of its parameters a kernel loads and stores.
+// Finds the parameters through which a kernel loads and stores.
 
 #pragma once
 
@@ -9,10 +9,10 @@
 namespace tritonc {
 
 struct ParameterAccess {
-  bool loads = false, stores = false; // atomic operations do both
+  bool loads = false, stores = false; // an atomic operation does both
 };
 
-/// Of each parameter, what is done by pointers that may be computed from it.
+/// For each parameter: the accesses through pointers that may be computed from it.
 std::vector<ParameterAccess> parameter_accesses(const ir::Function &fn);
 
 } // namespace tritonc

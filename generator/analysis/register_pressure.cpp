@@ -1,13 +1,14 @@
-// Which tiles are held in registers together. See register_pressure.h.
+// Finds the operation at which a thread holds the most registers. See register_pressure.h.
 //
-// Operations are numbered in the order of the text. A tile is held from behind what makes it until
-// its last use; one that is used in a loop and made before it, until the loop's end, for the next
-// iteration needs it too. Just before an operation, what it uses is held, and all that lives on.
-// What it makes is not yet: a sum takes the place of the sum before it.
+// Operations are numbered in text order. A tile is live from the operation after its definition to
+// its last use. A tile that is defined before a loop and used in it is live until the end of the
+// loop, because the next iteration needs it. The pressure before an operation counts its operands
+// and all tiles that stay live. It does not count its results: an accumulator reuses the registers
+// of the previous accumulator.
 //
-// What costs no registers is not counted: a tile that repeats others' elements or is another view
-// of them, and what is as easily computed again (numbers of a range, constants, pointers). So the
-// number is what tiles take at least; addresses come on top.
+// Values that cost no registers do not count: tiles that repeat or reorder the elements of others,
+// and values that are cheap to recompute (ranges, constants, pointers). So the result is a lower
+// bound, and addresses come on top.
 //
 // Tested by tests/analysis/register_pressure_test.cpp.
 
@@ -22,18 +23,18 @@ using namespace ir;
 
 namespace {
 
-// Whether the registers of the result are those of the first operand.
+// Returns whether the result has the same registers as the first operand.
 bool is_same_registers(const Op &op) {
   return op.is(Opcode::expand_) || op.is(Opcode::broadcast_) || op.is(Opcode::trans_) ||
-         op.is(Opcode::reshape_) || op.is(Opcode::extract_) || op.is(Opcode::product_wait_);
+         op.is(Opcode::reshape_) || op.is(Opcode::extract_) || op.is(Opcode::wgmma_wait_);
 }
 
 bool is_recomputed(const Op &op) {
   return op.is(Opcode::constant_) || op.is(Opcode::splat_) || op.is(Opcode::range_) ||
-         op.is(Opcode::inside_) || op.is(Opcode::cmp_) || op.is(Opcode::undefined_);
+         op.is(Opcode::in_bounds_) || op.is(Opcode::cmp_) || op.is(Opcode::undef_);
 }
 
-// The value whose registers these are.
+// The value that owns the registers of `value`.
 const Value *holder_of(const Value *value) {
   while (value->op && is_same_registers(*value->op))
     value = value->op->operand(0);
@@ -49,7 +50,7 @@ int registers_of(const Value *value) {
 
 struct Life {
   const Value *value;
-  int from, until; // held before the operations behind the first, up to the second
+  int from, until; // live before the operations from + 1 to until
 };
 
 class Lives {
@@ -68,7 +69,7 @@ private:
     loops_of_.push_back(loops_.size());
   }
 
-  // In a loop that it was not made in, it is used until the end, which is not known yet.
+  // A use in an inner loop lasts until the end of that loop, which is not known yet.
   void use(const Value *value) {
     auto found = index_.find(holder_of(value));
     if (found == index_.end())
@@ -102,8 +103,8 @@ private:
 
   std::vector<Life> all_;
   std::vector<const Op *> ops_;
-  std::vector<size_t> loops_of_;  // how many loops are around what makes it
-  std::vector<const Op *> loops_; // around us
+  std::vector<size_t> loops_of_;  // number of loops around the definition
+  std::vector<const Op *> loops_; // loops around the current operation
   std::map<const Value *, size_t> index_;
   std::map<const Op *, std::vector<size_t>> used_in_;
 };

@@ -1,4 +1,4 @@
-// Which tiles are held in registers together, and how many registers they take.
+// Computes which tiles are live in registers at the same time, and how many registers they take.
 #pragma once
 
 #include "ir/ir.h"
@@ -7,20 +7,20 @@
 
 namespace tritonc {
 
-/// A tile that is held, in so many registers (of 32 bits) of each thread.
+/// A live tile, and the 32-bit registers that it takes in each thread.
 struct HeldTile {
   const ir::Value *value;
   int registers;
 };
 
-/// The place where a thread holds most.
+/// The operation with the most live registers.
 struct Pressure {
-  const ir::Op *at = nullptr; // before this is done; null: there are no tiles
+  const ir::Op *at = nullptr; // pressure before this operation; null: no tiles
   int registers = 0;
-  std::vector<HeldTile> tiles; // the largest first
+  std::vector<HeldTile> tiles; // largest first
 };
 
-/// Looks at a function that has layouts.
+/// Requires layouts.
 Pressure highest_pressure(const ir::Function &fn);
 
 } // namespace tritonc

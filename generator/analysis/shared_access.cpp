@@ -1,4 +1,4 @@
-// Accesses to shared memory. See shared_access.h.
+// Computes the addresses, widths and bank conflicts of shared memory accesses. See shared_access.h.
 //
 // Tested by tests/analysis/shared_access_test.cpp.
 
@@ -14,7 +14,7 @@ using namespace ir;
 
 namespace {
 
-constexpr uint32_t row_bytes = 16; // of a matrix of ldmatrix, and the widest vector
+constexpr uint32_t row_bytes = 16; // bytes per row of an ldmatrix matrix; also the widest vector
 
 bool whole_rows(uint32_t image) { return image % row_bytes == 0; }
 bool whole_rows(const std::vector<uint32_t> &images, size_t from = 0) {
@@ -29,7 +29,7 @@ const Type &buffer_of(const Op &access) {
   return access.operand(access.is(Opcode::shared_load_) ? 0 : 1)->type;
 }
 
-// What the bits of `number` that are set contribute together.
+// The xor of the images of the set bits of `number`.
 uint32_t sum_of(const std::vector<uint32_t> &images, uint32_t number) {
   uint32_t sum = 0;
   for (size_t bit = 0; bit < images.size(); bit++)
@@ -45,7 +45,7 @@ SharedImages shared_images(const Type &buffer, const LinearLayout &layout,
   const Shape &slot = buffer.layout->shape;
   const std::vector<uint32_t> bases = buffer.layout->offset_bases();
   const auto bytes = uint32_t(bytes_of(buffer.elem));
-  // Axis d of the tile is axis perm[d] of the slot.
+  // Axis d of the tile is axis perm[d] of the stage.
   auto image_at = [&](const std::vector<int64_t> &coordinates) {
     std::vector<int64_t> moved(coordinates.size());
     for (size_t d = 0; d < coordinates.size(); d++)
@@ -65,8 +65,8 @@ SharedImages shared_images(const Type &buffer, const LinearLayout &layout,
 }
 
 SharedImages shared_images(const Op &access) {
-  return shared_images(buffer_of(access), *tile_of(access)->type.layout, access.list("perm"),
-                       access.list("origin"));
+  return shared_images(buffer_of(access), *tile_of(access)->type.layout, access.get(attr::perm_),
+                       access.get(attr::origin_));
 }
 
 std::vector<size_t> MatrixAccess::chosen() const {
@@ -85,7 +85,7 @@ std::optional<MatrixAccess> matrix_access(const Op &access, bool has_instruction
   const Type &tile = tile_of(access)->type;
   const int element_bytes = bytes_of(tile.elem);
   const auto &[reg, lane, warp, origin] = shared_images(access);
-  // All lanes of a warp execute stmatrix, so none may be left out as one that has a copy.
+  // All lanes of a warp execute stmatrix, so no lane may hold only copies.
   const std::vector<FlatIndex> &lanes = tile.layout->lane;
   bool has_copies = std::find(lanes.begin(), lanes.end(), 0u) != lanes.end();
   bool fits =

@@ -1,5 +1,6 @@
-// How threads get at a tile in shared memory: addresses as a linear map of the bits of register
-// number, lane and warp, what one instruction moves, and how often it meets itself in a bank.
+// Computes how threads access a tile in shared memory: the addresses, the bytes that one
+// instruction moves, and the bank conflicts. Addresses are a linear map of the bits of the register
+// number, the lane and the warp.
 
 #pragma once
 
@@ -11,58 +12,57 @@
 
 namespace tritonc {
 
-/// What each bit contributes to where an element is in a slot, in bytes: the address is the xor of
-/// those of the bits that are set, and of the origin.
+/// The contribution of each bit to the address of an element in a stage, in bytes. An address is
+/// the xor of the origin and of the images of the set bits.
 struct SharedImages {
   std::vector<uint32_t> reg, lane, warp;
   uint32_t origin = 0;
 };
 
-/// Of a tile in `layout`, in a slot of `buffer`. `perm` and `origin` as on shared_load; both empty:
-/// the tile is the whole slot.
+/// The images of a tile in `layout` in a stage of `buffer`. `perm` and `origin` are the attributes
+/// of shared_load; both empty: the tile is the whole stage.
 SharedImages shared_images(const ir::Type &buffer, const ir::LinearLayout &layout,
                            const std::vector<int64_t> &perm = {},
                            const std::vector<int64_t> &origin = {});
 
-/// Of a shared_load or shared_store.
+/// The images of a shared_load or shared_store.
 SharedImages shared_images(const ir::Op &access);
 
-/// How ldmatrix fetches a tile, and stmatrix puts it back: what lanes 0 to 7 address (the rows of a
-/// matrix, 16 bytes each), and which register bits choose between matrices.
+/// How ldmatrix loads a tile and stmatrix stores it. Lanes 0 to 7 address the rows of a matrix (16
+/// bytes each). Some register bits select the matrix.
 struct MatrixAccess {
   bool trans;
-  size_t packed;                   // register bits inside a 32-bit word: the lowest
-  std::vector<uint32_t> rows;      // images of the lowest three bits of the lane
+  size_t packed;                   // number of register bits inside a 32-bit word: the lowest
+  std::vector<uint32_t> rows;      // images of the lowest three lane bits
   std::vector<size_t> matrix_bits; // register bits
 
-  /// The register bits that choose between the matrices of one instruction, of which there are at
-  /// most four.
+  /// The register bits that select a matrix of one instruction, which has at most four matrices.
   std::vector<size_t> chosen() const;
 
-  /// What the bits of a lane address.
+  /// The images of the lane bits of the addresses that the lanes pass.
   std::vector<uint32_t> addressed(const std::vector<uint32_t> &register_images) const;
 };
 
-/// A load is done by ldmatrix where the layout is that of its result: lane l holds the 32-bit word
-/// l of 8 rows of 16 bytes (or, transposing, of 8 columns of 16-bit elements). A store of 16-bit
-/// elements is done by stmatrix in the same case. Nothing if it is done by vectors, as it is where
-/// the GPU does not have that instruction.
+/// The ldmatrix or stmatrix access of a tile; nullopt: vector accesses move it, or the GPU lacks
+/// the instruction. ldmatrix can load a tile if its layout is that of the result of ldmatrix: lane
+/// l holds 32-bit word l of 8 rows of 16 bytes (transposed: of 8 columns of 16-bit elements).
+/// stmatrix can store tiles of 16-bit elements with this layout.
 std::optional<MatrixAccess> matrix_access(const ir::Op &access, bool has_instruction);
 
-/// The register bits that one vector spans, in the order of the addresses: those that contribute 1,
-/// 2, 4... elements, which nothing else does, up to 16 bytes.
+/// The register bits that one vector spans, in address order: the bits that contribute 1, 2, 4...
+/// elements, if no other bit contributes there, up to 16 bytes.
 std::vector<size_t> vector_bits(const SharedImages &images, uint32_t element_bytes);
 
-/// How many times as long an access takes because lanes want different words of a bank at one time,
-/// of `bytes` (4 to 16) by each lane at `addresses`: 1 if they never do. A warp accesses 128 bytes
-/// at a time: 16 bytes each by 8 lanes, 8 by 16, 4 by all.
+/// The slowdown by bank conflicts of an access of `bytes` (4 to 16) per lane at `addresses`; 1: no
+/// conflicts. A warp accesses 128 bytes at a time: 16 bytes each by 8 lanes, 8 bytes by 16, or 4
+/// bytes by 32.
 double bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes);
 
-/// What one instruction of a shared_load or shared_store does.
+/// One instruction of a shared_load or shared_store.
 struct SharedAccess {
   bool by_matrix = false; // ldmatrix, stmatrix
-  int lanes = 32;         // that say where something is
-  uint32_t bytes = 0;     // at each of these places
+  int lanes = 32;         // lanes that pass addresses
+  uint32_t bytes = 0;     // per address
   double conflicts = 1;   // see bank_conflicts
 };
 SharedAccess shared_access(const ir::Op &access, bool has_matrix_instruction);

@@ -1,9 +1,9 @@
-// A memory access as a box of a tensor. See tensor_access.h.
+// Describes a memory access as a box of a tensor, for TMA. See tensor_access.h.
 //
 // Tested by tests/analysis/tensor_access_test.cpp.
 
 #include "analysis/tensor_access.h"
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 
 #include <algorithm>
 #include <numeric>
@@ -29,25 +29,25 @@ Poly single(const Poly::Monomial &monomial, int64_t coefficient) {
   return poly;
 }
 
-// `term` divided by `stride`, if that leaves nothing.
+// `term` divided by `stride`; nullopt: a remainder is left.
 std::optional<Poly> quotient(Poly::Monomial monomial, int64_t coefficient, const Poly &stride) {
   if (stride.terms.size() != 1)
     return std::nullopt;
-  const auto &[symbols, factor] = *stride.terms.begin();
+  const auto &[symbols, operand] = *stride.terms.begin();
   for (const Value *symbol : symbols) {
     auto found = std::find(monomial.begin(), monomial.end(), symbol);
     if (found == monomial.end())
       return std::nullopt;
     monomial.erase(found);
   }
-  if (coefficient % factor != 0)
+  if (coefficient % operand != 0)
     return std::nullopt;
-  return single(monomial, coefficient / factor);
+  return single(monomial, coefficient / operand);
 }
 
 // --- Masks ---------------------------------------------------------------------------------------
 
-// What a mask of the tile's axes is made of; `axes[d]` is the tile's axis that axis d of `mask` is.
+// Appends the bounds of a mask. `axes[d]`: the axis of the tile that axis d of `mask` is.
 bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector<Bound> &bounds) {
   const Op *op = mask->op;
   if (!op)
@@ -60,12 +60,12 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
     return collect_bounds(op->operand(0), axes, bounds);
   case Opcode::expand_: {
     std::vector<int> inner = axes;
-    inner.erase(inner.begin() + op->integer("axis"));
+    inner.erase(inner.begin() + op->get(attr::axis_));
     return collect_bounds(op->operand(0), inner, bounds);
   }
   case Opcode::trans_: {
     std::vector<int> inner(axes.size());
-    std::vector<int64_t> perm = op->list("perm");
+    std::vector<int64_t> perm = op->get(attr::perm_);
     for (size_t d = 0; d < perm.size(); d++)
       inner[size_t(perm[d])] = axes[d];
     return collect_bounds(op->operand(0), inner, bounds);
@@ -76,7 +76,7 @@ bool collect_bounds(const Value *mask, const std::vector<int> &axes, std::vector
     return false;
   }
 
-  std::string_view pred = op->text("pred");
+  std::string_view pred = op->get(attr::pred_);
   auto [left, unit] = pred == "lt" ? units_of(op->operand(0)) : Units{op->operand(0), 1};
   std::optional<Affine> a = affine_of(left), b = affine_of(op->operand(1));
   bool swapped = pred == "gt" || pred == "ge";
@@ -127,8 +127,8 @@ TensorExtent touched(const Poly &coordinate, int64_t extent) {
   return result;
 }
 
-// `end` in the largest units, powers of two, that it is a number of whatever its symbols are; no
-// more than `extent`. What compares indices in units does it for many of them at once.
+// `end` in the largest unit that divides it for all values of its symbols: a power of two, at most
+// `extent`. One comparison of unit indices serves many elements at once.
 std::pair<Poly, int64_t> in_units(Poly end, int64_t extent) {
   int64_t common = extent;
   for (const auto &[monomial, coefficient] : end.terms)
@@ -219,8 +219,8 @@ TensorAccessResult tensor_access(const Value *pointers, const Value *mask) {
           term = *part;
           break;
         }
-    // What the host adds moves the tensor's start, so nothing may be before it. And what is a
-    // multiple of no stride must be small: a coordinate is an i32.
+    // The coordinate must not be negative, because the tensor starts where the host puts it. A term
+    // that is no multiple of a stride must be small, because a coordinate is an i32.
     bool goes_backwards = term.terms.begin()->second < 0;
     bool is_large = axis == access.contiguous && monomial.size() > 1;
     if (goes_backwards || is_large)
@@ -260,7 +260,7 @@ struct Emitter {
   Builder builder;
   Copies copies = {};
 
-  // The value at the top of the function.
+  // Returns the value, recomputed at the top of the function.
   const Value *at_top(const Value *symbol) {
     return clone_computation(builder, const_cast<Value *>(symbol), fn.body, copies);
   }
@@ -276,11 +276,11 @@ struct Emitter {
     return emit(builder, moved);
   }
 
-  // How many values a counter takes.
+  // Number of values that a counter takes.
   Value *repetitions(const Value *counter) {
     if (!counter->op)
       return const_cast<Value *>(at_top(counter->block->parent->operand(0)));
-    size_t axis = size_t(counter->op->integer("axis"));
+    size_t axis = size_t(counter->op->get(attr::axis_));
     if (counter->op->is(Opcode::program_id_))
       return builder.num_programs(int(axis));
     for (const Op *op : fn.body->ops)
@@ -323,7 +323,7 @@ Value *emit_tensor_map(Function &fn, size_t position, const TensorAccess &access
     operands.push_back(emitter.emit_at_top(access.strides[d]));
   Op *map =
       emitter.builder.create(Opcode::tensor_map_, operands, {Type::map(elem, std::move(box))});
-  map->set("swizzle", int64_t(swizzle_bytes));
+  map->set(attr::swizzle_, int64_t(swizzle_bytes));
   map->result()->name = access.base->name;
   return map->result();
 }

@@ -1,14 +1,15 @@
-// A memory access as the copy engine could do it: a box of a tensor.
+// Describes a memory access as TMA can do it: a box of a tensor.
 //
-// The view's affine form is taken apart. What every block agrees on before the launch moves the
-// tensor's start; what is left of the offset is split by the strides into one coordinate per axis:
+// The analysis splits the view's affine form. Terms that the host can compute before the launch
+// move the start of the tensor. The strides split the other terms of the offset into one coordinate
+// per axis:
 //
 //     base A, offset pm*128*lda + t*64 + first, strides [lda, 1]
 //     =>  tensor A + first, strides [lda, 1], box at (pm*128, t*64)
 //
-// Where the tensor ends. A mask `coordinate + i < bound` says it. Without a mask the program reads
-// every element, so the tensor ends where the last program's last iteration reads: larger boxes
-// than the source's, which reach further, then see zeros there.
+// Tensor extents: a mask `coordinate + i < bound` gives the extent of its axis. Without a mask the
+// program reads every element, so the tensor ends where the last iteration of the last program
+// reads. Boxes that are larger than the source's tiles then read zeros beyond it.
 
 #pragma once
 
@@ -16,27 +17,28 @@
 
 namespace tritonc {
 
-/// Elements are on where i + before < 0, for their index i along `axis`.
+/// An element with index i along `axis` is on if i + before < 0.
 struct Bound {
   int axis;
   Poly before;
 };
 
-/// What a mask of a tile of `rank` axes is made of; nothing if it is more than bounds.
+/// The bounds of a mask of a tile with `rank` axes; nullopt: the mask is not a conjunction of
+/// bounds.
 std::optional<std::vector<Bound>> bounds_of(const ir::Value *mask, int rank);
 
-/// The mask of a tile of `shape` that is on where all `bounds` hold; null if there are none.
+/// The mask of a tile of `shape` that is on where all `bounds` hold; null: no bounds.
 ir::Value *emit_mask(ir::Builder &builder, const ir::Shape &shape,
                      const std::vector<Bound> &bounds);
 
-/// How many elements of a tile of `shape` are on along each axis, from its start: all, or the least
-/// that a bound says. A bound that holds for no element gives a negative number, or 0.
+/// The number of elements along each axis, from the start, that are on in a tile of `shape`: the
+/// minimum over its bounds, or the extent. It is 0 or negative if a bound holds for no element.
 std::vector<ir::Value *> emit_limits(ir::Builder &builder, const ir::Shape &shape,
                                      const std::vector<Bound> &bounds);
 
-/// How many elements there are along an axis, as formulas of what the host knows: the least of
-/// `bounds`, if a mask says it. Else `touched` elements by the first program or iteration, and a
-/// step more for each other one.
+/// The extent of a tensor along an axis, in expressions that the host can compute. With a mask: the
+/// minimum of `bounds`. Else: `touched` elements in the first program or iteration, plus a step for
+/// each further program or iteration.
 struct TensorExtent {
   std::vector<Poly> bounds;
   int64_t touched = 0;
@@ -45,26 +47,26 @@ struct TensorExtent {
     int64_t step;
   };
   std::vector<Repeated> repeated;
-  bool known = true; // else: as many as there can be
+  bool known = true; // false: the maximum extent
 };
 
 struct TensorAccess {
   const ir::Value *base = nullptr; // a parameter
-  Poly offset;                     // of the tensor's first element, in elements
-  int contiguous = 0;              // the axis of stride 1
+  Poly offset;                     // elements from the base to the tensor's first element
+  int contiguous = 0;              // the axis with stride 1
   std::vector<Poly> strides;
   std::vector<Poly> coordinates; // of the box's first element
   std::vector<TensorExtent> extents;
 };
 
-/// Why an access is none.
+/// Why an access is not a TensorAccess.
 enum class NoTensor {
-  not_affine,      // a gather, or an index that is no sum of products
-  not_a_parameter, // the pointer is chosen or loaded
-  no_contiguous,   // no axis has neighbours side by side
-  strange_stride,  // a stride that the host does not know
-  strange_offset,  // an offset that is no sum of multiples of the strides, or goes backwards
-  strange_mask,    // a mask that is no comparison of coordinates with what the host knows
+  not_affine,      // a gather, or an index that is not a sum of products
+  not_a_parameter, // the pointer is selected or loaded
+  no_contiguous,   // no axis is contiguous
+  strange_stride,  // the host cannot compute a stride
+  strange_offset,  // a term is not a multiple of a stride, or is negative
+  strange_mask,    // the mask does not compare coordinates with values that the host can compute
 };
 
 struct TensorAccessResult {
@@ -72,14 +74,14 @@ struct TensorAccessResult {
   NoTensor why = NoTensor::not_affine;
 };
 
-/// `pointers` is what the load or store accesses; `mask` may be null.
+/// `pointers`: the pointers or view of the load or store. `mask` may be null.
 TensorAccessResult tensor_access(const ir::Value *pointers, const ir::Value *mask);
 
-/// Whether all boxes start at a multiple of 16 bytes along the neighbours, as the copy engine
-/// demands (another start is an illegal instruction on an H200).
+/// Returns whether all boxes start at a multiple of 16 bytes along the contiguous axis. TMA
+/// requires it (otherwise: illegal instruction on an H200).
 bool starts_at_chunks(const TensorAccess &access, ir::Elem elem, const ir::Function &fn);
 
-/// Emits a tensor_map of `access` at the top of the function, with the box that one copy moves.
+/// Emits a tensor_map of `access` at the top of the function. One copy moves `box`.
 ir::Value *emit_tensor_map(ir::Function &fn, size_t position, const TensorAccess &access,
                            ir::Elem elem, ir::Shape box, int swizzle_bytes);
 

@@ -1,10 +1,10 @@
-// See value_flow.h.
+// Calls a function for every value that passes through a loop or a branch. See value_flow.h.
 //
-//   %last = for_loop %n, %first : i32 {   %last and %now may be %first
-//     (%i: i32, %now: i32)
-//     %next = ...
-//     yield %next                         and %next
-//   }
+//     %last = for_loop %n, %first : i32 {   %last and %now may be %first
+//       (%i: i32, %now: i32)
+//       %next = ...
+//       yield %next                         or %next
+//     }
 //
 // Tested by tests/analysis/parameter_accesses_test.cpp and null_pointers_test.cpp.
 
@@ -18,7 +18,7 @@ void for_each_flow(const Op &op,
                    const std::function<void(const Value *to, const Value *from)> &visit) {
   if (op.blocks.empty())
     return;
-  const size_t skipped = op.is(Opcode::for_loop_) ? 1 : 0; // how often, and the counter
+  const size_t skipped = op.is(Opcode::for_loop_) ? 1 : 0; // iteration count and loop counter
   const bool is_loop = !op.is(Opcode::if_else_);
   for (size_t i = 0; i < op.results.size(); i++) {
     if (is_loop)

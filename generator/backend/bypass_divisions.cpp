@@ -1,31 +1,34 @@
-// bypass_divisions: go round a division where the quotient is 0, and shift where the divisor is a
+// bypass_divisions: skips an integer division if the quotient is 0, and shifts if the divisor is a
 // power of two.
 //
-//     %q = udiv i32 %x, %y        %less = icmp ult i32 %x, %y
-//                                 br i1 %less, label %divided, label %more
-//                               more:
-//                                 %y1 = sub i32 %y, 1
-//                                 %common = and i32 %y, %y1
-//                                 %power = icmp eq i32 %common, 0
-//                           =>    br i1 %power, label %shift, label %divide
-//                               shift:
-//                                 %log2 = call i32 @llvm.cttz.i32(i32 %y, i1 true)
-//                                 %s = lshr i32 %x, %log2
-//                                 br label %divided
-//                               divide:
-//                                 %d = udiv i32 %x, %y
-//                                 br label %divided
-//                               divided:
-//                                 %q = phi i32 [ 0, ... ], [ %s, %shift ], [ %d, %divide ]
+//     %q = udiv i32 %x, %y
+//  =>
+//       %less = icmp ult i32 %x, %y
+//       br i1 %less, label %divided, label %more
+//     more:
+//       %y1 = sub i32 %y, 1
+//       %common = and i32 %y, %y1
+//       %power = icmp eq i32 %common, 0
+//       br i1 %power, label %shift, label %divide
+//     shift:
+//       %log2 = call i32 @llvm.cttz.i32(i32 %y, i1 true)
+//       %s = lshr i32 %x, %log2
+//       br label %divided
+//     divide:
+//       %d = udiv i32 %x, %y
+//       br label %divided
+//     divided:
+//       %q = phi i32 [ 0, ... ], [ %s, %shift ], [ %d, %divide ]
 //
-// A GPU divides integers by way of floating-point numbers, one instruction waiting for the other,
-// some hundred cycles. Where a block is among the programs (group_programs, persist_programs) takes
-// up to four divisions in a row, before which it can copy nothing: on an H200 a twentieth of what a
-// product of 1024 x 1024 x 1024 takes. Most of them have the quotient 0 or the divisor 16.
+// Why. A GPU divides integers through floating point. The instructions depend on each other, so one
+// division takes about 100 cycles. A block computes its program index (swizzle_programs,
+// make_persistent) with up to four dependent divisions, and can start no copy before them. On an
+// H200 they take a twentieth of the time of a 1024 x 1024 x 1024 matmul. Most of these divisions
+// have the quotient 0 or the divisor 16.
 //
-// Limits: unsigned, 32 bits, and the same for all threads as far as can be seen: of arguments,
-//         indices of blocks and arithmetic on them. Threads that differ would go all ways, and what
-//         they divide they divide by the dozen, one while the other waits.
+// Limits: unsigned 32-bit divisions with the same operands in all threads. The pass accepts
+// function arguments, block indices and arithmetic on them. For other operands the threads of a
+// warp could diverge; and threads usually compute many independent divisions, which overlap.
 //
 // Tested by tests/backend/bypass_divisions_test.cpp.
 

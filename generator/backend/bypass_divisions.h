@@ -1,4 +1,4 @@
-// bypass_divisions: see bypass_divisions.cpp.
+// bypass_divisions: adds fast paths to integer divisions. See bypass_divisions.cpp.
 
 #pragma once
 
@@ -8,8 +8,8 @@ class Module;
 
 namespace tritonc {
 
-/// Lets code go round divisions where there is nothing to divide. After the optimiser, which takes
-/// divisions out of loops, but no branches.
+/// Adds fast paths for quotient 0 and for power-of-two divisors. Run it after the optimizer, which
+/// hoists divisions out of loops but cannot hoist branches.
 void bypass_divisions(llvm::Module &module);
 
 } // namespace tritonc

@@ -1,16 +1,17 @@
-// Reading cubins.
+// Reads cubins.
 //
-// A cubin is an ELF file. A kernel is a section `.text.<kernel>`; what is known of it is in
-// `.nv.info.<kernel>`, and in `.nv.info` for all of them: entries of u8 format, u8 attribute, and
-// u16 value, which for format 4 is the size of what follows. Those that matter here:
+// A cubin is an ELF file. The section `.text.<kernel>` has the code of a kernel. The sections
+// `.nv.info.<kernel>` (one kernel) and `.nv.info` (all kernels) have entries: u8 format, u8
+// attribute, u16 value. In format 4 the value is the size of the data after it. The reader uses
+// these attributes:
 //
-//   0x17  a parameter: u32, u16 number, u16 offset, u32 of which the upper 14 bits are its size
+//   0x17  a parameter: u32, u16 number, u16 offset, u32 with the size in its upper 14 bits
 //   0x19  the value is the size of all parameters
 //   0x2f  (in .nv.info) u32 symbol of the kernel, u32 registers
 //   0x11  (in .nv.info) u32 symbol of the kernel, u32 stack
 //
-// The number of the GPU is in the ELF header's flags, but not whether it is sm_90 or sm_90a: that
-// is in the note of ptxas about its command line.
+// The flags of the ELF header have the number of the GPU, but do not distinguish sm_90 from sm_90a.
+// ptxas writes a note with its command line, which has the full name.
 //
 // Tested by tests/backend/cubin_test.cpp.
 
@@ -46,7 +47,7 @@ struct Info {
   uint32_t word(size_t i) const { return read32le(data.data() + 4 * i); }
 };
 
-// False if they don't end where the section does.
+// False if the entries do not end at the end of the section.
 bool parse_info(llvm::StringRef bytes, std::vector<Info> &entries) {
   constexpr uint8_t sized = 4;
   while (bytes.size() >= 4) {
@@ -64,7 +65,7 @@ bool parse_info(llvm::StringRef bytes, std::vector<Info> &entries) {
   return bytes.empty();
 }
 
-// The last word after "-arch ", of what ptxas was called with.
+// The word after "-arch " in the command line of ptxas.
 std::string gpu_in_note(llvm::StringRef note) {
   size_t at = note.find("-arch ");
   if (at == llvm::StringRef::npos)
@@ -114,7 +115,7 @@ private:
     llvm::Expected<Elf::Elf_Shdr_Range> sections = elf.sections();
     if (!sections)
       return llvm::toString(sections.takeError());
-    // First the kernels, then what is said about them.
+    // First the kernels, then their attributes.
     for (bool is_about : {false, true})
       for (const Elf::Elf_Shdr &section : *sections) {
         if (section.sh_type == llvm::ELF::SHT_NOBITS)
@@ -137,7 +138,7 @@ private:
     return "";
   }
 
-  // What the code calls and does not have is the driver's.
+  // An undefined function is a function of the driver.
   std::string add_calls(const Elf &elf, const Elf::Elf_Shdr &section) {
     llvm::Expected<Elf::Elf_Sym_Range> symbols = elf.symbols(&section);
     if (!symbols)

@@ -1,7 +1,7 @@
-// What a cubin says of itself: for which GPU it is, which kernels it has, what they are given.
+// Reads the GPU, the kernels and their parameters from a cubin.
 #pragma once
 
-#include "backend/result.h"
+#include "support/result.h"
 
 #include <cstdint>
 #include <string>
@@ -19,17 +19,17 @@ struct CubinKernel {
   int stack_bytes = 0;
   int code_bytes = 0;
   std::vector<CubinParameter> parameters;
-  int parameter_bytes = 0; // all together
+  int parameter_bytes = 0; // total
 };
 
 struct CubinContents {
   int sm = 0;      // 90
-  std::string gpu; // "sm_90a"; without the letter if the cubin does not say how it was made
+  std::string gpu; // "sm_90a"; "sm_90" if the cubin has no note of the ptxas command line
   std::vector<CubinKernel> kernels;
-  std::vector<std::string> calls; // functions of the driver's, sorted: "__assertfail", "vprintf"
+  std::vector<std::string> calls; // driver functions, sorted: "__assertfail", "vprintf"
 };
 
-/// What is wrong with the bytes, if they cannot be read.
+/// `problem`: the reason why the bytes cannot be read; empty if valid.
 struct CubinReading {
   CubinContents contents;
   std::string problem;

@@ -1,22 +1,31 @@
-// Running fatbinary, and checking what it wrote.
+// Runs fatbinary, checks the file that it writes, and splits the file into images.
 //
-// The file, all little endian: a header (u32 magic, u16 version, u16 its size, u64 size of what
-// follows), then each image (u16 kind, 1 for PTX, 2 for code; u16; u32 size of its header; u64 size
-// after that; u32 compressed size, or 0; ...; at 56 the u64 size once unpacked, or 0), in the order
-// in which they are asked for. An image's header has 64 bytes, and 112 from sm_100 on; at 40 it has
-// flags. What is behind it is compressed, in the mode `speed` as a block of LZ4, in others by zstd,
-// and padded to 8 bytes. PTX gets a zero at its end, and loses its comments and superfluous blanks.
-// A file of several images is taken apart: what one of them would be by itself is the file's
-// header, for its size, and the image.
+// The file is little endian. It has a file header, then the images in the order of the command
+// line. Each image has an image header, then its data.
 //
-// Compressed is in the mode `balance` unless the caller wants another: `size` takes three times as
-// long, a tenth of what ptxas takes, for objects that are 3 percent smaller.
+//     file header, 16 bytes: u32 magic, u16 version, u16 header size, u64 size of the rest
+//
+//     image header, 64 bytes (112 from sm_100 on):
+//        0  u16 kind: 1 = PTX, 2 = cubin
+//        4  u32 size of the image header
+//        8  u64 size of the data after it
+//       16  u32 compressed size; 0 = not compressed
+//       40  u64 flags
+//       56  u64 size when unpacked; 0 = not compressed
+//
+// The data is compressed and padded to 8 bytes: the mode `speed` writes one LZ4 block, the other
+// modes use zstd. fatbinary removes comments and superfluous blanks from PTX and appends a zero
+// byte. `compress` splits a file with several images: each result is the file header, with the size
+// changed, and one image.
+//
+// The default compression mode is `balance`. `size` takes three times as long, a tenth of the time
+// of ptxas, for objects that are 3 percent smaller.
 //
 // Tested by tests/backend/fatbinary_test.cpp.
 
 #include "backend/fatbinary.h"
 
-#include "backend/temporary_directory.h"
+#include "support/temporary_directory.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Compression.h"
@@ -29,19 +38,20 @@ namespace tritonc {
 namespace {
 
 constexpr uint32_t magic = 0xBA55ED50;
-constexpr size_t file_header = 16, least_image_header = 64;
+constexpr size_t file_header = 16, min_image_header = 64;
 constexpr uint16_t kind_ptx = 1, kind_code = 2;
 constexpr uint64_t flag_lz4 = 0x2000;
 
-// Of what an image holds; its header says 0 if it is not compressed.
+// The unpacked size of an image's data. The header has 0 there if the data is not compressed.
 size_t size_once_unpacked(const char *image) {
   using namespace llvm::support::endian;
   uint64_t unpacked = read64le(image + 56);
   return unpacked ? unpacked : read64le(image + 8);
 }
 
-// LZ4's blocks: by turns some literal bytes and a copy of what is behind, whose sizes are half a
-// byte each, or go on in bytes while they are 255. It ends with literals. False if these are none.
+// An LZ4 block: literal bytes and copies of earlier output alternate, and literals come last. Each
+// size has 4 bits; a size of 15 continues in the next bytes while they are 255. Returns false if
+// the data is not a valid LZ4 block.
 bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t most, llvm::SmallVectorImpl<uint8_t> &out) {
   size_t at = 0;
   auto size_from = [&](size_t half) {
@@ -74,7 +84,7 @@ bool unpack_lz4(llvm::ArrayRef<uint8_t> packed, size_t most, llvm::SmallVectorIm
   return false;
 }
 
-// PTX without comments and blanks: what two texts that say the same have in common.
+// PTX without comments and blanks, to compare two PTX texts.
 std::string without_blanks(llvm::StringRef ptx) {
   std::string text;
   while (!ptx.empty()) {
@@ -87,11 +97,11 @@ std::string without_blanks(llvm::StringRef ptx) {
   return text;
 }
 
-// What is wrong with the file around the images; empty if nothing is.
+// The problem with the file around the images; empty if valid.
 std::string check_file(const std::string &bytes) {
   using namespace llvm::support::endian;
   const char *data = bytes.data();
-  if (bytes.size() < file_header + least_image_header)
+  if (bytes.size() < file_header + min_image_header)
     return "it is only " + std::to_string(bytes.size()) + " bytes long";
   if (read32le(data) != magic || read16le(data + 6) != file_header)
     return "it does not begin like an image";
@@ -101,14 +111,14 @@ std::string check_file(const std::string &bytes) {
   return "";
 }
 
-// The images in `bytes` as files of their own. Where a header is wrong the pieces are, too, and
-// check_image says so.
+// Splits `bytes` into one file per image. A wrong header gives wrong files, which check_image
+// rejects.
 std::vector<std::string> taken_apart(const std::string &bytes) {
   using namespace llvm::support::endian;
   std::vector<std::string> images;
-  for (size_t at = file_header; at + least_image_header <= bytes.size();) {
+  for (size_t at = file_header; at + min_image_header <= bytes.size();) {
     size_t left = bytes.size() - at;
-    size_t header = std::max<size_t>(read32le(bytes.data() + at + 4), least_image_header);
+    size_t header = std::max<size_t>(read32le(bytes.data() + at + 4), min_image_header);
     size_t size = std::min(left, header + std::min<size_t>(left, read64le(bytes.data() + at + 8)));
     std::string image = bytes.substr(0, file_header) + bytes.substr(at, size);
     write64le(image.data() + 8, size);
@@ -118,20 +128,20 @@ std::vector<std::string> taken_apart(const std::string &bytes) {
   return images;
 }
 
-// What is wrong with an image that was just made; empty if nothing is.
+// The problem with a new image of `code`; empty if valid.
 std::string check_packed(const std::string &image, const std::string &code, const Gpu &gpu) {
   std::string unpacked, problem;
   if (!gpu.is_ptx())
     return check_image(image, code.size());
   if (unpack(image, unpacked, problem) && without_blanks(unpacked) != without_blanks(code))
-    return "it holds another text";
+    return "it contains other PTX";
   return problem;
 }
 
 } // namespace
 
 bool holds_ptx(const std::string &image) {
-  return image.size() >= file_header + least_image_header &&
+  return image.size() >= file_header + min_image_header &&
          llvm::support::endian::read16le(image.data() + file_header) == kind_ptx;
 }
 
@@ -143,9 +153,9 @@ std::string check_image(const std::string &bytes, size_t code_bytes) {
   if (read16le(image) != kind_code && read16le(image) != kind_ptx)
     return "what it holds is not code";
   size_t image_header = read32le(image + 4);
-  if (image_header < least_image_header ||
+  if (image_header < min_image_header ||
       file_header + image_header + read64le(image + 8) != bytes.size())
-    return "it holds more or less than one piece of code";
+    return "it does not contain exactly one code";
   size_t zeros = size_once_unpacked(image) - code_bytes;
   if (read16le(image) == kind_code ? zeros != 0 : zeros < 1 || zeros > 8)
     return "what it holds has another size than the code";
@@ -156,7 +166,7 @@ bool unpack(const std::string &image, std::string &code, std::string &problem) {
   using namespace llvm::support::endian;
   constexpr size_t largest_code = size_t(1) << 30;
   size_t code_bytes = 0;
-  if (image.size() >= file_header + least_image_header)
+  if (image.size() >= file_header + min_image_header)
     code_bytes = size_once_unpacked(image.data() + file_header);
   problem = check_image(image, code_bytes - (holds_ptx(image) ? 1 : 0));
   if (!problem.empty())
@@ -198,23 +208,23 @@ compress(const Toolchain &tools, const std::vector<const std::string *> &codes, 
   std::string form = gpu.is_ptx() ? "ptx" : "elf";
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
-    return directory.failure();
+    return directory.error();
   std::string output = directory->file("kernels.fatbin");
   std::vector<std::string> command = {tools.fatbinary, "-64", "--compress-all",
                                       "--compress-mode=" + tools.compression, "--create=" + output};
   for (size_t i = 0; i < codes.size(); i++) {
     std::string input = directory->file(std::to_string(i) + "." + form);
     if (auto written = write_tool_input(input, *codes[i]); !written)
-      return written.failure();
+      return written.error();
     command.push_back("--image3=kind=" + form + ",sm=" + sm + ",file=" + input);
   }
   Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
-    return report.failure();
+    return report.error();
 
   Result<std::string> bytes = read_tool_output("fatbinary", output, subject);
   if (!bytes)
-    return bytes.failure();
+    return bytes.error();
   auto damaged = [&](const std::string &problem) {
     return bad_output("fatbinary", subject, "the image is damaged: " + problem);
   };

@@ -1,4 +1,4 @@
-// Machine code, or PTX, to the compressed image that is embedded, by fatbinary.
+// Compresses cubins or PTX into the images that TritonC embeds, by running fatbinary.
 #pragma once
 
 #include "backend/toolchain.h"
@@ -9,20 +9,21 @@
 
 namespace tritonc {
 
-/// Wraps each cubin for `gpu`, or PTX if it stands for that, into the driver's own compressed
-/// format, which it unpacks by itself. In one run: fatbinary takes longer to start than to
-/// compress.
+/// Wraps each code into the driver's compressed format, which the driver unpacks. The codes are
+/// cubins for `gpu`, or PTX if gpu.is_ptx(). One fatbinary run does all: fatbinary takes longer to
+/// start than to compress.
 Result<std::vector<std::string>>
 compress(const Toolchain &tools, const std::vector<const std::string *> &codes, const Gpu &gpu);
 
-/// What is wrong with `bytes` as an image of one cubin or text of `code_bytes`; empty if nothing
-/// is.
+/// The problem with `bytes` as an image of one cubin or PTX text of size `code_bytes`; empty if
+/// valid.
 std::string check_image(const std::string &bytes, size_t code_bytes);
 
-/// Whether an image holds PTX, and not a cubin.
+/// Whether an image holds PTX; otherwise it holds a cubin.
 bool holds_ptx(const std::string &image);
 
-/// The cubin or PTX in an image. False, and what is wrong in `problem`, if there is none.
+/// Extracts the cubin or PTX from an image into `code`. On failure returns false and sets
+/// `problem`.
 bool unpack(const std::string &image, std::string &code, std::string &problem);
 
 } // namespace tritonc

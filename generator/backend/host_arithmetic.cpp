@@ -1,4 +1,4 @@
-// host_arithmetic: arithmetic that a host's instructions don't have, or that would trap there.
+// host_arithmetic: expands arithmetic that the host CPU has no instruction for, or that would trap.
 //
 //     %s = fadd bfloat %x, %y
 //  =>
@@ -6,22 +6,23 @@
 //     %f = fadd float %a, %b
 //     %s = ... the bits of %f + 0x7fff + bit 16 of %f, the upper half of them
 //
-// Why. LLVM would call functions such as `__truncsfbf2`, which GCC's library has only since
-// version 13, while host code must link into any C++ program. (Those of the C library's <math.h>
-// it may call.)
+// Why. Host code must link into any C++ program, and may call only <math.h> of the C library. LLVM
+// would call functions such as `__truncsfbf2`, which libgcc has only since GCC 13.
 //
 // Method.
-// - bfloat: everything is done on floats and rounded, which is exact for a single operation. Bits
-//   are changed as bits: what sets or copies a sign keeps a NaN as it is. In between it is an i16.
-// - To bfloat and half from wider types, in two steps: the first rounds to odd (towards zero, and
-//   the last bit set if anything was lost), so that the second rounds as if it had seen everything.
-// - fma of bfloat and half: the product is exact in double, and the sum is rounded to odd too.
-// - Integer division: by 0, and of the smallest number by -1, divides by 1 instead. What comes out
-//   does not matter to the language, and on a GPU is just a number; but a host's program would end.
-// - Floating point to integer: what does not fit becomes the nearest that does, NaN 0, as on a GPU.
-// - Atomics on bfloat and half become loops around a compare-and-exchange.
+// - bfloat: each operation runs on floats, and the result is then rounded. For a single operation
+//   this is the correctly rounded result. fneg, fabs and copysign change the bits directly, so that
+//   a NaN keeps its payload. Between operations a bfloat is an i16.
+// - Conversion to bfloat and half from wider types takes two steps. The first step rounds to odd:
+//   toward zero, with the last bit set if the result is inexact. Then the second step rounds as if
+//   it had the exact value.
+// - fma of bfloat and half: the product is exact in double. The sum also rounds to odd.
+// - Integer division by 0, and INT_MIN / -1, divides by 1 instead. The language leaves the result
+//   undefined and a GPU returns some value, but a host program would end with a signal.
+// - Floating point to integer saturates, and NaN becomes 0, as on a GPU.
+// - Atomics on bfloat and half become compare-and-exchange loops.
 //
-// Limits: bfloat and half are not vectors' elements where they are computed with.
+// Limits: the pass does not expand arithmetic on vectors of bfloat or half.
 // Tested by tests/backend/host_arithmetic_test.cpp.
 
 #include "backend/host_arithmetic.h"
@@ -47,7 +48,7 @@ class Expander {
 public:
   explicit Expander(llvm::Instruction *instruction) : instruction_(instruction), b_(instruction) {}
 
-  /// What is to replace the instruction; null if it may stay.
+  /// The value that replaces the instruction; null if the instruction stays.
   llvm::Value *expanded() {
     if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(instruction_))
       return expanded_intrinsic(*intrinsic);
@@ -133,7 +134,7 @@ private:
     return shape->getWithNewType(element);
   }
 
-  // A bfloat as a float; everything else as it is.
+  // A bfloat becomes a float; other types stay unchanged.
   llvm::Value *widened(llvm::Value *value) {
     llvm::Type *type = value->getType();
     if (!is_bfloat(type))
@@ -143,7 +144,7 @@ private:
     return b_.CreateBitCast(bits, like(type, b_.getFloatTy()));
   }
 
-  // A float as a bfloat, rounded to nearest, ties to even.
+  // Float to bfloat, rounded to nearest, ties to even.
   llvm::Value *narrowed(llvm::Value *value) {
     llvm::Type *type = value->getType();
     llvm::Value *bits = b_.CreateBitCast(value, like(type, b_.getInt32Ty()));
@@ -184,10 +185,10 @@ private:
     return b_.CreateBitCast(b_.CreateOr(magnitude, sign), type);
   }
 
-  // ---- two roundings that are one ----
+  // ---- round to odd: two rounding steps give the result of one ----
 
-  // `value` rounded to odd, if `exact` is false and `value` is a rounded number: `too_large` says
-  // that it was rounded away from zero.
+  // Corrects `value`, which is rounded to nearest, to round to odd. `is_exact`: `value` had no
+  // rounding error. `too_large`: the rounding went away from zero.
   llvm::Value *to_odd(llvm::Value *value, llvm::Value *is_exact, llvm::Value *too_large) {
     llvm::Type *type = value->getType();
     llvm::Type *integer = like(type, b_.getIntNTy(type->getScalarSizeInBits()));
@@ -197,7 +198,7 @@ private:
     return b_.CreateBitCast(b_.CreateSelect(is_exact, bits, odd), type);
   }
 
-  // A double as a float, rounded to odd. Infinity and NaN stay what they are.
+  // Double to float, rounded to odd. Infinity and NaN stay unchanged.
   llvm::Value *float_to_odd(llvm::Value *value) {
     llvm::Value *rounded = b_.CreateFPTrunc(value, like(value->getType(), b_.getFloatTy()));
     llvm::Value *back = b_.CreateFPExt(rounded, value->getType());
@@ -207,7 +208,7 @@ private:
     return to_odd(rounded, b_.CreateFCmpUEQ(back, value), too_large);
   }
 
-  // A float or double as the small type `type`.
+  // Float or double to the 16-bit type `type`.
   llvm::Value *to_small(llvm::Value *value, llvm::Type *type) {
     if (value->getType()->getScalarType()->isDoubleTy())
       value = float_to_odd(value);
@@ -221,7 +222,8 @@ private:
                                                               : nullptr;
   }
 
-  // An integer of at most 64 bits. What a double cannot hold loses its last 11 bits first, to odd.
+  // An integer of at most 64 bits. If a double cannot hold it, it first loses its last 11 bits,
+  // rounded to odd.
   llvm::Value *from_integer() {
     bool is_signed = instruction_->getOpcode() == llvm::Instruction::SIToFP;
     llvm::Value *integer = operand(0);
@@ -236,7 +238,7 @@ private:
       llvm::Value *lost = b_.CreateICmpNE(b_.CreateAnd(integer, 0x7ff), zero);
       llvm::Value *odd = b_.CreateOr(high, b_.CreateZExt(lost, type));
       llvm::Value *large = b_.CreateFMul(converted(odd), llvm::ConstantFP::get(real, 2048));
-      llvm::Value *top = b_.CreateAShr(high, 41); // of 2^52 or more, or less than -2^52
+      llvm::Value *top = b_.CreateAShr(high, 41); // 0 or -1: a double holds `integer`
       llvm::Value *fits = is_signed
                               ? b_.CreateICmpULE(b_.CreateAdd(top, llvm::ConstantInt::get(type, 1)),
                                                  llvm::ConstantInt::get(type, 1))
@@ -246,7 +248,8 @@ private:
     return to_small(value, instruction_->getType());
   }
 
-  // x y + z. The sum's error, which is exact in double, says on which side of it the truth is.
+  // x * y + z. A double holds the rounding error of the sum exactly. Its sign tells on which side
+  // of the sum the exact value lies.
   llvm::Value *fused() {
     llvm::Type *type = instruction_->getType(), *real = like(type, b_.getDoubleTy());
     auto as_double = [&](llvm::Value *value) { return b_.CreateFPExt(widened(value), real); };
@@ -257,9 +260,9 @@ private:
     llvm::Value *error =
         b_.CreateFAdd(b_.CreateFSub(product, b_.CreateFSub(sum, z_part)), b_.CreateFSub(z, z_part));
     llvm::Constant *zero = llvm::ConstantFP::get(real, 0);
-    // The signs differ: the truth is nearer to zero.
+    // The signs differ: the exact value is closer to zero.
     llvm::Value *too_large = b_.CreateFCmpOLT(b_.CreateFMul(sum, error), zero);
-    llvm::Value *is_exact = b_.CreateFCmpUEQ(error, zero); // also where they are infinite or NaN
+    llvm::Value *is_exact = b_.CreateFCmpUEQ(error, zero); // also true for infinity and NaN
     return to_small(to_odd(sum, is_exact, too_large), type);
   }
 
@@ -274,7 +277,7 @@ private:
     if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(divisor))
       if (!constant->isZero() && !constant->isMinusOne())
         return;
-    // Poison compared would be poison again.
+    // A comparison of poison would be poison.
     divisor = b_.CreateFreeze(divisor);
     llvm::Value *harmful = b_.CreateICmpEQ(divisor, llvm::Constant::getNullValue(type));
     if (is_signed) {
@@ -288,7 +291,7 @@ private:
       instruction_->setOperand(0, dividend);
     }
     instruction_->setOperand(1, b_.CreateSelect(harmful, one, divisor));
-    instruction_->dropPoisonGeneratingFlags(); // `exact` was said of the other divisor
+    instruction_->dropPoisonGeneratingFlags(); // `exact` held for the old divisor
   }
 
   llvm::Instruction *instruction_;
@@ -308,7 +311,7 @@ void expand_atomics(llvm::Function &function) {
                                               llvm::SyncScope::ID scope, llvm::Value *&success,
                                               llvm::Value *&found, llvm::Instruction *) {
       llvm::Type *type = loaded->getType();
-      // The first look at memory is as atomic as the others.
+      // The first load must be atomic too.
       llvm::Value *first = llvm::cast<llvm::PHINode>(loaded)->getIncomingValue(0);
       llvm::cast<llvm::LoadInst>(first)->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
       auto *exchange = builder.CreateAtomicCmpXchg(
@@ -320,8 +323,8 @@ void expand_atomics(llvm::Function &function) {
     });
 }
 
-// What is left of bfloat is only moved: 16 bits of some number. LLVM would keep them in floats
-// between blocks, and round them to bfloat again with a function that is not there.
+// After the expansion, code only moves bfloats, as 16-bit values. LLVM would keep them as floats
+// between basic blocks, and would call a missing library function to round them to bfloat again.
 void move_bfloats_as_integers(llvm::Function &function) {
   llvm::Type *bits = llvm::Type::getInt16Ty(function.getContext());
   for (llvm::Instruction &instruction : llvm::instructions(function)) {

@@ -1,11 +1,11 @@
-// A kernel as an object file for this machine's CPU. See host_object.h.
+// Compiles a kernel to an object file for this machine's CPU. See host_object.h.
 //
 // Decisions:
-// - x86-64-v3, the CPUs since 2013 with AVX2 and conversions of half: without the latter LLVM calls
-//   functions for them that not every C library has. aarch64 as it first was.
-// - No passes between lower_to_host and code generation: the IR was optimised as GPU code, and what
-//   was added since is calls.
-// - Multiplications and additions are fused where the GPU's are (ptx.cpp).
+// - x86-64-v3: the CPUs since 2013, with AVX2 and F16C (half conversions). Without F16C, LLVM calls
+//   conversion functions that not every C library has. For aarch64 the baseline.
+// - No passes run between lower_to_host and code generation. The optimizer has already run on the
+//   GPU code, and lower_to_host mainly adds calls.
+// - LLVM fuses multiplications and additions as on the GPU (ptx.cpp).
 //
 // Tested by tests/backend/host_object_test.cpp.
 
@@ -58,8 +58,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const std::string &tri
   bool is_supported = target && host.isOSBinFormatELF() && host.isLittleEndian() &&
                       host.isArch64Bit() && (host.isX86() || host.isAArch64());
   if (!is_supported)
-    return Failure{Message::no_host_object,
-                   {host.str(), target ? "only ELF for x86-64 and aarch64 is supported" : error}};
+    return Error{Message::no_host_object,
+                 {host.str(), target ? "only ELF for x86-64 and aarch64 is supported" : error}};
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
@@ -67,7 +67,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const std::string &tri
                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-// The abi::host_code of a function, and all that it points to.
+// Builds the abi::host_code of a function and the data that it points to.
 class Description {
 public:
   explicit Description(HostFunction &function)
@@ -102,7 +102,7 @@ public:
   }
 
 private:
-  // Of the value that an argument points to.
+  // The size of the value that an argument points to.
   uint32_t bytes_of(size_t parameter) const { return function_.parameter_bytes[parameter]; }
 
   llvm::Constant *constants() {
@@ -147,19 +147,18 @@ private:
   llvm::IntegerType *word_;
 };
 
-// Code and description.
+// Lowers the kernel and adds its description.
 Result<HostFunction> describe(const llvm::Module &module, const HostKernel &kernel,
                               const std::string &symbol, llvm::TargetMachine &machine) {
   if (std::string foreign = find_foreign_call(module); !foreign.empty())
-    return Failure{Message::internal_error, {"lower", foreign + " before lower_to_host"}};
+    return Error{Message::internal_error, {"lower", foreign + " before lower_to_host"}};
   HostFunction function =
       lower_to_host(module, machine.createDataLayout(), machine.getTargetTriple());
   Description(function).add(kernel, symbol);
   std::string problem;
   llvm::raw_string_ostream out(problem);
   if (llvm::verifyModule(*function.module, &out))
-    return Failure{Message::internal_error,
-                   {"lower_to_host", problem.substr(0, problem.find('\n'))}};
+    return Error{Message::internal_error, {"lower_to_host", problem.substr(0, problem.find('\n'))}};
   return function;
 }
 
@@ -169,15 +168,15 @@ Result<std::string> host_object(const llvm::Module &module, const HostKernel &ke
                                 const std::string &symbol, const std::string &triple) {
   Result<std::unique_ptr<llvm::TargetMachine>> machine = make_machine(triple);
   if (!machine)
-    return machine.failure();
+    return machine.error();
   Result<HostFunction> function = describe(module, kernel, symbol, **machine);
   if (!function)
-    return function.failure();
+    return function.error();
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return Failure{Message::internal_error, {"host_object", "LLVM cannot write objects"}};
+    return Error{Message::internal_error, {"host_object", "LLVM cannot write objects"}};
   passes.run(*function->module);
   return std::string(bytes.begin(), bytes.end());
 }
@@ -186,10 +185,10 @@ Result<std::string> host_text(const llvm::Module &module, const HostKernel &kern
                               const std::string &symbol, const std::string &triple) {
   Result<std::unique_ptr<llvm::TargetMachine>> machine = make_machine(triple);
   if (!machine)
-    return machine.failure();
+    return machine.error();
   Result<HostFunction> function = describe(module, kernel, symbol, **machine);
   if (!function)
-    return function.failure();
+    return function.error();
   std::string text;
   llvm::raw_string_ostream out(text);
   function->module->print(out, nullptr);

@@ -1,7 +1,7 @@
-// A kernel as an object file for this machine's CPU: host code and what describes it.
+// Compiles a kernel to an object file for this machine's CPU: host code and its description.
 #pragma once
 
-#include "backend/result.h"
+#include "support/result.h"
 
 #include "llvm/IR/Module.h"
 
@@ -11,7 +11,7 @@
 
 namespace tritonc {
 
-/// What abi::host_code says of a kernel beyond its code.
+/// The description of a kernel in abi::host_code.
 struct HostKernel {
   struct Parameter {
     std::string name;
@@ -30,14 +30,14 @@ struct HostKernel {
   uint32_t cluster_size = 1;
 };
 
-/// The ELF object for the one kernel of `module`, which is as `optimize` leaves it and stays so.
-/// Its one visible symbol, `symbol`, is the abi::host_code, and hidden: each program that links it
-/// has it to itself. An LLVM triple of "x86_64-linux-gnu" or "aarch64-linux-gnu"; empty: this
-/// machine's. Same module, same bytes.
+/// The ELF object for the one kernel of `module`. The module is the output of `optimize` and does
+/// not change. The object's only global symbol, `symbol`, is the abi::host_code. It has hidden
+/// visibility, so that each program has its own copy. `triple`: "x86_64-linux-gnu" or
+/// "aarch64-linux-gnu"; empty = this machine. The same module gives the same bytes.
 Result<std::string> host_object(const llvm::Module &module, const HostKernel &kernel,
                                 const std::string &symbol, const std::string &triple = "");
 
-/// The LLVM IR that `host_object` makes its object from, as text.
+/// The LLVM IR of the object that `host_object` returns, as text.
 Result<std::string> host_text(const llvm::Module &module, const HostKernel &kernel,
                               const std::string &symbol, const std::string &triple = "");
 

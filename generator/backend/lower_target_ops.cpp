@@ -1,15 +1,18 @@
-// lower_target_ops: calls of declared GPU operations become NVPTX intrinsics or inline PTX.
+// lower_target_ops: replaces target operations with NVPTX intrinsics or inline PTX.
 //
 //     %m = call <4 x i32> @tritonc.ldmatrix_x4(i32 %s)
 //  =>
 //     %p = inttoptr i32 %s to ptr addrspace(3)
-//     %r = call { i32, i32, i32, i32 } @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr
-//     addrspace(3) %p) %m = ... the four words as a vector
+//     %r = call { i32, i32, i32, i32 }
+//          @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr addrspace(3) %p)
+//     %m = ... the four words as a vector
 //
 //     %d = call <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32 4, i32 1, <4 x float> %c)
 //  =>
-//     %r = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned 1;",
-//     "=f,=f,=f,=f,0,1,2,3,~{memory}"(... the elements of %c) %d = ... the four as a vector
+//     %r = call { float, float, float, float } asm sideeffect
+//          "wgmma.wait_group.sync.aligned 1;",
+//          "=f,=f,=f,=f,0,1,2,3,~{memory}"(... the elements of %c)
+//     %d = ... the four floats as a vector
 //
 //     %d = call <4 x float> @tritonc.wgmma_f16.v4f32(i32 4, i64 %a, ..., <4 x float> %c)
 //     %s = add i64 %a, 2
@@ -18,16 +21,18 @@
 //  =>
 //     %s = add i64 %a, 2
 //     %r = call { float, float, float, float } asm sideeffect
-//     "wgmma.mma_async. ...; wgmma.mma_async. ...; wgmma.commit_group.sync.aligned;", ...
+//          "wgmma.mma_async. ...; wgmma.mma_async. ...; wgmma.commit_group.sync.aligned;", ...
 //
-// Method. Operands are taken apart into scalars and each scalar is made what the intrinsic's
-// parameter is, or a register operand of the PTX; the result is put together again. A result that
-// takes an operand's registers is tied to it element by element, so that the accumulators of wgmma
-// stay where they are. A chain of such operations, each on what the one before has left in its
-// registers, becomes one piece of inline PTX: some hundred registers go in and come out once
-// instead of once for each operation, and code generation of the largest products takes half as
-// long. For the same reason elements that are known are taken as they are, without a vector around
-// them. Nothing here knows a single operation: what differs between them is in target_ops.def.
+// Method.
+// - The pass splits operands into scalars. It converts each scalar to the parameter type of the
+//   intrinsic, or to a register operand of the PTX. Then it builds the result from the scalars.
+// - If the result takes an operand's registers, the pass ties them element by element. So the
+//   accumulators of wgmma stay in their registers.
+// - A chain is a sequence of such operations, each on the registers of the previous one. It becomes
+//   one inline PTX call. A hundred or more registers go in and out once, not once per operation.
+//   Code generation of the largest matmul kernels takes half as long.
+// - For the same reason the pass uses known vector elements directly, without an extractelement.
+// - The pass has no code for a specific operation: target_ops.def has all differences.
 //
 // Tested by tests/backend/lower_target_ops_test.cpp.
 
@@ -62,7 +67,7 @@ const TargetOpInfo *info_of(const llvm::Instruction &instruction) {
   return op ? &target_op_info(*op) : nullptr;
 }
 
-// The operand whose registers the result of this operation takes; null if there is none.
+// The operand whose registers the result takes; null if the result has its own registers.
 llvm::Value *tied_operand(const llvm::CallInst &call, const TargetOpInfo &info) {
   for (auto [type, operand] : llvm::zip(info.operands, call.args()))
     if (type.elements == TargetType::overloaded)
@@ -70,18 +75,18 @@ llvm::Value *tied_operand(const llvm::CallInst &call, const TargetOpInfo &info) 
   return nullptr;
 }
 
-// Whether the operation can come behind those of a chain, which have left `value` in its registers.
+// Whether `call` can extend a chain that ends with the result `value`.
 bool continues(const llvm::CallInst &call, const TargetOpInfo &info, const llvm::Value &value) {
   if (info.effect != TargetEffect::Warpgroup || info.nvptx.kind != NvptxForm::Asm)
     return false;
   return tied_operand(call, info) == &value ? value.hasOneUse() : call.arg_empty();
 }
 
-// Between operations of a chain are only instructions that compute, which may as well come before
-// all of them: they don't use what is in the registers, since only the next operation does.
+// Only instructions without memory access or side effects may lie between the operations of a
+// chain. They can move before the chain: only the next operation uses the chain's registers.
 llvm::SmallVector<Chain> find_chains(llvm::BasicBlock &block) {
   llvm::SmallVector<Chain> chains;
-  llvm::Value *value = nullptr; // what the last chain has left, while it may go on
+  llvm::Value *value = nullptr; // result of the last chain, while the chain can grow
   for (llvm::Instruction &instruction : block) {
     const TargetOpInfo *info = info_of(instruction);
     auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -102,7 +107,7 @@ llvm::SmallVector<Chain> find_chains(llvm::BasicBlock &block) {
 
 class Lowering {
 public:
-  /// `calls`: a chain, or a single one.
+  /// `calls`: a chain, or a single call.
   explicit Lowering(llvm::ArrayRef<llvm::CallInst *> calls)
       : calls_(calls), call_(calls.front()), info_(*info_of(*call_)), builder_(calls.back()) {
     for (llvm::CallInst *call : calls)
@@ -119,7 +124,7 @@ public:
     case NvptxForm::Hint:
       return hint();
     case NvptxForm::Report:
-      break; // lower_reports has left none
+      break; // lower_device_printf_assert has removed them
     }
     llvm_unreachable("all forms are above, and others are gone");
   }
@@ -142,7 +147,7 @@ private:
     llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(vectors);
   }
 
-  // Who takes one element of the vector takes the scalar itself.
+  // Replaces each extractelement of the vector with the scalar.
   void replace_elements(llvm::CallInst *result) {
     Values fields(llvm::cast<llvm::StructType>(result->getType())->getNumElements());
     for (llvm::User *user : llvm::make_early_inc_range(call_->users())) {
@@ -159,7 +164,7 @@ private:
     }
   }
 
-  // The mark goes from the address into the accesses there.
+  // Moves the cache hint from the address to the loads and stores at that address.
   void hint() {
     llvm::Value *address = call_->getArgOperand(0);
     hint_accesses(*call_, address);
@@ -167,7 +172,7 @@ private:
     call_->eraseFromParent();
   }
 
-  // Of those that use `marked`, which is `address`.
+  // `marked` is the hinted address, `address` the same address without a hint.
   void hint_accesses(llvm::Value &marked, llvm::Value *address) {
     for (llvm::User *user : llvm::make_early_inc_range(marked.users())) {
       builder_.SetInsertPoint(llvm::cast<llvm::Instruction>(user));
@@ -188,8 +193,8 @@ private:
     }
   }
 
-  // What an access moves, in registers: words of the elements' size, 32 bits at least if there are
-  // several.
+  // The registers of one access: `count` words of `bits` bits. Several words have at least 32 bits
+  // each.
   struct Moved {
     unsigned bits, count;
 
@@ -249,7 +254,7 @@ private:
            builder_.getVoidTy(), constraints, words, address);
   }
 
-  // Behind the registers of what is moved come the address and the policy, if there is one.
+  // Operand order: data registers, address, then the cache policy if the hint has one.
   llvm::CallInst *access(std::string text, llvm::Type *result,
                          llvm::SmallVector<std::string> constraints, Values arguments,
                          llvm::Value *address) {
@@ -283,8 +288,8 @@ private:
     return result;
   }
 
-  // Of all forms in the table only those are overloaded that take any pointer, and they take it
-  // first.
+  // In the table, an intrinsic is overloaded only by its pointer type, and the pointer is its first
+  // argument.
   llvm::SmallVector<llvm::Type *> overloads() {
     if (!llvm::Intrinsic::isOverloaded(info_.nvptx.intrinsic))
       return {};
@@ -315,7 +320,7 @@ private:
     return arguments;
   }
 
-  // Inline PTX numbers its registers: those of the result, then those of the operands.
+  // Inline PTX numbers the result registers first, then the operand registers.
   llvm::CallInst *call_asm() {
     Values arguments;
     llvm::SmallVector<std::string> constraints, texts;
@@ -335,7 +340,7 @@ private:
         assert((!tied ||
                 element_types(operand->getType()).size() == immediate(call->getArgOperand(0))) &&
                "an acc is as long as the first operand says");
-        if (tied && call != calls_.front()) { // it is in the registers of the result
+        if (tied && call != calls_.front()) { // it is already in the result registers
           operands.push_back(result);
           continue;
         }
@@ -364,7 +369,7 @@ private:
     return call;
   }
 
-  // The table's text with registers for `$n` and `$r`.
+  // The table's PTX text with registers in place of `$n` and `$r`.
   static std::string asm_text(const llvm::CallInst &call, const std::string &result,
                               llvm::ArrayRef<std::string> operands) {
     std::string text;
@@ -465,8 +470,8 @@ private:
     return vector;
   }
 
-  // Code generation uses the range too: a thread number that fits 10 bits can be extended for
-  // nothing.
+  // Code generation also uses the range: the extension of a thread index below 1024 to 64 bits
+  // costs no instruction.
   void copy_range(llvm::CallInst *result) {
     llvm::Attribute range = call_->getCalledFunction()->getRetAttribute(llvm::Attribute::Range);
     if (range.isValid() && result->getType() == call_->getType())
@@ -474,9 +479,9 @@ private:
   }
 
   llvm::ArrayRef<llvm::CallInst *> calls_;
-  llvm::CallInst *call_;      // whose result is needed
-  const TargetOpInfo &info_;  // of the first; all of a chain have the same effect
-  llvm::IRBuilder<> builder_; // at the last, where all operands are there
+  llvm::CallInst *call_;      // the call whose result the chain returns
+  const TargetOpInfo &info_;  // of the first call; all calls of a chain have the same effect
+  llvm::IRBuilder<> builder_; // before the last call: all operands are available there
 };
 
 } // namespace
@@ -490,7 +495,7 @@ void lower_target_ops(llvm::Module &module) {
     std::optional<TargetOp> op = target_op_named(function.getName());
     if (!op)
       continue;
-    // Together with one call another may go: one that nothing needs any more.
+    // Lowering one call may erase another call that becomes dead.
     llvm::SmallVector<llvm::WeakTrackingVH> calls(function.users());
     for (llvm::WeakTrackingVH &call : calls)
       if (call)

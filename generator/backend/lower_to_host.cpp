@@ -1,4 +1,4 @@
-// lower_to_host: a kernel with GPU-only calls becomes a function for this machine's CPU.
+// lower_to_host: translates a kernel with target operations to a function for this machine's CPU.
 //
 //     define ptx_kernel void @k(ptr addrspace(1) %x) {
 //       %t = call i32 @tritonc.tid_x()
@@ -17,28 +17,29 @@
 //       call void %g(ptr %thread, ptr %p, i32 4 | 4 << 16, ptr (@sites + 16))
 //       %v = load float, ptr addrspace(1) %p
 //
-// Method. Everything stays as the GPU's code has it, so that what runs here is what is tested, but:
-// - arguments are loaded from where the caller has them;
-// - every operation of target_ops.def is called through the table, with its operands and its result
-//   in a record (descriptor.hpp, host_operation). All records of a function share one buffer on the
-//   stack; neighbouring calls of one operation (group_operations) are one call with many records;
-// - before each access to memory a hook hears of it;
-// - shared memory is where the thread says, in 32 bits as on the GPU: addresses are computed as
-//   32-bit integers, and are addresses of this machine once they have 64;
-// - constant memory is where the thread says; nobody changes it while the kernel runs, so no hook;
-// - each turn of a loop counts as a step, and the thread is stopped when it has none left;
-// - arithmetic that the host does not have, or that would trap, is expanded (host_arithmetic).
+// Method. The code stays the GPU's code, so that a host run tests the GPU's code. The differences:
+// - The function loads its arguments through pointers from the caller.
+// - A table call replaces every operation of target_ops.def. Operands and result are in a record
+//   (descriptor.hpp, host_operation). All records share one stack buffer. Adjacent calls of one
+//   operation (cluster_target_ops) become one call with several records.
+// - A hook call comes before each memory access.
+// - The thread gives the base of shared memory. Addresses there are 32-bit integers, as on the GPU;
+//   zero-extended to 64 bits they are addresses of this machine.
+// - The thread gives the base of constant memory. It does not change while the kernel runs, so its
+//   loads have no hook.
+// - Each loop iteration counts as a step. The thread stops when no steps are left.
+// - host_arithmetic expands arithmetic that the host lacks, or that would trap.
 //
-// Needs: one definition; find_foreign_call finds nothing.
-// Ensures: the module refers to nothing outside but <math.h>, if it was so; its text depends on the
-// kernel alone.
-// Limits: what was promised of pointers (noalias, readonly) is forgotten, so that nothing moves in
-// front of its hook.
+// Needs: one function definition; find_foreign_call returns "".
+// Ensures: the module refers to no external function except <math.h>. Its text depends only on the
+// kernel.
+// Limits: the pass drops pointer assumptions (noalias, readonly), so that no access moves before
+// its hook.
 // Tested by tests/backend/lower_to_host_test.cpp.
 
 #include "backend/lower_to_host.h"
 
-#include "backend/group_operations.h"
+#include "backend/cluster_target_ops.h"
 #include "backend/host_arithmetic.h"
 #include "backend/target_ops.h"
 
@@ -70,9 +71,9 @@ namespace tritonc {
 namespace {
 
 constexpr unsigned global_space = 1, shared_space = 3, constant_space = 4;
-constexpr uint64_t most_record_bytes = 4096; // of one call: stacks of fibers are small
+constexpr uint64_t max_record_bytes = 4096; // per call: fiber stacks are small
 
-// Where the members of a record are: a C struct of the operands, then the result.
+// The offsets in a record: a C struct of the operands, then the result.
 struct RecordLayout {
   llvm::SmallVector<uint64_t> offsets;
   uint64_t stride = 0, alignment = 4;
@@ -104,15 +105,15 @@ public:
         word_(llvm::Type::getInt32Ty(context_)) {}
 
   HostFunction run() {
-    // On the GPU's terms: how pointers are computed depends on its layout.
+    // These steps need the GPU's data layout, for address arithmetic.
     make_entry(*find_kernel());
     remove_hints();
     expand_memory_intrinsics();
     place_shared_memory();
     place_constant_memory();
     address_shared_memory_by_words();
-    group_operations(*entry_);
-    // From here on: the host's.
+    cluster_target_ops(*entry_);
+    // From here on the module has the host's data layout.
     module_->setDataLayout(layout_);
     module_->setTargetTriple(triple_);
     expand_host_arithmetic(*entry_);
@@ -141,7 +142,7 @@ private:
     return kernel;
   }
 
-  // ---- what the optimiser left ----
+  // ---- leftovers of the optimizer ----
 
   void remove_hints() {
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(*entry_))) {
@@ -151,12 +152,12 @@ private:
             intrinsic->eraseFromParent();
           continue;
         }
-      // An access that may be moved could be moved in front of its hook.
+      // With this metadata LLVM could move an access before its hook.
       instruction.dropUnknownNonDebugMetadata();
     }
   }
 
-  // Loops of plain accesses, which have hooks.
+  // memset becomes a loop of stores, which get hooks.
   void expand_memory_intrinsics() {
     llvm::SmallVector<llvm::MemSetInst *> sets;
     for (llvm::Instruction &instruction : llvm::instructions(*entry_))
@@ -168,7 +169,7 @@ private:
     }
   }
 
-  // The block's dynamic shared memory, all of which starts at one address.
+  // All variables in shared memory are the block's dynamic shared memory and have one base address.
   void place_shared_memory() {
     llvm::Value *base = nullptr;
     for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module_->globals())) {
@@ -186,7 +187,7 @@ private:
     }
   }
 
-  // Constant memory is where the thread says, too. What is in it at first becomes data of the host.
+  // The thread gives the base of constant memory. Its initial value becomes a constant of the host.
   void place_constant_memory() {
     for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module_->globals())) {
       if (global.getAddressSpace() != constant_space)
@@ -207,7 +208,7 @@ private:
     }
   }
 
-  // %q = getelementptr T, ptr addrspace(3) %p, ...  =>  integers of 32 bits, which wrap.
+  // %q = getelementptr T, ptr addrspace(3) %p, ...  =>  32-bit integer arithmetic, which wraps.
   void address_shared_memory_by_words() {
     const llvm::DataLayout &layout = module_->getDataLayout();
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(*entry_))) {
@@ -245,7 +246,7 @@ private:
     for (llvm::Argument &parameter : kernel.args()) {
       llvm::Value *value = builder.CreateLoad(
           pointer_, builder.CreateConstInBoundsGEP1_32(pointer_, arguments, parameter.getArgNo()));
-      llvm::Type *type = parameter.getParamByValType(); // handed over by reference, of a copy
+      llvm::Type *type = parameter.getParamByValType(); // byval: a pointer to a copy
       parameter_bytes_.push_back(
           uint32_t(layout_.getTypeAllocSize(type ? type : parameter.getType())));
       if (!type)
@@ -283,7 +284,7 @@ private:
     made->setDoesNotThrow();
   }
 
-  // The entry of the site table; the table itself comes when it is complete.
+  // The address of an entry of the site table. finish_sites replaces the placeholder by the table.
   llvm::Constant *site(const llvm::DebugLoc &location) {
     Site key = {"", 0, 0};
     if (location && location.getLine())
@@ -344,11 +345,11 @@ private:
       break;
     case 0:
       if (llvm::isa<llvm::GlobalVariable, llvm::AllocaInst>(llvm::getUnderlyingObject(address)))
-        return; // its own
+        return; // the kernel's own variable
       name += "_generic";
       break;
     default:
-      return; // constants
+      return; // constant memory
     }
     llvm::IRBuilder<> builder(&access);
     uint64_t bytes = layout_.getTypeStoreSize(type);
@@ -390,7 +391,7 @@ private:
     if (next.getCalledFunction() != run[0]->getCalledFunction() || !can_be_grouped(next))
       return false;
     RecordLayout record(*next.getFunctionType(), layout_);
-    if ((run.size() + 1) * record.stride > most_record_bytes)
+    if ((run.size() + 1) * record.stride > max_record_bytes)
       return false;
     return llvm::none_of(next.args(), [&](const llvm::Use &operand) {
       return llvm::is_contained(run, operand.get());
@@ -408,7 +409,7 @@ private:
       return llvm::Align(layout_.getTypeStoreSize(type->getScalarType()));
     };
 
-    // Nothing uses a result before the last call, since neighbours don't.
+    // No instruction uses a result before the last call, because the calls are adjacent.
     llvm::IRBuilder<> builder(run.back()->getNextNode());
     for (size_t i = 0; i < run.size(); i++)
       for (auto [k, operand] : llvm::enumerate(run[i]->args()))
@@ -427,7 +428,7 @@ private:
     }
   }
 
-  // One for all, as large as the largest use.
+  // One buffer for all calls, with the size of the largest.
   llvm::Value *record_buffer(uint64_t bytes) {
     bytes = std::max<uint64_t>(bytes, 4);
     llvm::Type *byte = llvm::Type::getInt8Ty(context_);
@@ -445,11 +446,11 @@ private:
 
   // ---- steps ----
 
-  // In front of each jump back: one step less, and none left is the end.
+  // Before each back edge: decrements the step count, and stops the thread below zero.
   void count_steps() {
     llvm::SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>> edges;
     llvm::FindFunctionBackedges(*entry_, edges);
-    llvm::SmallVector<llvm::BasicBlock *> latches; // each once
+    llvm::SmallVector<llvm::BasicBlock *> latches; // without duplicates
     for (auto [from, to] : edges)
       if (!llvm::is_contained(latches, from))
         latches.push_back(const_cast<llvm::BasicBlock *>(from));
@@ -508,7 +509,7 @@ private:
       if (function.isDeclaration() && function.use_empty())
         function.eraseFromParent();
     for (llvm::Instruction &instruction : llvm::instructions(*entry_))
-      instruction.setDebugLoc(llvm::DebugLoc()); // the locations of another function
+      instruction.setDebugLoc(llvm::DebugLoc()); // they belong to the kernel's old function
     llvm::StripDebugInfo(*module_);
   }
 

@@ -1,21 +1,24 @@
-// prepare_for_ptx: instructions that LLVM's NVPTX back end cannot select, or that ptxas gets wrong,
-// become others that mean the same.
+// prepare_for_ptx: replaces instructions that LLVM's NVPTX back end cannot select, or that ptxas
+// miscompiles, with equivalent instructions.
 //
 //     %l = call afn float @llvm.log2.f32(float %x)
 //  =>
 //     %l = call float @llvm.nvvm.lg2.approx.f(float %x)
 //
-//     %n = sub i32 0, %b                                %n = sub i32 0, %b
-//     %m = call i32 @llvm.smin.i32(i32 %a, i32 %n)  =>  %m = call i32 @llvm.smin.i32(i32 %n, i32
-//     %a)
+//     %n = sub i32 0, %b
+//     %m = call i32 @llvm.smin.i32(i32 %a, i32 %n)
+//  =>
+//     %n = sub i32 0, %b
+//     %m = call i32 @llvm.smin.i32(i32 %n, i32 %a)
 //
 // Why.
-// - LLVM 22 has no pattern for a logarithm, though it has one for exp2.
-// - ptxas 12.8 to 13.0 make one VIMNMX3 of `min(min(a, -b), c)` on sm_90 and later and forget the
-//   negation; so with max. As `min(min(-b, a), c)` it is right. ptxas 13.5 does both right. Where
-//   both operands are negated, 64 bits are compared, for which there is no such instruction.
+// - LLVM 22 has no NVPTX pattern for log2. It has one for exp2.
+// - On sm_90 and later, ptxas 12.8 to 13.0 fuse `min(min(a, -b), c)` into one VIMNMX3 and drop the
+//   negation. The same happens with max. They compile `min(min(-b, a), c)` correctly. ptxas 13.5
+//   compiles both correctly.
+// - If both operands are negated, the pass compares 64-bit integers, which have no VIMNMX3.
 //
-// Needs: a module after the optimiser, which orders operands as it likes.
+// Needs: a module after the optimizer, because the optimizer may swap operands again.
 // Tested by tests/backend/prepare_for_ptx_test.cpp.
 
 #include "backend/prepare_for_ptx.h"

@@ -1,4 +1,5 @@
-// prepare_for_ptx: see prepare_for_ptx.cpp.
+// prepare_for_ptx: rewrites LLVM IR around gaps in NVPTX and bugs in ptxas. See
+// prepare_for_ptx.cpp.
 
 #pragma once
 
@@ -8,8 +9,8 @@ class Module;
 
 namespace tritonc {
 
-/// Replaces what LLVM's NVPTX back end cannot select and what ptxas gets wrong. After the
-/// optimiser, which would undo it.
+/// Replaces instructions that LLVM's NVPTX back end cannot select or that ptxas miscompiles. Run it
+/// after the optimizer, because the optimizer would undo the changes.
 void prepare_for_ptx(llvm::Module &module);
 
 } // namespace tritonc

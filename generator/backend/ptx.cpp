@@ -1,33 +1,33 @@
-// LLVM IR to PTX, with LLVM's NVPTX back end.
+// Optimizes LLVM IR and generates PTX with LLVM's NVPTX back end.
 //
 // Decisions:
-// - Of O2's passes only those that make a difference to ptxas's code. There is one function, there
-//   is nothing to inline and no variable in memory; how wide an access is and how far a loop is
-//   unrolled was decided by our own passes, which know more. The others took more than half of the
-//   time. On 213 kernels of kernels/, for sm_75 to sm_120, the sums of registers, of instructions
-//   and of instructions in loops are within half a percent of O2's.
-// - Code generation begins with some of the same kind again, which took half of its time. Those are
-//   left out (`left_out`): ptxas's code is shorter without. So are some that have nothing to do.
-// - Pointers to shared memory are 32 bits wide (`nvptx-short-ptr`), so that an address takes one
-//   register and `inttoptr` of what a target op takes is free.
-// - Multiplications and additions are fused where an instruction's `contract` flag allows it, not
-//   everywhere.
-// - The PTX version is the GPU's, or that of the newest operation used: the lower, the more drivers
-//   take the text.
-// - Where in the source an instruction comes from does not go into PTX. Otherwise a comment in a
-//   source would change the text, and with it every cubin.
-// - Before lower_target_ops there is no inline assembly and no intrinsic that only NVPTX has: what
-//   lower/ builds could be executed by an emulator. The check is here, since here it ends.
+// - `optimize` runs only the O2 passes that change the code of ptxas. A module has one function, no
+//   inlining and no variables in memory. TritonC's own passes have already chosen access widths and
+//   unroll factors. The other O2 passes took more than half of the time. On 213 kernels of
+//   kernels/, for sm_75 to sm_120, the totals of registers, of instructions and of instructions in
+//   loops are within half a percent of O2's.
+// - LLVM's code generation starts with similar passes again, which took half of its time. We skip
+//   them (`left_out`), because ptxas generates shorter code without them. We also skip passes that
+//   have no work.
+// - Pointers to shared memory have 32 bits (`nvptx-short-ptr`). So an address takes one register,
+//   and `inttoptr` of a target operation's i32 address is free.
+// - LLVM fuses a multiplication and an addition only if both have the `contract` flag.
+// - The PTX version is the GPU's minimum, or higher if an operation needs it. More drivers accept a
+//   lower version.
+// - By default the PTX has no source locations. Otherwise a new comment in a source file would
+//   change the PTX and every cubin.
+// - Before lower_target_ops the module has no inline assembly and no NVPTX intrinsics, so that the
+//   emulator can run it. `optimize` checks this.
 //
 // Tested by tests/backend/ptx_test.cpp.
 
 #include "backend/ptx.h"
 
 #include "backend/bypass_divisions.h"
-#include "backend/lower_reports.h"
+#include "backend/lower_device_printf_assert.h"
 #include "backend/lower_target_ops.h"
 #include "backend/prepare_for_ptx.h"
-#include "backend/split_vectors.h"
+#include "backend/scalarize_vectors.h"
 #include "backend/target_ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -98,8 +98,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(llvm::StringRef cpu,
                                   llvm::CodeGenOptLevel::Aggressive));
 }
 
-// For a module before lower_target_ops. Making one takes as long as some of the passes; each thread
-// keeps those it has made.
+// The target machine for a module before lower_target_ops. Each thread caches its machines, because
+// creating one takes as long as some passes.
 llvm::TargetMachine &target_machine(const llvm::Module &module, const Gpu &gpu) {
   thread_local std::map<std::pair<std::string_view, int>, std::unique_ptr<llvm::TargetMachine>>
       machines;
@@ -110,25 +110,25 @@ llvm::TargetMachine &target_machine(const llvm::Module &module, const Gpu &gpu) 
   return *machine;
 }
 
-// Passes of NVPTX's code generation that don't pay: for each of 312 images of kernels/, for sm_75
-// to sm_120, code without them is as good or better.
+// Passes of NVPTX code generation without a benefit. For each of 312 images of kernels/, for sm_75
+// to sm_120, the code without them is equally good or better.
 constexpr const char *left_out[] = {
-    // What strength reduction takes out of an address costs a register for as long as the loop
-    // runs; ptxas does the same, and knows whether there is one. Without these, code has 2 (wgmma)
+    // Strength reduction of addresses holds a register for the whole loop. ptxas does the same
+    // optimization and knows whether a register is free. Without these passes, code has 2 (wgmma)
     // to 8 percent fewer instructions, 1 to 5 percent fewer in loops, and spills less.
     "separate-const-offset-from-gep", "slsr", "gvn", "nary-reassociate", "early-cse", "loop-reduce",
     "canon-freeze",
-    // Copies what is behind a branch, to save one.
+    // Duplicates the code after a branch to save a branch.
     "block-placement",
-    // Our pointers say what they point to.
+    // Our pointers already have address spaces.
     "infer-address-spaces",
-    // There is nothing for them to do: no variable in memory, no call, no register of a machine.
-    // Large constants cost ptxas no instruction.
+    // These have no work: no variables in memory, no calls, no physical registers. A large constant
+    // costs ptxas no instruction.
     "sroa", "mergeicmps", "expand-memcmp", "partially-inline-libcalls", "consthoist",
     "early-tailduplication", "opt-phis", "peephole-opt", "stack-coloring", "localstackalloc",
     "stack-slot-coloring"};
 
-// All passes that are added, but for those: LLVM has no option for most of them.
+// Adds all passes except those in `left_out`. LLVM has no option to disable most of them.
 class CodeGeneration : public llvm::legacy::PassManager {
 public:
   void add(llvm::Pass *pass) override {
@@ -141,7 +141,7 @@ public:
   }
 };
 
-// What LLVM reports while it works on a module, which it does through the context.
+// Collects the errors that LLVM reports through the context.
 class ErrorCollector {
 public:
   explicit ErrorCollector(llvm::LLVMContext &context) : context_(context) {
@@ -169,11 +169,11 @@ private:
   std::string errors_;
 };
 
-Failure llvm_failed(const Gpu &gpu, const std::string &why) {
+Error llvm_failed(const Gpu &gpu, const std::string &why) {
   return {Message::llvm_failed, {std::string(gpu.name), why}};
 }
 
-// What lower/ must not have built; empty if all is well.
+// An instruction that lower/ must not create; empty if the module has none.
 std::string find_foreign_instruction(const llvm::Module &module) {
   for (const llvm::Function &function : module) {
     if (function.getName().starts_with("llvm.nvvm."))
@@ -187,7 +187,7 @@ std::string find_foreign_instruction(const llvm::Module &module) {
   return "";
 }
 
-// Why the module is not valid IR; empty if it is.
+// The reason why the module is not valid IR; empty if valid.
 std::string verify(const llvm::Module &module) {
   std::string problem;
   llvm::raw_string_ostream out(problem);
@@ -196,8 +196,8 @@ std::string verify(const llvm::Module &module) {
   return problem.substr(0, problem.find('\n'));
 }
 
-// In O2's order.
-llvm::FunctionPassManager optimisations() {
+// The passes have the same order as in O2.
+llvm::FunctionPassManager optimizations() {
   llvm::LoopPassManager rotation;
   rotation.addPass(llvm::LoopRotatePass());
   rotation.addPass(llvm::LICMPass(llvm::LICMOptions()));
@@ -206,7 +206,7 @@ llvm::FunctionPassManager optimisations() {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::VectorCombinePass()); // without, doubles spill half as much again
+  passes.addPass(llvm::VectorCombinePass()); // without it, double kernels spill 50 percent more
   passes.addPass(llvm::ReassociatePass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotation), /*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
@@ -215,7 +215,7 @@ llvm::FunctionPassManager optimisations() {
   return passes;
 }
 
-void run_optimisations(llvm::Module &module, llvm::TargetMachine &machine) {
+void run_optimizations(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -227,12 +227,12 @@ void run_optimisations(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(optimisations()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(optimizations()));
   passes.run(module, modules);
 }
 
-// Lines are enough for a profiler; more would be sections of its own in the PTX. How much there is
-// to be is said by the compile unit, which cannot be changed but replaced.
+// Keeps only line numbers: a profiler needs no more, and full debug info adds sections to the PTX.
+// The compile unit selects the kind of debug info. LLVM cannot change a unit, so this replaces it.
 void keep_only_lines(llvm::Module &module) {
   llvm::NamedMDNode *units = module.getNamedMetadata("llvm.dbg.cu");
   if (!units)
@@ -253,8 +253,8 @@ void keep_only_lines(llvm::Module &module) {
   }
 }
 
-// `.file 1 "f.tc"` gets a time and a size: without, ptxas writes those that the file has, if it
-// finds one of that name, and the code differs from one machine to the next. Zeros count as none.
+// Adds a time and a size to `.file 1 "f.tc"`. Without them ptxas looks for the file and writes its
+// time and size, so the code would differ between machines. ptxas ignores zeros, so both are 1.
 std::string with_fixed_files(llvm::StringRef ptx) {
   std::string text;
   while (!ptx.empty()) {
@@ -278,12 +278,12 @@ void prepare_module(llvm::Module &module) {
 Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
   for (const std::string &problem : {verify(module), find_foreign_instruction(module)})
     if (!problem.empty())
-      return Failure{Message::internal_error, {"lower", problem}};
+      return Error{Message::internal_error, {"lower", problem}};
 
   llvm::TargetMachine &machine = target_machine(module, gpu);
   assert(module.getDataLayout() == machine.createDataLayout() && "made by prepare_module");
   ErrorCollector collector(module.getContext());
-  run_optimisations(module, machine);
+  run_optimizations(module, machine);
   if (!collector.errors().empty())
     return llvm_failed(gpu, collector.errors());
   return std::monostate();
@@ -291,21 +291,21 @@ Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu) {
 
 Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line_info) {
   if (const TargetOpInfo *missing = find_missing_target_op(module, gpu))
-    return Failure{Message::internal_error,
-                   {"lower", "`" + missing->name.str() + "` for " + std::string(gpu.name)}};
+    return Error{Message::internal_error,
+                 {"lower", "`" + missing->name.str() + "` for " + std::string(gpu.name)}};
   llvm::TargetMachine &machine = target_machine(module, gpu);
   if (line_info)
     keep_only_lines(module);
   else
     llvm::StripDebugInfo(module);
-  split_vectors(module);
-  lower_reports(module);
+  scalarize_vectors(module);
+  lower_device_printf_assert(module);
   lower_target_ops(module);
   prepare_for_ptx(module);
   bypass_divisions(module);
-#ifndef NDEBUG // verified by `optimize`; what was done since has its own tests
+#ifndef NDEBUG // `optimize` verified the module; the passes above have their own tests
   if (std::string problem = verify(module); !problem.empty())
-    return Failure{Message::internal_error, {"lower_target_ops", problem}};
+    return Error{Message::internal_error, {"lower_target_ops", problem}};
 #endif
 
   ErrorCollector collector(module.getContext());
@@ -322,7 +322,7 @@ Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line
 
 Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu) {
   if (Result<std::monostate> optimized = optimize(module, gpu); !optimized)
-    return optimized.failure();
+    return optimized.error();
   return generate_ptx(module, gpu);
 }
 

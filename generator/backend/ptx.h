@@ -1,7 +1,7 @@
-// LLVM IR with GPU-only calls to PTX text.
+// Optimizes LLVM IR that contains target operations, and generates PTX from it.
 #pragma once
 
-#include "backend/result.h"
+#include "support/result.h"
 #include "target/gpu.h"
 
 #include "llvm/IR/Module.h"
@@ -10,20 +10,20 @@
 
 namespace tritonc {
 
-/// Sets the triple and the data layout that code for a GPU has: 64-bit pointers, 32-bit ones to
-/// shared memory. To be called on an empty module, since IR that is built depends on both.
+/// Sets the triple and the data layout for GPU code: 64-bit pointers, but 32-bit pointers to shared
+/// memory. Call it on an empty module, because the IR builder uses both.
 void prepare_module(llvm::Module &module);
 
-/// Optimises `module` for `gpu`. The GPU-only calls stay calls: what comes out is what a machine
-/// without a GPU can execute too.
+/// Optimizes `module` for `gpu`. Target operations stay calls, so the emulator can also run the
+/// result.
 Result<std::monostate> optimize(llvm::Module &module, const Gpu &gpu);
 
-/// Lowers the GPU-only calls of `module` and generates PTX. Leaves nothing of use in the module.
-/// With `line_info` the PTX says which line of the source its instructions come from, if the module
-/// does.
+/// Lowers the target operations of `module` and generates PTX. Do not use the module afterwards.
+/// With `line_info` the PTX has the source line of each instruction, if the module has debug
+/// locations.
 Result<std::string> generate_ptx(llvm::Module &module, const Gpu &gpu, bool line_info = false);
 
-/// Both.
+/// optimize, then generate_ptx.
 Result<std::string> emit_ptx(llvm::Module &module, const Gpu &gpu);
 
 } // namespace tritonc

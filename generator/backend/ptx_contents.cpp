@@ -1,4 +1,5 @@
-// Reading PTX, as far as it is about kernels and not what they do:
+// Reads the kernels, their parameters and the external functions from PTX text. It ignores the
+// instructions.
 //
 //   .version 7.0
 //   .target sm_80
@@ -12,8 +13,8 @@
 //     ...
 //   }
 //
-// A parameter begins at the next multiple of its alignment, which is that of its type unless it
-// is an array.
+// A parameter begins at the next multiple of its alignment. An array gives its alignment with
+// `.align`; any other parameter has the alignment of its type.
 //
 // Tested by tests/backend/ptx_contents_test.cpp.
 
@@ -25,7 +26,7 @@
 namespace tritonc {
 namespace {
 
-// A word, or a character that is none. Empty at the end.
+// The next word, or one other character. Empty at the end.
 llvm::StringRef take_token(llvm::StringRef &rest) {
   rest = rest.ltrim();
   while (rest.starts_with("//"))
@@ -38,7 +39,7 @@ llvm::StringRef take_token(llvm::StringRef &rest) {
   return token;
 }
 
-// ".u64" -> 8; 0 if it is no type.
+// ".u64" -> 8; 0 if `type` is not a type.
 uint32_t bytes_of(llvm::StringRef type) {
   unsigned bits = 0;
   if (type.size() < 3 || type[0] != '.' || !llvm::StringRef("usbf").contains(type[1]) ||
@@ -48,7 +49,7 @@ uint32_t bytes_of(llvm::StringRef type) {
   return bits / 8;
 }
 
-// One behind `.param`, up to the comma or parenthesis behind it. False if it cannot be read.
+// Reads a parameter after `.param`, up to the next comma or parenthesis. False if malformed.
 bool read_parameter(llvm::StringRef &rest, CubinKernel &kernel) {
   uint32_t bytes = 0, alignment = 0;
   bool is_pointer = false;
@@ -58,7 +59,7 @@ bool read_parameter(llvm::StringRef &rest, CubinKernel &kernel) {
     token = take_token(rest);
     if (uint32_t of_type = bytes_of(token))
       bytes = of_type;
-    is_pointer |= token == ".ptr"; // its alignment is that of what it points to
+    is_pointer |= token == ".ptr"; // then `.align` describes the pointee
     if (token == ".align" && take_token(rest).getAsInteger(10, alignment))
       return false;
     if (token != "[")
@@ -93,7 +94,7 @@ bool read_kernel(llvm::StringRef &rest, CubinKernel &kernel) {
   }
 }
 
-// Behind `.extern .func`: what it gives, in parentheses, and its name.
+// Reads the function name after `.extern .func`; a result in parentheses may come first.
 std::string read_called(llvm::StringRef &rest) {
   std::string name = take_token(rest).str();
   if (name != "(")
@@ -114,7 +115,7 @@ CubinReading read_ptx(const std::string &text) {
     if (token == ".target") {
       llvm::StringRef machine = take_token(rest);
       if (!machine.consume_front("sm_") || machine.getAsInteger(10, contents.sm))
-        reading.problem = "it is for `" + machine.str() + "`, which later GPUs don't run";
+        reading.problem = "it is for `" + machine.str() + "`, which later GPUs cannot run";
       contents.gpu = "compute_" + machine.str();
     }
     if (token == ".func" && is_elsewhere)
@@ -127,7 +128,7 @@ CubinReading read_ptx(const std::string &text) {
   }
   llvm::sort(contents.calls);
   if (!has_version || contents.gpu.empty() || contents.kernels.empty())
-    reading.problem = "it is no PTX with a kernel";
+    reading.problem = "it is not PTX with a kernel";
   return reading;
 }
 

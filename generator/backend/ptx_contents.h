@@ -1,4 +1,4 @@
-// What PTX says of itself, as read_cubin says it of cubins.
+// Reads the kernels and their parameters from PTX text, as read_cubin does for cubins.
 #pragma once
 
 #include "backend/cubin.h"
@@ -7,8 +7,8 @@
 
 namespace tritonc {
 
-/// The kernels of a PTX text and what they are given. How many registers they take, and how large
-/// their code is, depends on the GPU that they are compiled for: zero. The GPU is "compute_80".
+/// The kernels of a PTX text and their parameters. Register counts and code sizes are 0, because
+/// they depend on the GPU that the driver compiles for. The GPU name is "compute_80".
 CubinReading read_ptx(const std::string &text);
 
 } // namespace tritonc

@@ -1,14 +1,14 @@
-// Running ptxas, and checking what it did.
+// Runs ptxas and checks the cubin that it writes.
 //
-// ptxas exits 0 on a full disk and leaves a cubin that is cut off; the driver takes no length and
-// would read past its end, inside the user's program. So the file has to prove itself: the ELF
-// header, every section inside the file, and code under the kernel's name.
+// On a full disk ptxas exits 0 and leaves a truncated cubin. The driver takes no length, so it
+// would read past the end of the cubin, in the user's program. So `check_cubin` checks the ELF
+// header, that every section lies inside the file, and that the kernel has code.
 //
 // Tested by tests/backend/ptxas_test.cpp.
 
 #include "backend/ptxas.h"
 
-#include "backend/temporary_directory.h"
+#include "support/temporary_directory.h"
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
@@ -21,14 +21,14 @@ namespace {
 
 using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
-// An llvm::Error as text; LLVM wants each one looked at.
+// An llvm::Error as text. LLVM aborts on an error that the caller ignores.
 std::string text(llvm::Error error) { return llvm::toString(std::move(error)); }
 
 bool starts_with(const std::string &line, std::string_view beginning) {
   return line.compare(0, beginning.size(), beginning) == 0;
 }
 
-// The number in front of `what`: "..., 400 bytes smem" -> 400.
+// The number before `what`: "..., 400 bytes smem" -> 400.
 bool number_before(const std::string &line, std::string_view what, int &number) {
   size_t at = line.find(what);
   if (at == std::string::npos || at == 0)
@@ -95,10 +95,10 @@ Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std
   std::string subject = "`" + kernel + "` for " + std::string(gpu.name);
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
-    return directory.failure();
+    return directory.error();
   std::string input = directory->file("kernel.ptx"), output = directory->file("kernel.cubin");
   if (auto written = write_tool_input(input, ptx); !written)
-    return written.failure();
+    return written.error();
 
   std::vector<std::string> command = {tools.ptxas, optimization, "-v",
                                       "-arch=" + std::string(gpu.machine)};
@@ -108,17 +108,17 @@ Result<Cubin> assemble(const Toolchain &tools, const std::string &ptx, const std
   command.insert(command.end(), {input, "-o", output});
   Result<std::string> report = run_tool(command, directory->path(), tools.time_limit, subject);
   if (!report)
-    return report.failure();
+    return report.error();
 
   Result<std::string> bytes = read_tool_output("ptxas", output, subject);
   if (!bytes)
-    return bytes.failure();
+    return bytes.error();
   if (std::string problem = check_cubin(*bytes, kernel); !problem.empty())
     return bad_output("ptxas", subject, "the code is damaged: " + problem);
 
   Cubin cubin = {std::move(*bytes), {}};
   if (!parse_report(*report, kernel, cubin.resources))
-    return Failure{Message::tool_bad_output, {"ptxas", subject, "its report cannot be read"}};
+    return Error{Message::tool_bad_output, {"ptxas", subject, "its report cannot be read"}};
   return cubin;
 }
 

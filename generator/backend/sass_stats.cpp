@@ -1,10 +1,14 @@
-// Counting machine instructions without a disassembler.
+// Counts machine instructions without a disassembler.
 //
-// Since Volta an instruction has 16 bytes, little endian: the low 9 bits are the operation, the 3
-// bits above them say where its operands are, and accesses to memory have their width in bits 73 to
-// 75. The encoding is not documented by NVIDIA; the operations below were compared with nvdisasm
-// 13.0 for sm_75, sm_80, sm_90a and sm_100. So this is good for reports and for gates in tests
-// ("no LDL"), and nothing that is compiled depends on it.
+// Since Volta an instruction has 16 bytes, little endian:
+//
+//     bits 0 to 8     operation
+//     bits 9 to 11    where the operands are
+//     bits 73 to 75   width of a memory access
+//
+// NVIDIA does not document the encoding. We compared the operations below with nvdisasm 13.0 for
+// sm_75, sm_80, sm_90a and sm_100. Only reports and test gates ("no LDL") use these counts;
+// compiled code does not depend on them.
 //
 // Tested by tests/backend/sass_stats_test.cpp.
 
@@ -43,7 +47,7 @@ std::string name_of(uint64_t low, uint64_t high) {
   return "other";
 }
 
-// The bytes of a section, or nothing; the cubin was checked when it was made.
+// The bytes of a section; empty if missing. check_cubin has already checked the cubin.
 llvm::ArrayRef<uint8_t> find_section(const std::string &cubin, const std::string &wanted) {
   auto elf = llvm::cantFail(llvm::object::ELFFile<llvm::object::ELF64LE>::create(cubin));
   for (const auto &section : llvm::cantFail(elf.sections()))

@@ -1,4 +1,4 @@
-// What a kernel's machine code is made of: counts of the instructions that decide its speed.
+// Counts the machine instructions of a kernel that decide its speed.
 #pragma once
 
 #include "backend/ptxas.h"
@@ -9,11 +9,11 @@
 
 namespace tritonc {
 
-/// How often each kind of instruction occurs in `kernel`, by its name in NVIDIA's disassembly
-/// ("HMMA", "LDG.128"); those that decide nothing are counted as "other".
+/// The count of each instruction kind in `kernel`, by its name in NVIDIA's disassembly ("HMMA",
+/// "LDG.128"). Instructions without an entry in the table count as "other".
 std::map<std::string, int> count_instructions(const std::string &cubin, const std::string &kernel);
 
-/// Resources and counts as text, a line each.
+/// Resources and counts as text, one line each.
 std::string sass_stats(const Cubin &cubin, const std::string &kernel, const Gpu &gpu);
 
 } // namespace tritonc

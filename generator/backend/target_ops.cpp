@@ -1,4 +1,5 @@
-// The rows of target_ops.def as data, and their declarations in a module.
+// Makes the rows of target_ops.def available as data, and declares and calls the operations in a
+// module.
 // Tested by tests/backend/target_ops_test.cpp.
 
 #include "backend/target_ops.h"
@@ -76,7 +77,7 @@ TargetOpInfo make_row(TargetOp op, const char *name, const char *result_text,
                       const char *operands_text, TargetType result,
                       std::vector<TargetType> operands, TargetEffect effect, const char *sm,
                       NvptxForm nvptx) {
-  static std::deque<std::string> signatures; // whose strings don't move
+  static std::deque<std::string> signatures; // deque: its strings never move
   signatures.push_back(make_signature(name, result_text, operands_text));
   Since since(sm);
   return {.op = op,
@@ -96,7 +97,7 @@ llvm::MemoryEffects memory_effects(TargetEffect effect) {
   case TargetEffect::Pure:
   case TargetEffect::Warp:
     return llvm::MemoryEffects::none();
-  case TargetEffect::WarpExchange:
+  case TargetEffect::WarpShuffle:
     return llvm::MemoryEffects::inaccessibleMemOnly();
   case TargetEffect::WarpReadShared:
   case TargetEffect::Read:
@@ -141,7 +142,7 @@ llvm::AttributeList attributes(llvm::LLVMContext &context, const TargetOpInfo &i
                                   llvm::AttributeSet::get(context, result), {});
 }
 
-// What follows the name of an overloaded operation: ".v64f32".
+// The name suffix of an overloaded operation: ".v64f32".
 std::string suffix(const TargetOpInfo &info, unsigned acc_elements) {
   if (!info.is_overloaded())
     return "";

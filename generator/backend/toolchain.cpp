@@ -1,14 +1,14 @@
-// Finding and running ptxas and fatbinary.
+// Finds and runs ptxas and fatbinary.
 //
-// Nothing that they say is taken on trust: a run that ends well may still have written half a
-// file (ptxas 13.0 exits 0 on a full disk), which is for the caller to check in the file itself.
+// Do not trust exit code 0: the tool may have written half a file (ptxas 13.0 exits 0 on a full
+// disk). The caller must check the file itself.
 //
 // Tested by tests/backend/toolchain_test.cpp.
 
 #include "backend/toolchain.h"
 
-#include "backend/child_process.h"
-#include "backend/temporary_directory.h"
+#include "support/child_process.h"
+#include "support/temporary_directory.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The oldest toolkit whose fatbinary compresses as we ask it to.
+// The oldest toolkit whose fatbinary supports `--compress-mode`.
 constexpr int oldest_major = 12, oldest_minor = 4;
 
 std::string variable(const char *name) {
@@ -39,23 +39,25 @@ bool is_program(const std::string &path) {
 
 std::string file_name(const std::string &path) { return fs::path(path).filename().string(); }
 
-// `named` and the variable are a person's word: if the file is not there, we don't look elsewhere.
+// The user sets `named` and the variable. If the file does not exist, this function does not search
+// elsewhere.
 Result<std::string> find_tool(const std::string &tool, const std::string &named,
                               const char *variable_name, std::vector<std::string> folders) {
   for (const std::string &path : {named, variable(variable_name)}) {
     if (path.empty())
       continue;
     if (!is_program(path))
-      return Failure{Message::tool_not_a_program, {tool, path}};
+      return Error{Message::tool_not_a_program, {tool, path}};
     return fs::absolute(path).string();
   }
   for (const std::string &folder : folders)
     if (is_program(folder + "/" + tool))
       return folder + "/" + tool;
-  return Failure{Message::tool_missing, {tool, variable_name}};
+  return Error{Message::tool_missing, {tool, variable_name}};
 }
 
-// The line that a person wants to read first: the first that speaks of an error, else the first.
+// The most useful line of a tool's output: the first line with "error" or "fatal", else the first
+// line.
 std::string telling_line(const std::string &output) {
   std::istringstream lines(output);
   std::string first, line;
@@ -87,20 +89,20 @@ bool is_new_enough(const std::string &version) {
 Result<std::string> ask_version(const std::string &ptxas, std::chrono::seconds time_limit) {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   if (!directory)
-    return directory.failure();
+    return directory.error();
   Result<std::string> output =
       run_tool({ptxas, "--version"}, directory->path(), time_limit, "the question for its version");
   if (!output)
-    return output.failure();
+    return output.error();
   std::string version = parse_version(*output);
   if (version.empty())
-    return Failure{Message::tool_unusable, {ptxas, telling_line(*output)}};
+    return Error{Message::tool_unusable, {ptxas, telling_line(*output)}};
   if (!is_new_enough(version))
-    return Failure{Message::tool_too_old, {ptxas, version}};
+    return Error{Message::tool_too_old, {ptxas, version}};
   return version;
 }
 
-// Drivers run code of all toolkits of their major version, and of older ones.
+// A driver runs code from every toolkit of its own major version and of older major versions.
 bool runs_code_of(int driver, const std::string &version) {
   return std::atoi(version.c_str()) <= driver / 1000;
 }
@@ -135,21 +137,21 @@ Result<Toolchain> find_toolchain(const ToolchainOptions &options) {
   std::vector<std::string> folders = tool_folders();
   Result<std::string> ptxas = find_tool("ptxas", options.ptxas, "TRITONC_PTXAS", folders);
   if (!ptxas)
-    return ptxas.failure();
+    return ptxas.error();
 
   folders.insert(folders.begin(), fs::path(*ptxas).parent_path().string());
   Result<std::string> fatbinary =
       find_tool("fatbinary", options.fatbinary, "TRITONC_FATBINARY", folders);
   if (!fatbinary)
-    return fatbinary.failure();
+    return fatbinary.error();
 
   Result<std::string> version = ask_version(*ptxas, options.time_limit);
   if (!version)
-    return version.failure();
+    return version.error();
   if (options.oldest_driver && !runs_code_of(options.oldest_driver, *version))
-    return Failure{Message::tool_too_new,
-                   {*ptxas, *version, version->substr(0, version->find('.')),
-                    shown_driver(options.oldest_driver)}};
+    return Error{Message::tool_too_new,
+                 {*ptxas, *version, version->substr(0, version->find('.')),
+                  shown_driver(options.oldest_driver)}};
   return Toolchain{
       *ptxas, *fatbinary, *version, options.time_limit, options.ptxas_options, options.compression};
 }
@@ -160,16 +162,16 @@ Result<std::string> run_tool(const std::vector<std::string> &command, const std:
   std::string tool = file_name(command[0]);
   switch (child.end) {
   case ChildResult::End::not_started:
-    return Failure{Message::tool_not_started, {command[0], std::strerror(child.code)}};
+    return Error{Message::tool_not_started, {command[0], std::strerror(child.code)}};
   case ChildResult::End::timed_out:
-    return Failure{Message::tool_timed_out, {tool, subject, std::to_string(time_limit.count())}};
+    return Error{Message::tool_timed_out, {tool, subject, std::to_string(time_limit.count())}};
   case ChildResult::End::signalled:
-    return Failure{Message::tool_crashed, {tool, subject, strsignal(child.code)}};
+    return Error{Message::tool_crashed, {tool, subject, strsignal(child.code)}};
   case ChildResult::End::exited:
     break;
   }
   if (child.code != 0)
-    return Failure{Message::tool_failed, {tool, subject, telling_line(child.output)}};
+    return Error{Message::tool_failed, {tool, subject, telling_line(child.output)}};
   return std::move(child.output);
 }
 
@@ -190,12 +192,11 @@ Result<std::monostate> write_tool_input(const std::string &path, const std::stri
   file << text;
   file.close();
   if (!file)
-    return Failure{Message::cannot_write, {path, std::strerror(errno)}};
+    return Error{Message::cannot_write, {path, std::strerror(errno)}};
   return std::monostate();
 }
 
-Failure bad_output(const std::string &tool, const std::string &subject,
-                   const std::string &problem) {
+Error bad_output(const std::string &tool, const std::string &subject, const std::string &problem) {
   return {Message::tool_bad_output, {tool, subject, problem + " (is the disk full?)"}};
 }
 

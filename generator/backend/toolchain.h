@@ -1,7 +1,7 @@
-// The programs of the CUDA Toolkit that we need: where they are, which they are, running one.
+// The two CUDA Toolkit programs that the compiler needs, ptxas and fatbinary: finds and runs them.
 #pragma once
 
-#include "backend/result.h"
+#include "support/result.h"
 
 #include <chrono>
 #include <string>
@@ -10,40 +10,43 @@
 namespace tritonc {
 
 struct ToolchainOptions {
-  std::string ptxas; // paths given on the command line; empty: search
+  std::string ptxas; // path from the command line; empty = search
   std::string fatbinary;
-  std::chrono::seconds time_limit{120};   // of one run of a tool
-  std::vector<std::string> ptxas_options; // put behind our own
-  std::string compression = "balance";    // of images: fatbinary's none, speed, balance or size
-  int oldest_driver = 0; // that code shall run with: 12020 for CUDA 12.2; 0: any that there is
+  std::chrono::seconds time_limit{120};   // for one run of a tool
+  std::vector<std::string> ptxas_options; // after the compiler's own options
+  std::string compression = "balance";    // fatbinary's mode: none, speed, balance or size
+  int oldest_driver = 0; // oldest driver that must run the code: 12020 = CUDA 12.2; 0 = no limit
 };
 
 struct Toolchain {
   std::string ptxas;
   std::string fatbinary;
-  std::string version; // of ptxas, as "13.0.88"
+  std::string version; // ptxas version, "13.0.88"
   std::chrono::seconds time_limit;
-  std::vector<std::string> ptxas_options = {}; // these two as the options have them
+  std::vector<std::string> ptxas_options = {}; // both: as in ToolchainOptions
   std::string compression = "balance";
 };
 
-/// The folders that are searched for a tool that no option and no variable names, in order.
+/// The folders where find_toolchain searches for a tool that no option and no variable names, in
+/// order.
 std::vector<std::string> tool_folders();
 
-/// Finds both tools and asks ptxas for its version. Each is looked for where the option says, where
-/// $TRITONC_PTXAS or $TRITONC_FATBINARY says, and in tool_folders(); fatbinary first beside ptxas.
+/// Finds both tools and asks ptxas for its version. The search order for each tool: the path in
+/// `options`, then $TRITONC_PTXAS or $TRITONC_FATBINARY, then tool_folders(). For fatbinary, the
+/// folder of ptxas comes before tool_folders().
 Result<Toolchain> find_toolchain(const ToolchainOptions &options);
 
-/// Runs a tool to its end on `subject` ("`dot` for sm_80"), for the messages; what it printed.
+/// Runs a tool until it exits and returns its output. Error messages name `subject` ("`dot` for
+/// sm_80").
 Result<std::string> run_tool(const std::vector<std::string> &command, const std::string &directory,
                              std::chrono::seconds time_limit, const std::string &subject);
 
-/// The whole contents of the file that `tool` should have written.
+/// The whole contents of the output file of `tool`.
 Result<std::string> read_tool_output(const std::string &tool, const std::string &path,
                                      const std::string &subject);
 Result<std::monostate> write_tool_input(const std::string &path, const std::string &text);
 
-/// The failure of a tool that ended well and left something of which `problem` is true.
-Failure bad_output(const std::string &tool, const std::string &subject, const std::string &problem);
+/// The error for a tool that exits with 0 but writes bad output. `problem` describes the output.
+Error bad_output(const std::string &tool, const std::string &subject, const std::string &problem);
 
 } // namespace tritonc

@@ -1,4 +1,7 @@
-// Text as it may stand in C++. See cpp_text.h.
+// Converts arbitrary text to C++ identifiers, string literals, comments and wrapped lines. See
+// cpp_text.h.
+//
+// Tested by tests/emit/cpp_text_test.cpp.
 
 #include "emit/cpp_text.h"
 
@@ -8,8 +11,8 @@ namespace tritonc {
 
 namespace {
 
-// Keywords up to C++26 with the alternative spellings of operators; names that common headers and
-// compilers define as macros; and what the generated headers say themselves.
+// Keywords up to C++26 and the alternative operator spellings; macro names of common headers and
+// compilers; names that the generated headers use.
 constexpr std::string_view reserved =
     " alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor "
     "bool break case catch char char16_t char32_t char8_t class co_await co_return co_yield compl "
@@ -38,8 +41,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
-/// The shortest octal escape that no following digit can lengthen. Some assemblers take 8 and 9 for
-/// octal digits, so those count.
+/// The shortest octal escape that a following digit cannot extend. 8 and 9 count as digits too,
+/// because some assemblers accept them in octal escapes.
 void append_escape(std::string &out, unsigned char byte, bool digit_follows) {
   char digits[3] = {char('0' + (byte >> 6)), char('0' + (byte >> 3 & 7)), char('0' + (byte & 7))};
   int skip = digit_follows || byte >= 64 ? 0 : byte >= 8 ? 1 : 2;
@@ -47,7 +50,7 @@ void append_escape(std::string &out, unsigned char byte, bool digit_follows) {
   out.append(digits + skip, 3 - skip);
 }
 
-// The limit of the strictest compiler for one literal is 16,380.
+// Bytes per literal. The strictest compiler has a limit of 16,380.
 constexpr size_t piece = 4096;
 
 constexpr size_t columns = 100;
@@ -91,7 +94,7 @@ std::string comment_text(std::string_view text) {
   std::string out;
   for (char c : text)
     out += !is_printable(c) ? '.' : c == '\\' ? '/' : c;
-  // With trigraphs this is a backslash, and at its end would continue the comment.
+  // This trigraph is a backslash. At the end of the line it would continue the comment.
   for (size_t at; (at = out.find("?\?/")) != out.npos;)
     out.replace(at, 3, "...");
   return out;

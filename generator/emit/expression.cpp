@@ -1,4 +1,6 @@
-// The expressions of a launch plan, as words and as text. See expression.h.
+// Converts and evaluates the expressions of a launch plan. See expression.h.
+//
+// Tested by tests/emit/expression_test.cpp.
 
 #include "emit/expression.h"
 
@@ -12,19 +14,19 @@ namespace {
 
 using Kind = Expr::Kind;
 
-// What each kind is to the runtime, and to people: an operator, or a function's name.
+// Each kind of expression: the runtime's operation, and the text of the operator or function.
 struct Spelling {
   Kind kind;
   abi::op op;
   const char *text;
-  int precedence; // as in C, higher binds tighter; 0: written as a call
+  int precedence; // as in C, higher binds tighter; 0 = written as a call
 };
 
 constexpr Spelling spellings[] = {
     {Kind::constant, abi::op::constant, "", 10},
     {Kind::parameter, abi::op::parameter, "", 10},
     {Kind::programs, abi::op::programs, "get_num_programs", 10},
-    {Kind::multiprocessors, abi::op::multiprocessors, "multiprocessors", 10},
+    {Kind::multiprocessors, abi::op::multiprocessors, "sms", 10},
     {Kind::neg, abi::op::neg, "-", 9},
     {Kind::logical_not, abi::op::logical_not, "!", 9},
     {Kind::mul, abi::op::mul, "*", 8},

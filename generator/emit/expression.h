@@ -1,4 +1,5 @@
-// The expressions of a launch plan: as words for the runtime, and as text for people.
+// Converts the expressions of a launch plan to postfix code for the runtime and to readable text,
+// and evaluates them.
 
 #pragma once
 
@@ -13,21 +14,22 @@
 
 namespace tritonc {
 
-/// The postfix form that the runtime evaluates, with its end; none if it needs a deeper stack than
-/// the runtime has.
+/// The postfix code that the runtime evaluates, with its end mark; none if it needs a deeper stack
+/// than the runtime has.
 std::optional<std::vector<int64_t>> postfix(const Expr &expression);
 
-/// What a launch knows, as far as it is known here.
+/// The known values of a launch.
 struct LaunchFacts {
   std::map<int, int64_t> arguments; // by parameter
   std::array<std::optional<int64_t>, 3> programs;
   int64_t multiprocessors = 0;
 };
 
-/// What the runtime will find; nothing if it can't be told from this, or is no number of 64 bits.
+/// The value that the runtime will compute; none if `facts` do not determine it or it overflows 64
+/// bits.
 std::optional<int64_t> value_of(const Expr &expression, const LaunchFacts &facts);
 
-/// As a person would write it: "(M + 31) / 32", "cdiv(M, 32)".
+/// The expression as readable text: "(M + 31) / 32", "cdiv(M, 32)".
 std::string text_of(const Expr &expression, const std::vector<Parameter> &parameters);
 
 } // namespace tritonc

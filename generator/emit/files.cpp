@@ -1,4 +1,6 @@
-// Writing outputs: all of them, or none. See files.h.
+// Writes all output files, or none. See files.h.
+//
+// Tested by tests/emit/files_test.cpp.
 
 #include "emit/files.h"
 
@@ -18,15 +20,15 @@ namespace {
 
 namespace fs = llvm::sys::fs;
 
-Failure cannot_write(const std::string &path, const std::string &reason) {
+Error cannot_write(const std::string &path, const std::string &reason) {
   return {Message::cannot_write, {path, reason}};
 }
 
-Failure cannot_write(const std::string &path, int error) {
+Error cannot_write(const std::string &path, int error) {
   return cannot_write(path, std::strerror(error));
 }
 
-/// The file itself where `path` is a link to it: the link must survive.
+/// The target of `path` if it is a symbolic link: the rename must not replace the link.
 std::string behind_links(const std::string &path) {
   llvm::SmallString<256> real;
   return fs::real_path(path, real) ? path : std::string(real);
@@ -37,7 +39,7 @@ std::string folder_of(const std::string &path) {
   return parent.empty() ? "." : parent.str();
 }
 
-/// A terminal, a pipe, /dev/null: there is nothing to rename, and replacing it would be wrong.
+/// A terminal, a pipe, /dev/null: a rename would replace it by a regular file.
 bool is_special(const std::string &path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
@@ -60,7 +62,7 @@ int write_all(int descriptor, const std::string &content) {
   return 0;
 }
 
-std::optional<Failure> write_special(const OutputFile &file) {
+std::optional<Error> write_special(const OutputFile &file) {
   int descriptor = open(file.path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0)
     return cannot_write(file.path, errno);
@@ -72,7 +74,8 @@ std::optional<Failure> write_special(const OutputFile &file) {
   return std::nullopt;
 }
 
-/// A file that has its content but not yet its name. LLVM deletes it if a signal ends the process.
+/// A file with its content but still a temporary name. LLVM deletes it if a signal ends the
+/// process.
 class PendingFile {
 public:
   PendingFile(const OutputFile &file, fs::TempFile temporary)
@@ -83,23 +86,23 @@ public:
       llvm::consumeError(temporary_.discard());
   }
 
-  std::optional<Failure> fill() {
+  std::optional<Error> fill() {
     if (int error = write_all(temporary_.FD, file_.content))
       return cannot_write(file_.path, error);
     return std::nullopt;
   }
 
-  std::optional<Failure> force_to_disk() {
+  std::optional<Error> force_to_disk() {
     if (fsync(temporary_.FD) != 0)
       return cannot_write(file_.path, errno);
     return std::nullopt;
   }
 
-  // Not by TempFile::keep, which copies where it cannot rename: that could be seen half done.
-  std::optional<Failure> rename() {
+  // Not TempFile::keep: if it cannot rename, it copies, and a reader could see half of the file.
+  std::optional<Error> rename() {
     if (::rename(temporary_.TmpName.c_str(), path_.c_str()) != 0)
       return cannot_write(file_.path, errno);
-    llvm::consumeError(temporary_.keep()); // it has its name; what is left is to close it
+    llvm::consumeError(temporary_.keep()); // the rename is done; this only closes it
     is_kept_ = true;
     return std::nullopt;
   }
@@ -113,8 +116,8 @@ private:
   bool is_kept_ = false;
 };
 
-/// As the user's mask allows, like any file that a compiler writes. The mask can only be read by
-/// setting it, for all threads; so it is read once.
+/// The mode for a new file, by the user's umask. A process can read its umask only by changing it,
+/// for all threads, so this reads it once.
 unsigned usual_mode() {
   static const mode_t mask = [] {
     mode_t mask = umask(0);
@@ -126,7 +129,7 @@ unsigned usual_mode() {
 
 } // namespace
 
-std::optional<Failure> check_writable(const std::vector<std::string> &paths) {
+std::optional<Error> check_writable(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
     if (is_special(path)) {
       if (access(path.c_str(), W_OK) != 0)
@@ -146,7 +149,7 @@ std::optional<Failure> check_writable(const std::vector<std::string> &paths) {
   return std::nullopt;
 }
 
-std::optional<Failure> write_files(const std::vector<OutputFile> &files) {
+std::optional<Error> write_files(const std::vector<OutputFile> &files) {
   std::vector<PendingFile> pending;
   pending.reserve(files.size());
   std::vector<const OutputFile *> special;
@@ -161,21 +164,21 @@ std::optional<Failure> write_files(const std::vector<OutputFile> &files) {
     if (!temporary)
       return cannot_write(file.path, llvm::toString(temporary.takeError()));
     pending.emplace_back(file, std::move(*temporary));
-    if (std::optional<Failure> failure = pending.back().fill())
+    if (std::optional<Error> failure = pending.back().fill())
       return failure;
   }
-  // When all are written: most file systems then force the others with the first.
+  // Sync after all writes: most file systems then sync the other files together with the first.
   for (PendingFile &file : pending)
-    if (std::optional<Failure> failure = file.force_to_disk())
+    if (std::optional<Error> failure = file.force_to_disk())
       return failure;
   for (const OutputFile *file : special)
-    if (std::optional<Failure> failure = write_special(*file))
+    if (std::optional<Error> failure = write_special(*file))
       return failure;
   for (size_t i = 0; i < pending.size(); i++) {
-    std::optional<Failure> failure = pending[i].rename();
+    std::optional<Error> failure = pending[i].rename();
     if (!failure)
       continue;
-    for (size_t j = 0; j < i; j++) // what belongs together must not be half new
+    for (size_t j = 0; j < i; j++) // do not leave a mix of old and new files
       pending[j].take_back();
     return failure;
   }

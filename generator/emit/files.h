@@ -1,11 +1,11 @@
-// Writing outputs: all of them, or none.
+// Writes all output files, or none.
 //
-// Each file is written under a temporary name in its own folder, forced to the disk, and renamed;
-// so a reader sees the old file or the new one, whatever happens in between.
+// Each file is written under a temporary name in its folder, synced to disk, and then renamed. So a
+// reader always sees the complete old file or the complete new file.
 
 #pragma once
 
-#include "backend/result.h"
+#include "support/result.h"
 
 #include <optional>
 #include <string>
@@ -16,15 +16,15 @@ namespace tritonc {
 struct OutputFile {
   std::string path;
   std::string content;
-  bool even_if_unchanged = false; // else a file that has this content already keeps its time
+  bool even_if_unchanged = false; // false: a file with equal content keeps its timestamp
 };
 
-/// Whether the files can probably be written: asked before work starts, so that a misspelt folder
-/// does not cost a compilation.
-std::optional<Failure> check_writable(const std::vector<std::string> &paths);
+/// An error if one of the files probably cannot be written. Call it before the compilation, so that
+/// a misspelled folder fails early.
+std::optional<Error> check_writable(const std::vector<std::string> &paths);
 
-/// Writes all, in this order (so the one that others are judged by comes last). After a failure
-/// each file is as it was, or gone.
-std::optional<Failure> write_files(const std::vector<OutputFile> &files);
+/// Writes all files, in this order. Put the file whose timestamp decides about the others last.
+/// After an error each file is unchanged or deleted.
+std::optional<Error> write_files(const std::vector<OutputFile> &files);
 
 } // namespace tritonc

@@ -1,4 +1,6 @@
-// What a C++ caller sees of a library. See interface.h.
+// Builds the C++ interface of a library. See interface.h.
+//
+// Tested by tests/emit/interface_test.cpp.
 
 #include "emit/interface.h"
 
@@ -39,8 +41,8 @@ constexpr ElementRow element_rows[] = {
 };
 
 struct TypeWord {
-  std::string_view word; // of Triton-C
-  std::string_view name; // of C++
+  std::string_view word; // in Triton-C
+  std::string_view name; // in C++
 };
 
 constexpr TypeWord type_words[] = {
@@ -99,16 +101,16 @@ bool is_integer_axis(const Axis &axis) {
 }
 
 bool is_type_axis(const Axis &axis) {
-  std::set<std::string_view> types; // two words for one type cannot be told apart in C++
+  std::set<std::string_view> types; // two words for one type would be the same C++ type
   return all_values(axis, [&](const std::string &name) {
     return !type_named(name).empty() && types.insert(type_named(name)).second;
   });
 }
 
-/// Names given so far in one scope.
+/// The names that one scope already has.
 class Scope {
 public:
-  /// `name`, or what C++ makes necessary, with `_` behind it until it is new.
+  /// Adds `name` as a C++ identifier, with `_` after it until it is unique.
   std::string add(std::string_view name, std::string_view taken = "") {
     std::string out = cpp_identifier(name, taken);
     while (!names_.insert(out).second)
@@ -124,17 +126,17 @@ private:
 constexpr std::string_view names_in_namespace =
     "args params launch prepared prepare preload preload_on variants variant info detail code";
 
-/// What the struct of a kernel has.
+/// The members of a kernel's struct.
 constexpr std::string_view names_in_struct[] = {"args",    "params",  "launch",     "prepared",
                                                 "prepare", "preload", "preload_on", "variants",
                                                 "variant", "info",    "code"};
 
-std::optional<Failure> check_namespace(const std::string &name) {
+std::optional<Error> check_namespace(const std::string &name) {
   for (size_t begin = 0; begin <= name.size();) {
     size_t end = std::min(name.find("::", begin), name.size());
     std::string part = name.substr(begin, end - begin);
     if (!is_identifier(part) || cpp_identifier(part) != part)
-      return Failure{Message::bad_name, {comment_text(name)}};
+      return Error{Message::bad_name, {comment_text(name)}};
     begin = end + 2;
   }
   return std::nullopt;
@@ -155,38 +157,39 @@ public:
 
   Result<Interface> build() {
     interface_.name_space = library_.name;
-    if (std::optional<Failure> failure = check_namespace(library_.name))
+    if (std::optional<Error> failure = check_namespace(library_.name))
       return *failure;
     if (library_.kernels.empty())
-      return Failure{Message::no_kernels_to_emit, {library_.name}};
+      return Error{Message::no_kernels_to_emit, {library_.name}};
     for (const KernelEntry &entry : library_.kernels)
-      if (std::optional<Failure> failure = add_kernel(entry))
+      if (std::optional<Error> failure = add_kernel(entry))
         return *failure;
-    if (std::optional<Failure> failure = check_names())
+    if (std::optional<Error> failure = check_names())
       return *failure;
     add_hashes();
     return std::move(interface_);
   }
 
 private:
-  std::optional<Failure> add_kernel(const KernelEntry &entry) {
+  std::optional<Error> add_kernel(const KernelEntry &entry) {
     KernelInterface kernel;
     kernel.entry = &entry;
     kernel.name = cpp_identifier(entry.name, names_in_namespace);
     if (entry.variants.empty())
-      return Failure{Message::no_kernels_to_emit, {library_.name}};
+      return Error{Message::no_kernels_to_emit, {library_.name}};
     kernel.declares_grid = !entry.variants.front().plan.grid.empty();
     Scope inside = names_inside(kernel);
     add_axes(kernel, inside);
-    collect_combinations(kernel);
-    for (Combination &combination : kernel.combinations)
-      if (std::optional<Failure> failure = lay_out(kernel, combination))
+    collect_instantiations(kernel);
+    for (Instantiation &instantiation : kernel.instantiations)
+      if (std::optional<Error> failure = lay_out(kernel, instantiation))
         return failure;
     interface_.kernels.push_back(std::move(kernel));
     return std::nullopt;
   }
 
-  /// What a template parameter must not be called: it would hide, or be hidden.
+  /// Names that a template parameter must not have: it would hide a member, or a member would hide
+  /// it.
   static Scope names_inside(const KernelInterface &kernel) {
     Scope scope;
     scope.add(kernel.name);
@@ -218,7 +221,7 @@ private:
     name_parameters_of_variant(kernel);
   }
 
-  /// They must not hide what the template around them is told, or has.
+  /// The parameters of `variant` must not hide parameters or members of the enclosing template.
   static void name_parameters_of_variant(KernelInterface &kernel) {
     Scope scope;
     scope.add(kernel.name);
@@ -240,7 +243,7 @@ private:
       return tuned;
     }
     Enumeration &enumeration = enumeration_of(axis);
-    // Qualified, since the member may have the enumeration's name.
+    // Qualified, because the member may have the name of the enumeration.
     tuned.type = "::" + library_.name + "::" + enumeration.name;
     for (const AxisValue &value : axis.values)
       tuned.values.push_back(int32_t(enumerator_of(enumeration, value)));
@@ -281,14 +284,15 @@ private:
     return interface_.enumerations.emplace_back(Enumeration{name, {}});
   }
 
-  /// Equal names of values mean equal enumerators, in all kernels; new ones are added.
+  /// The index of the enumerator for `value`; adds it if it is new. Values with equal names share
+  /// an enumerator in all kernels.
   size_t enumerator_of(Enumeration &enumeration, const AxisValue &value) {
     std::string name = cpp_identifier(value.name);
     auto [original, is_new] = value_behind_.try_emplace(enumeration.name + "::" + name, value.name);
     if (!is_new && original->second != value.name && !clash_)
-      clash_ = Failure{Message::same_host_name,
-                       {"the values `" + comment_text(original->second) + "`",
-                        "`" + comment_text(value.name) + "`", original->first}};
+      clash_ = Error{Message::same_host_name,
+                     {"the values `" + comment_text(original->second) + "`",
+                      "`" + comment_text(value.name) + "`", original->first}};
     std::vector<std::string> &all = enumeration.enumerators;
     auto found = std::find(all.begin(), all.end(), name);
     if (found == all.end())
@@ -296,21 +300,21 @@ private:
     return size_t(found - all.begin());
   }
 
-  static void collect_combinations(KernelInterface &kernel) {
+  static void collect_instantiations(KernelInterface &kernel) {
     std::map<std::vector<int>, size_t> index_of;
     for (const Variant &variant : kernel.entry->variants) {
       std::vector<int> api;
       for (const ApiAxis &axis : kernel.api)
         api.push_back(variant.values[axis.index]);
-      auto [place, is_new] = index_of.try_emplace(api, kernel.combinations.size());
+      auto [place, is_new] = index_of.try_emplace(api, kernel.instantiations.size());
       if (is_new)
-        kernel.combinations.emplace_back().api = api;
-      if (variant.plan.hints.empty())
-        kernel.combinations[place->second].variants.push_back(&variant);
+        kernel.instantiations.emplace_back().api = api;
+      if (variant.plan.specialization.empty())
+        kernel.instantiations[place->second].variants.push_back(&variant);
     }
-    for (Combination &combination : kernel.combinations)
+    for (Instantiation &instantiation : kernel.instantiations)
       std::stable_sort(
-          combination.variants.begin(), combination.variants.end(),
+          instantiation.variants.begin(), instantiation.variants.end(),
           [](const Variant *a, const Variant *b) { return a->preference < b->preference; });
     add_specialized(kernel);
     add_setters(kernel);
@@ -319,40 +323,40 @@ private:
   static void add_specialized(KernelInterface &kernel) {
     std::map<std::vector<int>, std::vector<const Variant *>> specialized;
     for (const Variant &variant : kernel.entry->variants)
-      if (!variant.plan.hints.empty())
+      if (!variant.plan.specialization.empty())
         specialized[variant.values].push_back(&variant);
-    for (Combination &combination : kernel.combinations)
-      for (const Variant *general : combination.variants)
-        combination.specialized.push_back(specialized[general->values]);
+    for (Instantiation &instantiation : kernel.instantiations)
+      for (const Variant *general : instantiation.variants)
+        instantiation.specialized.push_back(specialized[general->values]);
   }
 
-  std::optional<Failure> lay_out(const KernelInterface &kernel, Combination &combination) {
-    const std::vector<Parameter> &parameters = combination.parameters();
-    for (const Variant *variant : combination.variants)
+  std::optional<Error> lay_out(const KernelInterface &kernel, Instantiation &instantiation) {
+    const std::vector<Parameter> &parameters = instantiation.parameters();
+    for (const Variant *variant : instantiation.variants)
       if (!same_for_callers(parameters, variant->parameters))
-        return Failure{Message::parameters_vary, {kernel.entry->name}};
+        return Error{Message::parameters_vary, {kernel.entry->name}};
     if (parameters.size() > size_t(abi::max_parameters))
-      return Failure{Message::too_many_parameters,
-                     {kernel.entry->name, std::to_string(parameters.size()),
-                      std::to_string(abi::max_parameters)}};
+      return Error{Message::too_many_parameters,
+                   {kernel.entry->name, std::to_string(parameters.size()),
+                    std::to_string(abi::max_parameters)}};
     Scope names;
     int offset = 0, alignment = 1;
     for (const Parameter &parameter : parameters) {
       ElementType type = element_type(parameter);
       int bytes = parameter.is_pointer ? 8 : type.bytes;
       offset = (offset + bytes - 1) / bytes * bytes;
-      combination.members.push_back(
+      instantiation.members.push_back(
           {names.add(parameter.name, "args"), std::string(type.name), offset});
       offset += bytes;
       alignment = std::max(alignment, bytes);
     }
-    combination.args_size = std::max(1, (offset + alignment - 1) / alignment * alignment);
-    combination.display = display_name(kernel, combination);
+    instantiation.args_size = std::max(1, (offset + alignment - 1) / alignment * alignment);
+    instantiation.display = display_name(kernel, instantiation);
     return std::nullopt;
   }
 
-  /// Of all that these variants have in constant memory. Memory of `char` is anything, and so is
-  /// what is of one type here and another there.
+  /// The setters for all constants of these variants. A constant of `char`, or with different types
+  /// in different variants, takes bytes.
   static std::vector<Setter> setters_of(const std::vector<const Variant *> &variants) {
     std::map<std::string, std::vector<const Constant *>> constants;
     std::vector<std::string> names; // in the order of their declarations
@@ -386,15 +390,15 @@ private:
     return element_type({.element = constant.element, .is_signed = constant.is_signed}).name;
   }
 
-  /// What is of one type in each combination, which one of the template's parameters is, is of
-  /// that.
+  /// If a constant has one type in each instantiation, and a template parameter is that type, the
+  /// setter takes the template parameter as its type.
   static void add_setters(KernelInterface &kernel) {
     std::vector<const Variant *> all;
-    for (Combination &combination : kernel.combinations) {
-      std::vector<const Variant *> own = combination.variants;
-      for (const std::vector<const Variant *> &hinted : combination.specialized)
-        own.insert(own.end(), hinted.begin(), hinted.end());
-      combination.setters = setters_of(own);
+    for (Instantiation &instantiation : kernel.instantiations) {
+      std::vector<const Variant *> own = instantiation.variants;
+      for (const std::vector<const Variant *> &specialized : instantiation.specialized)
+        own.insert(own.end(), specialized.begin(), specialized.end());
+      instantiation.setters = setters_of(own);
       all.insert(all.end(), own.begin(), own.end());
     }
     kernel.setters = setters_of(all);
@@ -405,8 +409,9 @@ private:
           set_element(setter, axis, kernel);
   }
 
-  static const Setter *setter_named(const Combination &combination, const std::string &constant) {
-    for (const Setter &setter : combination.setters)
+  static const Setter *setter_named(const Instantiation &instantiation,
+                                    const std::string &constant) {
+    for (const Setter &setter : instantiation.setters)
       if (setter.constant == constant)
         return &setter;
     return nullptr;
@@ -414,7 +419,7 @@ private:
 
   static bool is_of_type(const Setter &setter, const ApiAxis &axis, const KernelInterface &kernel) {
     return std::all_of(
-        kernel.combinations.begin(), kernel.combinations.end(), [&](const Combination &one) {
+        kernel.instantiations.begin(), kernel.instantiations.end(), [&](const Instantiation &one) {
           const Setter *own = setter_named(one, setter.constant);
           return !own ||
                  own->element == axis.values[size_t(one.api[size_t(&axis - kernel.api.data())])];
@@ -424,34 +429,35 @@ private:
   static void set_element(Setter &setter, const ApiAxis &axis, const KernelInterface &kernel) {
     setter.element = axis.parameter;
     setter.count = 0;
-    for (const Combination &combination : kernel.combinations)
-      if (const Setter *own = setter_named(combination, setter.constant))
+    for (const Instantiation &instantiation : kernel.instantiations)
+      if (const Setter *own = setter_named(instantiation, setter.constant))
         setter.count = std::max(setter.count, own->count);
   }
 
-  std::string display_name(const KernelInterface &kernel, const Combination &combination) const {
+  std::string display_name(const KernelInterface &kernel,
+                           const Instantiation &instantiation) const {
     std::string out = library_.name + "::" + kernel.name;
     for (size_t i = 0; i < kernel.api.size(); i++) {
       const Axis &axis = kernel.entry->axes[kernel.api[i].index];
-      out += (i ? ", " : "<") + comment_text(axis.values[size_t(combination.api[i])].name);
+      out += (i ? ", " : "<") + comment_text(axis.values[size_t(instantiation.api[i])].name);
     }
     return kernel.api.empty() ? out : out + ">";
   }
 
-  std::optional<Failure> check_names() {
+  std::optional<Error> check_names() {
     if (clash_)
       return clash_;
     std::map<std::string, std::string> owners;
-    auto claim = [&](const std::string &name, const std::string &owner) -> std::optional<Failure> {
+    auto claim = [&](const std::string &name, const std::string &owner) -> std::optional<Error> {
       auto [place, is_new] = owners.try_emplace(name, owner);
       if (is_new)
         return std::nullopt;
-      return Failure{Message::same_host_name, {place->second, owner, library_.name + "::" + name}};
+      return Error{Message::same_host_name, {place->second, owner, library_.name + "::" + name}};
     };
     for (const KernelInterface &kernel : interface_.kernels)
       if (auto failure = claim(kernel.name, "kernel `" + kernel.entry->name + "`"))
         return failure;
-    // The header has helpers of these names, which would hide an enumeration.
+    // The header has helpers with these names. They would hide an enumeration.
     for (const KernelInterface &kernel : interface_.kernels)
       for (const char *helper : {"_code", "_args"})
         owners.try_emplace(kernel.name + helper, "a helper of kernel `" + kernel.entry->name + "`");
@@ -474,26 +480,26 @@ private:
       prefix += c == ':' ? '_' : c;
     std::string all = shared;
     for (KernelInterface &kernel : interface_.kernels) {
-      for (Combination &combination : kernel.combinations) {
-        std::string agreed = agreement(kernel, combination);
-        combination.symbol = prefix + "_" + kernel.name + "_" + short_hash(shared + agreed);
+      for (Instantiation &instantiation : kernel.instantiations) {
+        std::string agreed = agreement(kernel, instantiation);
+        instantiation.symbol = prefix + "_" + kernel.name + "_" + short_hash(shared + agreed);
         all += agreed;
       }
     }
     interface_.hash = short_hash(all);
   }
 
-  /// All that a caller compiled against one combination relies on.
-  static std::string agreement(const KernelInterface &kernel, const Combination &combination) {
-    std::string out = combination.display + (kernel.declares_grid ? " with its grid\n" : "\n");
-    for (size_t i = 0; i < combination.members.size(); i++) {
-      const Member &member = combination.members[i];
-      const Parameter &parameter = combination.parameters()[i];
+  /// All facts on which a caller of one instantiation relies, as text for the hash.
+  static std::string agreement(const KernelInterface &kernel, const Instantiation &instantiation) {
+    std::string out = instantiation.display + (kernel.declares_grid ? " with its grid\n" : "\n");
+    for (size_t i = 0; i < instantiation.members.size(); i++) {
+      const Member &member = instantiation.members[i];
+      const Parameter &parameter = instantiation.parameters()[i];
       out += "  " + member.element + (parameter.is_pointer ? " *" : " ") +
              (parameter.read_only ? "const " : "") + member.name + " at " +
              std::to_string(member.offset) + "\n";
     }
-    for (const Setter &setter : combination.setters)
+    for (const Setter &setter : instantiation.setters)
       out += "  constant " + setter.constant + ": " + setter.element + "\n";
     for (const TunedAxis &axis : kernel.tuned) {
       out += "  " + axis.type + " " + axis.member + ":";
@@ -506,8 +512,8 @@ private:
 
   const Library &library_;
   Interface interface_;
-  std::map<std::string, std::string> value_behind_; // an enumerator: the value it was made from
-  std::optional<Failure> clash_;
+  std::map<std::string, std::string> value_behind_; // enumerator -> value in the source
+  std::optional<Error> clash_;
 };
 
 } // namespace
@@ -518,7 +524,7 @@ ElementType element_type(const Parameter &parameter) {
   for (const ElementRow &row : element_rows)
     if (row.element == parameter.element)
       return parameter.is_signed ? row.if_signed : row.if_unsigned;
-  return {"void", 8}; // only pointers to what C++ has no name for
+  return {"void", 8}; // only pointers to types without a C++ name
 }
 
 std::string short_hash(std::string_view text) {

@@ -1,12 +1,12 @@
-// What a C++ caller sees of a library: names, types, and who belongs together.
+// Builds the C++ interface of a library: names, types, and the variants of each type.
 //
-// The header spells it and the object answers to it, so both are written from this. A hash of
-// everything that the two must agree on is part of every link symbol.
+// The header and the object are both written from it. Every link symbol contains a hash of all
+// facts on which header and object must agree.
 
 #pragma once
 
-#include "backend/result.h"
 #include "emit/library.h"
+#include "support/result.h"
 
 #include <cstdint>
 #include <string>
@@ -20,17 +20,17 @@ struct ApiAxis {
   Kind kind = Kind::enumeration;
   size_t index = 0;                // in KernelEntry::axes
   std::string type;                // "typename", "std::int32_t", or the enumeration
-  std::string parameter;           // its name in the template
+  std::string parameter;           // name of the template parameter
   std::vector<std::string> values; // "tritonc::half", "3", "A::N"
 };
 
-/// An axis that the library chooses along: a member of `params`.
+/// A tuned axis: a member of `params`. The library chooses its value.
 struct TunedAxis {
   size_t index = 0; // in KernelEntry::axes
   std::string type; // "std::int32_t" or the enumeration
   std::string member;
-  std::string parameter;       // its name in the template `variant`
-  std::vector<int32_t> values; // as `params` and the runtime hold them
+  std::string parameter;       // name of the parameter of the template `variant`
+  std::vector<int32_t> values; // as in `params` and in the runtime
 };
 
 /// A member of `args`.
@@ -43,22 +43,22 @@ struct Member {
 /// A function that fills constant memory.
 struct Setter {
   std::string name;     // "set_weights"
-  std::string constant; // "weights", as the runtime knows it
-  /// "float", or the parameter of the template that says it; empty: the host hands over bytes.
+  std::string constant; // "weights", its name in the runtime
+  /// "float", or the template parameter with the type; empty = the host passes bytes.
   std::string element;
-  int64_t count = 0; // of elements, or bytes; of several variants the most
+  int64_t count = 0; // elements, or bytes; the max of all variants
 };
 
-/// The variants behind one C++ type.
-struct Combination {
+/// The variants of one C++ type.
+struct Instantiation {
   std::vector<int> api;                  // index of the value, for each of KernelInterface::api
   std::vector<const Variant *> variants; // in order of preference; all have the same parameters
-  /// What is compiled under hints, for each of these, in the order in which it is tried.
+  /// For each of `variants`: its specializations, in the order in which the runtime tries them.
   std::vector<std::vector<const Variant *>> specialized;
   std::vector<Member> members;
-  std::vector<Setter> setters; // of any of them
+  std::vector<Setter> setters; // for the constants of all its variants
   int args_size = 0;
-  std::string symbol;  // of its descriptor
+  std::string symbol;  // symbol of its descriptor
   std::string display; // "gemm::dot<half, N, T>"
 
   const std::vector<Parameter> &parameters() const { return variants.front()->parameters; }
@@ -70,11 +70,12 @@ struct KernelInterface {
   bool declares_grid = false;
   std::vector<ApiAxis> api;
   std::vector<TunedAxis> tuned;
-  std::vector<Setter> setters; // of any combination
-  std::vector<Combination> combinations;
+  std::vector<Setter> setters; // for the constants of all instantiations
+  std::vector<Instantiation> instantiations;
 };
 
-/// Values of an axis that are neither types nor integers. Kernels share it by name.
+/// An enumeration, for an axis whose values are neither types nor integers. Kernels share it by
+/// name.
 struct Enumeration {
   std::string name;
   std::vector<std::string> enumerators;
@@ -82,23 +83,23 @@ struct Enumeration {
 
 struct Interface {
   std::string name_space; // "my::gemm"
-  std::string hash;       // twelve hexadecimal digits
+  std::string hash;       // 12 hexadecimal digits
   std::vector<Enumeration> enumerations;
   std::vector<KernelInterface> kernels;
 };
 
-/// Refers to the library, which must outlive it. Fails where C++ cannot have these names, or where
-/// what callers see would depend on what they do not choose. Needs no images, so call it early.
+/// The result refers to the library, which must outlive it. Fails if C++ cannot have these names,
+/// or if the parameters depend on a tuned axis. It does not use the images, so call it early.
 Result<Interface> make_interface(const Library &library);
 
-/// How C++ spells a parameter's type without pointer and const, and its size.
+/// The C++ name of a parameter's type, without pointer and const, and its size.
 struct ElementType {
-  std::string_view name; // of C++
+  std::string_view name; // in C++
   int bytes;
 };
 ElementType element_type(const Parameter &parameter);
 
-/// The first twelve hexadecimal digits of the SHA-256.
+/// The first 12 hexadecimal digits of the SHA-256.
 std::string short_hash(std::string_view text);
 
 } // namespace tritonc

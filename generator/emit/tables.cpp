@@ -1,4 +1,6 @@
-// The descriptors of a library as tables. See tables.h.
+// Builds the descriptors of a library as tables. See tables.h.
+//
+// Tested by tests/emit/tables_test.cpp.
 
 #include "emit/tables.h"
 
@@ -16,7 +18,7 @@ namespace tritonc {
 
 namespace {
 
-/// Entries of a table, each once, with its place.
+/// Adds entries to a table without duplicates, and returns their indices.
 template <typename T> class Interned {
 public:
   explicit Interned(std::vector<T> &table) : table_(table) {}
@@ -50,7 +52,7 @@ abi::parameter_kind kind_of(const Parameter &parameter) {
   return Kind::other;
 }
 
-/// CUtensorMapDataType. Copies move 8-bit numbers without looking at them.
+/// CUtensorMapDataType. TMA copies 8-bit types without conversion, so all are UINT8.
 int data_type_of(const TensorMap &map) {
   switch (map.elem) {
   case ir::Elem::i1:
@@ -89,29 +91,30 @@ public:
 
   Result<Tables> build() {
     for (const KernelInterface &kernel : interface_.kernels)
-      for (const Combination &combination : kernel.combinations)
-        add_kernel(kernel, combination);
+      for (const Instantiation &instantiation : kernel.instantiations)
+        add_kernel(kernel, instantiation);
     if (failure_)
       return *failure_;
     return std::move(tables_);
   }
 
 private:
-  void add_kernel(const KernelInterface &kernel, const Combination &combination) {
+  void add_kernel(const KernelInterface &kernel, const Instantiation &instantiation) {
     KernelTable table;
-    table.combination = &combination;
+    table.instantiation = &instantiation;
     table.axis_count = kernel.tuned.size();
-    std::vector<std::string> gpus; // not every variant has code for all
-    for (const Variant *variant : combination.variants)
+    std::vector<std::string> gpus; // a variant may have code for only some GPUs
+    for (const Variant *variant : instantiation.variants)
       for (const Image &image : variant->images)
         if (std::find(gpus.begin(), gpus.end(), image.gpu) == gpus.end())
           gpus.push_back(image.gpu);
     table.gpus = join(gpus, ", ");
-    for (size_t i = 0; i < combination.variants.size(); i++) {
-      const Variant *variant = combination.variants[i];
-      table.variants.push_back(variant_row(kernel, combination, *variant));
-      for (const Variant *hinted : combination.specialized[i])
-        table.variants.back().specialized.push_back(variant_row(kernel, combination, *hinted));
+    for (size_t i = 0; i < instantiation.variants.size(); i++) {
+      const Variant *variant = instantiation.variants[i];
+      table.variants.push_back(variant_row(kernel, instantiation, *variant));
+      for (const Variant *specialized : instantiation.specialized[i])
+        table.variants.back().specialized.push_back(
+            variant_row(kernel, instantiation, *specialized));
       for (const TunedAxis &axis : kernel.tuned)
         table.choices.push_back(axis.values[size_t(variant->values[axis.index])]);
     }
@@ -120,14 +123,14 @@ private:
     tables_.kernels.push_back(std::move(table));
   }
 
-  /// Those of the table's variants, of each GPU apart.
+  /// Adds the measurements of the table's variants: one TuningTable per GPU.
   static void add_measurements(const KernelInterface &kernel, KernelTable &table) {
     std::vector<std::vector<const Measurement *>> by_gpu;
     for (const Measurement &measurement : kernel.entry->measurements) {
       const Variant *first = &kernel.entry->variants[measurement.times.front().variant];
-      const std::vector<const Variant *> &variants = table.combination->variants;
+      const std::vector<const Variant *> &variants = table.instantiation->variants;
       if (std::find(variants.begin(), variants.end(), first) == variants.end())
-        continue; // of another C++ type
+        continue; // it belongs to another C++ type
       auto same_gpu = [&](const std::vector<const Measurement *> &others) {
         return others.front()->gpu == measurement.gpu && others.front()->arch == measurement.arch &&
                others.front()->multiprocessors == measurement.multiprocessors;
@@ -138,11 +141,12 @@ private:
       found->push_back(&measurement);
     }
     for (const std::vector<const Measurement *> &measurements : by_gpu)
-      table.tunings.push_back(tuning_table(measurements, kernel, *table.combination));
+      table.tunings.push_back(tuning_table(measurements, kernel, *table.instantiation));
   }
 
   static TuningTable tuning_table(const std::vector<const Measurement *> &measurements,
-                                  const KernelInterface &kernel, const Combination &combination) {
+                                  const KernelInterface &kernel,
+                                  const Instantiation &instantiation) {
     TuningTable table;
     table.gpu = measurements.front()->gpu;
     table.arch = measurements.front()->arch;
@@ -150,7 +154,7 @@ private:
     table.problem_count = measurements.size();
     for (const auto &[parameter, value] : measurements.front()->problem)
       table.axes.push_back(parameter);
-    table.beside_costs = true; // if there are some everywhere
+    table.beside_costs = true; // stays true if every measurement has a cost
     std::vector<std::map<const Variant *, Beside>> times;
     for (const Measurement *measurement : measurements) {
       for (const auto &[parameter, value] : measurement->problem)
@@ -164,7 +168,7 @@ private:
       }
     }
     for (const std::map<const Variant *, Beside> &of_problem : times)
-      add_times(of_problem, combination, table);
+      add_times(of_problem, instantiation, table);
     return table;
   }
 
@@ -174,16 +178,17 @@ private:
   };
 
   static void add_times(const std::map<const Variant *, Beside> &times,
-                        const Combination &combination, TuningTable &table) {
+                        const Instantiation &instantiation, TuningTable &table) {
     int64_t fastest = INT64_MAX;
     for (const auto &[variant, beside] : times)
       fastest = std::min(fastest, beside.time->nanoseconds);
-    for (const Variant *variant : combination.variants) {
+    for (const Variant *variant : instantiation.variants) {
       auto found = times.find(variant);
       bool is_there = found != times.end();
       const Measurement::Time *time = is_there ? found->second.time : nullptr;
       int64_t cost = is_there && table.beside_costs ? found->second.cost : 1;
-      table.forms.push_back(form_number(is_there ? time->form : "", table.form_names));
+      table.schedules.push_back(
+          schedule_number(is_there ? time->schedule : "", table.schedule_names));
       table.times.push_back(is_there ? short_of(abi::logarithm(time->nanoseconds) -
                                                 abi::logarithm(table.beside_costs ? cost : fastest))
                                      : abi::not_measured);
@@ -192,9 +197,9 @@ private:
     }
   }
 
-  /// What the form of a launch says now that it costs: as its launches will. That it said something
-  /// else when it was measured makes no difference to what was measured. What it said then, where
-  /// it is not there any more, or says nothing that could be told from the problem.
+  /// The cost that the current cost model gives for the measured schedule, because launches use the
+  /// current model. The cost stored with the measurement, if the schedule no longer exists or the
+  /// problem does not determine its cost.
   static std::optional<int64_t> cost_of(const Measurement &measurement,
                                         const Measurement::Time &time, const Variant &variant) {
     LaunchFacts facts;
@@ -202,20 +207,21 @@ private:
     facts.multiprocessors = measurement.multiprocessors;
     facts.programs.fill(1);
     if (variant.plan.grid.empty())
-      facts.programs.fill(std::nullopt); // the caller says it
+      facts.programs.fill(std::nullopt); // the caller gives the grid
     for (size_t axis = 0; axis < variant.plan.grid.size(); axis++)
       facts.programs[axis] = value_of(variant.plan.grid[axis], facts);
-    const Image *found = nullptr; // the closest to the GPU
+    const Image *found = nullptr; // the closest match for the GPU
     for (const Image &image : variant.images) {
       bool runs = !image.is_ptx() &&
                   (image.sm == measurement.arch || (!image.suffix && image.sm < measurement.arch &&
                                                     image.sm / 10 == measurement.arch / 10));
       auto closeness = [](const Image &one) { return std::pair(one.sm, one.suffix == 'a'); };
-      if (runs && image.form.name == time.form && (!found || closeness(*found) < closeness(image)))
+      if (runs && text_of(image.launch.schedule) == time.schedule &&
+          (!found || closeness(*found) < closeness(image)))
         found = &image;
     }
     std::optional<int64_t> cost =
-        found && found->form.cost ? value_of(*found->form.cost, facts) : std::nullopt;
+        found && found->launch.cost ? value_of(*found->launch.cost, facts) : std::nullopt;
     return cost ? cost : time.cost;
   }
 
@@ -223,38 +229,38 @@ private:
     return int16_t(std::clamp(value, INT16_MIN + 1, INT16_MAX));
   }
 
-  static uint16_t form_number(const std::string &name, std::vector<std::string> &names) {
+  static uint16_t schedule_number(const std::string &name, std::vector<std::string> &names) {
     auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       found = names.insert(names.end(), name);
     return uint16_t(found - names.begin());
   }
 
-  VariantRow variant_row(const KernelInterface &kernel, const Combination &combination,
+  VariantRow variant_row(const KernelInterface &kernel, const Instantiation &instantiation,
                          const Variant &variant) {
     VariantRow row;
     row.variant = &variant;
     for (const Expr &axis : variant.plan.grid)
       row.grid.push_back(code_of(kernel, variant, axis));
     row.requirements = requirements_.add(requirement_rows(kernel, variant));
-    row.parameters = parameters_.add(parameter_rows(combination, variant));
+    row.parameters = parameters_.add(parameter_rows(instantiation, variant));
     std::vector<ConstantRow> constants;
     for (const Constant &constant : variant.constants)
       constants.push_back({constant.name, uint32_t(constant.offset), uint32_t(constant.bytes)});
     row.constants = constants_.add(constants);
     for (const Image &image : variant.images) {
       size_t bytes = images_.add(sealed(image.bytes));
-      row.images.push_back({bytes, state_of(bytes, combination, variant, image),
-                            form_of(kernel, combination, variant, image), &image});
+      row.images.push_back({bytes, state_of(bytes, instantiation, variant, image),
+                            launch_of(kernel, instantiation, variant, image), &image});
     }
     return row;
   }
 
-  /// The same code of several variants is loaded once: its kernel has one handle, and one limit of
-  /// shared memory. But constant memory is one type's own.
-  size_t state_of(size_t bytes, const Combination &combination, const Variant &variant,
+  /// The runtime loads equal code of several variants once, with one kernel handle and one limit of
+  /// shared memory. Kernels with constant memory share code only within one C++ type.
+  size_t state_of(size_t bytes, const Instantiation &instantiation, const Variant &variant,
                   const Image &image) {
-    std::string owner = variant.constants.empty() ? "" : combination.display;
+    std::string owner = variant.constants.empty() ? "" : instantiation.display;
     auto [state, is_new] = states_.try_emplace(
         {bytes, variant.entry, owner, image.shared_bytes + image.static_shared, image.host_symbol},
         tables_.state_count);
@@ -262,51 +268,51 @@ private:
     return state->second;
   }
 
-  std::optional<size_t> form_of(const KernelInterface &kernel, const Combination &combination,
-                                const Variant &variant, const Image &image) {
-    LaunchForm form = image.form;
-    auto forms = std::count_if(variant.images.begin(), variant.images.end(),
-                               [&](const Image &other) { return other.gpu == image.gpu; });
-    if (combination.variants.size() == 1 && forms == 1)
-      form.cost.reset(); // there is nothing to compare it with
-    if (is_plain(form))
+  std::optional<size_t> launch_of(const KernelInterface &kernel, const Instantiation &instantiation,
+                                  const Variant &variant, const Image &image) {
+    LaunchConfig launch = image.launch;
+    auto schedules = std::count_if(variant.images.begin(), variant.images.end(),
+                                   [&](const Image &other) { return other.gpu == image.gpu; });
+    if (instantiation.variants.size() == 1 && schedules == 1)
+      launch.cost.reset(); // there is no other launch to compare with
+    if (is_default(launch))
       return std::nullopt;
-    FormRow row;
+    LaunchConfigRow row;
     std::vector<RequirementRow> guards;
-    for (const Requirement &guard : form.guards)
+    for (const Requirement &guard : launch.guards)
       guards.push_back({code_of(kernel, variant, guard.condition), guard.text});
     row.guards = requirements_.add(guards);
     std::vector<HiddenRow> hidden;
-    for (const HiddenParameter &parameter : form.hidden)
+    for (const HiddenParameter &parameter : launch.hidden)
       hidden.push_back(hidden_row(kernel, variant, parameter));
-    auto maps = std::count_if(form.hidden.begin(), form.hidden.end(),
+    auto maps = std::count_if(launch.hidden.begin(), launch.hidden.end(),
                               [](const HiddenParameter &parameter) { return !!parameter.map; });
     assert(hidden.size() <= size_t(abi::max_hidden) && maps <= abi::max_tensor_maps &&
            "the runtime takes so many");
     (void)maps;
     row.hidden = hidden_.add(hidden);
-    if (form.cost)
-      row.cost = code_of(kernel, variant, *form.cost);
-    for (const Expr &axis : form.blocks)
+    if (launch.cost)
+      row.cost = code_of(kernel, variant, *launch.cost);
+    for (const Expr &axis : launch.blocks)
       row.blocks.push_back(code_of(kernel, variant, axis));
-    if (form.scratch)
-      row.scratch = code_of(kernel, variant, *form.scratch);
-    row.cluster = form.cluster;
-    row.share = share_of(form.share);
-    row.starts_early = form.starts_early;
-    return forms_.add(row);
+    if (launch.workspace)
+      row.workspace = code_of(kernel, variant, *launch.workspace);
+    row.cluster = launch.cluster;
+    row.part = part_of(launch.part);
+    row.starts_early = launch.starts_early;
+    return launches_.add(row);
   }
 
-  static abi::form_share share_of(LaunchForm::Share share) {
-    switch (share) {
-    case LaunchForm::Share::all:
-      return abi::form_share::all;
-    case LaunchForm::Share::first:
-      return abi::form_share::first;
-    case LaunchForm::Share::rest:
-      return abi::form_share::rest;
+  static abi::launch_part part_of(LaunchConfig::Part part) {
+    switch (part) {
+    case LaunchConfig::Part::whole:
+      return abi::launch_part::whole;
+    case LaunchConfig::Part::first:
+      return abi::launch_part::first;
+    case LaunchConfig::Part::second:
+      return abi::launch_part::second;
     }
-    return abi::form_share::all;
+    return abi::launch_part::whole;
   }
 
   HiddenRow hidden_row(const KernelInterface &kernel, const Variant &variant,
@@ -317,8 +323,8 @@ private:
       row.map = maps_.add(map_row(kernel, variant, *parameter.map));
       return row;
     }
-    if (parameter.is_scratch) {
-      row.kind = abi::hidden_kind::scratch;
+    if (parameter.is_workspace) {
+      row.kind = abi::hidden_kind::workspace;
       return row;
     }
     assert((parameter.elem == ir::Elem::i32 || parameter.elem == ir::Elem::i64) &&
@@ -352,14 +358,14 @@ private:
     std::optional<std::vector<int64_t>> words = postfix(expression);
     if (!words) {
       if (!failure_)
-        failure_ = Failure{Message::plan_too_deep,
-                           {kernel.entry->name, text_of(expression, variant.parameters)}};
+        failure_ = Error{Message::plan_too_deep,
+                         {kernel.entry->name, text_of(expression, variant.parameters)}};
       return 0;
     }
     return code_.add(*words);
   }
 
-  /// What the source requires, and what its `__multipleof` means: the code was specialised for it.
+  /// The requirements in the source, and one for each `__multipleof`: the code relies on it.
   std::vector<RequirementRow> requirement_rows(const KernelInterface &kernel,
                                                const Variant &variant) {
     std::vector<RequirementRow> rows;
@@ -382,20 +388,20 @@ private:
     return rows;
   }
 
-  static std::vector<ParameterRow> parameter_rows(const Combination &combination,
+  static std::vector<ParameterRow> parameter_rows(const Instantiation &instantiation,
                                                   const Variant &variant) {
     std::vector<ParameterRow> rows;
     for (size_t i = 0; i < variant.parameters.size(); i++) {
       const Parameter &parameter = variant.parameters[i];
       uint32_t aligned = parameter.is_pointer ? uint32_t(parameter.aligned_bytes) : 0;
       int bytes = parameter.is_pointer ? 8 : element_type(parameter).bytes;
-      rows.push_back({combination.members[i].name, uint32_t(combination.members[i].offset), aligned,
-                      kind_of(parameter), parameter.nullable, uint32_t(bytes)});
+      rows.push_back({instantiation.members[i].name, uint32_t(instantiation.members[i].offset),
+                      aligned, kind_of(parameter), parameter.nullable, uint32_t(bytes)});
     }
     return rows;
   }
 
-  /// From the beginning of the struct, if no gap is between them; else 0.
+  /// The size of all arguments if the struct has no padding; otherwise 0.
   static uint32_t filled_bytes(const std::vector<ParameterRow> &rows) {
     uint32_t bytes = 0;
     for (const ParameterRow &row : rows) {
@@ -415,16 +421,16 @@ private:
   Interned<std::vector<RequirementRow>> requirements_{tables_.requirements};
   Interned<TensorMapRow> maps_{tables_.maps};
   Interned<std::vector<HiddenRow>> hidden_{tables_.hidden};
-  Interned<FormRow> forms_{tables_.forms};
+  Interned<LaunchConfigRow> launches_{tables_.launches};
   std::map<std::tuple<size_t, std::string, std::string, int, std::string>, size_t> states_;
-  std::optional<Failure> failure_;
+  std::optional<Error> failure_;
 };
 
 } // namespace
 
-bool is_plain(const LaunchForm &form) {
-  return form.guards.empty() && !form.cost && form.blocks.empty() && form.cluster == 1 &&
-         form.hidden.empty() && !form.starts_early;
+bool is_default(const LaunchConfig &launch) {
+  return launch.guards.empty() && !launch.cost && launch.blocks.empty() && launch.cluster == 1 &&
+         launch.hidden.empty() && !launch.starts_early;
 }
 
 Result<Tables> make_tables(const Interface &interface) { return Builder(interface).build(); }

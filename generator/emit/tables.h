@@ -1,5 +1,5 @@
-// The descriptors of a library as tables, each distinct entry once, before they become an object's
-// sections or a header's initialisers.
+// Builds the descriptors of a library as tables without duplicate entries. The object file and the
+// self-contained header are written from these tables.
 
 #pragma once
 
@@ -24,7 +24,7 @@ struct ParameterRow {
   auto operator<=>(const ParameterRow &) const = default;
 };
 
-/// As abi::constant.
+/// See abi::constant.
 struct ConstantRow {
   std::string name;
   uint32_t offset = 0, bytes = 0;
@@ -37,7 +37,7 @@ struct RequirementRow {
   auto operator<=>(const RequirementRow &) const = default;
 };
 
-/// As abi::tensor_map; expressions are indices into Tables::code.
+/// See abi::tensor_map. Expressions are indices into Tables::code.
 struct TensorMapRow {
   uint32_t parameter = 0;
   int data_type = 0, element_bytes = 0, swizzle = 0;
@@ -49,30 +49,30 @@ struct TensorMapRow {
 
 struct HiddenRow {
   abi::hidden_kind kind = abi::hidden_kind::i32;
-  size_t value = 0; // of a number: index into Tables::code
-  std::string text; // of a number
-  size_t map = 0;   // of a map: index into Tables::maps
+  size_t value = 0; // for a number: index into Tables::code
+  std::string text; // for a number: the expression as text
+  size_t map = 0;   // for a map: index into Tables::maps
 
   bool is_number() const { return kind == abi::hidden_kind::i32 || kind == abi::hidden_kind::i64; }
   auto operator<=>(const HiddenRow &) const = default;
 };
 
-struct FormRow {
+struct LaunchConfigRow {
   size_t guards = 0; // index into Tables::requirements
   size_t hidden = 0; // index into Tables::hidden
   std::optional<size_t> cost;
   std::vector<size_t> blocks;
-  std::optional<size_t> scratch;
+  std::optional<size_t> workspace;
   int cluster = 1;
-  abi::form_share share = abi::form_share::all;
+  abi::launch_part part = abi::launch_part::whole;
   bool starts_early = false;
-  auto operator<=>(const FormRow &) const = default;
+  auto operator<=>(const LaunchConfigRow &) const = default;
 };
 
 struct ImageRow {
-  size_t bytes = 0;           // index into Tables::images
-  size_t state = 0;           // which of Tables::state_count
-  std::optional<size_t> form; // index into Tables::forms; none: the plain one
+  size_t bytes = 0;             // index into Tables::images
+  size_t state = 0;             // index below Tables::state_count
+  std::optional<size_t> launch; // index into Tables::launches; none = one block per program
   const Image *image = nullptr;
 };
 
@@ -83,51 +83,52 @@ struct VariantRow {
   size_t parameters = 0;    // index into Tables::parameters
   size_t constants = 0;     // index into Tables::constants
   std::vector<ImageRow> images;
-  std::vector<VariantRow> specialized; // for its values, under hints
+  std::vector<VariantRow> specialized; // specializations of this variant
 };
 
-/// As abi::tuning.
+/// See abi::tuning.
 struct TuningTable {
   std::string gpu;
   int arch = 0, multiprocessors = 0;
   std::vector<int> axes;
   std::vector<int32_t> problems;
   std::vector<int16_t> times, costs;
-  std::vector<uint16_t> forms;
-  std::vector<std::string> form_names;
+  std::vector<uint16_t> schedules;
+  std::vector<std::string> schedule_names;
   size_t problem_count = 0;
   bool beside_costs = false;
 };
 
 struct KernelTable {
-  const Combination *combination = nullptr;
+  const Instantiation *instantiation = nullptr;
   std::string gpus; // "sm_80, sm_90a"
   std::vector<VariantRow> variants;
-  std::vector<int32_t> choices; // the tuned values of each variant, one after the other
+  std::vector<int32_t> choices; // the tuned values of all variants, concatenated
   size_t axis_count = 0;
-  uint32_t argument_bytes = 0; // 0: there are gaps between them
+  uint32_t argument_bytes = 0; // total size; 0 = the struct has padding
   std::vector<TuningTable> tunings;
 };
 
 struct Tables {
-  std::vector<std::string> images; // each behind its abi::image_header
+  std::vector<std::string> images; // each with its abi::image_header
   std::vector<std::vector<int64_t>> code;
   std::vector<std::vector<ParameterRow>> parameters;
   std::vector<std::vector<ConstantRow>> constants;
-  std::vector<std::vector<RequirementRow>> requirements; // of variants, and guards of forms
+  std::vector<std::vector<RequirementRow>> requirements; // of variants; also guards of launches
   std::vector<TensorMapRow> maps;
   std::vector<std::vector<HiddenRow>> hidden;
-  std::vector<FormRow> forms;
-  std::vector<KernelTable> kernels; // one per combination, in the interface's order
+  std::vector<LaunchConfigRow> launches;
+  std::vector<KernelTable> kernels; // one per instantiation, in the interface's order
   size_t state_count = 0;
 };
 
 Result<Tables> make_tables(const Interface &interface);
 
-/// Whether the runtime needs no abi::form to launch it: a block for each program, nothing hidden.
-bool is_plain(const LaunchForm &form);
+/// Whether the runtime can launch without an abi::launch_config: one block per program, no hidden
+/// parameters.
+bool is_default(const LaunchConfig &launch);
 
-/// The image as the runtime wants it: behind a header with length and checksum.
+/// The image for the runtime: an abi::image_header with length and checksum, then the image.
 std::string sealed(std::string_view image);
 
 } // namespace tritonc

@@ -1,4 +1,6 @@
-// Builder: makes operations. See builder.h.
+// Implements Builder: inserts operations and computes their result types. See builder.h.
+//
+// Tested by tests/ir/builder_test.cpp.
 
 #include "ir/builder.h"
 
@@ -23,13 +25,13 @@ Value *Builder::constant(Type scalar, int64_t value) {
   if (is_float(scalar.elem))
     return constant_number(scalar, double(value));
   Op *op = create(Opcode::constant_, {}, {scalar});
-  op->set("value", value);
+  op->set(attr::value_, value);
   return op->result();
 }
 
 Value *Builder::constant_number(Type scalar, double value) {
   Op *op = create(Opcode::constant_, {}, {scalar});
-  op->set("number", value);
+  op->set(attr::number_, value);
   return op->result();
 }
 
@@ -42,32 +44,32 @@ Value *Builder::filled(Type type, double value) {
 
 Value *Builder::program_id(int axis) {
   Op *op = create(Opcode::program_id_, {}, {Type::scalar(Elem::i32)});
-  op->set("axis", int64_t(axis));
+  op->set(attr::axis_, int64_t(axis));
   return op->result();
 }
 
 Value *Builder::num_programs(int axis) {
   Op *op = create(Opcode::num_programs_, {}, {Type::scalar(Elem::i32)});
-  op->set("axis", int64_t(axis));
+  op->set(attr::axis_, int64_t(axis));
   return op->result();
 }
 
 Value *Builder::range(int64_t start, int64_t count) {
   Op *op = create(Opcode::range_, {}, {Type::tile(Elem::i32, {count})});
-  op->set("start", start);
+  op->set(attr::start_, start);
   return op->result();
 }
 
 Value *Builder::inside(std::vector<Value *> limits, Shape shape) {
-  return create(Opcode::inside_, std::move(limits), {Type::tile(Elem::i1, std::move(shape))})
+  return create(Opcode::in_bounds_, std::move(limits), {Type::tile(Elem::i1, std::move(shape))})
       ->result();
 }
 
 Value *Builder::pinned(Value *scalar) {
-  if (scalar->op && scalar->op->is(Opcode::cast_) && !scalar->op->has("unsigned") &&
+  if (scalar->op && scalar->op->is(Opcode::cast_) && !scalar->op->has(attr::unsigned_) &&
       scalar->op->operand(0)->type.elem == Elem::i32 && scalar->type.elem == Elem::i64)
     return cast(pinned(scalar->op->operand(0)), Elem::i64);
-  return create(Opcode::pinned_, {scalar}, {scalar->type})->result();
+  return create(Opcode::no_hoist_, {scalar}, {scalar->type})->result();
 }
 
 Value *Builder::splat(Value *scalar, Shape shape) {
@@ -78,7 +80,7 @@ Value *Builder::expand(Value *tile, int axis) {
   Shape shape = tile->type.shape;
   shape.insert(shape.begin() + axis, 1);
   Op *op = create(Opcode::expand_, {tile}, {tile->type.with_shape(std::move(shape))});
-  op->set("axis", int64_t(axis));
+  op->set(attr::axis_, int64_t(axis));
   return op->result();
 }
 
@@ -91,7 +93,7 @@ Value *Builder::trans(Value *tile, std::vector<int64_t> perm) {
   for (int64_t from : perm)
     shape.push_back(tile->type.shape[from]);
   Op *op = create(Opcode::trans_, {tile}, {tile->type.with_shape(std::move(shape))});
-  op->set("perm", std::move(perm));
+  op->set(attr::perm_, std::move(perm));
   return op->result();
 }
 
@@ -109,7 +111,7 @@ Value *Builder::cmp(std::string pred, Value *a, Value *b) {
   Type type = a->type.with_elem(Elem::i1);
   type.kind = Type::Kind::value;
   Op *op = create(Opcode::cmp_, {a, b}, {type});
-  op->set("pred", std::move(pred));
+  op->set(attr::pred_, std::move(pred));
   return op->result();
 }
 
@@ -120,7 +122,7 @@ Value *Builder::select(Value *condition, Value *a, Value *b) {
 Value *Builder::cast(Value *a, Elem elem, bool is_unsigned) {
   Op *op = create(Opcode::cast_, {a}, {a->type.with_elem(elem)});
   if (is_unsigned)
-    op->set("unsigned", int64_t(1));
+    op->set(attr::unsigned_);
   return op->result();
 }
 
@@ -161,22 +163,22 @@ Value *Builder::reduce(Value *tile, int axis, std::string kind) {
   Shape shape = tile->type.shape;
   shape.erase(shape.begin() + axis);
   Op *op = create(Opcode::reduce_, {tile}, {tile->type.with_shape(std::move(shape))});
-  op->set("axis", int64_t(axis));
-  op->set("op", std::move(kind));
+  op->set(attr::axis_, int64_t(axis));
+  op->set(attr::op_, std::move(kind));
   return op->result();
 }
 
 Value *Builder::scan(Value *tile, int axis, std::string kind) {
   Op *op = create(Opcode::scan_, {tile}, {tile->type});
-  op->set("axis", int64_t(axis));
-  op->set("op", std::move(kind));
+  op->set(attr::axis_, int64_t(axis));
+  op->set(attr::op_, std::move(kind));
   return op->result();
 }
 
 Value *Builder::gather(Value *tile, int axis, Value *positions) {
   Type type = tile->type.with_shape(positions->type.shape);
   Op *op = create(Opcode::gather_, {tile, positions}, {type});
-  op->set("axis", int64_t(axis));
+  op->set(attr::axis_, int64_t(axis));
   return op->result();
 }
 
@@ -211,9 +213,9 @@ Op *Builder::while_loop(std::vector<Value *> carried) {
   return op;
 }
 
-Op *Builder::for_loop(Value *trips, std::vector<Value *> carried) {
+Op *Builder::for_loop(Value *iterations, std::vector<Value *> carried) {
   std::vector<Type> types = types_of(carried);
-  carried.insert(carried.begin(), trips);
+  carried.insert(carried.begin(), iterations);
   Op *op = create(Opcode::for_loop_, std::move(carried), types);
   types.insert(types.begin(), Type::scalar(Elem::i32));
   add_block(fn_, op, types);
@@ -225,6 +227,21 @@ Op *Builder::if_else(Value *condition, std::vector<Type> results) {
   add_block(fn_, op, {});
   add_block(fn_, op, {});
   return op;
+}
+
+Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies) {
+  if (auto found = copies.find(value); found != copies.end())
+    return found->second;
+  if (defined_outside(value, block))
+    return value;
+  std::vector<Value *> operands;
+  for (Value *operand : value->op->operands)
+    operands.push_back(clone_computation(builder, operand, block, copies));
+  Op *copy = builder.create(value->op->code, operands, {value->type});
+  copy->attributes = value->op->attributes;
+  copy->location = value->op->location;
+  copy->result()->name = value->name;
+  return copies[value] = copy->result();
 }
 
 } // namespace tritonc::ir

@@ -1,7 +1,7 @@
-// Builder: makes operations one after another at a place in a function.
+// Builder: inserts operations at one place of a function, one after another.
 //
-// Result types follow from operands where they can; the methods with a type argument are the ones
-// where they can't. Nothing is folded here: passes do that.
+// The methods compute result types from operands where possible; the other methods have a type
+// argument. The builder does not fold constants: passes do.
 
 #pragma once
 
@@ -28,10 +28,10 @@ public:
   size_t position() const { return at_; }
   void set_location(Location location) { location_ = location; }
 
-  /// The general form; the others are short for it.
+  /// Creates any operation. The other methods are shorthand for this one.
   Op *create(Opcode code, std::vector<Value *> operands, std::vector<Type> results = {});
 
-  Value *constant(Type scalar, int64_t value); // for floats: that number
+  Value *constant(Type scalar, int64_t value); // for floats: the same value
   Value *constant_number(Type scalar, double value);
   Value *i32(int64_t value) { return constant(Type::scalar(Elem::i32), value); }
   Value *i64(int64_t value) { return constant(Type::scalar(Elem::i64), value); }
@@ -41,7 +41,8 @@ public:
   Value *num_programs(int axis);
   Value *range(int64_t start, int64_t count);
   Value *inside(std::vector<Value *> limits, Shape shape);
-  /// What only widens a number is done again behind it.
+  /// Makes a no_hoist. If `scalar` is a sign extension of i32 to i64, the no_hoist has the i32, and
+  /// the extension follows it.
   Value *pinned(Value *scalar);
 
   Value *splat(Value *scalar, Shape shape);
@@ -57,7 +58,7 @@ public:
   Value *mul(Value *a, Value *b) { return binary(Opcode::mul_, a, b); }
   Value *cmp(std::string pred, Value *a, Value *b);
   Value *select(Value *condition, Value *a, Value *b);
-  /// To another element type, the shape stays; `is_unsigned` says how integers are read.
+  /// Converts to another element type and keeps the shape; `is_unsigned`: integers are unsigned.
   Value *cast(Value *a, Elem elem, bool is_unsigned = false);
   Value *bitcast(Value *a, Elem elem);
 
@@ -70,10 +71,10 @@ public:
   Value *scan(Value *tile, int axis, std::string op);
   Value *gather(Value *tile, int axis, Value *positions);
 
-  /// Loops and branches come with empty blocks whose arguments exist; fill them with other builders
-  /// and end them with `condition`, `yield`.
+  /// Loops and branches get empty blocks with their arguments. Fill the blocks with other builders
+  /// and end them with `condition` or `yield`.
   Op *while_loop(std::vector<Value *> carried);
-  Op *for_loop(Value *trips, std::vector<Value *> carried);
+  Op *for_loop(Value *iterations, std::vector<Value *> carried);
   Op *if_else(Value *condition, std::vector<Type> results);
   Op *condition(Value *value) { return create(Opcode::condition_, {value}); }
   Op *yield(std::vector<Value *> values) { return create(Opcode::yield_, std::move(values)); }
@@ -85,5 +86,9 @@ private:
   size_t at_;
   Location location_;
 };
+
+/// Copies the operations inside `block` that compute `value` to the builder's place. Requires
+/// `can_clone`.
+Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies);
 
 } // namespace tritonc::ir

@@ -1,4 +1,4 @@
-// The operations `print` and `assert`. See checks.h.
+// Implements the formats of the operations `print` and `assert`. See checks.h.
 //
 // Tested by tests/ir/checks_test.cpp.
 
@@ -9,7 +9,7 @@
 namespace tritonc::ir {
 namespace {
 
-// `text` with each place `{...}` replaced by what `place(inside)` gives.
+// Returns `text` with each place `{...}` replaced by `place(inside)`.
 std::string replace_places(std::string_view text,
                            const std::function<std::string(std::string_view)> &place) {
   std::string out;
@@ -39,7 +39,7 @@ std::string shape_text(const Shape &shape) {
 
 bool has_checks(const Function &fn) {
   bool found = false;
-  for_each_op(*fn.body, [&](Op &op) { found |= info(op.code).effect == Effect::report; });
+  for_each_op(*fn.body, [&](Op &op) { found |= info(op.code).effect == Effect::io; });
   return found;
 }
 
@@ -61,7 +61,7 @@ size_t places_in(std::string_view text) {
 
 std::string print_format(const Op &print) {
   size_t next = 0;
-  return replace_places(print.text("text"), [&](std::string_view inside) {
+  return replace_places(print.get(attr::text_), [&](std::string_view inside) {
     const Type &type = print.operand(next++)->type;
     std::string name(name_of(type.elem));
     if (inside == "u" && name[0] == 'i' && type.elem != Elem::i1)
@@ -71,7 +71,7 @@ std::string print_format(const Op &print) {
 }
 
 std::string assertion_format(const Op &assertion) {
-  std::string text = without_places(assertion.text("text"));
+  std::string text = without_places(assertion.get(attr::text_));
   const Type &type = assertion.operand(0)->type;
   return type.is_tile() ? text + ", at element {" + shape_text(type.shape) + "}" : text;
 }

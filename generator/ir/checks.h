@@ -1,9 +1,9 @@
-// What a kernel says about itself: the operations `print` and `assert`.
+// Finds the operations `print` and `assert` of a kernel, and makes their format strings.
 //
-// They are in functions that become code for the host, and in those that become code for a GPU only
-// where it is asked for (`--checks`). In the {text} of `print`, `{}` is a place for the next
-// operand, `{u}` for the next one as an unsigned integer, and `{{` and `}}` are braces. The {text}
-// of `assert` is just text. Whoever runs the code reads a format that says the types too.
+// Functions that become host code keep these operations. Functions that become GPU code have them
+// only with `--checks`. In the {text} of `print`, `{}` is the place of the next operand, `{u}` the
+// place of the next operand as an unsigned integer, and `{{` and `}}` are braces. The {text} of
+// `assert` has no places. Whatever runs the code reads the format, which also has the types.
 
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace tritonc::ir {
 
-/// Whether there is any `print` or `assert`.
+/// Returns whether the function has a `print` or `assert`.
 bool has_checks(const Function &fn);
 
-/// `text` with its braces doubled.
+/// Returns `text` with every brace doubled.
 std::string without_places(std::string_view text);
 
-/// How many places {text} of a `print` has.
+/// Counts the places in the {text} of a `print`.
 size_t places_in(std::string_view text);
 
-/// The {text} of a `print` with types in its places: "n = {u32}, acc = {f32[2,2]}".
+/// The {text} of a `print` with the types in its places: "n = {u32}, acc = {f32[2,2]}".
 std::string print_format(const Op &print);
 
-/// What is reported of an `assert` that fails. Of a tile with the place for the element at fault:
+/// The report of a failed `assert`. For a tile, it has a place for the index of the failed element:
 /// "assertion `x >= 0` failed, at element {[4,8]}".
 std::string assertion_format(const Op &assertion);
 

@@ -1,7 +1,8 @@
-// Tile IR: storage, attributes and walks. See ir.h.
+// Implements storage, attributes and walks of tile IR. See ir.h.
+//
+// Tested by tests/ir/clone_test.cpp.
 
 #include "ir/ir.h"
-#include "ir/builder.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,54 +11,65 @@ namespace tritonc::ir {
 
 const OpInfo &info(Opcode code) {
   static const OpInfo table[] = {
-#define OP(name, least, most, regions, effect, text) {#name, least, most, regions, Effect::effect},
+#define OP(name, min, max, regions, effect, attributes, text)                                      \
+  {#name, min, max, regions, Effect::effect, attributes},
 #include "ir/ops.def"
   };
   return table[size_t(code)];
 }
 
-const Attribute *Op::find(std::string_view name) const {
+namespace {
+
+constexpr std::string_view attribute_names[] = {
+#define ATTRIBUTE(name, type, text) #name,
+#include "ir/attributes.def"
+};
+static_assert(std::is_sorted(std::begin(attribute_names), std::end(attribute_names)),
+              "attributes are printed in the order of their names");
+
+// Returns whether attributes.def has all names in a column of ops.def.
+constexpr bool are_known(std::string_view column) {
+  while (!column.empty()) {
+    size_t end = std::min(column.find(' '), column.size());
+    std::string_view name = column.substr(0, end);
+    if (name.ends_with('?'))
+      name.remove_suffix(1);
+    if (std::find(std::begin(attribute_names), std::end(attribute_names), name) ==
+        std::end(attribute_names))
+      return false;
+    column.remove_prefix(std::min(end + 1, column.size()));
+  }
+  return true;
+}
+#define OP(name, min, max, regions, effect, attributes, text)                                      \
+  static_assert(are_known(attributes), #name ": attributes.def has no such attribute");
+#include "ir/ops.def"
+
+} // namespace
+
+std::string_view name_of(AttributeName name) { return attribute_names[size_t(name)]; }
+
+const Attribute *Op::find(AttributeName name) const {
   for (const auto &[key, value] : attributes)
     if (key == name)
       return &value;
   return nullptr;
 }
 
-int64_t Op::integer(std::string_view name, int64_t otherwise) const {
-  const Attribute *a = find(name);
-  return a ? std::get<int64_t>(*a) : otherwise;
-}
-
-double Op::number(std::string_view name) const {
-  const Attribute *a = find(name);
-  return a ? std::get<double>(*a) : 0;
-}
-
-std::string_view Op::text(std::string_view name) const {
-  const Attribute *a = find(name);
-  return a ? std::string_view(std::get<std::string>(*a)) : std::string_view();
-}
-
-std::vector<int64_t> Op::list(std::string_view name) const {
-  const Attribute *a = find(name);
-  return a ? std::get<std::vector<int64_t>>(*a) : std::vector<int64_t>();
-}
-
-void Op::set(std::string name, Attribute value) {
-  auto at =
-      std::lower_bound(attributes.begin(), attributes.end(), name,
-                       [](const auto &entry, const std::string &n) { return entry.first < n; });
+void Op::set(AttributeName name, Attribute value) {
+  auto at = std::lower_bound(attributes.begin(), attributes.end(), name,
+                             [](const auto &entry, AttributeName n) { return entry.first < n; });
   if (at != attributes.end() && at->first == name)
     at->second = std::move(value);
   else
-    attributes.insert(at, {std::move(name), std::move(value)});
+    attributes.insert(at, {name, std::move(value)});
 }
 
-void Op::erase(std::string_view name) {
+void Op::erase(AttributeName name) {
   std::erase_if(attributes, [&](const auto &entry) { return entry.first == name; });
 }
 
-// Looks around the last position, ever farther away.
+// Searches outward from the last position.
 size_t Block::position_of(const Op *op) {
   last_position_ = std::min(last_position_, ops.size());
   size_t below = last_position_, above = last_position_;
@@ -76,7 +88,7 @@ int64_t Function::constant_bytes() const {
   if (constant_memory.empty())
     return 0;
   const ConstantMemory &last = constant_memory.back();
-  constexpr uint64_t least = 16; // of any element
+  constexpr uint64_t least = 16; // bytes; any element size divides it
   return int64_t(std::bit_ceil(std::max(uint64_t(last.offset + last.bytes()), least)));
 }
 
@@ -154,10 +166,10 @@ Function clone(const Function &fn) {
   copy.location = fn.location;
   copy.file = fn.file;
   copy.warps = fn.warps;
-  copy.teams = fn.teams;
-  copy.helper_warps = fn.helper_warps;
+  copy.consumer_groups = fn.consumer_groups;
+  copy.producer_warps = fn.producer_warps;
   copy.shared_bytes = fn.shared_bytes;
-  copy.residency = fn.residency;
+  copy.blocks_per_sm = fn.blocks_per_sm;
   ValueMap map;
   for (const Parameter &parameter : fn.parameters) {
     Value *value = copy.add_parameter(parameter.name, parameter.value->type);
@@ -242,7 +254,7 @@ void add_with_operands(const Op *op, std::set<const Op *> &to) {
 
 namespace {
 
-// `known` are values that can be cloned: a value that is used often is looked at once.
+// `known`: values that can be cloned. So each value is visited once.
 bool is_clonable(const Value *value, const Block *block, std::set<const Value *> &known) {
   if (known.count(value) || defined_outside(value, block))
     return true;
@@ -262,21 +274,6 @@ bool can_clone(const Value *value, const Block *block, const std::set<const Valu
   return is_clonable(value, block, known);
 }
 
-Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies) {
-  if (auto found = copies.find(value); found != copies.end())
-    return found->second;
-  if (defined_outside(value, block))
-    return value;
-  std::vector<Value *> operands;
-  for (Value *operand : value->op->operands)
-    operands.push_back(clone_computation(builder, operand, block, copies));
-  Op *copy = builder.create(value->op->code, operands, {value->type});
-  copy->attributes = value->op->attributes;
-  copy->location = value->op->location;
-  copy->result()->name = value->name;
-  return copies[value] = copy->result();
-}
-
 bool defined_outside(const Value *value, const Block *block) {
   const Block *home = value->op ? value->op->parent : value->block;
   for (; home; home = home->parent ? home->parent->parent : nullptr)
@@ -285,10 +282,7 @@ bool defined_outside(const Value *value, const Block *block) {
   return true;
 }
 
-void keep_hint(Op &to, const Op &from) {
-  if (from.has("cache"))
-    to.set("cache", std::string(from.text("cache")));
-}
+void keep_cache_hint(Op &to, const Op &from) { to.copy(attr::cache_, from); }
 
 std::optional<Opcode> combining_op(std::string_view name) {
   for (Opcode code : {Opcode::add_, Opcode::mul_, Opcode::min_, Opcode::max_, Opcode::umin_,
@@ -302,9 +296,9 @@ std::optional<int64_t> constant_of(const Value *value) {
   while (value->op && (value->op->is(Opcode::splat_) || value->op->is(Opcode::broadcast_) ||
                        value->op->is(Opcode::expand_)))
     value = value->op->operand(0);
-  if (!value->op || !value->op->is(Opcode::constant_) || !value->op->has("value"))
+  if (!value->op || !value->op->is(Opcode::constant_) || !value->op->has(attr::value_))
     return std::nullopt;
-  return value->op->integer("value");
+  return value->op->get(attr::value_);
 }
 
 bool is_zero(const Value *value) {
@@ -313,8 +307,8 @@ bool is_zero(const Value *value) {
     value = value->op->operand(0);
   if (!value->op || !value->op->is(Opcode::constant_))
     return false;
-  return value->op->has("value") ? value->op->integer("value") == 0
-                                 : value->op->number("number") == 0;
+  return value->op->has(attr::value_) ? value->op->get(attr::value_) == 0
+                                      : value->op->get(attr::number_) == 0;
 }
 
 } // namespace tritonc::ir

@@ -1,11 +1,11 @@
-// Tile IR: what a kernel does, tile by tile.
+// Tile IR: describes what a kernel does, one operation on tiles at a time.
 //
-// A function is a block of operations; operations may contain blocks (loops and branches are
-// structured). Every value is assigned once. The operations are listed in ops.def, the types in
-// types.h, the rules in verifier.h, and the text form in printer.h: whatever the printer prints,
-// the parser reads back to the same function.
+// A function is a block of operations. Operations may contain blocks, so loops and branches are
+// structured. Every value is assigned once. ops.def lists the operations, types.h defines the
+// types, verifier.h has the rules, and printer.h describes the text form. The parser reads the
+// printer's text back to the same function.
 //
-// Knows neither Triton-C nor LLVM.
+// This folder knows neither Triton-C nor LLVM.
 
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -29,7 +30,7 @@ struct Block;
 struct Op;
 
 enum class Opcode : uint8_t {
-#define OP(name, least, most, regions, effect, text) name##_,
+#define OP(name, min, max, regions, effect, attributes, text) name##_,
 #include "ir/ops.def"
 };
 
@@ -41,76 +42,116 @@ enum class Effect : uint8_t {
   shared_read,
   shared_write,
   sync,
-  report,
+  io,
   host,
   control,
 };
 
 struct OpInfo {
   std::string_view name;
-  int least_operands, most_operands; // most -1: any number
+  int min_operands, max_operands; // max -1: any number
   int regions;
   Effect effect;
+  std::string_view attributes; // names; `?` after a name: optional
 };
 const OpInfo &info(Opcode code);
 
-/// Where in the source an operation comes from; line 0: nowhere.
+/// The source location of an operation; line 0: unknown.
 struct Location {
   int line = 0, column = 0;
-  int origin = 0; // which operation of the kernel before all passes, from 1; see `number_origins`
+  // The number of the operation in the kernel before all passes, from 1; see `number_origins`.
+  int origin = 0;
 };
 
 struct Value {
   Type type;
-  std::string name;       // for printing; may be empty or shared with others
-  Op *op = nullptr;       // the operation it is a result of, or
-  Block *block = nullptr; // the block it is an argument of; both null: a parameter
-  int index = 0;          // which result, argument or parameter
-  int number = 0;         // counts the values of a function: an order that does not change
+  std::string name;       // for printing; may be empty or not unique
+  Op *op = nullptr;       // the operation that has this result; or
+  Block *block = nullptr; // the block that has this argument; both null: a parameter
+  int index = 0;          // index of the result, argument or parameter
+  int number = 0;         // number of the value in its function: a stable order
 };
 
-/// Integers, lists of integers, names and floating-point numbers.
-using Attribute = std::variant<int64_t, std::vector<int64_t>, std::string, double>;
+/// A boolean attribute: present or absent.
+struct Flag {
+  bool operator==(const Flag &) const = default;
+};
+
+/// The value of an attribute.
+using Attribute = std::variant<int64_t, std::vector<int64_t>, std::string, double, Flag>;
+
+enum class AttributeName : uint8_t {
+#define ATTRIBUTE(name, type, text) name##_,
+#include "ir/attributes.def"
+};
+std::string_view name_of(AttributeName name);
+
+/// The name of an attribute with the type of its value. A misspelled name or a value of another
+/// type does not compile.
+template <typename T> struct AttributeKey {
+  AttributeName name;
+};
+namespace attr {
+#define ATTRIBUTE(name, type, text)                                                                \
+  inline constexpr AttributeKey<type> name##_{AttributeName::name##_};
+#include "ir/attributes.def"
+} // namespace attr
 
 struct Op {
   Opcode code;
   std::vector<Value *> operands;
   std::vector<Value *> results;
   std::vector<Block *> blocks;
-  std::vector<std::pair<std::string, Attribute>> attributes; // in order of their names
+  std::vector<std::pair<AttributeName, Attribute>> attributes; // sorted by name
   Location location;
   Block *parent = nullptr;
 
   bool is(Opcode c) const { return code == c; }
   bool is_atomic() const { return is(Opcode::atomic_) || is(Opcode::atomic_cas_); }
   Value *operand(size_t i) const { return operands[i]; }
-  /// The operand, or null where an optional one is missing.
+  /// The operand; null: the operation lacks this optional operand.
   Value *operand_or_null(size_t i) const { return i < operands.size() ? operands[i] : nullptr; }
   Value *result() const { return results[0]; }
 
-  const Attribute *find(std::string_view name) const;
-  bool has(std::string_view name) const { return find(name) != nullptr; }
-  int64_t integer(std::string_view name, int64_t otherwise = 0) const;
-  double number(std::string_view name) const;
-  std::string_view text(std::string_view name) const; // "" if absent
-  std::vector<int64_t> list(std::string_view name) const;
-  void set(std::string name, Attribute value);
-  void erase(std::string_view name);
+  const Attribute *find(AttributeName name) const;
+  void set(AttributeName name, Attribute value);
+  void erase(AttributeName name);
+
+  template <typename T> bool has(AttributeKey<T> key) const { return find(key.name); }
+  /// The value; `otherwise` if the attribute is missing.
+  template <typename T> T get(AttributeKey<T> key, std::type_identity_t<T> otherwise = {}) const {
+    const Attribute *found = find(key.name);
+    return found ? std::get<T>(*found) : std::move(otherwise);
+  }
+  std::string_view get(AttributeKey<std::string> key) const {
+    const Attribute *found = find(key.name);
+    return found ? std::string_view(std::get<std::string>(*found)) : std::string_view();
+  }
+  template <typename T> void set(AttributeKey<T> key, std::type_identity_t<T> value = {}) {
+    set(key.name, std::move(value));
+  }
+  template <typename T> void erase(AttributeKey<T> key) { erase(key.name); }
+  /// Copies the attribute from `other`, if `other` has it.
+  template <typename T> void copy(AttributeKey<T> key, const Op &other) {
+    if (const Attribute *found = other.find(key.name))
+      set(key.name, *found);
+  }
 };
 
 struct Block {
   std::vector<Value *> arguments;
   std::vector<Op *> ops;
-  Op *parent = nullptr; // null: a function's body
+  Op *parent = nullptr; // null: the body of a function
 
   Op *terminator() const { return ops.empty() ? nullptr : ops.back(); }
   size_t position_of(const Op *op);
 
 private:
-  size_t last_position_ = 0; // that was asked for: who asks goes from one operation to the next
+  // The result of the last search. Callers usually ask for adjacent operations.
+  size_t last_position_ = 0;
 };
 
-/// What a kernel's author promised about a parameter.
+/// A parameter, and the author's assumptions about it.
 struct Parameter {
   Value *value = nullptr;
   std::string name;
@@ -121,16 +162,16 @@ struct Parameter {
   Location location = {};
 };
 
-/// A part of a kernel's constant memory: an array that the host fills, and that the kernel reads
-/// by `constant_load`.
+/// A part of a kernel's constant memory: an array that the host fills and `constant_load` reads.
 struct ConstantMemory {
   std::string name;
   Elem elem = Elem::i8;
   bool is_signed = true;
-  int64_t count = 0;           // of elements
-  int64_t offset = 0;          // in bytes
-  std::vector<int64_t> values; // of the first elements, before the host says others; the rest is 0
-  std::vector<double> numbers; // the same, of floats
+  int64_t count = 0;  // elements
+  int64_t offset = 0; // bytes
+  // Initial values of the first elements, until the host sets others; the other elements are 0.
+  std::vector<int64_t> values;
+  std::vector<double> numbers; // as `values`, for floats
 
   int64_t bytes() const { return count * bytes_of(elem); }
 };
@@ -138,28 +179,28 @@ struct ConstantMemory {
 struct Function {
   std::string name;
   std::vector<Parameter> parameters;
-  std::vector<ConstantMemory> constant_memory; // by offset
+  std::vector<ConstantMemory> constant_memory; // sorted by offset
   Block *body = nullptr;
   LaunchPlan plan;
   Location location;
-  std::string file; // that all locations are in; "" if unknown
+  std::string file; // file of all locations; "": unknown
 
-  // Decided by passes.
-  int warps = 0;        // 0: not decided
-  int teams = 1;        // of so many warps each, that carry out programs in turn: see `specialize`
-  int helper_warps = 0; // besides these, for what is not done by all: see `specialize`
-  int shared_bytes = 0; // dynamic shared memory per program
-  int residency = 0;    // programs that one multiprocessor shall run at once; 0: not decided
+  // The passes set these.
+  int warps = 0;           // 0: not decided
+  int consumer_groups = 1; // each with `warps` warps; 2: ping-pong
+  int producer_warps = 0;  // additional warps; see `warp_specialize`
+  int shared_bytes = 0;    // dynamic shared memory per program, in bytes
+  int blocks_per_sm = 0;   // programs that one SM runs at once; 0: not decided
 
   Function();
   Function(Function &&) = default;
   Function &operator=(Function &&) = default;
 
-  /// Of all constant memory; a power of two, so that every offset, modulo it, is inside. 0: there
-  /// is none.
+  /// Bytes of all constant memory, rounded up to a power of two: every offset modulo it is inside.
+  /// 0: no constant memory.
   int64_t constant_bytes() const;
 
-  int threads() const { return 32 * (warps * teams + helper_warps); } // of a block
+  int threads() const { return 32 * (warps * consumer_groups + producer_warps); } // per block
 
   Value *add_parameter(std::string name, Type type);
   Value *new_value(Type type, std::string name = "");
@@ -167,17 +208,17 @@ struct Function {
   Block *new_block(Op *parent);
 
 private:
-  // Everything is freed with the function, nothing before.
+  // The function owns these and frees them only with itself.
   std::deque<Value> values_;
   std::deque<Op> ops_;
   std::deque<Block> blocks_;
 };
 
-/// A copy that shares nothing with the original.
+/// Returns a deep copy.
 Function clone(const Function &fn);
 
-/// Calls `visit(Op &)` for every operation under `block`, outer ones first. `visit` must not change
-/// the operations of a block.
+/// Calls `visit(Op &)` for every operation under `block`, outer operations first. `visit` must not
+/// change the operations of a block.
 template <typename Visit> void for_each_op(Block &block, Visit visit) {
   for (Op *op : block.ops) {
     visit(*op);
@@ -186,25 +227,25 @@ template <typename Visit> void for_each_op(Block &block, Visit visit) {
   }
 }
 
-/// Counts the operations in the order of `for_each_op`: their locations say which they were,
-/// whatever passes make of them.
+/// Numbers the operations in the order of `for_each_op`. Passes keep these numbers in the
+/// locations, so a location always identifies an operation of the original kernel.
 void number_origins(Function &fn);
 
-/// The location of the operation that has this number there; the kernel's for 0.
+/// The location of the operation with number `origin` in `fn`; the location of the kernel for 0.
 Location location_of_origin(const Function &fn, int origin);
 
-/// Makes every user of `from` under `block`, or of `users`, use `to`.
+/// Replaces `from` by `to` in the operands of all operations under `block`, or of `users`.
 void replace_uses(Block &block, Value *from, Value *to);
 void replace_uses(const std::vector<Op *> &users, Value *from, Value *to);
 
-/// How many operands under `block` are `value`.
+/// Counts the operands under `block` that are `value`.
 int count_uses(Block &block, const Value *value);
 
-/// The operations under `block` that have `value` as an operand. Looks at all of them: who asks for
-/// many values makes a `Users`.
+/// The operations under `block` that have `value` as an operand. Walks the whole block: for many
+/// values, use `Users`.
 std::vector<Op *> users_of(Block &block, const Value *value);
 
-/// What `users_of` says of every value, found in one walk, as things are when it is made.
+/// The result of `users_of` for every value, collected in one walk when the object is made.
 class Users {
 public:
   explicit Users(Block &block);
@@ -214,38 +255,33 @@ private:
   std::unordered_map<const Value *, std::vector<Op *>> users_;
 };
 
-/// Takes `op` out of its block. Nothing may use its results any more.
+/// Removes `op` from its block. Its results must have no users.
 void erase(Op *op);
 
-/// Adds `op` and all operations that its operands are made of.
+/// Adds `op` and all operations that it depends on.
 void add_with_operands(const Op *op, std::set<const Op *> &to);
 
-/// Where copies of values are: `clone_computation` looks values up here before it copies them, and
-/// adds what it copied.
+/// Maps values to their copies. `clone_computation` looks up values here first, and adds its
+/// copies.
 using Copies = std::map<const Value *, Value *>;
 
-/// Whether the value at `value` can be computed anywhere `block` can be seen from: it and all it is
-/// made of inside `block` are pure, down to values from outside and those in `given`.
+/// Returns whether `value` can be recomputed outside `block`: all operations inside `block` that it
+/// depends on are pure. Values in `given` need no recomputation.
 bool can_clone(const Value *value, const Block *block, const std::set<const Value *> &given);
 
-class Builder;
-/// Copies what computes `value` inside `block` to where `builder` is. Needs `can_clone`.
-Value *clone_computation(Builder &builder, Value *value, const Block *block, Copies &copies);
-
-/// Whether `value` is available at the start of `block` because it is defined outside of it (and of
-/// every block inside it).
+/// Returns whether `value` is defined outside `block` and all blocks inside it, so it is available
+/// at the start of `block`.
 bool defined_outside(const Value *value, const Block *block);
 
-/// Lets caches do with what `to` accesses as with what `from` does: gives it the {cache} of that.
-void keep_hint(Op &to, const Op &from);
+/// Copies the cache hint {cache} of `from` to `to`.
+void keep_cache_hint(Op &to, const Op &from);
 
-/// The operation by which a `reduce` with {op} = `name` combines elements; nothing if there is
-/// none.
+/// The operation that combines elements in a `reduce` with {op} = `name`; nullopt: unknown name.
 std::optional<Opcode> combining_op(std::string_view name);
 
-/// The integer that `value` is, looking through splat and broadcast.
+/// The integer constant `value`, also through splat, broadcast and expand; nullopt: not a constant.
 std::optional<int64_t> constant_of(const Value *value);
-/// The same for floating-point and integer zero.
+/// Returns whether `value` is an integer or floating-point constant zero, also through casts.
 bool is_zero(const Value *value);
 
 } // namespace tritonc::ir

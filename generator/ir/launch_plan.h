@@ -1,18 +1,18 @@
-// The launch plan: what the host must know to start a kernel, as data.
+// The launch plan: everything that the host must know to launch a kernel, as data.
 //
-// The compiler emits both sides of a launch, so whatever it wants computed or checked on the host
-// it writes down here as expressions over the kernel's arguments: the grid, and the requirements
-// without which the kernel would read or write out of bounds. `emit/` turns the expressions into
-// the constants that the runtime evaluates, with 64-bit arithmetic, before the driver sees
-// anything.
-
+// The compiler emits both sides of a launch. It writes all host computations and host checks here,
+// as expressions over the kernel's arguments: the grid, and the requirements without which the
+// kernel would access memory out of bounds. `emit/` turns the expressions into constants. The
+// runtime evaluates them in 64-bit arithmetic before it calls the driver.
 //
-// The plan is the kernel's own and the same for every GPU. How the blocks of one GPU carry out its
-// programs is a form: what else the kernel is given, how many blocks there are, and what must hold
-// for it. A kernel may have several forms for a GPU; the launch takes the cheapest that fits.
+// The launch plan belongs to the kernel and is the same for every GPU. A LaunchConfig belongs to
+// one schedule for one GPU: the hidden parameters, the number of blocks, and the guards. A kernel
+// may have several schedules for a GPU; the launch takes the schedule with the lowest cost whose
+// guards hold.
 
 #pragma once
 
+#include "ir/schedule.h"
 #include "ir/types.h"
 
 #include <cstdint>
@@ -22,14 +22,14 @@
 
 namespace tritonc {
 
-/// An integer expression over the kernel's scalar parameters. Division rounds towards zero, as in
-/// C; `ceil_div` rounds up. Comparisons and logical operators yield 0 or 1.
+/// An integer expression over the kernel's scalar parameters. Division rounds toward zero, as in C;
+/// `ceil_div` rounds up. Comparisons and logical operators return 0 or 1.
 struct Expr {
   enum class Kind : uint8_t {
     constant,        // value
-    parameter,       // value is the parameter's index, counted from 0
-    programs,        // in forms: the size of the grid of programs along axis `value`, 0 to 2
-    multiprocessors, // in forms: how many the device has
+    parameter,       // value: index of the parameter, from 0
+    programs,        // in schedules: the size of the grid of programs along axis `value`, 0 to 2
+    multiprocessors, // in schedules: the number of SMs of the device
     neg,
     logical_not, // operands[0]
     add,
@@ -58,62 +58,65 @@ struct Expr {
   static Expr binary(Kind kind, Expr a, Expr b) { return {kind, 0, {std::move(a), std::move(b)}}; }
 };
 
-/// What must hold of the arguments, and how a person would write it ("M % 128 == 0").
+/// A condition on the arguments, and its text for messages ("M % 128 == 0").
 struct Requirement {
   Expr condition;
   std::string text;
 };
 
 struct LaunchPlan {
-  std::vector<Expr> grid; // empty: the kernel declares none, the caller says it. Else 1 to 3.
+  std::vector<Expr> grid; // 1 to 3 sizes; empty: the caller passes the grid
   std::vector<Requirement> requirements;
-  /// What the code relies on besides, "lda % 8 && ldb % 8": where it is not true of the arguments,
-  /// general code runs. Empty: this is the general code.
-  std::string hints;
+  /// The condition of the specialization, such as "lda % 8 && ldb % 8". If the arguments do not
+  /// meet it, the launch takes a more general variant. Empty: this is the general variant.
+  std::string specialization;
 };
 
-/// What the GPU's copy engine is told of a tensor: cuTensorMapEncodeTiled of the CUDA driver API.
-/// The axis of neighbours comes first everywhere, as there.
+/// The arguments of cuTensorMapEncodeTiled (CUDA driver API) for a tensor. As there, the axis of
+/// contiguous elements comes first.
 struct TensorMap {
-  int parameter = 0; // the pointer
-  Expr offset;       // elements from there to the tensor's first
+  int parameter = 0; // index of the pointer parameter
+  Expr offset;       // elements from the pointer to the tensor's first element
   ir::Elem elem = ir::Elem::f16;
-  bool to_tf32 = false;      // f32 is rounded to tf32 on the way
-  std::vector<Expr> sizes;   // elements along each axis, 1 to 5 of them; what is outside is zero
-  std::vector<Expr> strides; // in elements, of the axes after the first
-  std::vector<int64_t> box;  // elements that one copy moves, along each axis
+  bool to_tf32 = false;      // TMA rounds f32 to tf32
+  std::vector<Expr> sizes;   // elements along each of 1 to 5 axes; elements outside read as zero
+  std::vector<Expr> strides; // elements; of all axes after the first
+  std::vector<int64_t> box;  // elements per copy along each axis
   int swizzle_bytes = 0;     // 0, 32, 64 or 128
 };
 
-/// What a kernel is given behind its own parameters: a tensor map, a number, or where the form's
-/// scratch memory is.
+/// A parameter after the kernel's own parameters: a tensor map, an integer, or a pointer to the
+/// workspace.
 struct HiddenParameter {
-  ir::Elem elem = ir::Elem::i32; // of a number: i32 or i64
-  Expr value;                    // of a number
+  ir::Elem elem = ir::Elem::i32; // of an integer: i32 or i64
+  Expr value;                    // of an integer
   std::optional<TensorMap> map;
-  bool is_scratch = false;
+  bool is_workspace = false;
 };
 
-/// How the blocks of a GPU carry out the programs of the grid.
-struct LaunchForm {
-  std::string name;                // "": a block for each program, nothing hidden
-  std::vector<Requirement> guards; // besides: every tensor map must be one that the driver takes
-  std::optional<Expr> cost;        // in any unit, the same for all forms of a kernel; none: last
-  std::vector<Expr> blocks;        // empty: those of the grid of programs. Else 1 to 3.
+/// How the blocks of a GPU run the programs of the grid, in one schedule.
+struct LaunchConfig {
+  Schedule schedule;               // schedule of the blocks
+  std::vector<Requirement> guards; // additional guard: the driver accepts every tensor map
+  std::optional<Expr> cost;        // same unit for all schedules; none: last choice
+  std::vector<Expr> blocks;        // 1 to 3 sizes; empty: the grid of programs
   int cluster = 1;                 // blocks per cluster, along the first axis
   std::vector<HiddenParameter> hidden;
 
-  /// Bytes of memory that nobody else has until the launch is done: of two launches that share the
-  /// work, the second is done with it. Both say it.
-  std::optional<Expr> scratch;
+  /// Size of the workspace in bytes. The launch owns the workspace until it completes. Two launches
+  /// that share the work share one workspace, until the second completes; both have the same size
+  /// here.
+  std::optional<Expr> workspace;
 
-  /// Which part of the work a launch in it does: all; what two launches share, the first of which
-  /// is in this form and the second in the one behind it; or that second, which nobody takes alone.
-  enum class Share : uint8_t { all, first, rest };
-  Share share = Share::all;
+  /// The part of the work that a launch with this schedule does:
+  /// - whole: all of it
+  /// - first: the first of two launches that share the work; the next schedule is the second
+  /// - second: the second of these launches; a launch never takes it alone
+  enum class Part : uint8_t { whole, first, second };
+  Part part = Part::whole;
 
-  /// Its blocks may start before the launch in front of it in the stream is done, for which they
-  /// wait themselves.
+  /// The blocks may start before the previous launch in the stream completes (programmatic
+  /// dependent launch). They wait for its completion themselves.
   bool starts_early = false;
 };
 

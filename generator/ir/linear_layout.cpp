@@ -1,4 +1,4 @@
-// LinearLayout: see the header. Small GF(2) algebra over flat indices.
+// Implements LinearLayout: small GF(2) algebra on flat indices. See linear_layout.h.
 //
 // Tested by tests/ir/linear_layout_test.cpp.
 
@@ -72,8 +72,8 @@ FlatIndex LinearLayout::index(uint32_t r, uint32_t l, uint32_t w) const {
 }
 
 std::vector<uint32_t> LinearLayout::offset_bases() const {
-  // Invert the matrix whose columns are `offset` by Gauss-Jordan elimination: keep pairs of (index,
-  // the offset bits that make it) and reduce until every index is a single bit.
+  // Invert the matrix whose columns are `offset` by Gauss-Jordan elimination. Keep pairs of an
+  // index and the offset bits that make it, and reduce until every index is a single bit.
   size_t n = offset.size();
   std::vector<FlatIndex> index = offset;
   std::vector<uint32_t> made_of(n);

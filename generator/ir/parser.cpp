@@ -1,4 +1,4 @@
-// Reads the text form of tile IR. A recursive descent over characters; the first error ends it.
+// Reads the text form of tile IR by recursive descent, and stops at the first error.
 //
 // Tested by tests/ir/text_test.cpp.
 
@@ -14,10 +14,28 @@ namespace {
 
 const std::map<std::string_view, Opcode> &opcodes() {
   static const std::map<std::string_view, Opcode> map = {
-#define OP(name, least, most, regions, effect, text) {#name, Opcode::name##_},
+#define OP(name, ...) {#name, Opcode::name##_},
 #include "ir/ops.def"
   };
   return map;
+}
+
+const std::map<std::string_view, AttributeName> &attribute_names() {
+  static const std::map<std::string_view, AttributeName> map = {
+#define ATTRIBUTE(name, type, text) {#name, AttributeName::name##_},
+#include "ir/attributes.def"
+  };
+  return map;
+}
+
+bool is_flag(AttributeName name) {
+  switch (name) {
+#define ATTRIBUTE(name, type, text)                                                                \
+  case AttributeName::name##_:                                                                     \
+    return std::is_same_v<type, Flag>;
+#include "ir/attributes.def"
+  }
+  return false;
 }
 
 struct Parser {
@@ -204,7 +222,7 @@ struct Parser {
     return true;
   }
 
-  // Up to behind the closing quotes.
+  // Reads a string literal up to and including the closing quote.
   bool quoted(std::string &result) {
     size_t begin = at;
     for (; at < text.size() && text[at] != '"'; at++) {
@@ -234,7 +252,7 @@ struct Parser {
     return true;
   }
 
-  // Behind `constants`.
+  // Reads constant memory, after the word `constants`.
   bool constant_memory() {
     if (!expect("("))
       return false;
@@ -271,18 +289,26 @@ struct Parser {
     std::string name;
     if (!this->name(name) || !expect("="))
       return false;
+    auto known = attribute_names().find(name);
+    if (known == attribute_names().end())
+      return fail("unknown attribute `" + name + "`");
+    AttributeName key = known->second;
+    if (is_flag(key)) {
+      op.set(key, Flag());
+      return expect("1");
+    }
     if (accept("\"")) {
       std::string value;
       if (!quoted(value))
         return false;
-      op.set(name, std::move(value));
+      op.set(key, std::move(value));
       return true;
     }
     if (accept("[")) {
       std::vector<int64_t> list;
       if (!integers(list, "]"))
         return false;
-      op.set(name, std::move(list));
+      op.set(key, std::move(list));
       return true;
     }
     skip_blanks();
@@ -292,17 +318,17 @@ struct Parser {
       int64_t value;
       if (!integer(value))
         return false;
-      op.set(name, value);
+      op.set(key, value);
       return true;
     }
     double value;
     if (!floating(value))
       return false;
-    op.set(name, value);
+    op.set(key, value);
     return true;
   }
 
-  // Behind the `{`, where a block could be too: an attribute is a word and `=`.
+  // Looks ahead whether the `{` starts attributes or a block: an attribute is a word and `=`.
   bool attributes_are_next() {
     size_t here = at;
     bool are_next = accept("{") && !word().empty() && next_is("=");
@@ -328,8 +354,8 @@ struct Parser {
       return fail("unknown operation `" + name + "`");
     Op *result = fn.new_op(found->second);
     result->parent = &block;
-    // Where there can't be operands, the next value is that of the next line.
-    if (info(found->second).most_operands != 0 && next_is("%"))
+    // If the operation cannot have operands, a `%` belongs to the next line.
+    if (info(found->second).max_operands != 0 && next_is("%"))
       do {
         Value *operand;
         if (!use(operand))
@@ -363,7 +389,7 @@ struct Parser {
       if (!expect("{") || !this->block(*result->blocks.back()))
         return false;
     }
-    // Only now: a block must not see the results of the operation that it is part of.
+    // Define the results last: a block must not see the results of its own operation.
     for (size_t i = 0; i < result_names.size(); i++)
       if (!define(result->results[i], result_names[i], begin))
         return false;
@@ -451,25 +477,25 @@ struct Parser {
         return false;
       fn.warps = int(number);
     }
-    if (accept("teams")) {
+    if (accept("consumer_groups")) {
       if (!integer(number))
         return false;
-      fn.teams = int(number);
+      fn.consumer_groups = int(number);
     }
-    if (accept("helpers")) {
+    if (accept("producer_warps")) {
       if (!integer(number))
         return false;
-      fn.helper_warps = int(number);
+      fn.producer_warps = int(number);
     }
     if (accept("shared")) {
       if (!integer(number))
         return false;
       fn.shared_bytes = int(number);
     }
-    if (accept("residency")) {
+    if (accept("blocks_per_sm")) {
       if (!integer(number))
         return false;
-      fn.residency = int(number);
+      fn.blocks_per_sm = int(number);
     }
     if (!expect("{") || !block(*fn.body))
       return false;

@@ -1,4 +1,4 @@
-// Reads the text form of tile IR that printer.h describes, for tests and tools.
+// Reads the text form of tile IR, for tests and tools. See printer.h for the form.
 
 #pragma once
 
@@ -8,7 +8,7 @@ namespace tritonc::ir {
 
 struct ParseResult {
   std::optional<Function> function;
-  std::string error; // "line 3: unknown operation `foo`" if there is no function
+  std::string error; // without a function: "line 3: unknown operation `foo`"
 };
 
 ParseResult parse(std::string_view text);

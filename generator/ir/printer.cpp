@@ -1,4 +1,4 @@
-// The text form of tile IR. See printer.h.
+// Prints the text form of tile IR. See printer.h.
 //
 // Tested by tests/ir/text_test.cpp.
 
@@ -15,11 +15,11 @@ std::string number_text(double value) {
   char buffer[32];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   std::string text(buffer, end);
-  // A number without any of these would be read back as an integer.
+  // Without one of these characters, the parser would read an integer.
   return text.find_first_of(".einf") == std::string::npos ? text + ".0" : text;
 }
 
-// Control characters and what has a meaning of its own inside of quotes are escaped.
+// Escapes control characters, quotes and backslashes.
 std::string quoted(const std::string &text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out = "\"";
@@ -42,6 +42,8 @@ std::string text_of(const Attribute &attribute) {
     return number_text(*d);
   if (auto *s = std::get_if<std::string>(&attribute))
     return quoted(*s);
+  if (std::holds_alternative<Flag>(attribute))
+    return "1";
   std::string out = "[";
   for (int64_t i : std::get<std::vector<int64_t>>(attribute))
     out += (out.size() > 1 ? "," : "") + std::to_string(i);
@@ -51,7 +53,7 @@ std::string text_of(const Attribute &attribute) {
 struct Printer {
   std::map<const Value *, std::string> names;
   std::set<std::string> taken;
-  std::map<std::string, int> copies; // of a name: how many more values have it
+  std::map<std::string, int> copies; // per name: the number of renamed values
   int next_number = 0;
   std::vector<std::shared_ptr<const LinearLayout>> layouts;
   std::string out;
@@ -94,7 +96,8 @@ struct Printer {
     if (!op.attributes.empty()) {
       text += " {";
       for (size_t i = 0; i < op.attributes.size(); i++)
-        text += (i ? ", " : "") + op.attributes[i].first + " = " + text_of(op.attributes[i].second);
+        text += (i ? ", " : "") + std::string(name_of(op.attributes[i].first)) + " = " +
+                text_of(op.attributes[i].second);
       text += "}";
     }
     for (size_t i = 0; i < op.results.size(); i++)
@@ -158,14 +161,14 @@ struct Printer {
     constant_memory(fn);
     if (fn.warps)
       out += " warps " + std::to_string(fn.warps);
-    if (fn.teams > 1)
-      out += " teams " + std::to_string(fn.teams);
-    if (fn.helper_warps)
-      out += " helpers " + std::to_string(fn.helper_warps);
+    if (fn.consumer_groups > 1)
+      out += " consumer_groups " + std::to_string(fn.consumer_groups);
+    if (fn.producer_warps)
+      out += " producer_warps " + std::to_string(fn.producer_warps);
     if (fn.shared_bytes)
       out += " shared " + std::to_string(fn.shared_bytes);
-    if (fn.residency)
-      out += " residency " + std::to_string(fn.residency);
+    if (fn.blocks_per_sm)
+      out += " blocks_per_sm " + std::to_string(fn.blocks_per_sm);
     out += " {\n";
     block(*fn.body, 2);
     out += "}\n";

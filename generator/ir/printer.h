@@ -1,4 +1,4 @@
-// The text form of tile IR, for people, tests and --print-after.
+// Prints tile IR as text, for tests, for users and for --print-after.
 //
 //     layout #0 [64,64] reg (0,1) (8,0) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0)
 //     func @scale(%x: ptr<f32> aligned 16, %n: i32 multiple_of 8) warps 2 {
@@ -11,13 +11,12 @@
 //       return
 //     }
 //
-// Behind the parameters there may be constant memory, with its first values:
-// `constants (t: f32[64] at 0 = [0.5, 1.0], n: i32[1] unsigned at 256)`.
+// Constant memory follows the parameters, with its initial values: `constants (t: f32[64] at 0 =
+// [0.5, 1.0], n: i32[1] unsigned at 256)`.
 //
-// One operation a line: results, name, operands, attributes, result types, blocks. Names of values
-// are kept where the source has one and made unique; the others are numbers. In texts, `\"`, `\\`
-// and
-// `\x0a` stand for one character.
+// One operation per line: results, name, operands, attributes, result types, blocks. Values keep
+// their source names, made unique; all other values have numbers. In string literals, `\"`, `\\`
+// and `\x0a` each stand for one character.
 
 #pragma once
 
@@ -27,7 +26,7 @@ namespace tritonc::ir {
 
 std::string print(const Function &fn);
 
-/// One operation on one line (blocks as `{...}`), for messages.
+/// Prints one operation on one line (blocks as `{...}`), for messages.
 std::string print(const Op &op);
 
 } // namespace tritonc::ir

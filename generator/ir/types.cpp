@@ -1,4 +1,6 @@
-// Types of tile IR values: names and sizes. See types.h.
+// Implements names, sizes and text of the types of tile IR values. See types.h.
+//
+// Tested by tests/ir/text_test.cpp and tests/ir/builder_test.cpp.
 
 #include "ir/types.h"
 

@@ -1,10 +1,14 @@
 // Types of tile IR values.
 //
-// A type is a scalar or a tile of one of five kinds: numbers, pointers to numbers, a view (the
-// affine form of a pointer tile: one base, one stride per axis, never materialised), a buffer in
-// shared memory, and a tensor map, what the GPU's copy engine knows of a tensor. Integers have no
-// sign; the operations do. Where each element of a tile lives is its layout, which is empty until
-// the passes assign one.
+// A type is a scalar or a tile of one of these kinds:
+// - value: integers, floats or booleans
+// - pointer: pointers to elements
+// - view: the affine form of a pointer tile (a base and one stride per axis); never in registers
+// - shared: a buffer in shared memory
+// - map: a tensor map, the descriptor of a tensor for TMA
+//
+// Integer types have no sign; operations do. The layout of a tile says where each element is. It is
+// empty until a pass assigns it.
 
 #pragma once
 
@@ -17,9 +21,9 @@ namespace tritonc::ir {
 
 enum class Elem : uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, f64, e4m3, e5m2 };
 
-/// Size in bits; i1 counts 1.
+/// Size in bits; i1 has 1.
 int bits_of(Elem elem);
-int bytes_of(Elem elem); // in memory; i1 takes 1
+int bytes_of(Elem elem); // in memory; i1 has 1
 bool is_float(Elem elem);
 inline bool is_integer(Elem elem) { return !is_float(elem); }
 const char *name_of(Elem elem);
@@ -30,7 +34,7 @@ struct Type {
 
   Kind kind = Kind::value;
   Elem elem = Elem::i32;
-  Shape shape; // empty: a scalar. shared: axis 0 counts the slots. map: the box of one copy
+  Shape shape; // empty: scalar. shared: axis 0 is the stage. map: box of one copy
   std::shared_ptr<const LinearLayout> layout; // null: not assigned, or a scalar
 
   bool is_tile() const { return !shape.empty(); }
@@ -43,7 +47,7 @@ struct Type {
   int rank() const { return int(shape.size()); }
   int64_t elements() const { return element_count(shape); }
 
-  /// Same kind, element, shape and layout.
+  /// Same kind, element type, shape and layout.
   bool operator==(const Type &other) const;
   /// Like ==, but layouts may differ.
   bool same_but_layout(const Type &other) const {
@@ -71,8 +75,8 @@ struct Type {
   static Type map(Elem elem, Shape box) { return {Kind::map, elem, std::move(box), nullptr}; }
 };
 
-/// `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`, `shared<f16>[2,128,64]`,
-/// `map<f16>[64,64]`; no layout.
+/// Prints a type without its layout: `f32`, `f16[128,64]`, `ptr<f16>[64]`, `view<f16>[128,64]`,
+/// `shared<f16>[2,128,64]`, `map<f16>[64,64]`.
 std::string text_of(const Type &type);
 
 } // namespace tritonc::ir

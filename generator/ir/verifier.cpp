@@ -1,4 +1,4 @@
-// The rules of tile IR. See verifier.h.
+// Checks that a function follows the rules of tile IR. See verifier.h.
 //
 // Tested by tests/ir/verifier_test.cpp.
 
@@ -14,7 +14,8 @@
 namespace tritonc::ir {
 namespace {
 
-// Whether the bases reach every index: their rank over GF(2) is the number of index bits.
+// Returns whether the bases reach every index: the rank of the bases over GF(2) equals the number
+// of index bits.
 bool covers(const LinearLayout &layout) {
   std::vector<FlatIndex> bases = layout.offset;
   for (const auto *part : {&layout.reg, &layout.lane, &layout.warp})
@@ -35,7 +36,7 @@ bool covers(const LinearLayout &layout) {
   return true;
 }
 
-constexpr int64_t most_constant_bytes = 64 * 1024;
+constexpr int64_t max_constant_bytes = 64 * 1024;
 
 struct Verifier {
   const Function &fn;
@@ -44,7 +45,7 @@ struct Verifier {
   std::set<const LinearLayout *> checked_layouts;
   const Op *current = nullptr;
 
-  // Most rules hold: no text is made of them.
+  // Most rules hold, so check() prints the operation only when a rule fails.
   void check(bool holds, std::string_view rule) {
     if (!holds)
       errors += (current ? print(*current) : "@" + fn.name) + ": " + std::string(rule) + "\n";
@@ -57,7 +58,8 @@ struct Verifier {
     if (!errors.empty())
       return;
     for (const int64_t &extent : type.shape) {
-      bool slots = type.is_shared() && &extent == &type.shape[0]; // of a ring: any number
+      // Only axis 0 of a buffer, its number of stages, may have any extent.
+      bool slots = type.is_shared() && &extent == &type.shape[0];
       bool power = extent > 0 && std::has_single_bit(uint64_t(extent));
       check(power || slots, "extents are powers of two");
       check(extent > 0 || !slots, "a buffer has at least one slot");
@@ -81,21 +83,21 @@ struct Verifier {
           "registers and shared memory have layouts of their own kind");
   }
 
-  // Parts lie behind one another, and GPUs have so much.
+  // Checks that the parts do not overlap and fit the constant memory of a GPU.
   void constant_memory() {
     int64_t end = 0;
     for (const ConstantMemory &part : fn.constant_memory) {
       int64_t values = int64_t(part.values.size() + part.numbers.size());
-      check(part.count > 0 && part.count <= most_constant_bytes && values <= part.count,
+      check(part.count > 0 && part.count <= max_constant_bytes && values <= part.count,
             "a part of constant memory has elements, and no more values than these");
-      check(part.offset >= end && part.offset <= most_constant_bytes && part.offset % 16 == 0,
+      check(part.offset >= end && part.offset <= max_constant_bytes && part.offset % 16 == 0,
             "parts of constant memory are in order, at multiples of 16 bytes");
       check((is_float(part.elem) ? part.values.empty() : part.numbers.empty()),
             "values are of the type of the elements");
       if (!errors.empty())
         return;
       end = part.offset + part.bytes();
-      check(end <= most_constant_bytes, "there are at most 64 KiB of constant memory");
+      check(end <= max_constant_bytes, "there are at most 64 KiB of constant memory");
     }
   }
 
@@ -111,7 +113,8 @@ struct Verifier {
       check(last->operand(i)->type == wanted[i]->type, "`yield` gives the types of the results");
   }
 
-  // The carried values: operands from `first`, block arguments from `skip`, results.
+  // Checks the carried values: the operands from `first` on, the block arguments from `skip` on,
+  // and the results.
   void carried(const Op &op, size_t first, const Block &block, size_t skip) {
     size_t count = op.results.size();
     check(op.operands.size() == first + count && block.arguments.size() == skip + count,
@@ -142,7 +145,7 @@ struct Verifier {
             "operands and result have one shape and layout");
   }
 
-  // Only moves, repeats or combines elements.
+  // Checks that `op` only moves, repeats or combines elements.
   void keeps_elements(const Op &op) {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
     check(from.kind == to.kind && from.elem == to.elem, "elements stay what they are");
@@ -150,7 +153,7 @@ struct Verifier {
 
   void expand(const Op &op) {
     Shape shape = op.operand(0)->type.shape;
-    size_t axis = size_t(op.integer("axis", -1));
+    size_t axis = size_t(op.get(attr::axis_, -1));
     bool inside = axis <= shape.size();
     if (inside)
       shape.insert(shape.begin() + axis, 1);
@@ -159,7 +162,7 @@ struct Verifier {
 
   void reduce(const Op &op) {
     Shape shape = op.operand(0)->type.shape;
-    size_t axis = size_t(op.integer("axis", -1));
+    size_t axis = size_t(op.get(attr::axis_, -1));
     bool inside = axis < shape.size();
     if (inside)
       shape.erase(shape.begin() + axis);
@@ -169,24 +172,24 @@ struct Verifier {
 
   void scan(const Op &op) {
     const Type &tile = op.operand(0)->type;
-    size_t axis = size_t(op.integer("axis", -1));
+    size_t axis = size_t(op.get(attr::axis_, -1));
     check(axis < size_t(tile.rank()) && tile.shape == op.result()->type.shape,
           "the result has the tile's shape, and {axis} is one of its axes");
     combines(op);
   }
 
   void combines(const Op &op) {
-    std::optional<Opcode> how = combining_op(op.text("op"));
+    std::optional<Opcode> how = combining_op(op.get(attr::op_));
     check(how.has_value(), "{op} is one of add, mul, min, max, umin, umax, and, or, xor");
     bool wants_integers = how && *how >= Opcode::umin_;
     check(!wants_integers || is_integer(op.result()->type.elem),
           "only integers have umin, umax, and, or, xor");
   }
 
-  // `from`: the tile whose elements are gathered.
+  // `from`: the shape of the tile that has the gathered elements.
   void gather(const Op &op, Elem elem, const Shape &from, size_t positions) {
     const Type &at = op.operand(positions)->type, &tile = op.result()->type;
-    size_t axis = size_t(op.integer("axis", -1));
+    size_t axis = size_t(op.get(attr::axis_, -1));
     check(is_integer(at.elem) && at.is_number() && at.elem != Elem::i1, "positions are integers");
     bool fits = axis < from.size() && tile.shape == at.shape && tile.rank() == int(from.size());
     for (size_t d = 0; fits && d < from.size(); d++)
@@ -200,11 +203,11 @@ struct Verifier {
           "compares values of one type to i1");
     static const std::set<std::string_view> known = {"eq", "ne",  "lt",  "le",  "gt",
                                                      "ge", "ult", "ule", "ugt", "uge"};
-    check(known.count(op.text("pred")), "{pred} is one of eq ne lt le gt ge ult ule ugt uge");
+    check(known.count(op.get(attr::pred_)), "{pred} is one of eq ne lt le gt ge ult ule ugt uge");
     elementwise(op);
   }
 
-  // Buffer and slot of an access to shared memory, from operand `first` on.
+  // Checks the buffer (operand `first`) and the stage (the next operand) of a shared memory access.
   bool buffer(const Op &op, size_t first) {
     bool shared = op.operand(first)->type.is_shared();
     check(shared, "shared memory is accessed through a buffer");
@@ -226,13 +229,14 @@ struct Verifier {
       return;
     const Type &into = op.operand(1)->type;
     Shape slot(into.shape.begin() + 1, into.shape.end());
-    if (op.has("origin"))
-      return check(tile.elem == into.elem && is_part(tile.shape, slot, op.list("origin")),
+    if (op.has(attr::origin_))
+      return check(tile.elem == into.elem && is_part(tile.shape, slot, op.get(attr::origin_)),
                    "the tile lies inside of a slot, at a multiple of its size");
     check(tile.elem == into.elem && tile.shape == slot, "the tile fits the slots of the buffer");
   }
 
-  // Parts start at multiples of their size, so that their bits of an index are no others'.
+  // A part starts at multiples of its size, so its index bits and the bits of its origin are
+  // disjoint.
   static bool is_part(const Shape &part, const Shape &whole, const std::vector<int64_t> &origin) {
     bool fits = origin.size() == whole.size() && part.size() == whole.size();
     for (size_t d = 0; fits && d < origin.size(); d++)
@@ -244,7 +248,7 @@ struct Verifier {
     if (!buffer(op, 0))
       return;
     const Type &from = op.operand(0)->type, &tile = op.result()->type;
-    std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+    std::vector<int64_t> perm = op.get(attr::perm_), origin = op.get(attr::origin_);
     size_t rank = tile.shape.size();
     bool fits = tile.elem == from.elem && from.shape.size() == rank + 1 && perm.size() == rank &&
                 origin.size() == rank && std::set(perm.begin(), perm.end()).size() == rank;
@@ -255,16 +259,17 @@ struct Verifier {
   }
 
   void cluster(const Op &op) {
-    int64_t blocks = op.integer("blocks");
+    int64_t blocks = op.get(attr::blocks_);
     check(blocks > 1 && blocks <= 16 && std::has_single_bit(uint64_t(blocks)),
           "a cluster has 2, 4, 8 or 16 {blocks}");
     const Op *around = op.parent->parent;
-    check(!around || around->is(Opcode::specialize_), "blocks become one outside of loops only");
+    check(!around || around->is(Opcode::warp_specialize_),
+          "blocks become one outside of loops only");
     Elem elem = op.result()->type.elem;
     check(elem == Elem::f32 || elem == Elem::i32, "sums are f32 or i32");
   }
 
-  void cluster_load(const Op &op) {
+  void cluster_load_reduce(const Op &op) {
     cluster(op);
     if (!buffer(op, 0))
       return;
@@ -278,8 +283,8 @@ struct Verifier {
       check(op.operand(i)->type == Type::scalar(elem), rule);
   }
 
-  // A tile that copies through map $0 move, in whole boxes, at the coordinates from operand `first`
-  // on.
+  // Checks that a TMA copy through map $0 moves `tile` in whole boxes. The coordinates start at
+  // operand `first`.
   void mapped(const Op &op, const Shape &tile, Elem elem, size_t first) {
     const Op *made = op.operand(0)->op;
     check(made && made->is(Opcode::tensor_map_), "a map is that of an operation `tensor_map`");
@@ -291,7 +296,7 @@ struct Verifier {
     for (size_t d = 0; d < tile.size() && d < map.shape.size(); d++)
       check(tile[d] % map.shape[d] == 0, "a tile is whole boxes of the map");
     size_t end = first + tile.size();
-    bool may_have_policy = op.is(Opcode::map_load_) || op.is(Opcode::map_copy_);
+    bool may_have_policy = op.is(Opcode::tma_load_) || op.is(Opcode::tma_load_async_);
     if (may_have_policy && op.operands.size() == end + 1)
       scalars(op, end, Elem::i64, "a cache policy is an i64");
     else
@@ -300,7 +305,7 @@ struct Verifier {
       check(op.operand(i)->type == Type::scalar(Elem::i32), "coordinates are i32");
   }
 
-  // What the host does is done once, before all else.
+  // The host runs these operations once, before the launch.
   void on_host(const Op &op) {
     check(op.parent->parent == nullptr, "stands at the top of a function");
   }
@@ -309,7 +314,7 @@ struct Verifier {
     on_host(op);
     for (const Op *other : op.parent->ops)
       check(other == &op || !other->is(Opcode::launch_blocks_), "a function is launched once");
-    check(op.integer("cluster", 1) > 0, "a cluster has blocks");
+    check(op.get(attr::cluster_, 1) > 0, "a cluster has blocks");
     scalars(op, 0, Elem::i32, "numbers of blocks are i32");
   }
 
@@ -319,22 +324,22 @@ struct Verifier {
     check(map.is_map() && op.operand(0)->type == Type::pointer(map.elem), "a map has one base");
     check(op.operands.size() == 2 + 2 * map.shape.size(), "one size and one stride per axis");
     scalars(op, 1, Elem::i64, "offset, sizes and strides are i64");
-    bool has_neighbours = false;
+    bool has_neighbors = false;
     for (size_t d = 2 + map.shape.size(); d < op.operands.size(); d++)
-      has_neighbours |= constant_of(op.operand(d)) == 1;
-    check(has_neighbours, "one stride is the constant 1");
-    int64_t swizzle = op.integer("swizzle");
+      has_neighbors |= constant_of(op.operand(d)) == 1;
+    check(has_neighbors, "one stride is the constant 1");
+    int64_t swizzle = op.get(attr::swizzle_);
     check(swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128,
           "{swizzle} is 0, 32, 64 or 128");
   }
 
-  void map_prefetch(const Op &op) {
+  void tma_prefetch(const Op &op) {
     const Value *map = op.operand(0);
     check(map->op && map->op->is(Opcode::tensor_map_),
           "a map is that of an operation `tensor_map`");
   }
 
-  void map_copy(const Op &op) {
+  void tma_load_async(const Op &op) {
     if (!buffer(op, 1) || !mbarrier(op, 3))
       return;
     const Type &into = op.operand(1)->type;
@@ -344,7 +349,7 @@ struct Verifier {
   void extract(const Op &op) {
     const Type &from = op.operand(0)->type, &to = op.result()->type;
     check(from.elem == to.elem && from.kind == to.kind &&
-              is_part(to.shape, from.shape, op.list("origin")),
+              is_part(to.shape, from.shape, op.get(attr::origin_)),
           "the part lies inside of the tile, at a multiple of its size");
   }
 
@@ -356,37 +361,37 @@ struct Verifier {
     return is_ring;
   }
 
-  void shared_product(const Op &op) {
+  void wgmma_ss(const Op &op) {
     if (!buffer(op, 0) || !buffer(op, 2))
       return;
     const Type &sum = op.result()->type;
     check(op.operand(4)->type == sum, "the sum has the type of the result");
     if (const Value *adds = op.operand_or_null(5))
       check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
-    std::vector<int64_t> perms = op.list("perms");
+    std::vector<int64_t> perms = op.get(attr::perms_);
     check(perms.size() == 4 && sum.rank() == 2 && op.operand(0)->type.rank() == 3 &&
               op.operand(2)->type.rank() == 3,
           "[M,K] times [K,N] plus [M,N]");
     check(op.operand(0)->type.elem == op.operand(2)->type.elem,
-          "both factors have one element type");
+          "both operands have one element type");
     if (!errors.empty())
       return;
-    auto extent = [&](int factor, int axis) {
-      return op.operand(size_t(2 * factor))
-          ->type.shape[size_t(1 + perms[size_t(2 * factor + axis)])];
+    auto extent = [&](int operand, int axis) {
+      return op.operand(size_t(2 * operand))
+          ->type.shape[size_t(1 + perms[size_t(2 * operand + axis)])];
     };
     auto permutes = [&](int64_t first, int64_t second) {
       return (first == 0 && second == 1) || (first == 1 && second == 0);
     };
     check(permutes(perms[0], perms[1]) && permutes(perms[2], perms[3]),
-          "{perms} permutes the axes of each factor");
+          "{perms} permutes the axes of each operand");
     if (errors.empty())
       check(extent(0, 0) == sum.shape[0] && extent(0, 1) == extent(1, 0) &&
                 extent(1, 1) == sum.shape[1],
             "[M,K] times [K,N] plus [M,N]");
   }
 
-  void fragment_product(const Op &op) {
+  void wgmma_rs(const Op &op) {
     if (!buffer(op, 1))
       return;
     const Type &fragment = op.operand(0)->type, &from = op.operand(1)->type;
@@ -394,10 +399,10 @@ struct Verifier {
     check(op.operand(3)->type == sum, "the sum has the type of the result");
     if (const Value *adds = op.operand_or_null(4))
       check(adds->type == Type::scalar(Elem::i1), "whether to add is a scalar i1");
-    check(fragment.elem == from.elem, "both factors have one element type");
-    std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+    check(fragment.elem == from.elem, "both operands have one element type");
+    std::vector<int64_t> perm = op.get(attr::perm_), origin = op.get(attr::origin_);
     check(perm == std::vector<int64_t>{0, 1} || perm == std::vector<int64_t>{1, 0},
-          "{perm} permutes the axes of the factor");
+          "{perm} permutes the axes of the operand");
     check(fragment.is_tile() && fragment.rank() == 2 && from.rank() == 3 && sum.rank() == 2 &&
               origin.size() == 2,
           "[M,K] times [K,N] plus [M,N]");
@@ -419,7 +424,7 @@ struct Verifier {
             "a mask is i1, a scalar or of the shape of the pointers");
     static const std::set<std::string_view> hints = {
         "", "cg", "cs", "no_allocate", "evict_first", "evict_last"};
-    std::string_view hint = op.text("cache");
+    std::string_view hint = op.get(attr::cache_);
     check(hints.count(hint) || hint == (op.is(Opcode::store_) ? "wt" : "cv"),
           "{cache} is one of cg, cs, no_allocate, evict_first, evict_last; of loads cv, of stores "
           "wt");
@@ -437,8 +442,8 @@ struct Verifier {
       check(op.operand(i)->type == op.result()->type, "the values have the type of the result");
     if (op.is(Opcode::atomic_cas_))
       return;
-    std::optional<Opcode> how = combining_op(op.text("op"));
-    check((how && *how != Opcode::mul_) || op.text("op") == "exchange",
+    std::optional<Opcode> how = combining_op(op.get(attr::op_));
+    check((how && *how != Opcode::mul_) || op.get(attr::op_) == "exchange",
           "{op} is one of add, min, max, umin, umax, and, or, xor, exchange");
   }
 
@@ -457,12 +462,12 @@ struct Verifier {
               b[1] == c[1],
           "[M,K] times [K,N] plus [M,N]");
     check(op.operand(0)->type.elem == op.operand(1)->type.elem,
-          "both factors have one element type");
+          "both operands have one element type");
     check(op.operand(2)->type == op.result()->type, "the sum has the type of the result");
   }
 
   void trans(const Op &op) {
-    std::vector<int64_t> perm = op.list("perm");
+    std::vector<int64_t> perm = op.get(attr::perm_);
     const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
     std::vector<int64_t> axes(from.size());
     std::iota(axes.begin(), axes.end(), 0);
@@ -473,45 +478,60 @@ struct Verifier {
     check(fits, "{perm} permutes the axes");
   }
 
-  // What is read of an attribute: an integer, a list, a name, a floating-point number.
-  static bool right_kind(const Op &op, std::string_view name, const Attribute &attribute) {
-    static const std::set<std::string_view> integers = {
-        "address", "ahead", "arrivals", "axis",    "blocks",     "bytes", "cluster",
-        "pending", "slots", "start",    "swizzle", "team_bytes", "value", "vector"};
-    static const std::set<std::string_view> lists = {"origin",    "perm",  "perms",
-                                                     "registers", "warps", "warpgroups"};
-    static const std::set<std::string_view> names = {"as",        "cache", "instruction", "op",
-                                                     "precision", "pred",  "text"};
-    if (lists.count(name) || (name == "vector" && op.is(Opcode::dot_)))
-      return std::holds_alternative<std::vector<int64_t>>(attribute);
-    if (integers.count(name))
-      return std::holds_alternative<int64_t>(attribute);
-    if (names.count(name))
-      return std::holds_alternative<std::string>(attribute);
-    return name != "number" || std::holds_alternative<double>(attribute);
+  // Returns whether the value has the type of its row in attributes.def.
+  static bool has_its_type(AttributeName name, const Attribute &attribute) {
+    switch (name) {
+#define ATTRIBUTE(name, type, text)                                                                \
+  case AttributeName::name##_:                                                                     \
+    return std::holds_alternative<type>(attribute);
+#include "ir/attributes.def"
+    }
+    return false;
+  }
+
+  // Checks that the attributes of `op` match its row in ops.def.
+  void attributes(const Op &op) {
+    std::string_view column = info(op.code).attributes;
+    std::set<std::string_view> known;
+    while (!column.empty()) {
+      size_t end = std::min(column.find(' '), column.size());
+      std::string_view name = column.substr(0, end);
+      column.remove_prefix(std::min(end + 1, column.size()));
+      bool is_optional = name.ends_with('?');
+      if (is_optional)
+        name.remove_suffix(1);
+      known.insert(name);
+      bool is_there = std::any_of(op.attributes.begin(), op.attributes.end(),
+                                  [&](const auto &entry) { return name_of(entry.first) == name; });
+      check(is_optional || is_there, "{" + std::string(name) + "} is missing");
+    }
+    for (const auto &[name, attribute] : op.attributes) {
+      check(known.count(name_of(name)), "unknown attribute {" + std::string(name_of(name)) + "}");
+      check(has_its_type(name, attribute), "an attribute has the type that attributes.def says");
+    }
   }
 
   void operation(const Op &op) {
-    for (const auto &[name, attribute] : op.attributes)
-      check(right_kind(op, name, attribute), "an attribute is not of its kind");
+    attributes(op);
     if (!errors.empty())
       return;
     switch (op.code) {
     case Opcode::constant_:
-      return check(op.result()->type.is_scalar() &&
-                       op.has(is_float(op.result()->type.elem) ? "number" : "value"),
-                   "an integer has {value}, a floating-point constant {number}");
+      return check(
+          op.result()->type.is_scalar() &&
+              (is_float(op.result()->type.elem) ? op.has(attr::number_) : op.has(attr::value_)),
+          "an integer has {value}, a floating-point constant {number}");
     case Opcode::program_id_:
     case Opcode::num_programs_:
-      return check(op.result()->type == Type::scalar(Elem::i32) && op.integer("axis", -1) >= 0 &&
-                       op.integer("axis") <= 2,
+      return check(op.result()->type == Type::scalar(Elem::i32) && op.get(attr::axis_, -1) >= 0 &&
+                       op.get(attr::axis_) <= 2,
                    "an i32 for {axis} 0, 1 or 2");
     case Opcode::block_id_:
     case Opcode::num_blocks_:
-      return check(op.result()->type == Type::scalar(Elem::i32) && op.integer("axis", -1) >= 0 &&
-                       op.integer("axis") <= 2,
+      return check(op.result()->type == Type::scalar(Elem::i32) && op.get(attr::axis_, -1) >= 0 &&
+                       op.get(attr::axis_) <= 2,
                    "an i32 for {axis} 0, 1 or 2");
-    case Opcode::num_multiprocessors_:
+    case Opcode::num_sms_:
       return check(op.result()->type == Type::scalar(Elem::i32), "an i32");
     case Opcode::host_value_:
       on_host(op);
@@ -521,7 +541,7 @@ struct Verifier {
                    "the host computes i32 and i64");
     case Opcode::tensor_map_:
       return tensor_map(op);
-    case Opcode::scratch_:
+    case Opcode::workspace_:
       on_host(op);
       scalars(op, 0, Elem::i64, "a number of bytes is an i64");
       return check(op.result()->type.is_scalar() && op.result()->type.is_pointer(),
@@ -532,12 +552,12 @@ struct Verifier {
       return check(
           op.result()->type.same_but_layout(Type::tile(Elem::i32, {op.result()->type.elements()})),
           "a range is an i32 tile of one axis");
-    case Opcode::inside_:
+    case Opcode::in_bounds_:
       scalars(op, 0, Elem::i64, "limits are i64");
       return check(op.result()->type.elem == Elem::i1 && op.result()->type.is_tile() &&
                        op.operands.size() == size_t(op.result()->type.rank()),
                    "an i1 tile with one limit per axis");
-    case Opcode::pinned_:
+    case Opcode::no_hoist_:
       same_types(op, 0);
       return check(op.result()->type == Type::scalar(Elem::i32) ||
                        op.result()->type == Type::scalar(Elem::i64),
@@ -595,11 +615,11 @@ struct Verifier {
     case Opcode::atomic_:
     case Opcode::atomic_cas_:
       return atomic(op);
-    case Opcode::map_load_: {
+    case Opcode::tma_load_: {
       const Type &tile = op.result()->type;
       return mapped(op, tile.shape, tile.elem, 1);
     }
-    case Opcode::map_store_: {
+    case Opcode::tma_store_: {
       const Type &tile = op.operand(1)->type;
       return mapped(op, tile.shape, tile.elem, 2);
     }
@@ -641,71 +661,71 @@ struct Verifier {
     case Opcode::print_:
       for (const Value *operand : op.operands)
         check(operand->type.is_number(), "only numbers are printed");
-      return check(op.has("text") && places_in(op.text("text")) == op.operands.size(),
+      return check(op.has(attr::text_) && places_in(op.get(attr::text_)) == op.operands.size(),
                    "{text} has a place for each operand");
     case Opcode::assert_:
-      check(op.has("text"), "an assertion has a {text}");
+      check(op.has(attr::text_), "an assertion has a {text}");
       return check(op.operand(0)->type.is_number() && op.operand(0)->type.elem == Elem::i1,
                    "what must hold is i1");
     case Opcode::shared_alloc_:
       return check(op.result()->type.is_shared(), "allocates a buffer");
-    case Opcode::ring_slot_:
-      return check(op.integer("slots") > 0, "a ring has slots");
+    case Opcode::stage_index_:
+      return check(op.get(attr::stages_) > 0, "a ring has slots");
     case Opcode::shared_store_:
     case Opcode::async_copy_:
       return into_buffer(op);
     case Opcode::shared_load_:
       return from_buffer(op);
-    case Opcode::cluster_load_:
-      return cluster_load(op);
-    case Opcode::cluster_sum_:
+    case Opcode::cluster_load_reduce_:
+      return cluster_load_reduce(op);
+    case Opcode::cluster_reduce_:
       cluster(op);
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
                    "only the layout changes");
-    case Opcode::specialize_:
-      check(fn.helper_warps > 0 && op.parent->parent == nullptr,
-            "warps part at the top of a function that has helpers");
-      check(fn.teams > 0, "a function has one team or several");
+    case Opcode::warp_specialize_:
+      check(fn.producer_warps > 0 && op.parent->parent == nullptr,
+            "warps part at the top of a function that has producer warps");
+      check(fn.consumer_groups > 0, "a function has one consumer group or several");
       check(op.results.empty(), "warps that part give no values");
       yields(*op.blocks[0], Opcode::yield_, {});
       return yields(*op.blocks[1], Opcode::yield_, {});
-    case Opcode::team_id_: {
+    case Opcode::consumer_group_id_: {
       const Block *own = op.parent;
-      while (own->parent && !own->parent->is(Opcode::specialize_))
+      while (own->parent && !own->parent->is(Opcode::warp_specialize_))
         own = own->parent->parent;
       return check(own->parent && own == own->parent->blocks[0] &&
                        op.result()->type == Type::scalar(Elem::i32),
-                   "teams are those of the first block of a specialize");
+                   "consumer groups are those of the first block of a specialize");
     }
     case Opcode::mbarriers_: {
       const Type &ring = op.result()->type;
       return check(ring.is_shared() && ring.elem == Elem::i64 && ring.elements() == ring.shape[0] &&
-                       op.integer("arrivals") > 0,
+                       op.get(attr::arrivals_) > 0,
                    "mbarriers are 64 bits each and expect {arrivals}");
     }
-    case Opcode::ring_phase_:
-      return check(op.integer("slots") > 0, "a ring has slots");
+    case Opcode::stage_phase_:
+      return check(op.get(attr::stages_) > 0, "a ring has slots");
     case Opcode::mbarrier_wait_:
       mbarrier(op, 0);
       return check(op.operand(2)->type == Type::scalar(Elem::i32), "a parity is an i32");
     case Opcode::mbarrier_arrive_:
       mbarrier(op, 0);
       return;
-    case Opcode::map_copy_:
-      return map_copy(op);
-    case Opcode::map_prefetch_:
-      return map_prefetch(op);
-    case Opcode::map_copy_out_: {
+    case Opcode::tma_load_async_:
+      return tma_load_async(op);
+    case Opcode::tma_prefetch_:
+      return tma_prefetch(op);
+    case Opcode::tma_store_async_: {
       if (!buffer(op, 1))
         return;
       const Type &from = op.operand(1)->type;
       return mapped(op, Shape(from.shape.begin() + 1, from.shape.end()), from.elem, 3);
     }
-    case Opcode::shared_product_:
-      return shared_product(op);
-    case Opcode::fragment_product_:
-      return fragment_product(op);
-    case Opcode::product_wait_:
+    case Opcode::wgmma_ss_:
+      return wgmma_ss(op);
+    case Opcode::wgmma_rs_:
+      return wgmma_rs(op);
+    case Opcode::wgmma_wait_:
       return same_types(op, 0);
     case Opcode::convert_layout_:
       return check(op.operand(0)->type.same_but_layout(op.result()->type),
@@ -720,14 +740,14 @@ struct Verifier {
     check(op.is(Opcode::copy_) || op.result()->type.is_number(), "only numbers are computed with");
   }
 
-  // Loops and branches have any number of results.
+  // Loops and branches may have any number of results.
   static bool right_results(const Op &op) {
     switch (info(op.code).effect) {
     case Effect::write:
       return op.results.size() == (op.is_atomic() ? 1 : 0);
     case Effect::shared_write:
     case Effect::sync:
-    case Effect::report:
+    case Effect::io:
     case Effect::host:
       return op.results.empty();
     case Effect::control:
@@ -746,8 +766,7 @@ struct Verifier {
       current = op;
       const OpInfo &rules = info(op->code);
       int count = int(op->operands.size());
-      check(count >= rules.least_operands &&
-                (rules.most_operands < 0 || count <= rules.most_operands),
+      check(count >= rules.min_operands && (rules.max_operands < 0 || count <= rules.max_operands),
             "wrong number of operands");
       check(right_results(*op), "wrong number of results");
       check(int(op->blocks.size()) == rules.regions, "wrong number of blocks");
@@ -758,7 +777,7 @@ struct Verifier {
           op->is(Opcode::yield_) || op->is(Opcode::condition_) || op->is(Opcode::return_);
       check(terminator == (op == block.ops.back()), "a block has one terminator, at its end");
       if (!errors.empty())
-        break; // the rules below rely on those above
+        break; // operation() relies on the rules above
       for (const Block *inner : op->blocks)
         this->block(*inner);
       current = op;

@@ -1,15 +1,15 @@
-// The rules of tile IR. Run after every pass in tests and debug builds.
+// Checks the rules of tile IR. Tests and debug builds run it after every pass.
 //
-// - The numbers of operands, results and blocks are those of ops.def.
-// - A value is used only where it is available: after its definition in the same block, or in a
-//   block inside that one.
-// - Blocks end with their terminator and have no other: the body of a function in `return`, the
-//   first block of a while_loop in `condition`, all other blocks in `yield`, whose operands have
-//   the types of the values that the enclosing operation carries or gives.
-// - Tile extents are powers of two, at most 2^20 elements in all, rank at most 5.
-// - Operand and result types agree as each operation's line in ops.def says.
-// - A layout, where there is one, has the shape of its tile and covers it: every element is held
-//   somewhere. Operations on numbers have operands and results in one layout, or none at all.
+// - The numbers of operands, results and blocks match ops.def.
+// - An operation uses a value only where the value is available: after its definition in the same
+//   block, or in a block inside that block.
+// - A block has one terminator, at its end: `return` in the body of a function, `condition` in the
+//   first block of a while_loop, `yield` in all other blocks. The operands of a `yield` have the
+//   types of the values that the enclosing operation carries or returns.
+// - Tile extents are powers of two. A tile has at most 2^20 elements and 5 axes.
+// - Operand and result types match the operation's row in ops.def.
+// - A layout has the shape of its tile and covers it: some register holds every element. All
+//   operands and results of an arithmetic operation have the same layout, or none has a layout.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace tritonc::ir {
 
-/// Everything that is wrong, a line each: the operation and the rule. Empty: nothing.
+/// Returns all errors, one per line: the operation and the rule. Empty: no error.
 std::string verify(const Function &fn);
 
 } // namespace tritonc::ir

@@ -1,4 +1,7 @@
-// The syntax tree: names of operators, questions about expressions. See ast.h.
+// Implements the queries on the syntax tree: spellings of operators, cache hints, side effects,
+// copies. See ast.h.
+//
+// Tested by tests/language/parser_test.cpp and tests/language/checker_test.cpp.
 
 #include "language/ast.h"
 
@@ -41,7 +44,8 @@ void remove_checks(Expr *expr, bool &found) {
     remove_checks(operand.get(), found);
 }
 
-// Whether it is nothing any more. Inside of an `if` or a loop an empty statement stays.
+// Returns whether the statement is now empty. The body of an `if` or a loop keeps an empty
+// statement.
 bool remove_checks(Stmt &stmt, bool &found) {
   if (stmt.is(Stmt::Kind::assertion) || stmt.is(Stmt::Kind::print)) {
     found = true;
@@ -76,8 +80,8 @@ bool remove_checks(Program &program) {
 
 namespace {
 
-// The first assignment, atomic operation or barrier, or call of a function for which `counts`
-// holds.
+// The first assignment, atomic operation, barrier, or call of a function whose flag `counts` is
+// set.
 const Expr *first_effect(const Expr &expr, bool Function::*counts) {
   const Expr *first = nullptr;
   for_each_expr(expr, [&](const Expr &e) {
@@ -99,7 +103,7 @@ bool has_effects(const Expr &expr) { return effect_in(expr) != nullptr; }
 namespace {
 
 bool is_of_numbers(const Expr &expr, int &nodes) {
-  constexpr int most = 1000; // constants may be made of constants, over and over
+  constexpr int most = 1000; // constants that refer to constants can grow exponentially
   switch (expr.kind) {
   case Expr::Kind::integer:
   case Expr::Kind::real:
@@ -110,7 +114,7 @@ bool is_of_numbers(const Expr &expr, int &nodes) {
   case Expr::Kind::convert:
   case Expr::Kind::cast:
     break;
-  case Expr::Kind::call: // of numbers if its operands are
+  case Expr::Kind::call: // the operands decide
     if (expr.text == "get_program_id" || expr.text == "get_num_programs")
       return false;
     break;
@@ -149,8 +153,8 @@ ExprPtr copy_of_constant(const Expr &expr) {
 
 namespace {
 
-// Whether a `break` in it leaves the choice that it is in. `continue` leaves the loop around that,
-// but does not return.
+// Whether a `break` or `continue` in the statement leaves the enclosing `switch` without a
+// `return`. `continue` leaves it for the loop around the `switch`.
 bool breaks(const Stmt &stmt) {
   return stmt.is(Stmt::Kind::jump_break) || stmt.is(Stmt::Kind::jump_continue) ||
          std::any_of(stmt.body.begin(), stmt.body.end(), [](const StmtPtr &inner) {

@@ -1,16 +1,20 @@
-// The syntax tree of Triton-C: plain structs, made by the parser, completed by the checker.
+// The syntax tree of Triton-C: plain structs that the parser builds and the checker completes.
 //
-// One struct for all expressions and one for all statements, with a kind; which members a kind uses
-// stands beside it. After checking, every expression has a type, names have their variables, and
-// `convert` nodes stand wherever a value changes its type or shape, so that the operands of an
-// operation agree exactly.
+// One struct holds every expression and one struct holds every statement. The `kind` says which
+// members are in use; see the comment beside each kind.
 //
-// The tree, the parser and the checker are in tritonc::ast: the launch plan has an Expr of its own.
+// After checking:
+//   - every expression has a type, and every name has its variable;
+//   - a `convert` node stands wherever a value changes its type or shape, so the operands of an
+//     operation have exactly the same type.
+//
+// The tree, the parser and the checker are in tritonc::ast because the launch plan has its own
+// Expr.
 
 #pragma once
 
+#include "diagnostics/diagnostics.h"
 #include "language/types.h"
-#include "source/diagnostics.h"
 
 #include <deque>
 #include <memory>
@@ -20,12 +24,12 @@
 
 namespace tritonc::ast {
 
-/// What an access may tell the caches: `*?(m, __cg)p`.
+/// A cache hint of a load or a store: `*?(m, __cg)p`.
 struct CacheHint {
-  std::string_view name; // with the `__`
+  std::string_view name; // including the `__`
   bool of_loads, of_stores;
 };
-/// Null if there is none of that name.
+/// Returns null if the name is unknown.
 const CacheHint *cache_hint(std::string_view name);
 
 struct Expr;
@@ -39,18 +43,18 @@ struct Variable {
   bool is_parameter = false;
   int index = 0; // in Program::variables
   bool is_const = false;
-  const Expr *constant = nullptr; // its value, of its type, if the compiler knows it
-  int constant_memory = -1;       // which of Program::constant_memory it points to; -1: none
+  const Expr *constant = nullptr; // the value, of `type`; null = not known at compile time
+  int constant_memory = -1;       // index into Program::constant_memory; -1 = none
 };
 
-/// A type as it is written; extents are constant expressions, known after checking.
+/// A type as the source writes it. The extents are constant expressions; the checker computes them.
 struct TypeName {
-  Type type; // without the shape until it is checked
+  Type type; // has no shape before checking
   std::vector<ExprPtr> extents;
   Range range;
-  bool is_const = false;    // of what is no pointer
-  bool in_constant = false; // `__constant__`, of what is no pointer
-  size_t extents_token = 0; // where the parser reads them again, if a `typedef` says them
+  bool is_const = false;    // `const` on a type that is not a pointer
+  bool in_constant = false; // `__constant__` on a type that is not a pointer
+  size_t extents_token = 0; // token at which a `typedef` has the extents, to reparse; 0 = none
 };
 
 enum class Operator : uint8_t {
@@ -81,12 +85,12 @@ enum class Operator : uint8_t {
 const char *spelling_of(Operator op);
 bool is_comparison(Operator op);
 
-/// One position of a subscript.
+/// One entry of a subscript: `x[entry, entry]`.
 struct Subscript {
   enum class Kind : uint8_t {
     keep,
     newaxis,
-    sum, // from here to argmin: reductions
+    sum, // from sum to argmin: reductions
     prod,
     max,
     min,
@@ -94,16 +98,16 @@ struct Subscript {
     all,
     argmax,
     argmin,
-    gather, // `gather(positions)`
+    gather, // `gather(indices)`
     axis,
-    index, // the element there
+    index, // selects one element
   };
   Kind kind = Kind::keep;
-  ExprPtr axis; // of Kind::axis, `^axis`
+  ExprPtr axis; // for Kind::axis: `^axis`
   Location at;
   bool scans = false;      // `scan(+)`: keeps the axis
-  size_t operand = 0;      // of Kind::gather and Kind::index: which of the subscript's says where
-  bool is_checked = false; // of these: that it is inside of the axis
+  size_t operand = 0;      // for gather and index: the subscript operand that holds the index
+  bool is_checked = false; // for gather and index: whether the kernel checks the index bounds
 
   bool combines() const { return kind >= Kind::sum && kind <= Kind::argmin; }
   bool reduces() const { return combines() && !scans; }
@@ -112,7 +116,7 @@ struct Subscript {
 
 struct Expr {
   enum class Kind : uint8_t {
-    error,       // reported already
+    error,       // already reported
     integer,     // integer
     real,        // real
     boolean,     // integer
@@ -124,27 +128,27 @@ struct Expr {
     matmul,      // operands[0] @ operands[1]
     range,       // operands[0] ... operands[1]
     conditional, // operands[0] ? operands[1] : operands[2]
-    given,       // operands[1], in which `current` stands for operands[0]
-    assign,      // operands[0] = operands[1]; is_postfix: the value is the old one
-    current,     // in the value of a compound assignment: what the target holds; or see given
+    given,       // operands[1], where `current` means operands[0]
+    assign,      // operands[0] = operands[1]; is_postfix: yields the old value
+    current,     // in a compound assignment: the target's old value; in `given`: operands[0]
     cast,        // (type_name) operands[0]
     bitcast,     // bitcast<type_name>(operands[0])
     size_of,     // sizeof(type_name) or sizeof operands[0]
-    subscript,   // operands[0][subscripts]; the other operands are the subscripts'
-    call,        // text(operands...); type_name of the old atomic_add(TYPE, M, N)(...)
-    atomic,      // a checked call: text is add, cas, ...; pointers, values, perhaps a mask
+    subscript,   // operands[0][subscripts]; the other operands belong to the subscripts
+    call,        // text(operands...); type_name: of the old atomic_add(TYPE, M, N)(...)
+    atomic,      // a checked call; text: add, cas, ...; operands: pointers, values, optional mask
     barrier,     // a checked call
     inlined,     // a checked call: function(operands...)
     comma,       // operands[0], operands[1]
-    convert,     // operands[0] as `type`; made by the checker
+    convert,     // operands[0] as `type`; the checker inserts it
   };
 
   Kind kind = Kind::error;
   Operator op = Operator::none;
   bool is_postfix = false;
-  bool has_suffix = false; // of a real literal
-  int depth = 1;           // of the tree under it
-  Location at;             // where a message about it points: the operator, the name
+  bool has_suffix = false; // for real literals
+  int depth = 1;           // height of the subtree
+  Location at;             // where a diagnostic points: the operator or the name
   Range range;
   uint64_t integer = 0;
   double real = 0;
@@ -153,7 +157,7 @@ struct Expr {
   std::vector<Subscript> subscripts;
   TypeName type_name;
 
-  Type type; // set by the checker, for literals by the parser
+  Type type; // set by the checker; for literals, by the parser
   Variable *variable = nullptr;
   const Function *function = nullptr;
 
@@ -163,10 +167,10 @@ struct Expr {
 struct Stmt;
 using StmtPtr = std::unique_ptr<Stmt>;
 
-/// An argument of `print`: a text or a value.
+/// An argument of `print`: a string literal or a value.
 struct Shown {
-  std::string text; // of a value: as it is written
-  ExprPtr value;    // null: a text
+  std::string text; // the string; for a value, its source text
+  ExprPtr value;    // null = a string literal
 };
 
 /// `name attributes [extents] = init`.
@@ -174,20 +178,20 @@ struct Declarator {
   TypeName type_name;
   std::string name;
   Location at;
-  ExprPtr init; // may be missing
+  ExprPtr init; // null = none
 
-  // Of constant memory: the argument of `calloc`, or the first values.
-  ExprPtr bytes; // may be missing
+  // Constant memory only: the argument of `calloc`, or the initial values.
+  ExprPtr bytes; // null = none
   std::vector<ExprPtr> values;
   bool takes_size_of_values = false; // `[]`
 
   // Attributes.
-  ExprPtr multiple_of, aligned; // may be missing
+  ExprPtr multiple_of, aligned; // null = none
   bool no_alias = false, read_only = false, write_only = false;
-  bool is_const = false; // and no pointer
+  bool is_const = false; // only if it is not a pointer
 
   Variable *variable = nullptr;                 // set by the checker
-  int multiple_of_value = 1, aligned_value = 0; // 0: none given
+  int multiple_of_value = 1, aligned_value = 0; // 0 = not given
 };
 
 struct Stmt {
@@ -197,28 +201,28 @@ struct Stmt {
     declare,     // declarators
     block,       // body
     branch,      // value, body[0], perhaps body[1]
-    loop,        // init, value (may be missing), step (may be missing), body[0], tests_first
-    choice,      // `switch`: value, body, all of them alternatives
+    loop,        // init, value (may be null), step (may be null), body[0], tests_first
+    choice,      // `switch`: value, body (alternatives only)
     alternative, // labels, is_default, body: up to the next label
     jump_break,
     jump_continue,
     jump_return,
     static_assertion, // value, text
-    assertion,        // value, text, which may be empty
+    assertion,        // value, text (may be empty)
     print,            // shown
   };
   Kind kind = Kind::empty;
   Location at;
-  std::string keyword; // for, while, do: as it was written
+  std::string keyword; // first token as the source writes it: for, while, do, ...
   ExprPtr value, step;
   StmtPtr init;
   bool tests_first = true;
   bool is_default = false;
-  std::vector<ExprPtr> labels; // constants, of the type of the choice's value
+  std::vector<ExprPtr> labels; // constants of the type of the switch value
   std::vector<StmtPtr> body;
   std::vector<Declarator> declarators;
   std::vector<Shown> shown;
-  std::string text, written; // written: the value as it is written
+  std::string text, written; // written: the source text of `value`
 
   bool is(Kind k) const { return kind == k; }
 };
@@ -227,11 +231,11 @@ struct Stmt {
 struct Pragma {
   std::string name;
   Location at;
-  size_t token = 0; // where the parser found it
+  size_t token = 0; // index of its token
   std::vector<ExprPtr> arguments;
 };
 
-/// A kernel, or a function that is inlined where it is called.
+/// A kernel, or a function that the compiler inlines at each call.
 struct Function {
   std::string name;
   Location at;
@@ -242,35 +246,35 @@ struct Function {
   StmtPtr body;
   std::vector<Pragma> pragmas;
   bool uses_tf32 = false;           // set by the checker
-  bool accesses_memory = false;     // it or what it calls; or says something. By the checker
-  bool changes_memory = false;      // or waits for others
-  std::vector<int> constant_memory; // of a kernel: which parts it or what it calls uses
+  bool accesses_memory = false;     // directly or in a call; true for assert, print; set by checker
+  bool changes_memory = false;      // directly or in a call; true for barriers; set by the checker
+  std::vector<int> constant_memory; // kernels: Program::constant_memory used here or in a call
 };
 
-/// A part of constant memory, as it was declared.
+/// One declared array in constant memory.
 struct ConstantMemory {
   const Variable *variable = nullptr;
   Scalar scalar = Scalar::error;
-  int64_t count = 0;             // of elements
-  std::vector<int64_t> integers; // the first ones; or
-  std::vector<double> reals;
+  int64_t count = 0;             // elements
+  std::vector<int64_t> integers; // initial values of an integer array
+  std::vector<double> reals;     // initial values of a float array
 };
 
 struct Program {
   std::vector<Function> functions;
-  std::vector<StmtPtr> declarations; // outside of functions: constants and static_assert
+  std::vector<StmtPtr> declarations; // at file scope: constants and static_assert
   std::deque<Variable> variables;
   std::vector<ConstantMemory> constant_memory;
 };
 
-/// Calls `visit(const Expr &)` for it and everything under it, outer ones first.
+/// Calls `visit(const Expr &)` for `expr` and all its subexpressions, in preorder.
 template <typename Visit> void for_each_expr(const Expr &expr, Visit visit) {
   visit(expr);
   for (const ExprPtr &operand : expr.operands)
     for_each_expr(*operand, visit);
 }
 
-/// The same for everything in a statement.
+/// Calls `visit(const Expr &)` for all expressions of a statement and of its inner statements.
 template <typename Visit> void for_each_expr(const Stmt &stmt, Visit visit) {
   for (const ExprPtr *expr : {&stmt.value, &stmt.step})
     if (*expr)
@@ -287,25 +291,24 @@ template <typename Visit> void for_each_expr(const Stmt &stmt, Visit visit) {
     for_each_expr(*inner, visit);
 }
 
-/// Takes all `assert` and `print` out, as if they had not been written, and the checks of positions
-/// in tiles. Returns whether there were any.
+/// Removes all `assert`, `print` and tile bounds checks. Returns whether it removed anything.
 bool remove_checks(Program &program);
 
-/// Whether evaluating it does more than computing a value: assigns, waits, is an atomic operation
-/// or a call of a function that accesses memory.
+/// Whether evaluating `expr` has a side effect: an assignment, a barrier, an atomic operation, or a
+/// call of a function that accesses memory.
 bool has_effects(const Expr &expr);
-/// The first such expression in it, null if there is none.
+/// Returns the first side effect in `expr`; null if it has none.
 const Expr *effect_in(const Expr &expr);
-/// The same, but calls of functions count only if these change memory.
+/// Like effect_in, but a call counts only if the function changes memory.
 const Expr *change_in(const Expr &expr);
-/// Whether evaluating it reads memory, or looks whether positions are inside of a tile.
+/// Whether evaluating `expr` loads from memory or checks an index against the bounds of a tile.
 bool has_loads(const Expr &expr);
-/// A copy of a checked expression of numbers; null if it has anything else in it than operators,
-/// conversions and functions of numbers, or very much of these.
+/// Copies a checked expression that consists of operators, conversions and functions of numbers.
+/// Returns null if the expression contains anything else or is too large.
 ExprPtr copy_of_constant(const Expr &expr);
-/// Whether all ways through a choice end in `return`.
+/// Whether every path through a `switch` ends in `return`.
 bool always_returns(const Stmt &choice);
-/// Whether control never comes to the end of a choice's alternative: it is left by a jump.
+/// Whether control never reaches the end of a `switch` alternative because a jump leaves it.
 bool leaves(const Stmt &alternative);
 
 } // namespace tritonc::ast

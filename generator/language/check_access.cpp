@@ -1,4 +1,6 @@
-// The checker's memory accesses, subscripts, casts and calls. See checker.h.
+// Checks memory accesses, subscripts, casts and calls. See checker.h.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -34,19 +36,18 @@ void Checker::check_deref(Expr &expr, bool is_store) {
       wrap(mask, mask->type.with_shape(*shape));
   }
   if (cache_hint(expr.text) && pointer->type.to_constant)
-    report(Message::hint_elsewhere, expr.at, {expr.text, "memory that is not constant"},
-           {expr.range});
+    report(Message::cache_hint_elsewhere, expr.at, {expr.text, "global memory"}, {expr.range});
   else if (const CacheHint *hint = cache_hint(expr.text))
     if (is_store ? !hint->of_stores : !hint->of_loads)
-      report(Message::hint_elsewhere, expr.at, {expr.text, is_store ? "loads" : "stores"},
+      report(Message::cache_hint_elsewhere, expr.at, {expr.text, is_store ? "loads" : "stores"},
              {expr.range});
   expr.type = pointer->type.pointee();
   if (!is_store)
     fit_to_conditions(expr);
 }
 
-// A load in an arm happens only where the conditions around it allow it, so each condition must fit
-// to its shape. If the load is all of the arm, it can take the condition's shape.
+// The enclosing conditions mask a load in an arm, so each condition must broadcast to the load's
+// shape. If the load is the whole arm, the load broadcasts to the condition's shape instead.
 void Checker::fit_to_conditions(Expr &expr) {
   for (const Expr *condition : conditions_) {
     const Extents &mask = condition->type.shape;
@@ -98,7 +99,7 @@ void Checker::check_assign(Expr &expr) {
   expr.type = target->type;
 }
 
-// `x[3] = 1`, which is not how tiles are changed, and sums of pointers without `*`.
+// Adds a note for `x[3] = 1`, which cannot change a tile, and for pointer sums without `*`.
 void Checker::note_not_assignable(const Expr &target) {
   if (target.is(Kind::subscript))
     return report(Message::change_by_condition, target.at);
@@ -110,7 +111,7 @@ void Checker::note_not_assignable(const Expr &target) {
     report(Message::write_store, target.at);
 }
 
-// Reports a store or an atomic operation through pointers that are not for that.
+// Reports a store or an atomic operation through pointers to const or to constant memory.
 void Checker::forbid_store(const Expr &pointer, Location at, const Range &mark) {
   if (pointer.type.to_constant) {
     report(Message::store_to_constant, at, {}, {mark});
@@ -122,7 +123,7 @@ void Checker::forbid_store(const Expr &pointer, Location at, const Range &mark) 
 
 namespace {
 
-// `p[i]` as `*(p + i)`; nothing for other subscripts than one index.
+// The edits that turn `p[i]` into `*(p + i)`; empty unless the subscript is one index.
 std::vector<Edit> as_dereference(const Expr &expr) {
   if (expr.subscripts.size() != 1 || expr.subscripts[0].kind != Subscript::Kind::index)
     return {};
@@ -171,18 +172,18 @@ void Checker::check_subscript(Expr &expr) {
     report(Message::name_axes, expr.at);
     return note_shape(tile);
   }
-  if (type.shape.size() > size_t(most_axes)) {
+  if (type.shape.size() > size_t(max_axes)) {
     report(Message::too_many_axes, expr.at, {std::to_string(type.shape.size())});
-    return report(Message::at_most_axes, expr.at, {std::to_string(most_axes)});
+    return report(Message::at_most_axes, expr.at, {std::to_string(max_axes)});
   }
   if (has(Where::argmax) || has(Where::argmin))
     type.scalar = Scalar::int32;
   expr.type = type;
 }
 
-// Reductions and scans of one subscript are done one after the other, on elements of one type. So
-// those whose result is of another type than what they reduce stand alone; any and all may be
-// repeated.
+// Reductions and scans of one subscript run one after the other, on elements of one type. So argmax
+// and argmin, whose results have another type, must be the only reduction. any and all combine only
+// with themselves.
 bool Checker::can_reduce(const Expr &expr) {
   using Where = Subscript::Kind;
   const Expr &tile = *expr.operands[0];
@@ -209,8 +210,8 @@ bool Checker::can_reduce(const Expr &expr) {
   return true;
 }
 
-// any and all ask for the truth of each element; bools are counted and multiplied as integers, and
-// numbers of 8 bits computed with as floats.
+// Converts the tile for its reductions: any and all need bools; other reductions except max and min
+// take bools as integers; 8-bit floats become float.
 bool Checker::convert_to_reduce(Expr &expr) {
   using Where = Subscript::Kind;
   ExprPtr &tile = expr.operands[0];
@@ -264,14 +265,14 @@ void Checker::check_range(Expr &expr) {
   if (*last <= *first)
     return report(Message::range_empty, expr.at, {std::to_string(*first), std::to_string(*last)},
                   {expr.range});
-  uint64_t distance = uint64_t(*last) - uint64_t(*first); // may be more than an int64_t
-  if (distance > uint64_t(most_elements)) {
+  uint64_t distance = uint64_t(*last) - uint64_t(*first); // may not fit into an int64_t
+  if (distance > uint64_t(max_elements)) {
     report(Message::tile_too_large, expr.at, {std::to_string(distance)}, {expr.range});
-    return report(Message::at_most_elements, expr.at, {std::to_string(most_elements)});
+    return report(Message::at_most_elements, expr.at, {std::to_string(max_elements)});
   }
   int64_t count = int64_t(distance);
   if (!is_power_of_two(count)) {
-    if (count == bad_extent_ || !is_news(*expr.operands[1])) // said of the tile that it is for
+    if (count == bad_extent_ || !is_news(*expr.operands[1])) // already reported for the tile
       return;
     report(Message::range_not_power, expr.at, {std::to_string(count)}, {expr.range});
     return report(Message::next_power, expr.at, {std::to_string(next_power_of_two(count))});
@@ -280,10 +281,10 @@ void Checker::check_range(Expr &expr) {
   expr.type = Type::of(Scalar::int32).with_shape({count});
 }
 
-// The shape a cast gives: the target's, if the value can be repeated or re-arranged into it.
+// The shape of a cast: the target's shape if the value can be broadcast or reshaped to it.
 std::optional<Extents> Checker::cast_shape(const Expr &expr, const Extents &from,
                                            const Extents &to) {
-  if (to.empty()) // only the elements change; a tile of one element becomes a scalar
+  if (to.empty()) // converts only the elements; a tile of one element becomes a scalar
     return element_count(from) == 1 ? to : from;
   if (broadcast(from, to) == to || element_count(from) == element_count(to))
     return to;
@@ -305,8 +306,8 @@ void Checker::check_cast(Expr &expr) {
     report(Message::no_conversion, expr.at, {name_of(value.type), name_of(to)}, {value.range});
     return report(Message::keeps_constant, expr.at);
   }
-  bool of_constants = value.type.to_constant || to.to_constant; // which are no addresses to others
-  auto is_address = [&](const Type &type) {                     // or may be one
+  bool of_constants = value.type.to_constant || to.to_constant; // not generic addresses
+  auto is_address = [&](const Type &type) {                     // pointers and 64-bit integers
     return type.is_pointer() || (!of_constants && type.is_integer() && bits_of(type.scalar) == 64);
   };
   bool fits = (value.type.is_number() && to.is_number()) ||
@@ -363,7 +364,7 @@ void Checker::check_call(ExprPtr &expr) {
     expr->kind = Kind::conditional;
     return check_conditional(*expr);
   }
-  if (other_way(expr->text) && !find(expr->text)) // arguments may have names, `mask=`
+  if (other_way(expr->text) && !find(expr->text)) // arguments may be Python's `mask=...`
     return report_undeclared(*expr, /*is_extent=*/false);
   for (ExprPtr &operand : expr->operands)
     check_expr(operand);
@@ -412,7 +413,7 @@ void Checker::check_program_call(Expr &expr) {
     return;
   std::optional<int64_t> axis = constant_integer(*expr.operands[0]);
   if (!axis || *axis < 0 || *axis > 2) {
-    report(Message::bad_axis, expr.at, {axis ? std::to_string(*axis) : "that is not a constant"},
+    report(Message::bad_axis, expr.at, {axis ? std::to_string(*axis) : "not a constant"},
            {expr.operands[0]->range});
     report(Message::axis_range, expr.at);
     return;
@@ -424,7 +425,7 @@ void Checker::check_program_call(Expr &expr) {
 namespace {
 
 struct MathFunction {
-  const char *name; // also with an f behind it
+  const char *name; // an `f` may follow
   size_t arguments;
 };
 
@@ -461,8 +462,8 @@ const std::vector<std::string_view> &language_functions() {
   return names;
 }
 
-// Whether it is a call of one of these, which are computed in float, whatever comes in but double.
-// The absolute value is of the type that arithmetic gives.
+// Checks a call of a math function; returns false for other functions. Math functions compute in
+// double for double operands, else in float. abs and fabs keep the promoted operand type.
 bool Checker::check_math_call(Expr &expr) {
   auto found = std::find_if(
       std::begin(math_functions), std::end(math_functions), [&](const MathFunction &row) {
@@ -489,7 +490,7 @@ bool Checker::check_math_call(Expr &expr) {
       if (!common_shape(**before, *operand, expr.text, expr.at))
         return true;
     type = Type::of(common(type.scalar, scalar))
-               .with_shape(*broadcast(type.shape, operand->type.shape)); // each fits each
+               .with_shape(*broadcast(type.shape, operand->type.shape)); // every pair was checked
   }
   bool is_abs = found->name == std::string("abs") || found->name == std::string("fabs");
   if (!is_abs && type.scalar != Scalar::double_)

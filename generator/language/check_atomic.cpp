@@ -1,14 +1,16 @@
-// The checker's atomic operations. See checker.h.
+// Checks calls of atomic operations. See checker.h. Atomic operations return the old values:
 //
-//     atomic_add(pointers, values)            gives what was there before; also min, max, and, or,
-//     atomic_add(pointers, values, mask)      xor and xchg (or exch)
-//     atomic_cas(pointers, expected, values)  the same with a mask behind them
+//     atomic_add(pointers, values)            also min, max, and, or, xor, xchg (or exch)
+//     atomic_add(pointers, values, mask)
+//     atomic_cas(pointers, expected, values)  an optional mask may follow
 //
-// and as the old compiler had them:
+// The forms of the old compiler:
 //
 //     f32_atomic_add(pointer, value)
 //     atomic_add(TYPE, M, N)(pointers, values, mask)      TYPE and the shape are those of pointers
 //     atomic_add_TYPE_MxN(pointers, values, mask)
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 
@@ -28,7 +30,7 @@ constexpr AtomicName atomic_names[] = {
     {"atomic_cas", "cas"},
 };
 
-// Which types there are instructions for, or loops around one.
+// Whether PTX has the atomic instruction for this type, or the compiler emulates it with a loop.
 bool has_atomic(const std::string &operation, Scalar scalar) {
   bool is_wide = bits_of(scalar) >= 32;
   if (operation == "add")
@@ -51,8 +53,8 @@ void Checker::check_atomic(Expr &expr, const std::string &operation) {
   if (count != 1 + values && count != 2 + values) {
     report(Message::argument_count, expr.at,
            {expr.text,
-            values == 1 ? "pointers, values and perhaps a mask"
-                        : "pointers, expected values, new values and perhaps a mask",
+            values == 1 ? "pointers, values and an optional mask"
+                        : "pointers, expected values, new values and an optional mask",
             std::to_string(count)},
            {expr.range});
     return;
@@ -97,7 +99,8 @@ void Checker::check_atomic(Expr &expr, const std::string &operation) {
   expr.text = operation;
 }
 
-// Whether the pointers are what the old form says, if it is one. 1x1 stood for a scalar.
+// Whether the pointers have the type and shape that the old form states. Always true for the new
+// form. In the old form, 1x1 means a scalar.
 bool Checker::has_old_shape(Expr &expr) {
   if (expr.type_name.extents.empty())
     return true;

@@ -1,12 +1,15 @@
-// The checker's constant memory: how large its parts are, what is in them at first, who uses them.
-// See checker.h.
+// Checks constant memory: the size and initial values of each array, and which kernels use the
+// array. See checker.h.
 //
 //     __constant__ float weights[9];                     9 floats, all zero
 //     __constant__ int steps[] = {1, 2, 4};              3 ints
 //     char __constant__ *table = calloc(512);            512 bytes; the old compiler's form
 //
-// Each is, in kernels, a pointer to the first element. The host fills it before a launch. All that
-// a file declares fits into what a GPU has, so that a kernel may use any of it.
+// In a kernel, the name is a pointer to the first element. The host fills the array before a
+// launch. All arrays of a file together must fit into the GPU's constant memory, so a kernel may
+// use any array.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -19,15 +22,15 @@ namespace {
 
 using Kind = Expr::Kind;
 
-constexpr int64_t most_constant_bytes = 64 * 1024;
-/// Each part begins at a multiple of this.
+constexpr int64_t max_constant_bytes = 64 * 1024;
+/// Alignment of each array, in bytes.
 constexpr int64_t part_alignment = 16;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + part_alignment - 1) / part_alignment * part_alignment;
 }
 
-// The value of a number that the compiler can compute: in double, rounded to the type of each step.
+// The value of a constant number. Computes in double and rounds each step to the type of that step.
 std::optional<double> real_value(const Expr &expr) {
   if (expr.type.is_tile() || !expr.type.is_number())
     return std::nullopt;
@@ -62,7 +65,7 @@ std::optional<double> real_value(const Expr &expr) {
   return expr.type.scalar == Scalar::float_ ? double(float(made)) : made;
 }
 
-// Marks the parts that a function, or one that it calls, uses.
+// Marks the arrays that a function uses, directly or through a call.
 void collect(const Function &function, std::set<const Function *> &seen, std::vector<bool> &used) {
   if (!seen.insert(&function).second || !function.body)
     return;
@@ -92,12 +95,12 @@ void Checker::check_constant_memory(Declarator &declarator) {
   ConstantMemory made;
   made.scalar = scalar;
   made.count = *count;
-  int64_t bytes = *count * (bits_of(scalar) / 8); // of few elements: see element_count_of
+  int64_t bytes = *count * (bits_of(scalar) / 8); // cannot overflow: see element_count_of
   constant_bytes_ += aligned(bytes);
-  if (constant_bytes_ > most_constant_bytes) {
+  if (constant_bytes_ > max_constant_bytes) {
     report(Message::constant_too_large, declarator.at, {std::to_string(constant_bytes_)});
-    report(Message::at_most_constant, declarator.at, {std::to_string(most_constant_bytes)});
-    constant_bytes_ = 0; // one message is enough
+    report(Message::at_most_constant, declarator.at, {std::to_string(max_constant_bytes)});
+    constant_bytes_ = 0; // so that one message is enough
     return give_up();
   }
   if (int64_t(declarator.values.size()) > *count) {
@@ -117,10 +120,10 @@ void Checker::check_constant_memory(Declarator &declarator) {
   program_.constant_memory.push_back(std::move(made));
 }
 
-// How many elements there are; nothing after a message. More than there can be are as good as some
-// more.
+// The number of elements; nullopt after an error. The count saturates at one more than the largest
+// possible array.
 std::optional<int64_t> Checker::element_count_of(Declarator &declarator) {
-  constexpr int64_t too_many = most_constant_bytes + 1;
+  constexpr int64_t too_many = max_constant_bytes + 1;
   const Scalar scalar = declarator.type_name.type.scalar;
   auto positive = [&](ExprPtr &size) -> std::optional<int64_t> {
     if (size->is(Kind::name) && !find(size->text)) {
@@ -174,7 +177,7 @@ bool Checker::add_value(ExprPtr &value, ConstantMemory &to) {
   return real || integer;
 }
 
-// Which parts each kernel uses, in the order of their declarations; and which nobody uses.
+// Finds the arrays that each kernel uses, in declaration order, and warns about unused arrays.
 void Checker::find_users_of_constant_memory() {
   std::vector<bool> used_at_all(program_.constant_memory.size(), false);
   for (Function &function : program_.functions) {

@@ -1,4 +1,6 @@
-// The checker's expressions: names, operators, products, `?:`. See checker.h.
+// Checks expressions: names, operators, matmul and `?:`. See checker.h.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -24,7 +26,7 @@ constexpr NamedReal named_reals[] = {
     {"NAN", Scalar::float_, std::numeric_limits<double>::quiet_NaN()},
 };
 
-// A literal number, perhaps with a sign.
+// Returns the literal number under optional signs; null if `expr` is not a literal.
 const Expr *literal_in(const Expr &expr) {
   if (expr.is(Kind::real) || expr.is(Kind::integer))
     return &expr;
@@ -32,7 +34,7 @@ const Expr *literal_in(const Expr &expr) {
   return has_sign ? literal_in(*expr.operands[0]) : nullptr;
 }
 
-// Whether `literal` is one, of an integer that `scalar`, a small integer type, has.
+// Whether `literal` is a literal integer that fits into `scalar`, an integer type below 32 bits.
 bool holds(Scalar scalar, const Expr &literal) {
   if (!literal_in(literal) || !is_integer(scalar) || scalar == Scalar::bool_ ||
       bits_of(scalar) >= 32)
@@ -87,7 +89,7 @@ void Checker::check_expr(ExprPtr &expr) {
   default:
     break;
   }
-  // The others look at their operands first.
+  // All other kinds check their operands first.
   if (expr->is(Kind::subscript))
     find_unknown_reductions(*expr);
   for (ExprPtr &operand : expr->operands)
@@ -120,7 +122,7 @@ void Checker::check_name(Expr &expr) {
     expr.type = variable->type;
     if (!variable->constant)
       return;
-    expr.kind = Kind::convert; // a literal would have no type of its own
+    expr.kind = Kind::convert; // a bare literal would adapt its type to the context
     expr.operands.push_back(copy_of_constant(*variable->constant));
     return;
   }
@@ -153,7 +155,7 @@ void Checker::check_unary(Expr &expr) {
   wrap(operand, expr.type);
 }
 
-// Moves the first axis behind the others.
+// A transpose moves the first axis to the end.
 void Checker::check_transpose(Expr &expr) {
   const Type &type = expr.operands[0]->type;
   if (type.shape.size() < 2)
@@ -171,7 +173,7 @@ void Checker::check_binary(ExprPtr &expr) {
   bool is_plain_deref = b->is(Kind::deref) && b->operands.size() == 1; // no mask
   if (expr->op == Operator::multiply && is_plain_deref && !b->operands[0]->is(Kind::deref) &&
       b->operands[0]->type.is_number())
-    diagnostics_.report(Message::write_power, b->at); // `x ** y`, below what `check_deref` said
+    diagnostics_.report(Message::write_power, b->at); // a note on `x ** y`
   if (has_error_operand(*expr))
     return;
   if (a->type.is_pointer() || b->type.is_pointer())
@@ -206,8 +208,8 @@ void Checker::check_binary(ExprPtr &expr) {
   expr->type = is_comparison(op) ? operands.with_scalar(Scalar::bool_) : operands;
 }
 
-// Pointers plus or minus integers; an integer plus pointers is turned round. Unsigned offsets of
-// less than 64 bits become signed ones of 64, so that what follows only knows signed offsets.
+// Checks pointers plus or minus integers; swaps integer plus pointers. Unsigned offsets become
+// int64, so later stages see only signed offsets.
 void Checker::check_pointer_arithmetic(Expr &expr) {
   if (expr.op == Operator::add && expr.operands[0]->type.is_integer())
     std::swap(expr.operands[0], expr.operands[1]);
@@ -235,8 +237,8 @@ void Checker::check_pointer_arithmetic(Expr &expr) {
   wrap(pointer, expr.type);
 }
 
-// Comparisons and differences of two pointers to the same type. The constant 0 is a pointer, too,
-// and what `void *` points to doesn't matter in a comparison.
+// Checks comparisons and differences of two pointers to the same type. The constant 0 counts as a
+// pointer. A `void *` compares with any pointer.
 void Checker::check_pointers(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   Type type = a->type.is_pointer() ? a->type : b->type;
@@ -259,7 +261,7 @@ void Checker::check_pointers(Expr &expr) {
   expr.type = Type::of(is_comparison(expr.op) ? Scalar::bool_ : Scalar::int64).with_shape(*shape);
 }
 
-// The right operand is evaluated only where the left one doesn't decide.
+// The left operand masks the right operand: loads happen only where the left does not decide.
 void Checker::check_logical(Expr &expr) {
   ExprPtr &a = expr.operands[0], &b = expr.operands[1];
   check_expr(a);
@@ -290,7 +292,8 @@ void Checker::check_division(const Expr &expr) {
     report(Message::division_by_zero, expr.at, {}, {divisor.range});
 }
 
-// `x * 0.5` makes a float tile a double one, which is C and rarely meant.
+// Warns about `x * 0.5`: by C's rules it turns a float tile into a double tile, which is usually a
+// mistake.
 void Checker::warn_double(const Expr &a, const Expr &b) {
   const Expr *literal = literal_in(a) ? literal_in(a) : literal_in(b);
   const Expr &other = literal == literal_in(a) ? b : a;
@@ -305,7 +308,8 @@ void Checker::warn_double(const Expr &a, const Expr &b) {
 
 namespace {
 
-// What products of two numbers are summed in: of integers, what C computes them in.
+// The accumulator type of a matmul: double for double, float for other floats, C's promoted type
+// for integers.
 Scalar sum_of_products(Scalar scalar) {
   switch (scalar) {
   case Scalar::e4m3:
@@ -354,7 +358,7 @@ void Checker::check_matmul(Expr &expr) {
     report(Message::cast_operands, expr.at);
     return;
   }
-  if (a->type.is_bool()) { // counts where both are true
+  if (a->type.is_bool()) { // the matmul counts where both are true
     wrap(a, a->type.with_scalar(Scalar::uint8));
     wrap(b, b->type.with_scalar(Scalar::uint8));
   }
@@ -363,7 +367,7 @@ void Checker::check_matmul(Expr &expr) {
   expr.type = Type::of(sum_of_products(a->type.scalar)).with_shape(std::move(shape));
 }
 
-// Loads in `expr` are masked by the condition, or by its negation.
+// The condition or its negation masks the loads in `expr`.
 void Checker::check_in_arm(ExprPtr &expr, const Expr &condition) {
   const Expr *outer_arm = arm_;
   arm_ = expr.get();
@@ -414,7 +418,7 @@ void Checker::check_conditional(Expr &expr) {
     wrap(condition, condition->type.with_shape(*shape));
 }
 
-// A literal takes the type of the other arm, if that is a float.
+// A literal takes the type of the other arm if that type is a float.
 Type Checker::conditional_type(const Expr &yes, const Expr &no) {
   if (yes.type.to_constant != no.type.to_constant)
     return Type();
@@ -438,9 +442,9 @@ Type Checker::conditional_type(const Expr &yes, const Expr &no) {
   return Type::of(common(yes.type.scalar, no.type.scalar));
 }
 
-// `m ? a : b` with arms of a small type is an int or a float. Where it is converted to the small
-// type again, the arms stay what they are: so that what is loaded under a mask is a load and no
-// more.
+// `m ? a : b` with arms of a small type has type int or float. If the program converts the result
+// back to the small type, this function removes the conversions of the arms, so that a masked load
+// needs no conversion.
 void Checker::narrow_arms(Expr &expr, Scalar to) {
   if (!expr.is(Kind::conditional) || !expr.type.is_number() || expr.type.scalar == to)
     return;

@@ -1,8 +1,10 @@
-// The checker's functions: what they take and give, who calls whom. See checker.h.
+// Checks functions: parameters, results and the call graph. See checker.h.
 //
-// A function that is not a kernel is inlined wherever it is called. So none may call itself, and
-// there are limits to how many calls there are, and how deep, once all are inlined. Parameters and
-// results may be tiles; arguments convert to them as in an assignment.
+// The compiler inlines every call of a function that is not a kernel. So recursion is an error, and
+// the number and the depth of the inlined calls have limits. Parameters and results may be tiles.
+// Arguments convert to the parameter types as in an assignment.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 
@@ -13,12 +15,12 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// Calls in a kernel, those in inlined functions included.
-constexpr int64_t most_calls = 10'000;
-/// Functions that are called by one another.
-constexpr int most_call_depth = 64;
+/// Max number of calls in a kernel, including the calls in inlined functions.
+constexpr int64_t max_calls = 10'000;
+/// Max depth of nested calls.
+constexpr int max_call_depth = 64;
 
-// Whether it always ends in `return`.
+// Whether every path through the statement ends in `return`.
 bool returns(const Stmt &stmt) {
   auto inner_returns = [](const StmtPtr &inner) { return returns(*inner); };
   switch (stmt.kind) {
@@ -50,16 +52,16 @@ Function *Checker::function_named(const std::string &name) {
   return nullptr;
 }
 
-// --- Who calls whom. -----------------------------------------------------------------------------
+// --- The call graph ------------------------------------------------------------------------------
 
 void Checker::check_calls() {
   for (Function &function : program_.functions) {
-    if (follow_calls(function, 0).count > most_calls && function.is_kernel)
-      report(Message::too_many_calls, function.at, {function.name, std::to_string(most_calls)});
+    if (follow_calls(function, 0).count > max_calls && function.is_kernel)
+      report(Message::too_many_calls, function.at, {function.name, std::to_string(max_calls)});
   }
 }
 
-// Bodies have not been checked yet: calls are known by their names.
+// The checker has not checked the bodies yet, so this function finds callees by name.
 Checker::Calls &Checker::follow_calls(Function &function, int depth) {
   auto [known, is_new] = calls_.emplace(&function, Calls());
   Calls &calls = known->second;
@@ -77,10 +79,10 @@ Checker::Calls &Checker::follow_calls(Function &function, int depth) {
       function.accesses_memory = function.changes_memory = true;
     if (!callee || callee->is_kernel)
       return;
-    if (depth == most_call_depth) {
-      if (calls.depth < most_call_depth)
-        report(Message::too_deep, e.at, {std::to_string(most_call_depth)});
-      calls.depth = most_call_depth;
+    if (depth == max_call_depth) {
+      if (calls.depth < max_call_depth)
+        report(Message::too_deep, e.at, {std::to_string(max_call_depth)});
+      calls.depth = max_call_depth;
       return;
     }
     const Calls &behind = follow_calls(*callee, depth + 1);
@@ -88,10 +90,10 @@ Checker::Calls &Checker::follow_calls(Function &function, int depth) {
       report(Message::recursion, e.at, {function.name, callee->name}, {e.range});
       report(Message::write_loop, e.at);
     }
-    calls.count = std::min(calls.count + behind.count + 1, most_calls + 1);
+    calls.count = std::min(calls.count + behind.count + 1, max_calls + 1);
     calls.depth = std::max(calls.depth, behind.depth + 1);
-    if (calls.depth == most_call_depth)
-      report(Message::too_deep, e.at, {std::to_string(most_call_depth)});
+    if (calls.depth == max_call_depth)
+      report(Message::too_deep, e.at, {std::to_string(max_call_depth)});
     function.accesses_memory |= callee->accesses_memory;
     function.changes_memory |= callee->changes_memory;
   });
@@ -99,7 +101,7 @@ Checker::Calls &Checker::follow_calls(Function &function, int depth) {
   return calls;
 }
 
-// --- What they take and give. --------------------------------------------------------------------
+// --- Parameters and results ----------------------------------------------------------------------
 
 void Checker::check_signature(Function &function) {
   Type &result = function.result.type;
@@ -109,7 +111,7 @@ void Checker::check_signature(Function &function) {
       report(Message::kernel_not_void, function.result.range.begin,
              {function.name, name_of(result)}, {function.result.range});
       report(Message::write_void, function.result.range.begin);
-      result = Type(); // what it returns is wrong too, for the same reason
+      result = Type(); // suppresses the same error at each `return`
     }
   }
   for (Declarator &parameter : function.parameters) {
@@ -134,7 +136,7 @@ void Checker::check_signature(Function &function) {
   }
 }
 
-// A function with a result must get to a `return`, whatever happens.
+// Every path through a function with a result must reach a `return`.
 void Checker::check_result(Function &function) {
   const Type &result = function.result.type;
   if (result.is_void() || result.is_error() || returns(*function.body))
@@ -184,9 +186,9 @@ void Checker::check_inlined(Expr &expr, const Function &function) {
   expr.type = function.result.type;
 }
 
-// --- Effects. ------------------------------------------------------------------------------------
+// --- Side effects --------------------------------------------------------------------------------
 
-// What it is that has an effect; `verb` is what functions do to memory.
+// Describes a side effect for a message; `verb` says what a called function does to memory.
 std::string Checker::effect_text(const Expr &effect, const std::string &verb) {
   switch (effect.kind) {
   case Kind::atomic:

@@ -1,11 +1,13 @@
-// The checker's random numbers. See checker.h.
+// Checks calls of the random number functions. See checker.h.
 //
-//     philox(seed, offset)           the first of the four words that are there at an offset
-//     philox(seed, offset, word)     word 0, 1, 2 or 3 of them
-//     random_uniform(seed, offset)   the first one as a float, at least 0 and less than 1
+//     philox(seed, offset)           word 0 of the four words at this offset
+//     philox(seed, offset, word)     word 0, 1, 2 or 3
+//     random_uniform(seed, offset)   word 0 as a float in [0, 1)
 //
-// A seed is converted to uint64; an offset of 64 bits to uint64 and a smaller one to uint32, so
-// that a negative int is a large number there, and no number of 64 bits.
+// The checker converts the seed to uint64. It converts a 64-bit offset to uint64 and a smaller
+// offset to uint32, so a negative int becomes a large 32-bit number, not a 64-bit number.
+//
+// Tested by tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -19,7 +21,8 @@ bool Checker::check_random_call(Expr &expr) {
   const size_t count = expr.operands.size();
   if (count != 2 && (is_uniform || count != 3)) {
     report(Message::argument_count, expr.at,
-           {expr.text, is_uniform ? "a seed and an offset" : "a seed, an offset and perhaps a word",
+           {expr.text,
+            is_uniform ? "a seed and an offset" : "a seed, an offset and an optional word",
             std::to_string(count)},
            {expr.range});
     return true;
@@ -34,7 +37,7 @@ bool Checker::check_random_call(Expr &expr) {
   if (count == 3) {
     std::optional<int64_t> word = constant_integer(*expr.operands[2]);
     if (!word || *word < 0 || *word > 3) {
-      report(Message::bad_word, expr.at, {word ? std::to_string(*word) : "that is not a constant"},
+      report(Message::bad_word, expr.at, {word ? std::to_string(*word) : "not a constant"},
              {expr.operands[2]->range});
       report(Message::word_range, expr.at);
       return true;

@@ -1,4 +1,6 @@
-// The checker's types: extents, conversions, shapes. See checker.h.
+// Checks types: extents, conversions and shapes. See checker.h.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 #include "language/constant.h"
@@ -10,7 +12,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-// The variable that an expression is, if it is nothing else.
+// The name under conversions, unary operators and loads that keep its shape; null if none.
 const Expr *name_in(const Expr &expr) {
   if (expr.is(Kind::name))
     return &expr;
@@ -22,7 +24,7 @@ const Expr *name_in(const Expr &expr) {
 
 } // namespace
 
-// The type with its shape; an error if something about it is wrong.
+// Computes the shape and returns the type; an error type after an error.
 Type Checker::complete(TypeName &type_name, const std::string &what) {
   bool is_good = check_extents(type_name);
   if (type_name.type.is_void()) {
@@ -42,16 +44,16 @@ bool Checker::check_extents(TypeName &type_name) {
     if (!check_extent(extent, shape))
       return false;
   Location at = type_name.extents[0]->at;
-  if (shape.size() > size_t(most_axes)) {
+  if (shape.size() > size_t(max_axes)) {
     report(Message::too_many_axes, at, {std::to_string(shape.size())});
-    report(Message::at_most_axes, at, {std::to_string(most_axes)});
+    report(Message::at_most_axes, at, {std::to_string(max_axes)});
     return false;
   }
   int64_t count = element_count(shape);
-  if (count > most_elements) {
+  if (count > max_elements) {
     report(Message::tile_too_large, at, {std::to_string(count)},
            {{type_name.extents.front()->range.begin, type_name.extents.back()->range.end}});
-    report(Message::at_most_elements, at, {std::to_string(most_elements)});
+    report(Message::at_most_elements, at, {std::to_string(max_elements)});
     return false;
   }
   type_name.type.shape = std::move(shape);
@@ -82,7 +84,7 @@ bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
   if (!is_power_of_two(*value)) {
     report(Message::extent_not_power, extent->at, {std::to_string(*value)}, {extent->range});
     bad_extent_ = *value;
-    if (*value < most_elements)
+    if (*value < max_elements)
       report(Message::next_power, extent->at, {std::to_string(next_power_of_two(*value))});
     return false;
   }
@@ -90,19 +92,19 @@ bool Checker::check_extent(ExprPtr &extent, Extents &shape) {
   return true;
 }
 
-// Whether this wrong number is reported for the first time: a macro is used in many places.
+// Whether this wrong number is not yet reported. A macro can use the same number in many places.
 bool Checker::is_news(const Expr &extent) {
   return bad_extents_.insert(diagnostics_.spelling(extent.at).id).second;
 }
 
-// Makes `expr` what is assigned to something of type `to`.
+// Converts `expr` for an assignment to a target of type `to`.
 bool Checker::convert(ExprPtr &expr, const Type &to, Location at) {
   if (expr->type.is_error() || to.is_error()) {
     expr->type = Type();
     return false;
   }
   if (expr->type.is_pointer() && !expr->type.to_constant && to.is_bool())
-    to_bool(expr); // whether it points to anything
+    to_bool(expr); // whether the pointer is not null
   if (!can_convert_elements(*expr, to, at))
     return false;
   std::optional<Extents> shape = broadcast(expr->type.shape, to.shape);
@@ -130,7 +132,7 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
   if (to.is_pointer() && !to.to_constant && is_null(expr))
     return true;
   bool is_same = from.scalar == to.scalar || from.scalar == Scalar::void_ ||
-                 to.scalar == Scalar::void_; // what `void *` points to, only the author knows
+                 to.scalar == Scalar::void_; // `void *` matches any type
   if (from.is_pointer() && to.is_pointer() && from.to_constant != to.to_constant) {
     report(Message::no_conversion, at, {name_of(from), name_of(to)}, {expr.range});
     report(Message::keeps_constant, at);
@@ -150,7 +152,7 @@ bool Checker::can_convert_elements(const Expr &expr, const Type &to, Location at
   return false;
 }
 
-// The truth of a value: false if it is zero.
+// Converts a value to bool: zero becomes false.
 bool Checker::to_bool(ExprPtr &expr) {
   if (expr->type.is_error())
     return false;
@@ -161,7 +163,7 @@ bool Checker::to_bool(ExprPtr &expr) {
   return convert(expr, expr->type.with_scalar(Scalar::bool_), expr->at);
 }
 
-// The constant 0, which is also the pointer to nothing.
+// Whether the expression is the constant 0, which is also the null pointer.
 bool Checker::is_null(const Expr &expr) {
   return expr.type.is_integer() && constant_integer(expr) == 0;
 }
@@ -200,7 +202,8 @@ void Checker::note_shape(const Expr &expr) {
     report(Message::shape_comes_from, name->variable->at, {name->text, name_of(name->type.shape)});
 }
 
-// A tile of one axis that fits the first axis of two was probably meant to be a column.
+// Suggests `[:, newaxis]` if a one-axis tile matches the first of two axes: the user probably meant
+// a column.
 void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
   const Expr *name = narrow.is(Kind::deref) ? nullptr : name_in(narrow);
   if (name && narrow.type.shape.size() == 1 && wide.size() == 2 && narrow.type.shape[0] == wide[0])
@@ -208,7 +211,7 @@ void Checker::note_insert_axis(const Expr &narrow, const Extents &wide) {
            {Edit::insert_behind(name->at, "[:, newaxis]")});
 }
 
-// A factor of a product that would fit, were it the other way round.
+// Suggests to transpose an operand of a matmul if the shapes then match.
 void Checker::note_turn(const Expr &a, const Expr &b) {
   const Extents &left = a.type.shape, &right = b.type.shape;
   bool turns_right = left[1] == right[1];
@@ -224,7 +227,7 @@ void Checker::note_turn(const Expr &a, const Expr &b) {
          {Edit::insert_before(factor.range.begin, "^")});
 }
 
-// Pointers where numbers are needed were probably meant to be loaded from.
+// Suggests a load if the user wrote pointers in place of numbers.
 void Checker::note_load(const Expr &a, const Expr *b) {
   std::vector<Edit> edits;
   const Expr *pointer = nullptr;

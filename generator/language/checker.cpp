@@ -1,4 +1,6 @@
-// The checker's declarations, statements and names. See checker.h.
+// Checks declarations and statements, and looks up names. See checker.h.
+//
+// Tested by tests/language/checker_test.cpp and tests/diagnostics/diagnostics_test.cpp.
 
 #include "language/checker.h"
 
@@ -54,8 +56,8 @@ void Checker::check_function(Function &function) {
 void Checker::check_kernel(Function &function) {
   bool is_ascii = std::all_of(function.name.begin(), function.name.end(),
                               [](char c) { return (unsigned char)c < 128; });
-  if (!is_ascii) // PTX has no such names
-    report(Message::not_supported, function.at, {"letters beyond ASCII in the name of a kernel"});
+  if (!is_ascii) // PTX identifiers are ASCII
+    report(Message::not_supported, function.at, {"non-ASCII letters in the name of a kernel"});
   bool has_grid = false;
   for (Pragma &pragma : function.pragmas) {
     if (pragma.name == "grid" && has_grid)
@@ -65,7 +67,7 @@ void Checker::check_kernel(Function &function) {
   }
 }
 
-// Its type is known, see check_signature.
+// check_signature has already checked the type.
 void Checker::check_parameter(Declarator &declarator) {
   const Type &type = declarator.type_name.type;
   check_attributes(declarator);
@@ -233,8 +235,9 @@ void Checker::check_declaration(Stmt &stmt) {
   }
 }
 
-// What a `const` number is, if the compiler knows it, as it must outside of functions. An integer
-// is computed here; other numbers are computed where they are used, from the same expression.
+// Records the value of a `const` number if it is constant. At file scope a `const` number must be
+// constant. This function computes integers; each use computes other numbers from a copy of the
+// expression.
 void Checker::find_constant(Declarator &declarator) {
   const Expr &init = *declarator.init;
   ExprPtr value = copy_of_constant(init);
@@ -269,7 +272,8 @@ void Checker::check_loop(Stmt &stmt) {
   loops_--;
 }
 
-// Each alternative is a scope of its own: what it declares would have no value in the next one.
+// Each alternative is a separate scope, because its variables have no value in the next
+// alternative.
 void Checker::check_choice(Stmt &stmt) {
   check_expr(stmt.value);
   Type type = stmt.value->type;
@@ -317,7 +321,7 @@ void Checker::check_label(ExprPtr &label, const Type &type, std::set<int64_t> &k
     report(Message::case_twice, label->at, {"case " + std::to_string(value)}, {label->range});
 }
 
-// `if (n = 3)` in place of `n == 3`.
+// Warns about `if (n = 3)`, which probably means `n == 3`.
 void Checker::warn_assignment(const Expr &condition, const std::string &keyword) {
   if (!condition.is(Expr::Kind::assign))
     return;
@@ -330,7 +334,7 @@ void Checker::warn_assignment(const Expr &condition, const std::string &keyword)
   report(Message::compare_or_enclose, condition.at, {}, {}, {Edit::replace(condition.at, "==")});
 }
 
-// `n == 3;` in place of `n = 3;`.
+// Warns about `n == 3;`, which probably means `n = 3;`.
 void Checker::warn_comparison(const Expr &statement) {
   if (!statement.is(Expr::Kind::binary) || statement.op != Operator::equal)
     return;
@@ -369,7 +373,7 @@ void Checker::check_static_assertion(Stmt &stmt) {
             std::to_string(constant_integer(*condition.operands[1]).value_or(0))});
 }
 
-// Of a tile, every element must be true.
+// An assertion of a tile requires that every element is true.
 void Checker::check_assertion(Stmt &stmt) {
   check_expr(stmt.value);
   if (has_no_effects(*stmt.value, stmt))
@@ -387,7 +391,7 @@ void Checker::check_print(Stmt &stmt) {
   }
 }
 
-// What is left out of some code must not change anything.
+// Some builds remove `assert` and `print`, so their arguments must not have side effects.
 bool Checker::has_no_effects(const Expr &expr, const Stmt &stmt) {
   const Expr *change = change_in(expr);
   if (!change)
@@ -412,7 +416,7 @@ void Checker::declare(Declarator &declarator, Type type, bool is_parameter) {
   variable = {declarator.name, std::move(type), declarator.at,
               is_parameter,    index,           declarator.is_const};
   declarator.variable = &variable;
-  if (declarator.name.empty()) // what there is instead of a name has been refused
+  if (declarator.name.empty()) // the parser has already reported the missing name
     return;
   auto [known, is_new] = scopes_.back().emplace(declarator.name, &variable);
   if (is_new)
@@ -432,7 +436,7 @@ Variable *Checker::find(const std::string &name) {
 
 namespace {
 
-// What C and CUDA call functions that are there under other names.
+// Functions of C, CUDA and Triton that Triton-C has under another name.
 struct OtherName {
   std::string_view name, here;
 };
@@ -454,7 +458,7 @@ constexpr OtherName other_names[] = {
 };
 constexpr OtherName other_words[] = {{"nullptr", "0"}, {"NULL", "0"}, {"None", "newaxis"}};
 
-// What others have functions for.
+// Functions of other languages that Triton-C writes in another way.
 struct OtherWay {
   std::string_view name;
   Message here;
@@ -495,8 +499,8 @@ std::optional<Message> other_way(const std::string &name) {
   return std::nullopt;
 }
 
-// A name that was meant: of a function if it is called, else of a variable in scope.
-std::optional<std::string> Checker::most_similar(const std::string &name, bool is_call) {
+// The name that the user probably meant: a function if `is_call`, else a variable in scope.
+std::optional<std::string> Checker::max_similar(const std::string &name, bool is_call) {
   for (const OtherName &row : other_names)
     if (is_call && row.name == name)
       return std::string(row.here);
@@ -529,7 +533,7 @@ void Checker::report_undeclared(const Expr &expr, bool is_extent) {
     return;
   Message id = is_extent ? Message::undeclared_extent : Message::undeclared;
   std::optional<std::string> meant =
-      is_extent ? std::nullopt : most_similar(expr.text, expr.is(Expr::Kind::call));
+      is_extent ? std::nullopt : max_similar(expr.text, expr.is(Expr::Kind::call));
   std::optional<Message> way = expr.is(Expr::Kind::call) ? other_way(expr.text) : std::nullopt;
   std::optional<PragmaWord> pragma = pragma_word(expr.text);
   if (pragma && expr.is(Expr::Kind::call)) {

@@ -1,18 +1,21 @@
-// The checker: gives every expression its type and every name its variable, or says why it can't.
+// The checker gives every expression a type and every name a variable, or reports an error.
 //
-// C's rules, element by element, and NumPy's for shapes: a scalar fits any tile; of two tiles the
-// shorter shape gets axes of extent 1 in front, and axes of extent 1 are repeated. Where we differ
+// Types follow C, element by element. Shapes follow NumPy broadcasting: a scalar fits any tile, the
+// shorter of two shapes gets leading axes of extent 1, and axes of extent 1 broadcast. Differences
 // from C:
 //
-//   - comparisons and logical operators yield bool; `&`, `|` and `^` of two bools are bool;
+//   - comparisons and logical operators yield bool; `&`, `|` and `^` of two bools yield bool;
 //   - `&&` and `||` work on tiles, element by element;
 //   - in `m ? a : b` a literal takes the other arm's type, so `m ? *p : 0.0` stays half;
-//   - assignment converts the element type and repeats along axes, never the other way round;
-//   - `const` numbers that the compiler can compute are constants wherever these are wanted.
+//   - assignment converts the value to the target's element type and broadcasts it to the target's
+//     shape; the target keeps its type and shape;
+//   - a `const` number that the compiler can compute is a constant expression.
 //
-// What holds afterwards, if no error was reported: the operands of an operation have exactly the
-// types it needs, because `convert` nodes stand where they differ; tile extents, attributes and the
-// ends of ranges are numbers; loads in an arm of `?:` have a shape to which its condition fits.
+// If the checker reported no error:
+//
+//   - the operands of an operation have exactly the types that it needs, through `convert` nodes;
+//   - tile extents, attributes and the bounds of ranges are numbers;
+//   - the condition of a `?:` broadcasts to the shape of each load in its arms.
 
 #pragma once
 
@@ -57,7 +60,7 @@ private:
   // Names.
   void declare(Declarator &declarator, Type type, bool is_parameter);
   Variable *find(const std::string &name);
-  std::optional<std::string> most_similar(const std::string &name, bool is_call);
+  std::optional<std::string> max_similar(const std::string &name, bool is_call);
   void report_undeclared(const Expr &expr, bool is_extent);
   struct Scope;
 
@@ -79,7 +82,7 @@ private:
   void note_not_assignable(const Expr &target);
   void note_insert_axis(const Expr &narrow, const Extents &wide);
 
-  // Expressions: check_expression.cpp. Each sets the type, to `error` after a message.
+  // Expressions: check_expression.cpp. Each function sets the type; on an error it sets `error`.
   void check_expr(ExprPtr &expr);
   bool has_error_operand(const Expr &expr);
   void check_in_arm(ExprPtr &expr, const Expr &condition);
@@ -110,7 +113,7 @@ private:
   bool can_reduce(const Expr &expr);
   bool convert_to_reduce(Expr &expr);
   void check_permutation(Expr &expr);
-  void check_gather(Expr &expr); // check_positions.cpp
+  void check_gather(Expr &expr); // check_index.cpp
   bool check_indices(Expr &expr);
   void check_range(Expr &expr);
   void check_cast(Expr &expr);
@@ -129,8 +132,8 @@ private:
   bool add_value(ExprPtr &value, ConstantMemory &to);
   void find_users_of_constant_memory();
 
-  // Functions that are called: check_functions.cpp.
-  struct Calls { // what is behind a function's calls, once all are inlined
+  // Function calls: check_functions.cpp.
+  struct Calls { // number and depth of the calls in a function, after inlining
     bool is_being_followed = false;
     int64_t count = 0;
     int depth = 0;
@@ -159,28 +162,29 @@ private:
   Program &program_;
   Diagnostics &diagnostics_;
   std::vector<std::map<std::string, Variable *>> scopes_;
-  std::set<std::string> undeclared_;     // reported already
-  std::set<uint32_t> bad_extents_;       // reported already: where the number is written
-  std::vector<Type> current_;            // what `current` nodes stand for, innermost last
-  std::vector<const Expr *> conditions_; // of the `?:`, `&&` and `||` we are in an arm of
-  int64_t bad_extent_ = 0;               // the last that is no power of two
-  const Expr *arm_ = nullptr;            // what is all of the arm we are in
+  std::set<std::string> undeclared_;     // already reported
+  std::set<uint32_t> bad_extents_;       // already reported: location of the number's token
+  std::vector<Type> current_;            // types of the `current` nodes, innermost last
+  std::vector<const Expr *> conditions_; // conditions of the enclosing `?:`, `&&` and `||` arms
+  int64_t bad_extent_ = 0;               // the last extent that is not a power of two
+  const Expr *arm_ = nullptr;            // the whole innermost enclosing arm
   std::map<const Function *, Calls> calls_;
-  const Function *function_ = nullptr; // that we are in
-  int loops_ = 0, choices_ = 0;        // around us; choices in the innermost loop
-  std::vector<ExprPtr> constants_;     // values of variables
+  const Function *function_ = nullptr; // current function
+  int loops_ = 0, choices_ = 0;        // enclosing loops; `switch`es inside the innermost loop
+  std::vector<ExprPtr> constants_;     // owns Variable::constant
   bool in_pragma_ = false;
-  int64_t constant_bytes_ = 0; // of constant memory so far
+  int64_t constant_bytes_ = 0; // bytes of constant memory declared so far
 };
 
-/// What to write instead of a function that other languages have; nothing if it is none of these.
+/// The note that explains what to write instead of a function of CUDA or Python; nullopt if the
+/// name is not such a function.
 std::optional<Message> other_way(const std::string &name);
 
-/// The names of all functions of the language.
+/// The names of all built-in functions.
 const std::vector<std::string_view> &language_functions();
 
-/// What the atomic operation of this name does: add, min, ..., exchange, cas. Nothing if it is
-/// none.
+/// The operation of an atomic function: add, min, ..., exchange, cas. Returns nullopt for other
+/// names.
 std::optional<std::string> atomic_operation(const std::string &name);
 
 } // namespace tritonc::ast

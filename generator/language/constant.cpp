@@ -1,4 +1,6 @@
-// Constant expressions. See constant.h.
+// Evaluates constant expressions. See constant.h.
+//
+// Tested by tests/language/constant_test.cpp.
 
 #include "language/constant.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-// The bits of `value` that fit into `scalar`, read as that type.
+// Truncates `value` to `scalar`.
 int64_t wrap(uint64_t value, Scalar scalar) {
   if (scalar == Scalar::bool_)
     return value != 0;
@@ -36,7 +38,8 @@ template <typename T> bool compare(Operator op, T a, T b) {
   }
 }
 
-// Operands have the type `scalar`. Nothing for a division that has no result.
+// Both operands have the type `scalar`. Returns nullopt for a division by zero and for a shift by
+// the bit width or more.
 std::optional<int64_t> arithmetic(Operator op, uint64_t a, uint64_t b, Scalar scalar) {
   bool is_signed = !is_unsigned(scalar);
   bool overflows = is_signed && int64_t(b) == -1; // INT_MIN / -1
@@ -168,7 +171,7 @@ std::optional<double> constant_real(const Expr &expr) {
   if (std::optional<int64_t> integer = constant_integer(inner)) {
     constexpr int64_t exact = int64_t(1) << 53;
     if (*integer > exact || *integer < -exact)
-      return std::nullopt; // would be rounded twice
+      return std::nullopt; // avoids double rounding
     double value = is_unsigned(inner.type.scalar) ? double(uint64_t(*integer)) : double(*integer);
     return expr.type.scalar == Scalar::float_ ? double(float(value)) : value;
   }

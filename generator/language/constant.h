@@ -1,4 +1,4 @@
-// Constant expressions: their value, with C's arithmetic in the expression's own type.
+// Evaluates constant expressions with C's arithmetic, in the type of each expression.
 
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace tritonc::ast {
 
-/// The value of a checked scalar integer expression, if the compiler can know it.
+/// The value of a checked scalar integer expression; nullopt if it is not constant.
 std::optional<int64_t> constant_integer(const Expr &expr);
 
-/// The value of a literal number, looking through signs and conversions between floats.
+/// The value of a literal number, also under signs and under conversions to float or double.
 std::optional<double> constant_real(const Expr &expr);
 
 } // namespace tritonc::ast

@@ -1,11 +1,13 @@
-// The variants that a source declares, read from its pragmas:
+// Reads the axes of a source from its `variant` and `tune` pragmas, and finds the kernel names:
 //
 //   variant(NAME: value, value, ...)      tune(NAME: value, value, ...)
-//   value := word | number                           stands for NAME=value
-//          | word = { MACRO=tokens, MACRO=tokens }   stands for those macros
+//   value := word | number                           defines NAME=value
+//          | word = { MACRO=tokens, MACRO=tokens }   defines these macros
 //
-// The tokens of a macro may contain commas, as in `SHAPE=TM, TK`: only a comma in front of `MACRO=`
-// ends them. A string stands for the tokens inside.
+// The tokens of a macro may contain commas, as in `SHAPE=TM, TK`: only a comma before `MACRO=`
+// ends them. A string literal defines the macro as the tokens inside the string.
+//
+// Tested by tests/language/declarations_test.cpp.
 
 #include "language/front_end.h"
 
@@ -53,7 +55,7 @@ private:
   }
 
   void axis(bool tuned) {
-    next(); // the preprocessor has seen that it is `(`
+    next(); // `(`: the preprocessor has checked it
     Axis axis;
     Token name = next();
     axis.name = name.spelling;
@@ -63,7 +65,7 @@ private:
                           {"the name of an axis", "`" + axis.name + "`"});
       return;
     }
-    if (!expect(":", "behind the name of the axis"))
+    if (!expect(":", "after the name of the axis"))
       return;
     if (peek().is(")")) {
       diagnostics_.report(Message::axis_without_values, name.at, {axis.name});
@@ -105,10 +107,10 @@ private:
     axis.values.push_back(std::move(value));
     if (peek().is(",") || peek().is(")"))
       return true;
-    return expect(",", "behind the value");
+    return expect(",", "after the value");
   }
 
-  // `{ MACRO=tokens, ... }`, up to behind the brace.
+  // Parses `{ MACRO=tokens, ... }`, including the closing brace.
   bool definitions(std::vector<Define> &defines) {
     if (!expect("{", "before the macros of the value"))
       return false;
@@ -119,13 +121,13 @@ private:
                             {"the name of a macro", "`" + std::string(name.spelling) + "`"});
         return false;
       }
-      if (!expect("=", "behind the name of the macro"))
+      if (!expect("=", "after the name of the macro"))
         return false;
       defines.push_back({std::string(name.spelling), macro_tokens()});
       if (peek().is(",") || peek().is(";"))
         next();
       else if (!peek().is("}"))
-        return expect("}", "behind the macros of the value");
+        return expect("}", "after the macros of the value");
     }
     next();
     return true;
@@ -143,7 +145,7 @@ private:
     return collect([&] { return peek().is(",") || peek().is(")"); });
   }
 
-  // The text of the tokens up to where `at_end` holds outside of parentheses and brackets.
+  // The text of the tokens until `at_end` holds outside parentheses and brackets.
   template <typename AtEnd> std::string collect(AtEnd at_end) {
     std::string text;
     size_t count = 0;
@@ -162,7 +164,8 @@ private:
   std::vector<Axis> axes_;
 };
 
-// `void NAME (` outside of braces and parentheses; only behind `__global__`, if that occurs at all.
+// Finds every `void NAME (` outside braces and parentheses. If the source uses `__global__`, counts
+// only functions marked `__global__`.
 std::vector<std::string> kernel_names(const std::vector<Token> &tokens) {
   std::vector<std::string> all, marked;
   bool is_marked = false;

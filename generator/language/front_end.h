@@ -1,18 +1,19 @@
-// The front end's plain data: what it is given, and the variants that a source declares.
+// The front end's input, and the axes and kernels that a source declares.
 //
-// A source is compiled once per variant: once per choice of a value from each axis. An axis comes
-// from `#pragma tritonc variant(...)` or `tune(...)`; each of its values stands for some macros.
+// A variant chooses one value from each axis. The compiler compiles a source once per variant. The
+// pragmas `#pragma tritonc variant(...)` and `tune(...)` declare axes. Each value of an axis
+// defines one or more macros.
 
 #pragma once
 
-#include "source/diagnostics.h"
+#include "diagnostics/diagnostics.h"
 
 #include <string>
 #include <vector>
 
 namespace tritonc {
 
-/// A macro as the host defines it; the value may be any tokens.
+/// A macro of the command line (`-D`). The value may be any tokens.
 struct Define {
   std::string name, value;
 };
@@ -21,7 +22,7 @@ struct FrontEndInput {
   std::string path;
   std::vector<Define> defines;
   std::vector<std::string> include_dirs;
-  std::string grid; // if not empty, replaces the source's: "M / TM, N / TN"
+  std::string grid; // replaces the source's grid: "M / TM, N / TN"; empty = the source's
   DiagnosticOptions messages = {};
 };
 
@@ -32,21 +33,21 @@ struct AxisValue {
 
 struct Axis {
   std::string name;
-  bool tuned = false; // tune(...): the library chooses; else variant(...): part of the API
+  bool tuned = false; // tune(...): the library chooses; false = variant(...): part of the API
   std::vector<AxisValue> values;
 };
 
 struct Declarations {
   std::vector<Axis> axes;
-  std::vector<std::string> kernels;      // their names as the source has them
-  std::vector<std::string> dependencies; // every file opened
-  std::vector<Finding> findings;
-  std::string diagnostics; // the same for people
+  std::vector<std::string> kernels;      // names as written in the source
+  std::vector<std::string> dependencies; // every opened file
+  std::vector<Diagnostic> findings;
+  std::string diagnostics; // the findings as text
   bool failed = false;
 };
 
-/// Reads the axes that a source declares, and which kernels there are. Macros that variants will
-/// define may be missing, so all other mistakes in the source stay unreported here.
+/// Reads the axes and the kernel names of a source. It reports only errors in the axes and a source
+/// file that it cannot read: macros that the variants define are still undefined here.
 Declarations read_declarations(const FrontEndInput &input);
 
 } // namespace tritonc

@@ -1,4 +1,6 @@
-// Literals. See literal.h.
+// Parses numbers, characters and strings. See literal.h.
+//
+// Tested by tests/language/literal_test.cpp.
 
 #include "language/literal.h"
 
@@ -37,7 +39,7 @@ std::variant<Number, Message> parse_real(std::string_view text) {
   const char *end = text.data() + text.size();
   std::from_chars_result result;
   if (number.scalar == Scalar::float_) {
-    float value = 0; // rounded once: to float
+    float value = 0; // parses as float to avoid double rounding
     result = std::from_chars(text.data(), end, value, format);
     number.real = value;
   } else {
@@ -50,7 +52,7 @@ std::variant<Number, Message> parse_real(std::string_view text) {
   return number;
 }
 
-// Takes the suffix off `text`; false if it isn't one.
+// Removes the suffix from `text`; returns false if the suffix is invalid.
 bool take_integer_suffix(std::string_view &text, bool &is_unsigned, bool &is_long) {
   size_t digits = text.find_last_not_of("uUlL") + 1;
   std::string suffix(text.substr(digits));
@@ -81,7 +83,8 @@ std::variant<Number, Message> parse_integer(std::string_view text) {
     return Message::bad_number;
   if (result.ec == std::errc::result_out_of_range)
     return Message::number_too_large;
-  // The first type that holds the value; a decimal number is unsigned only if nothing else helps.
+  // The first type that holds the value. A decimal number without `u` becomes unsigned only if it
+  // does not fit into int64.
   bool may_be_unsigned = is_unsigned || base != 10;
   if (!is_long && !is_unsigned && number.integer <= std::numeric_limits<int32_t>::max())
     number.scalar = Scalar::int32;
@@ -104,13 +107,13 @@ std::variant<Number, Message> parse_number(std::string_view spelling) {
 
 namespace {
 
-// What stands behind a backslash, which is taken away: `n`, `101`, `x41`.
+// Parses and removes the escape sequence after a backslash: `n`, `101`, `x41`.
 std::optional<char> take_escape(std::string_view &text) {
   constexpr std::string_view names = "ntrabfv\\'\"?", values = "\n\t\r\a\b\f\v\\'\"?";
   bool is_hexadecimal = !text.empty() && text[0] == 'x';
   if (is_hexadecimal)
     text.remove_prefix(1);
-  unsigned char code = 0; // octal numbers have at most three digits
+  unsigned char code = 0; // octal escapes have at most three digits
   const char *last =
       text.data() + (is_hexadecimal ? text.size() : std::min(text.size(), size_t(3)));
   std::from_chars_result read = std::from_chars(text.data(), last, code, is_hexadecimal ? 16 : 8);
@@ -125,7 +128,7 @@ std::optional<char> take_escape(std::string_view &text) {
   return values[found];
 }
 
-// The text between two quotes, with its escapes replaced.
+// The text between two quotes, with escape sequences replaced.
 std::optional<std::string> unquoted(std::string_view spelling, char quote) {
   if (spelling.size() < 2 || spelling.front() != quote || spelling.back() != quote)
     return std::nullopt;

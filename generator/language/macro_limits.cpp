@@ -1,4 +1,4 @@
-// Limits of macros and directives. See macro_limits.h.
+// Implements the limits of macro expansions and directives. See macro_limits.h.
 //
 // Tested by tests/language/macro_limits_test.cpp.
 
@@ -15,17 +15,17 @@
 namespace tritonc {
 namespace {
 
-constexpr uint64_t most_characters = 1 << 20;          // of one expansion
-constexpr uint64_t most_in_all = 16 * most_characters; // of all that are written in files
-constexpr uint64_t most_in_directive = 4096; // each may be a parenthesis, and a call of clang's
+constexpr uint64_t max_characters = 1 << 20;         // per expansion
+constexpr uint64_t max_in_all = 16 * max_characters; // all expansions written in files
+constexpr uint64_t max_in_directive = 4096;          // each may be `(`, one recursion of clang
 constexpr uint64_t most_steps = 16 << 20;
-constexpr int most_depth = 200;
-constexpr int most_nesting = 1000; // of a directive as it is written
+constexpr int max_depth = 200;
+constexpr int max_nesting = 1000; // operators in a directive, before expansion
 
 bool is_end(const clang::Token &token) { return token.is(clang::tok::eof); }
 
-// Whether a line of the text opens so much that evaluating it by recursion is dangerous: only
-// directives are, and of them only conditions.
+// Whether the text has a conditional directive with so many operators and parentheses that clang's
+// recursive evaluation may overflow the stack.
 bool has_deep_directive(llvm::StringRef text) {
   while (!text.empty()) {
     size_t end = text.find('\n');
@@ -33,11 +33,11 @@ bool has_deep_directive(llvm::StringRef text) {
       end = text.find('\n', end + 1);
     llvm::StringRef line = text.substr(0, end);
     text = end == text.npos ? llvm::StringRef() : text.substr(end + 1);
-    bool may_be = line.size() > most_nesting && (line.contains('#') || line.contains("%:")) &&
+    bool may_be = line.size() > max_nesting && (line.contains('#') || line.contains("%:")) &&
                   !line.ltrim(" \t#").starts_with("define");
     if (may_be && std::count_if(line.begin(), line.end(), [](char c) {
                     return llvm::StringRef("(!~-+?").contains(c);
-                  }) > most_nesting)
+                  }) > max_nesting)
       return true;
   }
   return false;
@@ -64,12 +64,12 @@ void MacroLimits::MacroExpands(const clang::Token &name, const clang::MacroDefin
   }
   open_.push_back(macro);
   uint64_t size = size_of(macro->tokens(), macro, sizes);
-  bool is_outermost = name.getLocation().isFileID(); // in its size is that of those inside
+  bool is_outermost = name.getLocation().isFileID(); // its size includes the inner expansions
   total_ += is_outermost ? size : 0;
   bool in_directive = pp_.isParsingIfOrElifDirective();
   in_directive_ += in_directive && is_outermost ? size : 0;
-  if (std::max(size, in_directive_) > (in_directive ? most_in_directive : most_characters) ||
-      total_ > most_in_all || steps_ > most_steps)
+  if (std::max(size, in_directive_) > (in_directive ? max_in_directive : max_characters) ||
+      total_ > max_in_all || steps_ > most_steps)
     stop(Message::macro_too_large, name.getLocation(), {pp_.getSpelling(name)});
 }
 
@@ -82,7 +82,7 @@ void MacroLimits::LexedFileChanged(clang::FileID file, LexedFileChangeReason rea
   if (!has_deep_directive(text))
     return;
   stop(Message::too_deep, pp_.getSourceManager().getLocForStartOfFile(file),
-       {std::to_string(most_nesting)});
+       {std::to_string(max_nesting)});
   static_cast<clang::Lexer *>(pp_.getCurrentFileLexer())
       ->seek(unsigned(text.size()), /*IsAtStartOfLine=*/true);
 }
@@ -91,17 +91,18 @@ void MacroLimits::stop(Message id, clang::SourceLocation at, std::vector<std::st
   if (!exceeded_)
     diagnostics_.report(id, {at.getRawEncoding()}, std::move(arguments));
   exceeded_ = true;
-  pp_.SetMacroExpansionOnlyInDirectives(); // in those it comes here again
+  pp_.SetMacroExpansionOnlyInDirectives(); // MacroExpands still sees directives
 }
 
-// Of tokens that stand in the body of `around`, whose arguments become so large; or in a source.
+// The expanded size of tokens. If `around` is not null, the tokens are in its body, and `arguments`
+// has the expanded sizes of its arguments. If null, the tokens are in a source.
 uint64_t MacroLimits::size_of(llvm::ArrayRef<clang::Token> tokens, const clang::MacroInfo *around,
                               const Sizes &arguments) {
-  if (depth_ >= most_depth)
-    return most_characters + 1;
+  if (depth_ >= max_depth)
+    return max_characters + 1;
   depth_++;
   uint64_t size = 0;
-  for (size_t i = 0; i < tokens.size() && size <= most_characters && steps_ <= most_steps; i++) {
+  for (size_t i = 0; i < tokens.size() && size <= max_characters && steps_ <= most_steps; i++) {
     const clang::Token &token = tokens[i];
     steps_++;
     if (is_end(token) || token.isAnnotation())
@@ -109,7 +110,7 @@ uint64_t MacroLimits::size_of(llvm::ArrayRef<clang::Token> tokens, const clang::
     clang::IdentifierInfo *identifier = token.getIdentifierInfo();
     int parameter = identifier && around ? around->getParameterNum(identifier) : -1;
     if (parameter >= 0 && size_t(parameter) < arguments.size()) {
-      bool as_text = i > 0 && tokens[i - 1].is(clang::tok::hash); // quotes get a backslash
+      bool as_text = i > 0 && tokens[i - 1].is(clang::tok::hash); // `#` escapes quotes
       size += arguments[size_t(parameter)] * (as_text ? 2 : 1) + 2;
       continue;
     }
@@ -136,7 +137,8 @@ uint64_t MacroLimits::size_of(llvm::ArrayRef<clang::Token> tokens, const clang::
   return size;
 }
 
-// Of a call whose opening parenthesis is at `at`, which moves to the closing one.
+// The expanded size of a macro call. `at` is the index of the opening parenthesis; this function
+// moves it to the closing parenthesis.
 uint64_t MacroLimits::size_of_call(const clang::MacroInfo &macro,
                                    llvm::ArrayRef<clang::Token> tokens, size_t &at,
                                    const clang::MacroInfo *around, const Sizes &arguments) {

@@ -1,21 +1,21 @@
-// Limits of what macros and directives may ask for: without, a few lines of source take all memory,
-// or all of the stack.
+// Limits the size of macro expansions and the nesting of directives. Without these limits, a few
+// lines of source exhaust the memory or the stack:
 //
 //     #define A1 A0 A0                        thirty such lines: 2^30 tokens
 //     #define D(x) x + x                      D(D(D(... thirty times: the same
 //     #if ((((((((...                         clang evaluates it by recursion
 //
-// clang has no such limits. What it calls here before each expansion works out how large that one
-// becomes. Where it is too large, macros are not expanded any more, which soon ends whatever was
-// begun; `exceeded` says that the tokens are then not those of the source.
+// clang has no such limits. Before each macro expansion, clang calls MacroExpands, which computes
+// the size of the expansion. If the size is above the limit, the preprocessor stops expanding
+// macros outside of directives, and `exceeded` becomes true: the tokens no longer match the source.
 //
-// Sizes are characters, since `##` makes tokens longer and longer. They count what is in arguments
-// and in the macros of a body; a macro that only appears once another one is expanded counts when
-// clang comes to it.
+// Sizes count characters, because `##` can make one token arbitrarily long. A size includes the
+// arguments and the macros that the body names. A macro whose name appears only after another
+// expansion counts when clang expands that macro.
 
 #pragma once
 
-#include "source/diagnostics.h"
+#include "diagnostics/diagnostics.h"
 
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Token.h"
@@ -62,8 +62,8 @@ private:
   bool &exceeded_;
   uint64_t total_ = 0, in_directive_ = 0, steps_ = 0;
   int depth_ = 0;
-  std::map<const clang::MacroInfo *, uint64_t> objects_; // of one question
-  std::vector<const clang::MacroInfo *> open_;           // a macro is not expanded in itself
+  std::map<const clang::MacroInfo *, uint64_t> objects_; // sizes, valid during one MacroExpands
+  std::vector<const clang::MacroInfo *> open_;           // a macro does not expand inside itself
 };
 
 } // namespace tritonc

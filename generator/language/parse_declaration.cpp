@@ -1,6 +1,8 @@
-// The parser's types, declarators, functions and pragmas. See parser.h.
+// Parses types, declarators, functions and pragmas. See parser.h.
+//
+// Tested by tests/language/parser_test.cpp.
 
-#include "language/parser_nesting.h"
+#include "language/parser.h"
 #include "language/spelling.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ struct NamedScalar {
   Scalar scalar;
 };
 
-// The words of C's types are combined by `scalar_named`.
+// Types with one name. `scalar_named` combines C's type words.
 constexpr NamedScalar named_scalars[] = {
     {"half", Scalar::half},       {"bfloat16", Scalar::bfloat16}, {"int8", Scalar::int8},
     {"uint8", Scalar::uint8},     {"int16", Scalar::int16},       {"uint16", Scalar::uint16},
@@ -31,7 +33,7 @@ constexpr std::array<std::string_view, 12> scalar_words = {
     "void", "bool",   "_Bool",    "char",  "short",  "int",
     "long", "signed", "unsigned", "float", "double", "__int64"};
 
-// Words that may stand in front of a type and say nothing we need.
+// Words before a type that the parser ignores.
 constexpr std::array<std::string_view, 6> ignored_words = {"volatile", "static",   "inline",
                                                            "extern",   "register", "auto"};
 
@@ -50,7 +52,7 @@ const NamedScalar *named_scalar(std::string_view name) {
   return nullptr;
 }
 
-// What CUDA and Python call types that are there under other names.
+// Types of CUDA and Python that Triton-C has under another name.
 struct OtherType {
   std::string_view name, here;
 };
@@ -60,8 +62,8 @@ constexpr OtherType other_types[] = {
     {"float32", "float"}, {"float64", "double"},         {"uint", "unsigned"},
 };
 
-// What begins something that only other languages have at the top of a file, where nothing behind
-// it can be read.
+// First words of file-scope constructs of Python and C++. The parser cannot read the rest of the
+// file.
 struct ForeignStart {
   std::string_view word;
   Message instead;
@@ -97,8 +99,8 @@ bool Parser::starts_type(const Token &token) const {
                      [&](const NamedType &known) { return known.name == word; });
 }
 
-// A name that is no type starts a declaration if nothing else makes sense: that is how a type macro
-// looks which the host has not defined.
+// An unknown name starts a declaration if the tokens after it allow no other meaning. The usual
+// cause is a type macro that the command line does not define.
 bool Parser::starts_declaration() const {
   if (starts_type(peek()))
     return true;
@@ -114,7 +116,7 @@ bool Parser::starts_declaration() const {
           (behind.is(TokenKind::identifier) && is_attribute(behind.spelling)));
 }
 
-// Reports it, and takes the name for a type from here on.
+// Reports an unknown type and accepts the name as a type from here on.
 void Parser::unknown_type(const Token &token) {
   std::string name(token.spelling);
   unknown_type_ = token.at;
@@ -122,7 +124,7 @@ void Parser::unknown_type(const Token &token) {
   for (const NamedScalar &row : named_scalars)
     known.push_back(row.name);
   for (const NamedType &row : typedefs_)
-    if (!row.type.is_error()) // not one that was unknown itself
+    if (!row.type.is_error()) // skips unknown type names
       known.push_back(row.name);
   std::optional<std::string_view> meant = nearest(name, known);
   for (const OtherType &row : other_types)
@@ -139,7 +141,7 @@ void Parser::unknown_type(const Token &token) {
   typedefs_.push_back({name, Type()});
 }
 
-// Words of CUDA in front of a type, which say nothing here.
+// Reports and skips CUDA words before a type. They have no meaning in Triton-C.
 bool Parser::skip_foreign_word() {
   struct Row {
     std::string_view word;
@@ -153,7 +155,7 @@ bool Parser::skip_foreign_word() {
                           {"__noinline__", Message::functions_inlined},
                           {"__launch_bounds__", Message::no_bounds}};
   Token word = peek();
-  if (word.is(TokenKind::string) && word.spelling == "\"C\"") { // behind `extern`
+  if (word.is(TokenKind::string) && word.spelling == "\"C\"") { // after `extern`
     next();
     diagnostics_.report(Message::foreign_word, word.at, {std::string(word.spelling)}, {},
                         {Edit::replace(word.at, "")});
@@ -187,7 +189,7 @@ bool Parser::unsupported_type(const Token &token) {
   return true;
 }
 
-// The words of C's type specifiers, in any order.
+// The type that C's type words mean, in any order.
 Scalar Parser::scalar_named(const std::vector<std::string> &words, const Range &range) {
   std::multiset<std::string> rest(words.begin(), words.end());
   auto take = [&](const char *word) {
@@ -233,16 +235,16 @@ TypeName Parser::type_specifiers() {
   out.range.begin = peek().at;
   std::vector<std::string> words;
   bool is_named = false;
-  std::optional<Token> automatic; // C's `auto`, which C++ and newer C have where we want a type
+  std::optional<Token> automatic; // `auto`: C++ and C23 allow it without a type
   for (;; next()) {
     const Token &token = peek();
     if (!token.is(TokenKind::identifier) || unsupported_type(token))
       break;
     std::string_view word = token.spelling;
     if (is_const(word))
-      out.is_const = out.type.to_const = true; // which of them, `pointers` knows
+      out.is_const = out.type.to_const = true; // `pointers` keeps only one of them
     else if (word == constant_word)
-      out.in_constant = out.type.to_constant = true; // the same
+      out.in_constant = out.type.to_constant = true; // see above
     else if (word == "enum" && words.empty() && !is_named) {
       enumeration();
       out.type.scalar = Scalar::int32;
@@ -260,7 +262,7 @@ TypeName Parser::type_specifiers() {
                                 [&](const NamedType &entry) { return entry.name == word; });
       if (known == typedefs_.rend()) {
         if (automatic && !is_name(peek(1)) && !peek(1).is("*"))
-          break; // the name of what is declared
+          break; // the declared name
         unknown_type(token);
         known = typedefs_.rbegin();
       }
@@ -285,7 +287,7 @@ TypeName Parser::type_specifiers() {
   return out;
 }
 
-// `*` and what may follow it. A const that belongs to the pointer itself is not tracked.
+// Parses `*` and its qualifiers. The parser does not track a `const` of the pointer itself.
 void Parser::pointers(TypeName &type_name, bool *no_alias) {
   for (; peek().is("*"); next()) {
     if (type_name.type.pointer) {
@@ -307,7 +309,7 @@ void Parser::pointers(TypeName &type_name, bool *no_alias) {
     type_name.type.to_const = type_name.type.to_constant = false;
 }
 
-// The extents of a tile, here or where its type was named.
+// Parses the extents of a tile, from this declarator or from the typedef of its type.
 void Parser::shape(TypeName &type_name) {
   size_t named = type_name.extents_token;
   if (named > 0 && (type_name.type.pointer || peek().is("[")))
@@ -323,8 +325,8 @@ void Parser::shape(TypeName &type_name) {
   }
 }
 
-// `enum name { A, B = 3, C }`, up to its last token: constants, each the one before plus one. Where
-// a type stands, an enumeration is an int.
+// Parses `enum name { A, B = 3, C }` up to, but not including, its last token. Each constant
+// without a value is its predecessor plus 1. As a type, an enumeration is an int.
 void Parser::enumeration() {
   next();
   if (!peek().is("{")) {
@@ -361,11 +363,11 @@ void Parser::enumeration() {
     before = made.name;
     enumerators_.push_back(std::move(made));
     if (!peek().is("}"))
-      expect(",", "behind the constant");
+      expect(",", "after the constant");
   }
 }
 
-// Those that were read last, as a statement.
+// Returns the pending enumerators as a declaration statement.
 StmtPtr Parser::enumerators() {
   StmtPtr stmt = make_stmt(Stmt::Kind::declare);
   stmt->declarators = std::move(enumerators_);
@@ -387,7 +389,7 @@ std::vector<ExprPtr> Parser::extents() {
   do
     out.push_back(conditional());
   while (accept(","));
-  expect_closing("]", "behind the tile's extents", opening);
+  expect_closing("]", "after the tile's extents", opening);
   if (peek().is("[")) {
     Token second = peek();
     fail(Message::arrays, second.at, {}, {Edit::replace({last_, second.at}, ", ")});
@@ -398,23 +400,23 @@ std::vector<ExprPtr> Parser::extents() {
 
 namespace {
 
-/// What stands once before the names that are declared, without `*` and extents yet.
+/// Copies the specifiers that all declarators of a declaration share, without `*` and extents.
 TypeName copy_specifiers(const TypeName &base) {
   return {base.type, {}, base.range, base.is_const, base.in_constant, base.extents_token};
 }
 
 } // namespace
 
-// What follows a type: `x = 1, *p = q;`
+// Parses the declarators after a type: `x = 1, *p = q;`
 void Parser::declarators(const TypeName &base, std::vector<Declarator> &out) {
   do {
     bool is_known = peek().is(TokenKind::identifier) && declared_.count(peek().spelling);
     out.push_back(declarator(base));
     bool is_end = peek().is(",") || peek().is(";") || peek().is("}");
-    if (is_known && !is_end && !is_on_next_line(peek())) // an expression, and no second variable
+    if (is_known && !is_end && !is_on_next_line(peek())) // an expression, not a second variable
       out.pop_back();
   } while (accept(","));
-  expect_end("behind the declaration");
+  expect_end("after the declaration");
 }
 
 Declarator Parser::declarator(const TypeName &base, bool needs_name) {
@@ -430,7 +432,7 @@ Declarator Parser::declarator(const TypeName &base, bool needs_name) {
     out.at = name.at;
     declared_.insert(out.name);
   } else if (needs_name) {
-    if (last_.id == unknown_type_.id && !panic_) { // nothing says that it is a declaration
+    if (last_.id == unknown_type_.id && !panic_) { // it may not be a declaration
       typedefs_.pop_back();
       panic_ = dropped_ = true;
     }
@@ -447,7 +449,7 @@ Declarator Parser::declarator(const TypeName &base, bool needs_name) {
   shape(out.type_name);
   while (attribute(out) || unknown_attribute()) {
   }
-  if (panic_) { // half a type would only be misunderstood
+  if (panic_) { // an incomplete type would cause follow-up errors
     out.type_name.type = Type();
     out.type_name.extents.clear();
   }
@@ -460,7 +462,7 @@ Declarator Parser::declarator(const TypeName &base, bool needs_name) {
     next();
     Token opening = next();
     out.bytes = conditional();
-    expect_closing(")", "behind the number of bytes", opening);
+    expect_closing(")", "after the number of bytes", opening);
   } else {
     if (Token brace = peek(); brace.is("{")) {
       fail(Message::not_supported, brace.at, {"lists of initial values"});
@@ -471,7 +473,7 @@ Declarator Parser::declarator(const TypeName &base, bool needs_name) {
   return out;
 }
 
-// `{1, 2, 3}`, of constant memory; there may be a comma behind the last one.
+// Parses `{1, 2, 3}`, the initial values of constant memory. A trailing comma is allowed.
 void Parser::values(Declarator &declarator) {
   Token opening = next();
   while (!peek().is("}") && !panic_) {
@@ -479,26 +481,26 @@ void Parser::values(Declarator &declarator) {
     if (!accept(","))
       break;
   }
-  expect_closing("}", "behind the values", opening);
+  expect_closing("}", "after the values", opening);
 }
 
-// `__multipleof(8)`, or GNU's long form `__attribute__((multipleof(8)))`.
+// Parses `__multipleof(8)` or GNU's long form `__attribute__((multipleof(8)))`.
 bool Parser::attribute(Declarator &declarator) {
   if (!peek().is(TokenKind::identifier) || !is_attribute(peek().spelling))
     return false;
   Token word = next();
   if (word.spelling != "__attribute__")
     return attribute_named(declarator, word);
-  expect("(", "behind `__attribute__`");
-  expect("(", "behind `__attribute__(`");
+  expect("(", "after `__attribute__`");
+  expect("(", "after `__attribute__(`");
   do
     attribute_named(declarator, next());
   while (accept(","));
-  expect(")", "behind the attribute");
-  return expect(")", "behind the attribute");
+  expect(")", "after the attribute");
+  return expect(")", "after the attribute");
 }
 
-// Reads a misspelt attribute as the one that was meant.
+// Reports a misspelled attribute and replaces it with the nearest attribute.
 bool Parser::correct_attribute() {
   Token word = peek();
   auto meant = nearest(word.spelling,
@@ -515,7 +517,7 @@ bool Parser::correct_attribute() {
   return true;
 }
 
-// Behind a name, a word like `__packed` can only be an attribute. It is reported and skipped.
+// After a name, a word like `__packed` can only be an attribute. Reports and skips it.
 bool Parser::unknown_attribute() {
   if (!peek().is(TokenKind::identifier) || peek().spelling.substr(0, 2) != "__")
     return false;
@@ -543,10 +545,10 @@ bool Parser::attribute_named(Declarator &declarator, const Token &name) {
     declarator.write_only = true;
   else if (kind == "multipleof" || kind == "aligned") {
     Token opening = peek();
-    expect("(", "behind `" + std::string(name.spelling) + "`");
+    expect("(", "after `" + std::string(name.spelling) + "`");
     (kind == "aligned" ? declarator.aligned : declarator.multiple_of) = conditional();
-    return expect_closing(")", "behind the attribute's argument", opening);
-  } else if (kind != "retune") // asked the old compiler to tune again; we never tune at run time
+    return expect_closing(")", "after the attribute's argument", opening);
+  } else if (kind != "retune") // `__retune` has no effect: no tuning at run time
     fail(Message::unknown_attribute, name.at, {std::string(name.spelling)});
   return !panic_;
 }
@@ -585,20 +587,20 @@ void Parser::type_definition() {
       return fail(Message::not_supported, name.at, {"pointers to tiles, and tiles of tiles"});
     if (is_tile) {
       named.extents_token = position_;
-      extents(); // read again where the name is used
+      extents(); // each use of the name parses them again
     }
     typedefs_.push_back({std::string(name.spelling), named.type, named.extents_token, blocks_});
   } while (accept(","));
-  expect(";", "behind the type definition");
+  expect(";", "after the type definition");
 }
 
-// `tune(TM: 32, 64);` without what makes it a pragma.
+// Reports a clause without `#pragma tritonc`: `tune(TM: 32, 64);`.
 void Parser::fail_pragma(const Token &name, const PragmaWord &word) {
   fail(Message::outside_pragma, name.at, {std::string(name.spelling)});
   note(Message::write_pragma, name.at, {std::string(word.example)});
 }
 
-// Python, or what C++ has: one message, and what is behind it is not looked at.
+// Reports file-scope Python or C++ once and stops the parser.
 bool Parser::is_foreign_start() {
   const Token token = peek();
   auto row = std::find_if(std::begin(foreign_starts), std::end(foreign_starts),
@@ -615,7 +617,7 @@ bool Parser::is_foreign_start() {
 
 void Parser::function_or_constant(Program &program) {
   Function made;
-  auto is_skipped = [&](const Token &token) { // `auto` may want a type behind it
+  auto is_skipped = [&](const Token &token) { // type_specifiers() handles `auto`
     return token.is_word("__global__") ||
            (contains(ignored_words, token.spelling) && !token.is_word("auto"));
   };
@@ -643,7 +645,7 @@ void Parser::function_or_constant(Program &program) {
   TypeName base = copy_specifiers(made.result);
   size_t behind_base = position_;
   pointers(made.result);
-  if (peek().is("[") || made.result.extents_token > 0) // gives a tile: `float[TM, TN] f(...)`
+  if (peek().is("[") || made.result.extents_token > 0) // returns a tile: `float[TM, TN] f(...)`
     shape(made.result);
   made.result.range.end = last_;
   Token name = peek();
@@ -661,11 +663,11 @@ void Parser::function_or_constant(Program &program) {
       note(Message::write_const, is_const ? name.at : tokens_[start].at, {}, std::move(edits));
       panic_ = dropped_;
     }
-    position_ = behind_base; // it is a declaration like those in functions
+    position_ = behind_base; // parse it like a declaration in a function
     StmtPtr stmt = make_stmt(Stmt::Kind::declare);
     declarators(base, stmt->declarators);
     for (Declarator &declarator : stmt->declarators)
-      if (!is_right) { // whatever it is used for, no more is said about it
+      if (!is_right) { // suppresses follow-up errors about its uses
         declarator.type_name.type = Type();
         declarator.type_name.extents.clear();
         declarator.init = nullptr;
@@ -678,8 +680,8 @@ void Parser::function_or_constant(Program &program) {
   bool is_promise = peek(behind_parentheses(0)).is(";");
   Token opening = next();
   made.parameters = parameters(is_promise);
-  expect_closing(")", "behind the parameters", opening);
-  if (accept(";")) // a promise of what is there anyway, or missed where it is called
+  expect_closing(")", "after the parameters", opening);
+  if (accept(";")) // a prototype: the parser drops it; a call reports a missing definition
     return;
   if (!peek().is("{")) {
     bool had_failed = panic_;
@@ -695,8 +697,8 @@ void Parser::function_or_constant(Program &program) {
   program.functions.push_back(std::move(made));
 }
 
-// What a function takes. One that is only promised here, `int f(int, float *[32]);`, may leave out
-// their names.
+// Parses the parameters of a function. A prototype, `int f(int, float *[32]);`, may omit their
+// names.
 std::vector<Declarator> Parser::parameters(bool is_promise) {
   std::vector<Declarator> out;
   if (peek().is(")"))
@@ -725,7 +727,7 @@ std::vector<Declarator> Parser::parameters(bool is_promise) {
 
 void Parser::take_pragma() {
   Pragma made = pragma();
-  // The axes were read before the source was compiled at all.
+  // read_declarations() has already read the axes.
   if (made.name != "variant" && made.name != "tune" && !panic_)
     pending_.push_back(std::move(made));
 }
@@ -747,12 +749,12 @@ Pragma Parser::pragma() {
   do
     out.arguments.push_back(conditional());
   while (accept(","));
-  expect_closing(")", "behind the arguments", opening);
+  expect_closing(")", "after the arguments", opening);
   return out;
 }
 
-// A file whose only function isn't marked has that function as its kernel. Where some are marked,
-// the others are helpers.
+// Decides which functions are kernels. The only function of a file is a kernel even without
+// `__global__`. If the file marks some functions, all other functions are device functions.
 void Parser::choose_kernels(Program &program) {
   std::vector<Function> &functions = program.functions;
   bool is_marked = std::any_of(functions.begin(), functions.end(),
@@ -767,9 +769,9 @@ void Parser::choose_kernels(Program &program) {
     diagnostics_.report(Message::mark_kernels, functions[0].at, {functions[0].name});
     diagnostics_.report(Message::add_global, functions[0].at);
     for (Function &function : functions)
-      function.is_kernel = true; // so that they are checked like kernels
+      function.is_kernel = true; // the checker then checks them as kernels
   }
-  // What stands before a helper function is meant for the kernel behind it.
+  // Pragmas before a device function belong to the next kernel.
   for (size_t i = functions.size(); i-- > 0;) {
     std::vector<Pragma> &pragmas = functions[i].pragmas;
     if (functions[i].is_kernel || pragmas.empty())
@@ -781,8 +783,8 @@ void Parser::choose_kernels(Program &program) {
   }
 }
 
-// Pragmas behind the last function belong to the only kernel. The host's grid belongs to every
-// kernel and is read again for each, with that kernel's parameters.
+// Pragmas after the last function belong to the only kernel. The command line's grid belongs to
+// every kernel, so the parser parses it again for each kernel.
 void Parser::place_trailing_pragmas(Program &program) {
   std::vector<Function *> kernels;
   for (Function &function : program.functions)

@@ -1,8 +1,10 @@
-// The parser's expressions. See parser.h.
+// Parses expressions. See parser.h.
+//
+// Tested by tests/language/parser_test.cpp.
 
-#include "language/checker.h" // what others have
+#include "language/checker.h" // other_way()
 #include "language/literal.h"
-#include "language/parser_nesting.h"
+#include "language/parser.h"
 #include "language/spelling.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ using Kind = Expr::Kind;
 struct BinaryOperator {
   std::string_view spelling;
   int precedence; // larger binds tighter
-  Operator op;    // none: `@`
+  Operator op;    // none = `@`
 };
 
 constexpr BinaryOperator binary_operators[] = {
@@ -40,7 +42,7 @@ const BinaryOperator *binary_operator(const Token &token) {
   return nullptr;
 }
 
-// The operator of `+=` and its like; none for `=`; nothing for other tokens.
+// The operator of `+=`, `*=`, ...; Operator::none for `=`; nullopt for other tokens.
 std::optional<Operator> assignment_operator(const Token &token) {
   if (!token.is(TokenKind::punctuator) || token.spelling.back() != '=')
     return std::nullopt;
@@ -59,7 +61,7 @@ struct NamedPosition {
   Subscript::Kind kind;
 };
 
-// What stands for an axis in a subscript, in one token.
+// Subscript entries that are one token.
 constexpr NamedPosition named_positions[] = {
     {":", Subscript::Kind::keep},        {"newaxis", Subscript::Kind::newaxis},
     {"+", Subscript::Kind::sum},         {"prod", Subscript::Kind::prod},
@@ -75,7 +77,7 @@ const NamedPosition *named_position(const Token &token) {
   return nullptr;
 }
 
-// What other languages have, and what to write here.
+// Functions of other languages, with the note that says what to write instead.
 struct ForeignCall {
   const char *name;
   Message instead;
@@ -88,14 +90,14 @@ constexpr ForeignCall foreign_calls[] = {
     {"__syncwarp", Message::no_waiting},
 };
 
-// What others have as members of what they compute with.
+// Members of tensors in Python, with the note that says what to write instead.
 constexpr ForeignCall foreign_members[] = {
     {"T", Message::write_turn},        {"sum", Message::write_reduction},
     {"max", Message::write_reduction}, {"min", Message::write_reduction},
     {"to", Message::write_cast},       {"astype", Message::write_cast},
 };
 
-// What Python and C++ have functions in.
+// Python modules and C++ namespaces.
 constexpr std::array<std::string_view, 7> modules = {"tl",    "np",     "numpy", "math",
                                                      "torch", "triton", "std"};
 
@@ -116,8 +118,8 @@ ExprPtr Parser::make(Kind kind, Location at, Range range, std::vector<ExprPtr> o
   for (const ExprPtr &operand : operands)
     expr->depth = std::max(expr->depth, operand->depth + 1);
   expr->operands = std::move(operands);
-  if (expr->depth > most_tree_depth)
-    fail(Message::too_deep, at, {std::to_string(most_tree_depth)});
+  if (expr->depth > max_tree_depth)
+    fail(Message::too_deep, at, {std::to_string(max_tree_depth)});
   return expr;
 }
 
@@ -134,7 +136,7 @@ ExprPtr Parser::make_binary(Operator op, Location at, ExprPtr a, ExprPtr b) {
   return expr;
 }
 
-// `target op= value` is `target = current op value`, with the target evaluated once.
+// `target op= value` becomes `target = current op value`, which evaluates the target once.
 ExprPtr Parser::make_assign(Operator op, Location at, ExprPtr target, ExprPtr value) {
   Range range{target->range.begin, value->range.end};
   if (op != Operator::none)
@@ -175,7 +177,7 @@ ExprPtr Parser::expression() {
 ExprPtr Parser::assignment() {
   Nesting nesting(*this);
   ExprPtr target = conditional();
-  if (panic_) // half an expression would only be misunderstood
+  if (panic_) // an incomplete expression would cause follow-up errors
     return make_error();
   std::optional<Operator> op = assignment_operator(peek());
   if (!op)
@@ -191,7 +193,7 @@ ExprPtr Parser::conditional() {
   if (!peek().is("?"))
     return condition;
   Token question = next();
-  // `a ?: b` is `a ? a : b`, with a evaluated once.
+  // `a ?: b` means `a ? a : b`, but evaluates `a` once.
   ExprPtr given;
   if (peek().is(":")) {
     given = std::move(condition);
@@ -214,14 +216,14 @@ ExprPtr Parser::conditional() {
   return make(Kind::given, question.at, range, std::move(both));
 }
 
-ExprPtr Parser::binary(int least_precedence) {
+ExprPtr Parser::binary(int min_precedence) {
   ExprPtr left = range();
-  // Where an operator stands, no word can: `and` and `or` are meant as such.
+  // A word cannot follow an operand, so `and` and `or` here mean the operators.
   for (auto [word, meant] : {std::pair("and", "&&"), std::pair("or", "||")})
     if (peek().is_word(word))
       correct(peek(), meant);
   while (const BinaryOperator *row = binary_operator(peek())) {
-    if (row->precedence < least_precedence)
+    if (row->precedence < min_precedence)
       break;
     Token token = next();
     ExprPtr right = binary(row->precedence + 1);
@@ -249,7 +251,7 @@ ExprPtr Parser::cast() {
   Nesting nesting(*this);
   Token opening = next();
   TypeName type_name = abstract_type();
-  expect_closing(")", "behind the type", opening);
+  expect_closing(")", "after the type", opening);
   if (Token brace = peek(); brace.is("{")) {
     fail(Message::not_supported, brace.at, {"compound literals"});
     note(Message::one_value, brace.at);
@@ -274,7 +276,7 @@ ExprPtr Parser::unary() {
     return make_increment(token, std::move(target), /*is_postfix=*/false);
   }
   if (token.is("&")) {
-    fail(Message::not_supported, token.at, {"the address of something"});
+    fail(Message::not_supported, token.at, {"the address operator `&`"});
     note(Message::write_sum, token.at);
     return make_error();
   }
@@ -325,7 +327,7 @@ ExprPtr Parser::dereference() {
       else
         mask = assignment();
     } while (accept(","));
-    expect_closing(")", "behind the mask", opening);
+    expect_closing(")", "after the mask", opening);
   }
   ExprPtr pointer = cast();
   Range range{star.at, pointer->range.end};
@@ -338,7 +340,7 @@ ExprPtr Parser::dereference() {
   return expr;
 }
 
-// A hint for caches, behind the mask or in its place.
+// Parses a cache hint, after the mask or in its place.
 void Parser::take_hint(std::string &hint) {
   Token token = next();
   std::string name(token.spelling);
@@ -346,11 +348,11 @@ void Parser::take_hint(std::string &hint) {
     std::vector<Edit> edits;
     if (auto meant = meant_hint(name))
       edits = {Edit::replace(token.at, std::string(*meant))};
-    fail(Message::unknown_hint, token.at, {name}, std::move(edits));
-    return note(Message::known_hints, token.at);
+    fail(Message::unknown_cache_hint, token.at, {name}, std::move(edits));
+    return note(Message::known_cache_hints, token.at);
   }
   if (!hint.empty())
-    fail(Message::hint_twice, token.at, {hint, name});
+    fail(Message::cache_hint_twice, token.at, {hint, name});
   hint = name;
 }
 
@@ -360,7 +362,7 @@ ExprPtr Parser::size_of() {
   if (peek().is("(") && starts_type(peek(1))) {
     Token opening = next();
     TypeName type_name = abstract_type();
-    expect_closing(")", "behind the type", opening);
+    expect_closing(")", "after the type", opening);
     expr = make(Kind::size_of, word.at, {word.at, last_});
     expr->type_name = std::move(type_name);
     return expr;
@@ -381,7 +383,7 @@ ExprPtr Parser::postfix() {
       next();
       expr = make_increment(token, std::move(expr), /*is_postfix=*/true);
     } else if (token.is("(")) {
-      fail(Message::not_supported, token.at, {"a call of something that is not a name"});
+      fail(Message::not_supported, token.at, {"calls of expressions that are not a name"});
     } else if (token.is("::") && take_module(expr)) {
       continue;
     } else if (token.is(".") || token.is("->")) {
@@ -395,7 +397,7 @@ ExprPtr Parser::postfix() {
   }
 }
 
-// `blockIdx.x`, which programs of CUDA are full of. False if it is something else.
+// Handles CUDA's `blockIdx.x` and similar names; returns false for anything else.
 bool Parser::take_cuda_position(ExprPtr &expr) {
   const Token dot = peek(), axis = peek(1);
   const bool is_axis = axis.is_word("x") || axis.is_word("y") || axis.is_word("z");
@@ -421,8 +423,8 @@ bool Parser::take_cuda_position(ExprPtr &expr) {
   return true;
 }
 
-// `tl.exp` and `std::min`: functions of the language that others have in a module. What is none, as
-// `tl.load`, is said what to write for.
+// Handles functions in a module or namespace: reads `tl.exp` and `std::min` as `exp` and `min`. For
+// `tl.load` and similar functions it reports what to write instead.
 bool Parser::take_module(ExprPtr &expr) {
   const Token dot = peek(), name = peek(1);
   bool is_module = expr->is(Kind::name) &&
@@ -443,7 +445,7 @@ bool Parser::take_module(ExprPtr &expr) {
   return true;
 }
 
-// `x.sum()`, and `0 .. 64`.
+// Reports `x.sum()` and `0 .. 64`.
 bool Parser::is_foreign_member(const Expr &expr) {
   const Token dot = peek(), behind = peek(1);
   if (dot.is(".") && behind.is(".")) {
@@ -465,7 +467,7 @@ ExprPtr Parser::primary() {
   if (token.is("(")) {
     next();
     ExprPtr expr = expression();
-    expect_closing(")", "behind the expression", token);
+    expect_closing(")", "after the expression", token);
     expr->range = {token.at, last_};
     return expr;
   }
@@ -487,8 +489,8 @@ ExprPtr Parser::primary() {
   return make_error();
 }
 
-// `-D "TM=[32, 64]"`, as the oldest kernels were compiled: a macro that is a list. It is said once
-// for each macro.
+// Reports, once per macro, a macro whose value is a list: `-D "TM=[32, 64]"`. The oldest kernels
+// used such macros.
 bool Parser::is_list_of_values() {
   const Token token = peek();
   if (!token.is("["))
@@ -542,13 +544,13 @@ ExprPtr Parser::name_or_call() {
   return take_old_shape(*expr) ? std::move(expr) : make_error();
 }
 
-// The old compiler's macro `atomic_add(TYPE, M, N)(pointers, values, mask)`.
+// Parses the old compiler's macro `atomic_add(TYPE, M, N)(pointers, values, mask)`.
 ExprPtr Parser::old_atomic_add(const Token &name) {
   Token opening = next();
   TypeName type_name = type_specifiers();
   while (accept(","))
     type_name.extents.push_back(conditional());
-  expect_closing(")", "behind the shape", opening);
+  expect_closing(")", "after the shape", opening);
   opening = peek();
   expect("(", "before the arguments");
   std::vector<ExprPtr> operands = arguments(opening);
@@ -558,8 +560,8 @@ ExprPtr Parser::old_atomic_add(const Token &name) {
   return expr;
 }
 
-// What that macro stood for, `atomic_add_TYPE_MxN(...)`, is a call of atomic_add with a shape.
-// False, after a message, if the name is none of these, but begins like them.
+// Turns `atomic_add_TYPE_MxN(...)`, the expansion of that macro, into a call of atomic_add with a
+// shape. Reports an error and returns false if only the prefix `atomic_add_` matches.
 bool Parser::take_old_shape(Expr &call) {
   constexpr std::string_view prefix = "atomic_add_";
   if (call.text.rfind(prefix, 0) != 0)
@@ -594,7 +596,7 @@ std::vector<ExprPtr> Parser::arguments(const Token &opening) {
   do
     operands.push_back(assignment());
   while (accept(","));
-  expect_closing(")", "behind the arguments", opening);
+  expect_closing(")", "after the arguments", opening);
   return operands;
 }
 
@@ -602,7 +604,7 @@ ExprPtr Parser::number() {
   Token token = next();
   std::string spelling(token.spelling);
   size_t dots = spelling.find("..");
-  if (dots != spelling.npos) { // also two, as other languages have it
+  if (dots != spelling.npos) { // `0...64`; also `0..64` of other languages
     size_t rest_at = std::min(spelling.find_first_not_of('.', dots), spelling.size());
     std::string first = spelling.substr(0, dots), rest = spelling.substr(rest_at);
     fail(Message::range_needs_blanks, token.at, {spelling},
@@ -643,14 +645,14 @@ ExprPtr Parser::character() {
 
 ExprPtr Parser::bitcast() {
   Token word = next();
-  expect("<", "behind `bitcast`");
+  expect("<", "after `bitcast`");
   TypeName type_name = abstract_type();
-  expect(">", "behind the type");
+  expect(">", "after the type");
   Token opening = peek();
   expect("(", "before the value");
   std::vector<ExprPtr> operands;
   operands.push_back(expression());
-  expect_closing(")", "behind the value", opening);
+  expect_closing(")", "after the value", opening);
   ExprPtr expr = make(Kind::bitcast, word.at, {word.at, last_}, std::move(operands));
   expr->type_name = std::move(type_name);
   return expr;
@@ -665,14 +667,14 @@ ExprPtr Parser::subscript(ExprPtr tile) {
   do
     positions.push_back(subscript_position(operands));
   while (accept(","));
-  expect_closing("]", "behind the subscript", opening);
+  expect_closing("]", "after the subscript", opening);
   range.end = last_;
   ExprPtr expr = make(Kind::subscript, opening.at, range, std::move(operands));
   expr->subscripts = std::move(positions);
   return expr;
 }
 
-// Names mean something only by themselves: `+1` is a number, and `any(x)` a call.
+// A reduction name counts only as a whole entry: `+1` is a number and `any(x)` is a call.
 Subscript Parser::subscript_position(std::vector<ExprPtr> &operands) {
   using Where = Subscript::Kind;
   Token token = peek();
@@ -688,7 +690,7 @@ Subscript Parser::subscript_position(std::vector<ExprPtr> &operands) {
   return index_position(operands);
 }
 
-// `scan(+)`
+// Parses `scan(+)`.
 Subscript Parser::scan_position() {
   Token word = next(), opening = next(), token = peek();
   const NamedPosition *row = named_position(token);
@@ -696,11 +698,11 @@ Subscript Parser::scan_position() {
     fail_expected("`+`, `prod`, `max`, `min`, `any` or `all`");
   else
     next();
-  expect_closing(")", "behind what is scanned by", opening);
+  expect_closing(")", "after the operation of `scan`", opening);
   return {.kind = row ? row->kind : Subscript::Kind::keep, .at = word.at, .scans = true};
 }
 
-// `gather(positions)`, or where a single element is.
+// Parses `gather(indices)` or the index of one element.
 Subscript Parser::index_position(std::vector<ExprPtr> &operands) {
   Token token = peek();
   if (token.is("-") && (peek(1).is("]") || peek(1).is(","))) {
@@ -708,7 +710,7 @@ Subscript Parser::index_position(std::vector<ExprPtr> &operands) {
     note(Message::negate_sum, token.at);
   }
   if (token.is("]"))
-    fail_expected("`:`, `newaxis`, `^axis`, a position or a reduction in the subscript");
+    fail_expected("`:`, `newaxis`, `^axis`, an index or a reduction in the subscript");
   bool gathers = token.is_word("gather") && peek(1).is("(");
   Token opening;
   if (gathers) {
@@ -717,7 +719,7 @@ Subscript Parser::index_position(std::vector<ExprPtr> &operands) {
   }
   operands.push_back(gathers ? assignment() : conditional());
   if (gathers)
-    expect_closing(")", "behind the positions", opening);
+    expect_closing(")", "after the positions", opening);
   return {.kind = gathers ? Subscript::Kind::gather : Subscript::Kind::index,
           .at = token.at,
           .operand = operands.size() - 1,

@@ -1,7 +1,9 @@
-// The parser's statements. See parser.h.
+// Parses statements. See parser.h.
+//
+// Tested by tests/language/parser_test.cpp.
 
 #include "language/literal.h"
-#include "language/parser_nesting.h"
+#include "language/parser.h"
 #include "language/spelling.h"
 
 namespace tritonc::ast {
@@ -21,7 +23,7 @@ StmtPtr Parser::make_stmt(Kind kind) {
   return stmt;
 }
 
-// How many tokens from here the one behind the `)` is that closes the `(` so many from here.
+// Takes the distance to a `(` in tokens; returns the distance to the token after its matching `)`.
 size_t Parser::behind_parentheses(size_t ahead) const {
   int depth = 0;
   do {
@@ -32,7 +34,7 @@ size_t Parser::behind_parentheses(size_t ahead) const {
   return ahead;
 }
 
-// Only where what follows can't follow a name.
+// Returns a keyword only if the tokens after the word cannot follow a name.
 std::string_view Parser::misspelt_statement() const {
   const Token &word = peek(), &behind = peek(1);
   if (!is_name(word) || starts_type(word) || declared_.count(word.spelling))
@@ -101,8 +103,8 @@ StmtPtr Parser::statement() {
   StmtPtr stmt = make_stmt(peek().is(";") ? Kind::empty : Kind::expression);
   if (stmt->is(Kind::expression))
     stmt->value = expression();
-  expect_end("behind the statement");
-  if (panic_ && stmt->is(Kind::expression)) // half a statement would only be misunderstood
+  expect_end("after the statement");
+  if (panic_ && stmt->is(Kind::expression)) // an incomplete statement would cause follow-up errors
     stmt->kind = Kind::empty;
   return stmt;
 }
@@ -117,14 +119,14 @@ StmtPtr Parser::block() {
       continue;
     recover();
     if (!panic_)
-      accept_word("else"); // of an `if` that was skipped
+      accept_word("else"); // belongs to a skipped `if`
   }
   end_of_block();
   expect_closing("}", "at the end of the block", opening);
   return stmt;
 }
 
-// Types that were named in it are unknown behind it.
+// Removes the typedefs of the block that ends.
 void Parser::end_of_block() {
   std::erase_if(typedefs_, [&](const NamedType &known) { return known.blocks == blocks_; });
   blocks_--;
@@ -134,15 +136,15 @@ StmtPtr Parser::branch() {
   StmtPtr stmt = make_stmt(Kind::branch);
   next();
   Token opening = peek();
-  expect("(", "behind `if`");
+  expect("(", "after `if`");
   stmt->value = expression();
-  expect_closing(")", "behind the condition", opening);
+  expect_closing(")", "after the condition", opening);
   stmt->body.push_back(statement());
   const Token &word = peek();
   bool has_block = peek(1).is("{") || peek(1).is_word("if");
   if (has_block && word.is(TokenKind::identifier) && is_misspelt(word.spelling, "else"))
     correct(word, "else");
-  if (word.is_word("elif") && peek(1).is("(")) { // read as `if`, behind an `else`
+  if (word.is_word("elif") && peek(1).is("(")) { // parse as `if` after an `else`
     correct(word, "else if");
     corrected_.spelling = "if";
     stmt->body.push_back(statement());
@@ -156,21 +158,21 @@ StmtPtr Parser::for_loop() {
   StmtPtr stmt = make_stmt(Kind::loop);
   next();
   Token opening = peek();
-  expect("(", "behind `for`");
+  expect("(", "after `for`");
   if (starts_declaration()) {
     stmt->init = declaration();
   } else {
     stmt->init = make_stmt(peek().is(";") ? Kind::empty : Kind::expression);
     if (stmt->init->is(Kind::expression))
       stmt->init->value = expression();
-    expect(";", "behind the loop's first expression");
+    expect(";", "after the loop's first expression");
   }
   if (!peek().is(";"))
     stmt->value = expression();
-  expect(";", "behind the loop's condition");
+  expect(";", "after the loop's condition");
   if (!peek().is(")"))
     stmt->step = expression();
-  expect_closing(")", "behind the loop's last expression", opening);
+  expect_closing(")", "after the loop's last expression", opening);
   stmt->body.push_back(statement());
   return stmt;
 }
@@ -179,9 +181,9 @@ StmtPtr Parser::while_loop() {
   StmtPtr stmt = make_stmt(Kind::loop);
   next();
   Token opening = peek();
-  expect("(", "behind `while`");
+  expect("(", "after `while`");
   stmt->value = expression();
-  expect_closing(")", "behind the condition", opening);
+  expect_closing(")", "after the condition", opening);
   stmt->body.push_back(statement());
   return stmt;
 }
@@ -192,14 +194,14 @@ StmtPtr Parser::do_loop() {
   next();
   stmt->body.push_back(statement());
   if (!accept_word("while")) {
-    fail_expected("`while` behind the body of `do`");
+    fail_expected("`while` after the body of `do`");
     return stmt;
   }
   Token opening = peek();
-  expect("(", "behind `while`");
+  expect("(", "after `while`");
   stmt->value = expression();
-  expect_closing(")", "behind the condition", opening);
-  expect_end("behind the statement");
+  expect_closing(")", "after the condition", opening);
+  expect_end("after the statement");
   return stmt;
 }
 
@@ -207,9 +209,9 @@ StmtPtr Parser::choice() {
   StmtPtr stmt = make_stmt(Kind::choice);
   next();
   Token opening = peek();
-  expect("(", "behind `switch`");
+  expect("(", "after `switch`");
   stmt->value = expression();
-  expect_closing(")", "behind the value", opening);
+  expect_closing(")", "after the value", opening);
   opening = peek();
   if (!expect("{", "before the cases"))
     return stmt;
@@ -233,7 +235,7 @@ StmtPtr Parser::choice() {
   return stmt;
 }
 
-// `case constant:` or `default:`.
+// Parses `case constant:` or `default:`.
 void Parser::label(Stmt &alternative) {
   Token word = next();
   if (word.is_word("case")) {
@@ -243,7 +245,7 @@ void Parser::label(Stmt &alternative) {
   } else {
     alternative.is_default = true;
   }
-  expect(":", "behind `" + std::string(word.spelling) + "`");
+  expect(":", "after `" + std::string(word.spelling) + "`");
 }
 
 StmtPtr Parser::jump(Kind kind) {
@@ -251,16 +253,16 @@ StmtPtr Parser::jump(Kind kind) {
   next();
   if (kind == Kind::jump_return && !peek().is(";") && !peek().is("}"))
     stmt->value = expression();
-  expect_end("behind `" + stmt->keyword + "`");
+  expect_end("after `" + stmt->keyword + "`");
   return stmt;
 }
 
-// Of both kinds, at run time and at compile time.
+// Parses `assert` and `static_assert`.
 StmtPtr Parser::assertion(Kind kind) {
   StmtPtr stmt = make_stmt(kind);
   next();
   Token opening = peek();
-  expect("(", "behind `" + stmt->keyword + "`");
+  expect("(", "after `" + stmt->keyword + "`");
   size_t start = position_;
   stmt->value = assignment();
   stmt->written = written_since(start);
@@ -270,8 +272,8 @@ StmtPtr Parser::assertion(Kind kind) {
     else
       fail_expected("a string");
   }
-  expect_closing(")", "behind the assertion", opening);
-  expect_end("behind the assertion");
+  expect_closing(")", "after the assertion", opening);
+  expect_end("after the assertion");
   return stmt;
 }
 
@@ -289,12 +291,12 @@ StmtPtr Parser::print() {
     shown.value = assignment();
     shown.text = written_since(start);
   } while (accept(","));
-  expect_closing(")", "behind what is printed", opening);
-  expect_end("behind the statement");
+  expect_closing(")", "after the arguments of `print`", opening);
+  expect_end("after the statement");
   return stmt;
 }
 
-// "a" "b" is one text.
+// Parses adjacent string literals as one string: "a" "b".
 std::string Parser::text() {
   std::string text;
   while (peek().is(TokenKind::string)) {
@@ -307,7 +309,7 @@ std::string Parser::text() {
   return text;
 }
 
-// The tokens since that position, with single blanks where there are any.
+// The source text of the tokens from `position` on; each white space becomes one blank.
 std::string Parser::written_since(size_t position) const {
   std::string text;
   for (size_t i = position; i < position_; i++) {

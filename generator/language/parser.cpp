@@ -1,6 +1,8 @@
-// The parser: tokens, mistakes, and the program as a whole. See parser.h.
+// The parser's token access, error recovery and top-level loop. See parser.h.
+//
+// Tested by tests/language/parser_test.cpp.
 
-#include "language/parser_nesting.h"
+#include "language/parser.h"
 
 #include <algorithm>
 #include <array>
@@ -74,8 +76,8 @@ bool Parser::is_on_next_line(const Token &token) const {
   return diagnostics_.line_column(last_).line != diagnostics_.line_column(token.at).line;
 }
 
-// The `;` of a statement. Where it is missing at the end of a line or a block, all goes on as if it
-// were there.
+// Expects the `;` of a statement. If the `;` is missing at the end of a line or a block, the parser
+// reports it and continues as if the `;` were there.
 bool Parser::expect_end(std::string_view what) {
   if (panic_ || accept(";"))
     return !panic_;
@@ -93,7 +95,7 @@ bool Parser::expect_closing(std::string_view punctuator, std::string_view what,
                             const Token &opening) {
   if (panic_ || accept(punctuator))
     return !panic_;
-  // What can't be inside of brackets is behind them.
+  // If the token cannot be inside the brackets, only the closing bracket is missing.
   Token found = peek();
   bool is_missing = (punctuator == ")" && (found.is("{") || found.is(";"))) ||
                     (punctuator == "]" && (found.is("=") || found.is(";") || found.is(")")));
@@ -128,7 +130,7 @@ void Parser::correct(const Token &word, std::string_view meant) {
   diagnostics_.report(Message::similar_word, word.at, {name});
   corrected_ = word;
   corrected_.spelling = meant;
-  if (!std::isalpha((unsigned char)meant[0])) // `&&`, which others write `and`
+  if (!std::isalpha((unsigned char)meant[0])) // `and` becomes `&&`
     corrected_.kind = TokenKind::punctuator;
   corrected_at_ = position_;
 }
@@ -143,8 +145,9 @@ void Parser::fail_expected(std::string_view what, std::vector<Edit> edits) {
        std::move(edits));
 }
 
-// Skips to behind the `;` that ends the statement, or to before the `}` that ends the block. Where
-// a kernel begins, the blocks that are open have no end; it stays a panic, so that nobody says so.
+// Skips to after the `;` that ends the statement, or to before the `}` that ends the block. At the
+// start of a kernel (`__global__`) it stays in panic mode, which suppresses the errors about blocks
+// that are still open.
 void Parser::recover() {
   if (gave_up_)
     return;
@@ -159,14 +162,14 @@ void Parser::recover() {
     if (depth == 0 && accept(";"))
       return;
     depth += peek().is("{") - peek().is("}");
-    if (depth == 0 && peek().is("}")) { // the end of a block that belongs to the statement
+    if (depth == 0 && peek().is("}")) { // ends a block that belongs to the statement
       next();
       return;
     }
   }
 }
 
-// Skips to behind the function or declaration.
+// Skips to after the current function or declaration.
 void Parser::recover_outside() {
   recover();
   panic_ = gave_up_;

@@ -1,6 +1,6 @@
-// The parser: tokens in, syntax tree out, by recursive descent.
+// The parser: a recursive descent parser that turns tokens into the syntax tree.
 //
-// C's grammar, with these differences (from tight to loose):
+// The grammar is C's with these differences (tightest binding first):
 //
 //   declarator  := name attribute* [ '[' extent (',' extent)* ']' ]
 //   postfix     := primary { '[' subscript (',' subscript)* ']' | '(' arguments ')' | '++' | '--' }
@@ -13,13 +13,13 @@
 //   matmul      := range { '@' range }
 //   then        * / %   + -   << >>   < <= > >=   == !=   &   ^   |   &&   ||   ?:   =   ,
 //
-// Outside of functions a declarator with `__constant__` may be followed by `= calloc(bytes)` or
-// `= { conditional, ... }`.
-// `case` and `default` stand only in the block of a `switch` itself.
-// `assert` and `print` are statements: like calls, but with texts among their arguments.
+//   - At file scope, `= calloc(bytes)` or `= { conditional, ... }` may follow a `__constant__`
+//     declarator.
+//   - `case` and `default` stand only directly in the block of a `switch`.
+//   - `assert` and `print` are statements. They look like calls, but accept string literals.
 //
-// After a mistake it goes on behind the next `;` or before the next `}`, so that one mistake is one
-// message. Nesting is limited, so that no source can exhaust the stack of this or a later stage.
+// After a syntax error the parser continues after the next `;` or before the next `}`, so one
+// mistake gives one message. A limit on the nesting protects the stack of this and later stages.
 
 #pragma once
 
@@ -33,33 +33,33 @@ namespace tritonc::ast {
 
 class Parser {
 public:
-  /// `path` is for messages about the whole file.
+  /// Messages about the whole file name `path`.
   Parser(const std::vector<Token> &tokens, std::string path, Diagnostics &diagnostics)
       : tokens_(tokens), path_(std::move(path)), diagnostics_(diagnostics) {}
 
   Program program();
 
 private:
-  // Tokens. In panic mode there are no more, so that everything returns.
+  // Tokens. In panic mode peek() returns the end token, so every parse function returns.
   const Token &peek(size_t ahead = 0) const;
   Token next();
   static bool is_name(const Token &token);
   bool accept(std::string_view punctuator);
   bool accept_word(std::string_view word);
   bool expect(std::string_view punctuator, std::string_view what);
-  /// `expect`, with a note on the token that needs it.
+  /// Like `expect`, but adds a note at the opening token.
   bool expect_closing(std::string_view punctuator, std::string_view what, const Token &opening);
 
-  // Mistakes. `fail` starts panic mode; what is reported in panic mode is dropped.
+  // Errors. `fail` starts panic mode; panic mode drops all further messages.
   void fail(Message id, Location at, std::vector<std::string> arguments = {},
             std::vector<Edit> edits = {});
   void note(Message id, Location at, std::vector<std::string> arguments = {},
             std::vector<Edit> edits = {});
   void fail_expected(std::string_view what, std::vector<Edit> edits = {});
   bool is_on_next_line(const Token &token) const;
-  /// Reports that a word was misspelt, and reads it as the other from here on.
+  /// Reports a misspelled word and continues as if the source said `meant`.
   void correct(const Token &word, std::string_view meant);
-  /// The statement's first word that was meant, if the one there is none and looks like it.
+  /// The statement keyword that the current word probably misspells; empty if none.
   std::string_view misspelt_statement() const;
   size_t behind_parentheses(size_t ahead) const;
   void recover();
@@ -123,7 +123,7 @@ private:
   ExprPtr expression();
   ExprPtr assignment();
   ExprPtr conditional();
-  ExprPtr binary(int least_precedence);
+  ExprPtr binary(int min_precedence);
   ExprPtr range();
   ExprPtr cast();
   ExprPtr unary();
@@ -157,24 +157,42 @@ private:
   std::string path_;
   Diagnostics &diagnostics_;
   size_t position_ = 0;
-  Location last_;         // of the token read last
-  Location unknown_type_; // the last one
+  Location last_;         // of the last token read
+  Location unknown_type_; // of the last unknown type name
   bool panic_ = false, dropped_ = false, gave_up_ = false;
   int depth_ = 0;
-  Token corrected_; // read in place of the token at this position
+  Token corrected_; // replaces the token at corrected_at_
   size_t corrected_at_ = size_t(-1);
   struct NamedType {
     std::string name;
     Type type;
-    size_t extents_token = 0; // where the extents of a tile stand
-    int blocks = 0;           // around it
+    size_t extents_token = 0; // token of the `[` of a tile's extents; 0 = no tile
+    int blocks = 0;           // enclosing blocks; 0 = file scope
   };
-  std::vector<NamedType> typedefs_;             // names of unknown types too, as errors
-  int blocks_ = 0;                              // that we are in
-  std::vector<Declarator> enumerators_;         // read, and not yet declared
-  std::set<std::string, std::less<>> declared_; // variables of this function so far
-  std::set<std::string, std::less<>> lists_;    // macros that were said to have several values
-  std::vector<Pragma> pending_;                 // pragmas that wait for their kernel
+  std::vector<NamedType> typedefs_;             // also unknown type names, with an error type
+  int blocks_ = 0;                              // enclosing blocks
+  std::vector<Declarator> enumerators_;         // parsed but not yet declared
+  std::set<std::string, std::less<>> declared_; // variables of the current function so far
+  std::set<std::string, std::less<>> lists_;    // macros already reported to hold a list of values
+  std::vector<Pragma> pending_;                 // pragmas before their kernel
+};
+
+/// Max depth of parentheses, operators and blocks together.
+inline constexpr int max_nesting = 256;
+/// Max height of an expression tree: `a + b + c + ...` adds one level per operator.
+inline constexpr int max_tree_depth = 1024;
+
+class Parser::Nesting {
+public:
+  explicit Nesting(Parser &parser) : parser_(parser) {
+    if (++parser_.depth_ > max_nesting)
+      parser_.fail(Message::too_deep, parser_.peek().at, {std::to_string(max_nesting)});
+  }
+  ~Nesting() { parser_.depth_--; }
+  Nesting(const Nesting &) = delete;
+
+private:
+  Parser &parser_;
 };
 
 } // namespace tritonc::ast

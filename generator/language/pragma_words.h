@@ -1,4 +1,4 @@
-// The clauses of `#pragma tritonc`, each with an example for who writes it otherwise.
+// Table of the `#pragma tritonc` clauses, each with an example that diagnostics show.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ constexpr PragmaWord pragma_words[] = {
     {"precision", "precision(exact)"},
 };
 
-/// Nothing if it is none of them.
+/// Returns nullopt if `word` is not a clause.
 constexpr std::optional<PragmaWord> pragma_word(std::string_view word) {
   for (const PragmaWord &row : pragma_words)
     if (row.word == word)

@@ -1,12 +1,14 @@
-// The preprocessor. See preprocessor.h. This and macro_limits.cpp are the only files of the
-// language that know clang.
+// Runs clang's preprocessor and converts its tokens. See preprocessor.h. In generator/language,
+// only this file and macro_limits.{h,cpp} use clang.
+//
+// Tested by tests/language/preprocessor_test.cpp.
 
 #include "language/preprocessor.h"
 
+#include "diagnostics/source_file.h"
 #include "language/macro_limits.h"
 #include "language/pragma_words.h"
 #include "language/spelling.h"
-#include "source/source_file.h"
 
 #include "clang/Basic/FileManager.h"
 #include "clang/Basic/LangOptions.h"
@@ -30,11 +32,11 @@
 namespace tritonc {
 namespace {
 
-constexpr size_t most_tokens = 1 << 20;
+constexpr size_t max_tokens = 1 << 20;
 
 Location location_of(clang::SourceLocation at) { return {at.getRawEncoding()}; }
 
-// Turns clang's tokens into ours.
+// Converts clang's tokens to Token.
 class TokenWriter {
 public:
   TokenWriter(clang::Preprocessor &pp, Preprocessed &out, Diagnostics &diagnostics)
@@ -79,7 +81,7 @@ private:
     return TokenKind::character;
   }
 
-  // Most tokens repeat a few names.
+  // Stores each spelling once, because most tokens repeat a few names.
   std::string_view keep(std::string text) {
     auto found = kept_.find(text);
     if (found != kept_.end())
@@ -95,13 +97,14 @@ private:
   std::unordered_map<std::string_view, std::string_view> kept_;
 };
 
-// `#pragma tritonc clause(...) clause(...)`: writes the clauses' tokens where the pragma stands.
+// Handles `#pragma tritonc clause(...) clause(...)`: writes the tokens of the clauses in place of
+// the pragma.
 class TritonCPragma : public clang::PragmaHandler {
 public:
   TritonCPragma(TokenWriter &writer, Diagnostics &diagnostics)
       : PragmaHandler("tritonc"), writer_(writer), diagnostics_(diagnostics) {}
 
-  /// From here on comes the text of the host, whose grid replaces those of the source.
+  /// Starts the command line's text, whose grid replaces the grids of the source.
   void enter_host() { in_host_ = true; }
 
   void HandlePragma(clang::Preprocessor &pp, clang::PragmaIntroducer,
@@ -171,10 +174,10 @@ private:
   bool in_host_ = false;
 };
 
-constexpr int most_includes = 64; // one inside of the other
+constexpr int max_includes = 64; // nesting depth
 
-// The first character that a person doesn't see, and that makes the text another than it looks:
-// what turns the direction of writing, what has no width, and NUL. Nothing if there is none.
+// Finds the first invisible character that makes a source mean something else than it shows: a
+// bidirectional control, a zero-width character or NUL. Returns nullopt if the text has none.
 struct UnseenCharacter {
   size_t offset;
   unsigned code;
@@ -202,7 +205,7 @@ std::optional<UnseenCharacter> find_unseen(llvm::StringRef text) {
   return std::nullopt;
 }
 
-// Headers of what the language has by itself.
+// Standard and CUDA headers that a kernel does not need; the language has their contents built in.
 bool is_needless(llvm::StringRef header) {
   constexpr llvm::StringRef headers[] = {
       "cuda.h",      "cuda_runtime.h", "cuda_fp16.h",     "cuda_bf16.h",
@@ -214,7 +217,7 @@ bool is_needless(llvm::StringRef header) {
   return llvm::is_contained(headers, header);
 }
 
-// `#pragma tritron`: C ignores what it does not know.
+// Warns about a misspelled `#pragma tritonc`, which C would silently ignore.
 class UnknownPragma : public clang::PragmaHandler {
 public:
   explicit UnknownPragma(Diagnostics &diagnostics) : diagnostics_(diagnostics) {}
@@ -232,8 +235,8 @@ private:
   Diagnostics &diagnostics_;
 };
 
-// Remembers which files were opened, and ends what cannot be right: files that include themselves,
-// and text that is another than it looks. Then nothing more is said.
+// Records the opened files. Stops at files that include themselves and at invisible characters, and
+// suppresses all later messages.
 class FileCollector : public clang::PPCallbacks {
 public:
   FileCollector(clang::SourceManager &sources, std::vector<std::string> &files,
@@ -248,8 +251,8 @@ public:
       return;
     if (clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file))
       add(entry->getName().str());
-    if (depth_ > most_includes)
-      return stop(Message::include_too_deep, location_of(at), {std::to_string(most_includes)});
+    if (depth_ > max_includes)
+      return stop(Message::include_too_deep, location_of(at), {std::to_string(max_includes)});
     if (std::optional<UnseenCharacter> unseen = find_unseen(sources_.getBufferData(file))) {
       clang::SourceLocation start = sources_.getLocForStartOfFile(file);
       stop(Message::unseen_character, location_of(start.getLocWithOffset(int(unseen->offset))),
@@ -311,8 +314,9 @@ bool is_macro_name(const std::string &name) {
                      [&](char c) { return is_letter(c) || isdigit((unsigned char)c); });
 }
 
-// The host's macros as a source text. A line end in a value would start a directive of its own, and
-// a backslash at its end would make the next one a part of it.
+// The command line's macros as source text. A newline in a value would end its `#define`, so it
+// becomes a blank. A backslash at the end of a value would join the next line, so `/**/` follows
+// it.
 std::string predefines(const FrontEndInput &input, Diagnostics &diagnostics) {
   std::string text = "#define __TRITONC__ 1\n"
                      "#define __STDC__ 1\n"
@@ -344,14 +348,14 @@ void add_include_dirs(clang::HeaderSearch &search, clang::FileManager &files,
                         llvm::DenseMap<unsigned, unsigned>());
 }
 
-// Opens the source as the main file; false and a message if it can't be read.
+// Opens the source as the main file. Reports an error and returns false if it cannot read the file.
 bool open_main_file(const std::string &path, Diagnostics &diagnostics) {
   FileProblem problem = problem_with(path);
   if (!problem.kind.empty())
     diagnostics.report(Message::not_a_regular_file, {}, {path, problem.kind});
   else if (problem.is_too_large)
     diagnostics.report(Message::source_too_large, {},
-                       {path, std::to_string(most_source_bytes >> 20)});
+                       {path, std::to_string(max_source_bytes >> 20)});
   else if (problem)
     diagnostics.report(Message::cannot_read, {}, {path, problem.error});
   if (problem)
@@ -367,7 +371,7 @@ bool open_main_file(const std::string &path, Diagnostics &diagnostics) {
   return true;
 }
 
-// The host's grid: a pragma that stands behind the source, so that it sees the source's macros.
+// Appends the command line's grid as a pragma after the source, so it can use the source's macros.
 void enter_grid(clang::Preprocessor &pp, clang::SourceManager &sources, const std::string &grid) {
   std::string text = "#pragma tritonc grid(" + grid + ")\n";
   std::replace(text.begin(), text.end() - 1, '\n', ' ');
@@ -376,7 +380,7 @@ void enter_grid(clang::Preprocessor &pp, clang::SourceManager &sources, const st
   pp.EnterSourceFile(file, nullptr, {});
 }
 
-// Those of the host's macros that neither the source nor the grid has looked at.
+// The command line's macros that neither the source nor the grid uses.
 std::vector<std::string> unused_macros(clang::Preprocessor &pp,
                                        const std::vector<Define> &defines) {
   std::vector<std::string> names;
@@ -388,16 +392,16 @@ std::vector<std::string> unused_macros(clang::Preprocessor &pp,
   return names;
 }
 
-// All tokens, unless there are too many.
+// Reads all tokens. Reports an error if the source has too many tokens.
 void lex_all(clang::Preprocessor &pp, TokenWriter &writer, Diagnostics &diagnostics,
              bool &exceeded) {
   clang::Token token;
   for (pp.Lex(token); token.isNot(clang::tok::eof) && !exceeded; pp.Lex(token)) {
     writer.write(token);
-    if (writer.written() <= most_tokens)
+    if (writer.written() <= max_tokens)
       continue;
     diagnostics.report(Message::too_many_tokens, location_of(token.getLocation()),
-                       {std::to_string(most_tokens)});
+                       {std::to_string(max_tokens)});
     exceeded = true;
   }
 }
@@ -434,9 +438,9 @@ Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bo
   TokenWriter writer(pp, out, diagnostics);
   auto *pragmas = new TritonCPragma(writer, diagnostics); // the preprocessor frees it
   pp.AddPragmaHandler(pragmas);
-  pp.AddPragmaHandler(new UnknownPragma(diagnostics)); // for what no handler has a name for
+  pp.AddPragmaHandler(new UnknownPragma(diagnostics)); // for pragmas without a handler
   pp.EnterMainSourceFile();
-  pp.enableIncrementalProcessing(); // the main file's end is not yet the end
+  pp.enableIncrementalProcessing(); // the grid may follow the main file
   lex_all(pp, writer, diagnostics, out.is_too_much);
   clang::SourceLocation end = sources.getLocForEndOfFile(sources.getMainFileID());
   if (!input.grid.empty() && !out.is_too_much) {

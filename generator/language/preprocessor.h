@@ -1,9 +1,9 @@
-// The preprocessor: a source file and the host's macros in, tokens out.
+// The preprocessor: turns a source file and the command line's macros into tokens.
 //
-// It is clang's, so all of C's preprocessor is there. The host's macros are ordinary `#define`s of
-// a file called <command line>, which is how a mistake inside of one can be shown. `#pragma
-// tritonc` arrives as tokens among the others; macros in it are expanded, except in `variant` and
-// `tune`, whose names and values are the macros' own.
+// clang's preprocessor does the work, so it supports all of C's directives. Macros of the command
+// line become `#define`s in a file called <command line>, so that a diagnostic can show the inside
+// of such a macro. `#pragma tritonc` becomes tokens among the other tokens. The preprocessor
+// expands macros in these pragmas except in `variant` and `tune`, which name the macros themselves.
 
 #pragma once
 
@@ -17,15 +17,15 @@
 namespace tritonc {
 
 struct Preprocessed {
-  std::vector<Token> tokens;              // the last one is `end`
-  std::vector<std::string> files;         // every file opened, in that order, each once
-  std::vector<std::string> unused_macros; // of the host's, those that nothing looked at
+  std::vector<Token> tokens;              // the last token is `end`
+  std::vector<std::string> files;         // every opened file once, in the order of opening
+  std::vector<std::string> unused_macros; // `-D` macros that neither source nor grid uses
   std::deque<std::string> spellings;
-  bool is_too_much = false; // reported; the tokens are not all of the source's (macro_limits.h)
+  bool is_too_much = false; // already reported; tokens are incomplete (macro_limits.h)
 };
 
-/// Reports what is wrong and returns what could be read; there is always an `end`. If it is
-/// `quiet`, only that the source itself can't be read is reported.
+/// Reports errors and returns the tokens that it could read; the last token is always `end`. If
+/// `quiet`, it reports only that it cannot read the source file itself.
 Preprocessed preprocess(const FrontEndInput &input, Diagnostics &diagnostics, bool quiet = false);
 
 } // namespace tritonc

@@ -1,4 +1,4 @@
-// Names that were misspelt. See spelling.h.
+// Implements the search for misspelled names. See spelling.h.
 //
 // Tested by tests/language/spelling_test.cpp.
 

@@ -1,4 +1,4 @@
-// Names that were misspelt.
+// Finds the known name that a misspelled name probably means.
 
 #pragma once
 
@@ -8,15 +8,17 @@
 
 namespace tritonc {
 
-/// How many letters must be inserted, removed, replaced or swapped with their neighbours to make
-/// one name the other.
+/// The Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of adjacent
+/// letters.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Whether two names differ by so little that one is the other misspelt: one letter, of names of
-/// six letters two, of ten three. Names of one or two letters resemble everything.
+/// Whether `name` is probably a misspelling of `known`. The max edit distance is 1 from three
+/// letters on, 2 from six and 3 from ten. Names of one or two letters never match, because such
+/// names resemble everything.
 bool is_misspelt(std::string_view name, std::string_view known);
 
-/// The one of `known` that `name` is misspelt; nothing if it is none or may be several.
+/// The nearest name in `known` that `name` may misspell; nullopt if none matches or several are
+/// equally near.
 std::optional<std::string_view> nearest(std::string_view name,
                                         const std::vector<std::string_view> &known);
 

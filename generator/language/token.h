@@ -1,8 +1,8 @@
-// Tokens after preprocessing: all macros are expanded, all directives done.
+// Tokens after preprocessing, with all macros expanded and all directives executed.
 
 #pragma once
 
-#include "source/diagnostics.h"
+#include "diagnostics/diagnostics.h"
 
 #include <cstdint>
 #include <string_view>
@@ -12,24 +12,24 @@ namespace tritonc {
 enum class TokenKind : uint8_t {
   end,
   identifier, // keywords too: the parser tells them apart
-  number,     // a preprocessing number, unchecked
+  number,     // a preprocessing number; not yet parsed
   string,
   character,
-  punctuator, // digraphs are spelled as what they stand for
-  stray,      // reported already
-  pragma,     // `#pragma tritonc NAME`, spelled NAME; its parenthesised arguments follow
+  punctuator, // a digraph has the spelling of its main form
+  stray,      // already reported
+  pragma,     // `#pragma tritonc NAME`, spelled NAME; its parenthesized arguments follow
 };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  bool spaced = false; // blanks stand before it
+  bool spaced = false; // white space precedes the token
   Location at;
-  std::string_view spelling; // lives as long as the Preprocessed it is in
+  std::string_view spelling; // lives as long as the Preprocessed that contains the token
 
   bool is(TokenKind k) const { return kind == k; }
-  /// Whether it is this punctuator.
+  /// Whether the token is this punctuator.
   bool is(std::string_view text) const { return kind == TokenKind::punctuator && spelling == text; }
-  /// Whether it is this word.
+  /// Whether the token is this word.
   bool is_word(std::string_view word) const {
     return kind == TokenKind::identifier && spelling == word;
   }

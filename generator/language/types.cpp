@@ -1,4 +1,6 @@
-// Types of Triton-C. See types.h.
+// Implements the scalar table, type names, conversions and broadcasting. See types.h.
+//
+// Tested by tests/language/types_test.cpp.
 
 #include "language/types.h"
 
@@ -99,7 +101,7 @@ int64_t next_power_of_two(int64_t value) {
 std::optional<Extents> broadcast(const Extents &a, const Extents &b) {
   Extents out(std::max(a.size(), b.size()));
   for (size_t d = 0; d < out.size(); d++) {
-    // Counted from the last axis.
+    // `d` counts from the last axis.
     int64_t x = d < a.size() ? a[a.size() - 1 - d] : 1;
     int64_t y = d < b.size() ? b[b.size() - 1 - d] : 1;
     if (x != y && x != 1 && y != 1)

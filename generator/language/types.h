@@ -1,4 +1,4 @@
-// Types of Triton-C: C's scalars with their signs, pointers to them, and tiles of both.
+// The types of Triton-C: signed and unsigned C scalars, pointers to scalars, and tiles of both.
 
 #pragma once
 
@@ -11,12 +11,13 @@ namespace tritonc {
 
 using Extents = std::vector<int64_t>;
 
-inline constexpr int most_axes = 5;
-inline constexpr int64_t most_elements = int64_t(1) << 20;
+inline constexpr int max_axes = 5;
+inline constexpr int64_t max_elements = int64_t(1) << 20;
 
-/// In the order of conversion: of two numbers, the later type is the common one (but see `common`).
+/// In conversion order: the common type of two numbers is the later type (exceptions: see
+/// `common`).
 enum class Scalar : uint8_t {
-  error, // something was wrong and has been reported; silences what follows from it
+  error, // already reported; suppresses follow-up messages
   void_,
   bool_,
   int8,
@@ -38,8 +39,8 @@ enum class Scalar : uint8_t {
 struct Type {
   Scalar scalar = Scalar::error;
   bool pointer = false;     // each element is a pointer to `scalar`
-  bool to_const = false;    // pointers only
-  Extents shape;            // empty: not a tile
+  bool to_const = false;    // pointers only: to const elements
+  Extents shape;            // empty = scalar, not a tile
   bool to_constant = false; // pointers only: to constant memory
 
   bool operator==(const Type &) const = default;
@@ -49,25 +50,25 @@ struct Type {
   bool is_tile() const { return !shape.empty(); }
   bool is_pointer() const { return pointer; }
   bool is_bool() const { return !pointer && scalar == Scalar::bool_; }
-  bool is_integer() const; // bool too
+  bool is_integer() const; // also true for bool
   bool is_float() const;
   bool is_number() const { return is_integer() || is_float(); }
 
   Type with_shape(Extents s) const {
     return {scalar, pointer, to_const, std::move(s), to_constant};
   }
-  /// The same shape, of numbers.
+  /// Numbers of type `s`, in the same shape.
   Type with_scalar(Scalar s) const { return {s, false, false, shape, false}; }
-  /// What the pointers point to.
+  /// The type of the elements that the pointers point to.
   Type pointee() const { return {scalar, false, false, shape, false}; }
 
   static Type of(Scalar scalar) { return {scalar, false, false, {}, false}; }
 };
 
-bool is_unsigned(Scalar scalar); // bool too
+bool is_unsigned(Scalar scalar); // also true for bool
 bool is_integer(Scalar scalar);
 bool is_float(Scalar scalar);
-/// e4m3 and e5m2, which are computed with in float.
+/// True for e4m3 and e5m2. The compiler computes with these types in float.
 bool is_small_float(Scalar scalar);
 int bits_of(Scalar scalar); // bool: 8, as in memory
 std::string name_of(Scalar scalar);
@@ -78,17 +79,17 @@ std::string name_of(const Type &type);
 std::string name_of(const Extents &shape);
 
 int64_t element_count(const Extents &shape);
-bool is_power_of_two(int64_t value); // or 0
+bool is_power_of_two(int64_t value); // also true for 0
 int64_t next_power_of_two(int64_t value);
 
-/// What C calls the usual arithmetic conversions. half with bfloat16 makes float, and so does
-/// whatever is not double with numbers of 8 bits.
+/// C's usual arithmetic conversions. half with bfloat16 yields float. An 8-bit float with any type
+/// except double yields float.
 Scalar common(Scalar a, Scalar b);
-/// The type an operand has in arithmetic: small integers become int, e4m3 and e5m2 float.
+/// The type of an operand in arithmetic: small integers become int; e4m3 and e5m2 become float.
 Scalar promoted(Scalar a);
 
-/// The shape of an operation on two tiles: the shorter one gets axes of extent 1 in front, then
-/// extents are equal or one of them is 1. Nothing if that fails.
+/// The shape of an operation on two tiles, by NumPy's rules: the shorter shape gets leading axes of
+/// extent 1, then each pair of extents must be equal or contain a 1. Returns nullopt otherwise.
 std::optional<Extents> broadcast(const Extents &a, const Extents &b);
 
 } // namespace tritonc

@@ -1,4 +1,6 @@
-// Addresses of the registers of a tile. See addresses.h.
+// Computes the addresses of a tile's registers. See addresses.h.
+//
+// Tested by tests/lower/memory_test.cpp and tests/lower/shared_memory_test.cpp.
 
 #include "lower/addresses.h"
 

@@ -1,4 +1,4 @@
-// Addresses of the registers of a tile, in global and in shared memory.
+// Computes the addresses of a tile's registers, in global and in shared memory.
 
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace tritonc {
 
-// A view's addresses are `base + offset + sum of stride * coordinate`. The thread's part of the
-// coordinates is added once; what a register adds is the same for all threads, and known when the
-// stride is. Without a view, every register has a pointer of its own.
+// The addresses of a view are `base + offset + sum of stride * index`. The thread's part of the
+// index is added once. The part of a register is the same for all threads, and constant if the
+// stride is constant. Without a view, every register has its own pointer.
 class Lowering::GlobalAddresses {
 public:
   GlobalAddresses(Lowering &lowering, const ir::Value *pointers, const ir::LinearLayout &layout);
@@ -24,32 +24,36 @@ private:
   llvm::Value *start_ = nullptr;
 };
 
-// The address of an element in a swizzled buffer is the xor of what each bit of its index
-// contributes, so of a thread's part and a constant per register. Constant bits that no thread sets
-// can be added instead, which instructions do for free; the others take one xor each, shared by all
-// registers that need the same. The thread's part by itself is the same for all slots, and will be
-// kept in a register for each such xor; from one address, the xors are computed for each slot anew.
+// The address of an element in a swizzled buffer is the xor of a contribution of the thread and a
+// constant per register.
+// - Constant bits that no thread sets are added instead of xored: instructions have an immediate
+//   offset.
+// - Each combination of the other bits costs one xor, which registers with the same bits share.
+//
+// By default the xors use the thread's contribution alone: the results are the same for all stages,
+// and stay in registers. With compute_from_one the xors use an address, so each stage computes them
+// again.
 class Lowering::SharedAddresses {
 public:
-  /// `perm` and `origin` as on shared_load; both empty: the tile is the whole slot.
+  /// `perm` and `origin`: attributes of shared_load; both empty: the tile is the whole stage.
   SharedAddresses(Lowering &lowering, const ir::Value *buffer, const ir::Value *slot,
                   const ir::LinearLayout &layout, const std::vector<int64_t> &perm = {},
                   const std::vector<int64_t> &origin = {});
 
-  /// What each bit of the register number contributes, in bytes.
+  /// The contribution of each bit of the register number, in bytes.
   const std::vector<uint32_t> &register_images() const { return images_.reg; }
 
-  /// Computes all addresses from that of the thread's part. Buffers are aligned to 1024 bytes and
-  /// swizzled within, so that the xors don't care where a slot starts.
+  /// Computes all addresses from the address of the thread's contribution. Buffers are aligned to
+  /// 1024 bytes and swizzled within 1024 bytes, so the xors do not depend on the start of a stage.
   void compute_from_one() { from_one_ = true; }
 
-  /// Lets lanes address something else than their own elements, as ldmatrix wants.
+  /// Replaces the lane images: lanes of ldmatrix address rows, not their own elements.
   void set_lane_images(std::vector<uint32_t> images);
 
-  /// The bytes that register number `r` contributes.
+  /// The contribution of register number `r`, in bytes.
   uint32_t constant(uint32_t r) const;
 
-  /// The i32 address in shared memory for the constant part `constant`.
+  /// The i32 shared memory address for the constant contribution `constant`.
   llvm::Value *at(uint32_t constant);
 
 private:
@@ -58,14 +62,14 @@ private:
   uint32_t thread_bits_ = 0;
   bool from_one_ = false;
   llvm::Value *base_, *thread_ = nullptr;
-  std::map<uint32_t, llvm::Value *> starts_; // by the constant bits that must be xored
+  std::map<uint32_t, llvm::Value *> starts_; // key: constant bits that need an xor
 };
 
-/// The registers of a layout in groups of `width` that are neighbours along `axis`, each group in
-/// ascending order.
+/// Groups the registers of a layout into `width` elements that are adjacent along `axis`, each
+/// group in ascending order.
 std::vector<std::vector<int>> register_groups(const ir::LinearLayout &layout, int width, int axis);
 
-/// The axis along which neighbours are neighbours in memory; the last one if there is none.
+/// The axis along which the elements are contiguous in memory; the last axis if none is.
 int vector_axis(const ir::Value *pointers);
 
 } // namespace tritonc

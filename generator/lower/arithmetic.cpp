@@ -1,8 +1,9 @@
-// Lowering: arithmetic, element by element.
+// Lowers arithmetic, element by element.
 //
-// Signed integer arithmetic is marked as not overflowing: overflow is undefined in the language for
-// indices, and the address arithmetic of loops simplifies only under that assumption. Unsigned
-// arithmetic wraps.
+// Signed integer arithmetic has the flag nsw: the language leaves overflow of indices undefined,
+// and the address arithmetic of loops simplifies only with this flag. Unsigned arithmetic wraps.
+//
+// Tested by tests/lower/arithmetic_test.cpp.
 
 #include "lower/double_functions.h"
 #include "lower/float_functions.h"
@@ -17,16 +18,16 @@ void Lowering::lower_constant(const Op &op) {
   llvm::Type *type = type_of(op.result()->type.elem);
   llvm::Value *value =
       is_small_float(op.result()->type.elem)
-          ? code_of(context_, op.result()->type.elem, op.number("number"))
+          ? code_of(context_, op.result()->type.elem, op.get(attr::number_))
       : is_float(op.result()->type.elem)
-          ? (llvm::Value *)llvm::ConstantFP::get(type, op.number("number"))
-          : llvm::ConstantInt::get(type, uint64_t(op.integer("value")), true, true);
+          ? (llvm::Value *)llvm::ConstantFP::get(type, op.get(attr::number_))
+          : llvm::ConstantInt::get(type, uint64_t(op.get(attr::value_)), true, true);
   define(op.result(), {value});
 }
 
-// The number goes through the first lane of the warp: neither LLVM nor ptxas looks through that,
-// and no optimiser takes it out of a loop.
-void Lowering::lower_pinned(const Op &op) {
+// The value passes through a shuffle from lane 0. LLVM and ptxas do not see through a shuffle, and
+// do not move it out of a loop.
+void Lowering::lower_no_hoist(const Op &op) {
   llvm::Value *value = scalar(op.operand(0));
   llvm::Type *word = builder_.getInt32Ty();
   auto pin = [&](llvm::Value *half) -> llvm::Value * {
@@ -60,7 +61,7 @@ llvm::Value *Lowering::compare(const Op &op, llvm::Value *a, llvm::Value *b) {
       {"uge", Predicate::ICMP_UGE, Predicate::FCMP_OGE},
   };
   for (const Row &row : rows)
-    if (row.name == op.text("pred"))
+    if (row.name == op.get(attr::pred_))
       return a->getType()->isFloatingPointTy() ? builder_.CreateFCmp(row.on_floats, a, b)
                                                : builder_.CreateICmp(row.on_integers, a, b);
   llvm_unreachable("predicate");
@@ -81,9 +82,9 @@ llvm::Value *Lowering::convert(Elem from, Elem to, bool from_or_to_unsigned, llv
   if (is_integer(to))
     return from_or_to_unsigned ? builder_.CreateFPToUI(value, type)
                                : builder_.CreateFPToSI(value, type);
-  // f16 and bf16 have the same size but not the same range. LLVM takes the one with fewer digits
-  // for the narrower one, and would compute `(half)(float)(h * b)` in half, where b may be
-  // infinite: so it is not told that the upper half of a float is a bf16.
+  // f16 and bf16 have the same size but different ranges. LLVM treats the type with fewer fraction
+  // bits as the narrower type, and would compute `(half)(float)(h * b)` in half, where b may be
+  // infinite. So the code hides from LLVM that the upper half of a float is a bf16.
   if (from == Elem::bf16 && to != from) {
     llvm::Value *bits = builder_.CreateZExt(builder_.CreateBitCast(value, builder_.getInt16Ty()),
                                             builder_.getInt32Ty());
@@ -96,17 +97,17 @@ llvm::Value *Lowering::convert(Elem from, Elem to, bool from_or_to_unsigned, llv
 
 namespace {
 
-// exp and log of floats by the base-2 instructions of the hardware, accurate to 2 ulp over most of
-// the range (PTX ISA, ex2.approx and lg2.approx).
+// exp and log of floats use the base-2 instructions of the GPU, which are accurate to 2 ulp over
+// most of the range (PTX ISA, ex2.approx and lg2.approx).
 llvm::Value *approximate(llvm::IRBuilder<> &builder, llvm::Intrinsic::ID id, llvm::Value *value) {
   llvm::CallInst *call = builder.CreateUnaryIntrinsic(id, value);
   call->setHasApproxFunc(true);
   return call;
 }
 
-// The operands of an integer division, so that it has a result. LLVM leaves everything undefined if
-// a divisor is zero or a quotient too large, even where nobody uses the result, as behind a mask or
-// in the arm of a `?:` that is not chosen. In tile IR only the use is wrong; so there, 1 divides.
+// Operands of an integer division for which LLVM defines the result. In LLVM, a zero divisor or an
+// overflowing quotient is undefined behavior even if the result is unused, for example if a mask or
+// a `?:` discards it. In tile IR only the use is wrong, so the divisor becomes 1.
 struct Division {
   llvm::Value *dividend, *divisor;
 };
@@ -143,7 +144,7 @@ constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> operands) {
   llvm::IRBuilder<> &b = builder_;
   llvm::Value *x = operands[0], *y = operands.size() > 1 ? operands[1] : nullptr;
-  bool fp = x->getType()->isFloatingPointTy(), wraps = op.has("unsigned");
+  bool fp = x->getType()->isFloatingPointTy(), wraps = op.has(attr::unsigned_);
   switch (op.code) {
   case Opcode::constant_load_:
     return constant_element(op, x);
@@ -228,7 +229,7 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
     return rounded_away(b, x);
   case Opcode::fma_:
     return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});
-  case Opcode::copy_: // of other types it is only said to be one
+  case Opcode::copy_: // other types need no separate registers
     return x->getType()->isFloatTy() ? call_target_op(b, TargetOp::copy_f32, {x}) : x;
   case Opcode::cmp_:
     return compare(op, x, y);
@@ -247,10 +248,10 @@ llvm::Value *Lowering::element(const Op &op, llvm::ArrayRef<llvm::Value *> opera
   }
 }
 
-// Numbers of 8 bits are converted by way of halves and floats, several at a time.
+// Casts of 8-bit floats go through halves and floats, several elements at a time.
 void Lowering::lower_small_cast(const Op &op) {
   Elem from = op.operand(0)->type.elem, to = op.result()->type.elem;
-  bool is_unsigned = op.has("unsigned");
+  bool is_unsigned = op.has(attr::unsigned_);
   Registers values = registers(op.operand(0));
   if (is_small_float(from)) {
     values = halves_of(builder_, gpu_, from, values);

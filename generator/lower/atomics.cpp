@@ -1,9 +1,9 @@
-// Lowering: atomic operations on global memory.
+// Lowers atomic operations on global memory.
 //
-// An element is changed once, by the first of the threads that hold it; the others get nothing. A
-// scalar one has fences around it: together with the barriers that the source has there, all that
-// the program's threads did comes before it, and all that they do next behind it. (In PTX's memory
-// model a barrier of the block hands on what the fence of one thread has ordered.)
+// Only the first thread that holds an element changes it; the results in the other threads are
+// unspecified. A scalar atomic operation has fences around it. With the barriers of the source,
+// they order all earlier and all later accesses of the program's threads. (In PTX's memory model a
+// block barrier passes on what the fence of one thread has ordered.)
 //
 // Tested by tests/lower/atomics_test.cpp.
 
@@ -41,7 +41,7 @@ llvm::AtomicRMWInst::BinOp operation_of(std::string_view op, bool fp) {
 
 } // namespace
 
-// What was at the address, which is now changed.
+// Changes the value at the address and returns the old value.
 llvm::Value *Lowering::changed(const Op &op, llvm::Value *address,
                                const std::vector<llvm::Value *> &values) {
   constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
@@ -55,7 +55,7 @@ llvm::Value *Lowering::changed(const Op &op, llvm::Value *address,
         address, as_bits(values[0]), as_bits(values[1]), align, relaxed, relaxed, scope);
     return builder_.CreateBitCast(builder_.CreateExtractValue(both, 0), type);
   }
-  auto operation = operation_of(op.text("op"), type->isFloatingPointTy());
+  auto operation = operation_of(op.get(attr::op_), type->isFloatingPointTy());
   bool moves = operation == llvm::AtomicRMWInst::Xchg;
   llvm::Value *old = builder_.CreateAtomicRMW(
       operation, address, moves ? as_bits(values[0]) : values[0], align, relaxed, scope);
@@ -75,7 +75,8 @@ void Lowering::lower_atomic(const Op &op) {
       return value->type.is_tile() ? registers(value)[r] : scalar(value);
     };
     llvm::Value *on = is_first;
-    if (mask) // where a load was masked off, anything may come out, but it must not decide a branch
+    // A masked-off load returns an unspecified value, which must not decide a branch.
+    if (mask)
       on = on ? builder_.CreateAnd(on, builder_.CreateFreeze(element(mask))) : element(mask);
     std::vector<llvm::Value *> operands;
     for (size_t i = 1; i <= values; i++)

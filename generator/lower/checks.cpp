@@ -1,7 +1,8 @@
-// Lowering: what a kernel says about itself, `print` and `assert`.
+// Lowers `print` and `assert`.
 //
-// Every element is handed over once, by the thread that holds its first copy. What is done with it
-// is up to whoever runs the code; runtime/emulator/prints.h has the rules for `print`.
+// The thread that holds the first copy of an element passes it on, so each element is reported
+// once. The emulator or the driver formats the report; runtime/emulator/device_printf.h has the
+// rules for `print`.
 //
 // Tested by tests/lower/checks_test.cpp.
 
@@ -14,7 +15,7 @@ using namespace ir;
 
 namespace {
 
-// The bits of a number as an i64; any, where a load was masked off.
+// The bits of a value as an i64; unspecified if a load was masked off.
 llvm::Value *bits_of(llvm::IRBuilder<> &builder, llvm::Value *number) {
   unsigned bits = number->getType()->getScalarSizeInBits();
   number = builder.CreateFreeze(number);
@@ -70,7 +71,7 @@ void Lowering::lower_assert(const Op &op) {
   bool is_tile = condition->type.is_tile();
   guarded(is_tile ? holds_first_copy(*condition->type.layout) : is_first_thread(), [&] {
     for_each_element(condition, [&](int r, llvm::Value *index) {
-      // Where a load was masked off, anything may come out, but it must not decide a branch.
+      // A masked-off load returns an unspecified value, which must not decide a branch.
       llvm::Value *holds = builder_.CreateFreeze(registers(condition)[size_t(r)]);
       guarded(builder_.CreateNot(holds),
               [&] { call_target_op(builder_, TargetOp::assert_fail, {text, file, line, index}); });

@@ -1,7 +1,10 @@
-// Lowering: what the blocks of a cluster do together.
+// Lowers the operations of a cluster: its barrier, and reductions over the shared memory of its
+// blocks.
 //
-// Behind a cluster_load the warps of the cluster are numbered through, block by block: layouts say
-// what each of them has.
+// After a cluster_load_reduce the warps are numbered across the cluster, block by block. Layouts
+// use these numbers.
+//
+// Tested by tests/lower/clusters_test.cpp.
 
 #include "analysis/layouts.h"
 #include "lower/addresses.h"
@@ -15,7 +18,7 @@ void Lowering::lower_cluster_barrier() {
   call_target_op(builder_, TargetOp::cluster_wait);
 }
 
-void Lowering::lower_cluster_load(const Op &op) {
+void Lowering::lower_cluster_load_reduce(const Op &op) {
   constexpr uint32_t word_bytes = 4;
   llvm::Value *rank = call_target_op(builder_, TargetOp::cluster_ctarank);
   warp_ = builder_.CreateOr(warp_, builder_.CreateMul(rank, builder_.getInt32(uint32_t(fn_.warps))),
@@ -34,7 +37,7 @@ void Lowering::lower_cluster_load(const Op &op) {
       sum = is_float(type.elem) ? builder_.CreateFAdd(sum, value) : builder_.CreateAdd(sum, value);
   };
 
-  // Four words at a time, if four neighbours are in a thread's registers.
+  // Loads four words at a time if a thread's registers hold four adjacent words.
   int axis = register_axis(layout);
   bool by_four = layout.registers() >= 4;
   for (uint32_t bit : {0, 1})
@@ -42,7 +45,7 @@ void Lowering::lower_cluster_load(const Op &op) {
               addresses.register_images()[bit] == word_bytes << bit &&
               layout.reg[bit] == FlatIndex(1) << bit << axis_shift(layout.shape, axis);
   int width = by_four ? 4 : 1;
-  for (int64_t block = 0; block < op.integer("blocks"); block++)
+  for (int64_t block = 0; block < op.get(attr::blocks_); block++)
     for (int r = 0; r < layout.registers(); r += width) {
       llvm::Value *there = call_target_op(
           builder_, TargetOp::map_shared_rank,

@@ -1,9 +1,11 @@
-// Lowering: constant memory, one block of it, and loads from it.
+// Lowers constant memory, which is one block, and the loads from it.
 //
-// The block has the length of a power of two, and every offset is taken modulo that and down to a
-// multiple of the element's size. So no load goes wrong, whatever it is told: one that a mask
-// leaves out is made all the same, and there are no branches. GPUs load fastest where all lanes of
-// a warp want the same address, and one address after the other where they don't.
+// The size of the block is a power of two. Each offset counts modulo this size, rounded down to a
+// multiple of the element size. So every load is valid, whatever its offset: masked-off loads
+// execute too, without branches. GPUs load fastest if all lanes of a warp read the same address,
+// else one address after another.
+//
+// Tested by tests/lower/constant_memory_test.cpp.
 
 #include "lower/lowering.h"
 #include "lower/small_floats.h"
@@ -20,7 +22,7 @@ constexpr unsigned constant_space = 4;
 
 } // namespace
 
-// The elements as the source says them, and zeros.
+// The initial values from the source, then zeros.
 llvm::Constant *Lowering::content_of(const ConstantMemory &part) {
   llvm::Type *element = part.elem == Elem::i1 ? builder_.getInt8Ty() : type_of(part.elem);
   std::vector<llvm::Constant *> elements(size_t(part.count), llvm::Constant::getNullValue(element));
@@ -32,7 +34,7 @@ llvm::Constant *Lowering::content_of(const ConstantMemory &part) {
   return llvm::ConstantArray::get(llvm::ArrayType::get(element, elements.size()), elements);
 }
 
-// The host says other values than these, which LLVM must not rely on.
+// The host may set other values, so LLVM must not rely on these.
 void Lowering::make_constant_memory() {
   if (fn_.constant_memory.empty())
     return;

@@ -1,9 +1,11 @@
-// Lowering: contractions.
+// Lowers dots to mma, or to fma without tensor cores.
 //
-// The fragments of the instructions are in the PTX ISA, "Matrix multiply-accumulate operation using
-// mma instruction". A word is 32 bits, or a double. The words of A are at rows m and m + 8 (if the
-// instruction has 16) of the first columns, then of those after them; words of B at columns one
-// after another. Which register that is, the layouts say.
+// The PTX ISA, "Matrix multiply-accumulate operation using mma instruction", has the fragments. A
+// word is 32 bits, or a double. The words of A are at rows m and m + 8 (if the instruction has 16
+// rows) of the first columns, then of the next columns. The words of B follow each other along the
+// columns. The layouts map these words to registers.
+//
+// Tested by tests/lower/dot_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -46,7 +48,7 @@ TargetOp mma_op(const DotInstruction &instruction, Elem elem, bool is_unsigned) 
   return instruction.k == 16 ? TargetOp::mma_m16n8k16_f16 : TargetOp::mma_m16n8k8_f16;
 }
 
-// The registers of one factor, by coordinates that are those of thread 0.
+// The registers of one operand, by the indices of thread 0.
 struct Factor {
   const Registers &registers;
   const LinearLayout &layout;
@@ -57,7 +59,7 @@ struct Factor {
   }
 };
 
-// `words` as one value: the word itself, or a vector of them.
+// Returns `words` as one value: a single word, or a vector.
 llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   if (words.size() == 1)
     return words[0];
@@ -68,13 +70,13 @@ llvm::Value *pack(llvm::IRBuilder<> &builder, const Registers &words) {
   return packed;
 }
 
-// Where the sums of a dot are, of those that an instruction makes the first one; by coordinates
-// that are those of thread 0. Row by row, there and back, so that each has a factor in common with
-// the one before: what an instruction reads again it need not fetch from the register file, which
-// is too slow for three registers of an fma in each cycle.
+// The first accumulator element of each instruction, by the indices of thread 0. The order is
+// serpentine: row by row, forth and back. So each instruction shares an operand with the previous
+// one and need not read it from the register file again. The register file is too slow for three
+// operands of an fma per cycle.
 std::vector<std::vector<int64_t>> there_and_back(const LinearLayout &layout,
                                                  const DotInstruction &instruction) {
-  std::map<int64_t, std::vector<int64_t>> rows; // columns in each
+  std::map<int64_t, std::vector<int64_t>> rows; // key: row, value: its columns
   for (auto [index, r] : registers_by_index(layout)) {
     std::vector<int64_t> at = unflatten(layout.shape, index);
     if (at[0] % instruction.m == 0 && at[1] % instruction.n == 0)
@@ -92,7 +94,7 @@ std::vector<std::vector<int64_t>> there_and_back(const LinearLayout &layout,
   return order;
 }
 
-// The word that `elements` make, of float in tf32.
+// Returns the word of `elements`; a float is rounded to tf32.
 llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
   llvm::Type *type = elements[0]->getType();
   if (type->isDoubleTy())
@@ -106,19 +108,19 @@ llvm::Value *word(llvm::IRBuilder<> &builder, const Registers &elements) {
 
 void Lowering::lower_mma(const Op &op) {
   DotInstruction instruction = dot_instruction(op);
-  Elem stored = op.operand(0)->type.elem, elem = factor_elem(op);
-  TargetOp mma = mma_op(instruction, elem, op.has("unsigned"));
+  Elem stored = op.operand(0)->type.elem, elem = operand_elem(op);
+  TargetOp mma = mma_op(instruction, elem, op.has(attr::unsigned_));
   Factor a{registers(op.operand(0)), *op.operand(0)->type.layout};
   Factor b{registers(op.operand(1)), *op.operand(1)->type.layout};
   const LinearLayout &layout = *op.result()->type.layout;
   std::map<FlatIndex, int> places = registers_by_index(layout);
   Registers result = registers(op.operand(2));
 
-  // Four lanes hold the first words of a row, one each, and then the next.
+  // Four lanes hold the first words of a row, one each, then the next words.
   constexpr int64_t lanes = 4;
   int64_t per_word = std::max(1, 32 / bits_of(elem)), next_word = lanes * per_word;
   int64_t words_k = instruction.k / next_word, halves = instruction.m / 8;
-  std::map<int64_t, llvm::Value *> rows, columns; // fragments already packed
+  std::map<int64_t, llvm::Value *> rows, columns; // packed fragments
   auto word_of = [&](const Registers &elements) {
     return word(builder_, stored == elem ? elements : halves_of(builder_, gpu_, stored, elements));
   };
@@ -171,8 +173,9 @@ void Lowering::lower_fma(const Op &op) {
   auto widened = [&](llvm::Value *value) {
     if (is_small_float(elem))
       value = halves_of(builder_, gpu_, elem, {value})[0];
-    return type->isFloatingPointTy() ? builder_.CreateFPCast(value, type)
-                                     : builder_.CreateIntCast(value, type, !op.has("unsigned"));
+    return type->isFloatingPointTy()
+               ? builder_.CreateFPCast(value, type)
+               : builder_.CreateIntCast(value, type, !op.has(attr::unsigned_));
   };
   std::map<FlatIndex, int> places = registers_by_index(layout);
   std::vector<std::vector<int64_t>> order = there_and_back(layout, dot_instruction(op));

@@ -1,32 +1,31 @@
-// Functions of doubles. See double_functions.h.
+// Implements functions of doubles. See double_functions.h.
 //
-// exp: x = k ln 2 + r, |r| <= ln 2 / 2, so that e^x = 2^k e^r; e^r by its Taylor series. ln 2 is
-// kept in two parts, of which the first has so few digits that k times it is exact (W. J. Cody and
-// W. Waite, "Software Manual for the Elementary Functions", 1980).
+// exp: x = k ln 2 + r, |r| <= ln 2 / 2, so e^x = 2^k e^r. The Taylor series gives e^r. ln 2 has two
+// parts; the first part has so few bits that k times it is exact (W. J. Cody and W. Waite,
+// "Software Manual for the Elementary Functions", 1980).
 //
 // 2^x: x = k + r / ln 2, with the same r.
 //
-// log: x = 2^k m, sqrt(1/2) <= m < sqrt(2); with f = (m - 1) / (m + 1), ln m = 2 artanh f =
-// 2 f + 2 f^3 / 3 + 2 f^5 / 5 + ...
+// log: x = 2^k m, sqrt(1/2) <= m < sqrt(2). With f = (m - 1) / (m + 1), ln m = 2 artanh f = 2 f + 2
+// f^3 / 3 + 2 f^5 / 5 + ...
 //
-// sin, cos: x = k pi/2 + r, |r| <= pi/4. The subtraction is done with pi/2 in three parts, of which
-// the first leaves no rounding, so that r is good to 53 bits however near x is to a multiple, as
-// long as k is an integer of 45 bits. It has two parts. Then the series of sine or cosine, by k mod
-// 4.
+// sin, cos: x = k pi/2 + r, |r| <= pi/4. pi/2 has three parts, and the subtraction of the first
+// part is exact. So r is accurate to 53 bits however near x is to a multiple of pi/2, as long as k
+// is an integer of at most 45 bits. r has two parts. k mod 4 selects the series of sine or cosine.
 //
-// tanh: t / (t + 2) with t = e^(2x) - 1 by its series, for |x| < 0.55; else 1 - 2 / (e^2|x| + 1),
-// where the quotient is less than half of the result, and its error too.
+// tanh: t / (t + 2) with t = e^(2x) - 1 by its series, for |x| < 0.55. Else 1 - 2 / (e^2|x| + 1),
+// where the quotient and its error are less than half of the result.
 //
-// erf: its series for |x| < 1; else 1 - e^(-x^2) g(x), g a polynomial in (x - 2.5) / (x + 2.5) that
-// goes through erfc(x) e^(x^2) at the Chebyshev nodes of 1 to 6, from where on the result is 1. It
-// is within 2^-52 of it; what is subtracted is less than 0.16.
+// erf: its series for |x| < 1. Else 1 - e^(-x^2) g(x), and 1 from 6 on. g is a polynomial in (x -
+// 2.5) / (x + 2.5) that interpolates erfc(x) e^(x^2) at the Chebyshev nodes of [1, 6], with an
+// error within 2^-52. The subtracted term is less than 0.16.
 //
-// pow: e^(y ln x), where y ln x may be 745 and must be good to 2^-53 of 1. So ln x is computed in
-// two parts, as above: f, the first term of the series and what 3 f^2 has of it, in two parts each;
-// the rest is less than 2^-11 of the sum, and good to 53 bits.
+// pow: e^(y ln x). y ln x may be as large as 745, and its absolute error must be below 2^-53. So ln
+// x is computed as above, but in two parts: f, f^2 and the factor of f^3 have two parts each. The
+// remaining terms are less than 2^-11 of the sum and accurate to 53 bits.
 //
-// Where the series end, the next term is below 2^-57 of the result. GPU and host compute the same,
-// bit by bit, since both have fma.
+// Each series ends where the next term is below 2^-57 of the result. GPU and host compute the same
+// bits, because both have fma.
 //
 // Tested by tests/lower/double_functions_test.cpp.
 
@@ -40,7 +39,7 @@ namespace tritonc {
 namespace {
 
 constexpr double log2_of_e = 0x1.71547652b82fep0, sqrt_of_2 = 0x1.6a09e667f3bcdp0;
-constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45; // 42 bits; the rest
+constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45; // 42 bits; rest
 constexpr double pi_half_high = 0x1.921fb54442d18p0, pi_half_middle = 0x1.1a62633145c07p-54,
                  pi_half_low = -0x1.f1976b7ed8fbcp-110, two_over_pi = 0x1.45f306dc9c883p-1;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -50,7 +49,8 @@ public:
   explicit DoubleMath(llvm::IRBuilder<> &builder) : b_(builder) {}
 
   llvm::Value *exp(llvm::Value *x) {
-    // Beyond these it is 0 or infinity. A NaN becomes one of them here, and is put back at the end.
+    // Outside this range the result is 0 or infinity. A NaN becomes a bound here; the end restores
+    // it.
     llvm::Value *inside = b_.CreateMinNum(b_.CreateMaxNum(x, real(-746)), real(710));
     llvm::Value *k =
         b_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, b_.CreateFMul(inside, real(log2_of_e)));
@@ -73,7 +73,7 @@ public:
     llvm::Value *square = b_.CreateFMul(f, f), *series = real(2. / 23);
     for (double odd : {21., 19., 17., 15., 13., 11., 9., 7., 5., 3.})
       series = fma(series, square, real(2 / odd));
-    // 2 f = less - f less, which says more of it than the rounded quotient does.
+    // 2 f = less - f less is more accurate than the rounded quotient.
     llvm::Value *small = b_.CreateFMul(f, fma(series, square, b_.CreateFNeg(less)));
     llvm::Value *rest = fma(k, real(ln2_low), small);
     llvm::Value *result = fma(k, real(ln2_high), b_.CreateFAdd(less, rest));
@@ -93,7 +93,7 @@ public:
     Parts second = product(turns, real(pi_half_middle));
     Parts r = sum(first, b_.CreateFNeg(second.high));
     r = quick_sum(r.high, fma(turns, real(-pi_half_low), b_.CreateFSub(r.low, second.low)));
-    // What needs no subtraction keeps its sign, if it is zero.
+    // Without a subtraction, zero keeps its sign.
     llvm::Value *is_small = b_.CreateFCmpOEQ(turns, real(0));
     r.high = b_.CreateSelect(is_small, x, r.high);
     r.low = b_.CreateSelect(is_small, real(0), r.low);
@@ -107,7 +107,7 @@ public:
     s = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, s, r.high); // -0 too
     llvm::Value *c = series(z, {1. / 24, -1. / 720, 1. / 40320, -1. / 3628800, 1. / 479001600,
                                 -1. / 87178291200, 1. / 20922789888000});
-    // 1 - z/2 is rounded; what it lost comes to the rest.
+    // 1 - z/2 is rounded; add the rounding error to the rest.
     llvm::Value *half = b_.CreateFMul(z, real(0.5)), *near = b_.CreateFSub(real(1), half);
     llvm::Value *lost = b_.CreateFSub(b_.CreateFSub(real(1), near), half);
     llvm::Value *rest = fma(b_.CreateFMul(z, z), c, fma(r.high, b_.CreateFNeg(r.low), lost));
@@ -166,7 +166,7 @@ public:
     Parts log = precise_log(size);
     Parts exponent = product(y, log.high);
     exponent.low = fma(y, log.low, exponent.low);
-    // Beyond these the result is 0 or infinity, and the parts are no numbers.
+    // Outside this range the result is 0 or infinity, and the low part is not finite.
     llvm::Value *is_usual = b_.CreateFCmpOLT(abs(exponent.high), real(800));
     llvm::Value *low = b_.CreateSelect(is_usual, exponent.low, real(0));
     llvm::Value *inside = b_.CreateMinNum(b_.CreateMaxNum(exponent.high, real(-746)), real(710));
@@ -175,13 +175,13 @@ public:
     r = b_.CreateFAdd(r, fma(k, real(-ln2_low), low));
     llvm::Value *power = exp(exponent.high, k, r);
 
-    // 1 to any power, and anything to the power of 0.
+    // 1 to any power is 1, and any value to the power of 0.
     llvm::Value *is_one =
         b_.CreateOr(b_.CreateFCmpOEQ(size, real(1)), b_.CreateFCmpOEQ(y, real(0)));
     is_one =
         b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), b_.CreateFCmpOEQ(x, real(1))));
     power = b_.CreateSelect(is_one, real(1), power);
-    // The sign of x counts where y is odd. From 2^53 on all doubles are even.
+    // If y is odd, the result has the sign of x. From 2^53 on all doubles are even.
     llvm::Value *half = b_.CreateFMul(y, real(0.5));
     llvm::Value *is_integer = b_.CreateFCmpOEQ(trunc(y), y);
     llvm::Value *is_odd = b_.CreateAnd(is_integer, b_.CreateFCmpUNE(trunc(half), half));
@@ -192,7 +192,7 @@ public:
   }
 
 private:
-  // A number in two parts, the second not more than half of the last place of the first.
+  // A value in two parts; the second is at most half of the last place of the first.
   struct Parts {
     llvm::Value *high, *low;
   };
@@ -210,7 +210,7 @@ private:
     llvm::Value *of_x = b_.CreateFSub(high, of_y);
     return {high, b_.CreateFAdd(b_.CreateFSub(x, of_x), b_.CreateFSub(y, of_y))};
   }
-  // Where x is the larger one.
+  // Requires |x| >= |y|.
   Parts quick_sum(llvm::Value *x, llvm::Value *y) {
     llvm::Value *high = b_.CreateFAdd(x, y);
     return {high, b_.CreateFSub(y, b_.CreateFSub(high, x))};
@@ -225,7 +225,7 @@ private:
     llvm::Value *digits, *power;
   };
 
-  // ln x of a positive number; of 0 and infinity infinite, of NaN NaN.
+  // ln x of a positive number; infinite for 0 and infinity, NaN for NaN.
   Parts precise_log(llvm::Value *x) {
     Scaled scaled = scale(x);
     llvm::Value *m = scaled.digits, *k = scaled.power;
@@ -261,7 +261,7 @@ private:
     llvm::Value *is_subnormal = b_.CreateFCmpOLT(x, real(0x1p-1022));
     llvm::Value *normal = b_.CreateSelect(is_subnormal, b_.CreateFMul(x, real(0x1p54)), x);
     llvm::Value *bits = b_.CreateBitCast(normal, b_.getInt64Ty());
-    // The bits of sqrt(1/2) are taken off, and the digits' put back: those above it carry into k.
+    // Subtract the bits of sqrt(1/2), so that digits from sqrt(2) on carry into the power.
     constexpr int64_t root = 0x3fe6a09e667f3bcd;
     llvm::Value *above = b_.CreateSub(bits, b_.getInt64(root));
     llvm::Value *power = b_.CreateAShr(above, 52);
@@ -280,7 +280,7 @@ private:
   llvm::Value *is_set(llvm::Value *bits, uint64_t mask) {
     return b_.CreateICmpNE(b_.CreateAnd(bits, b_.getInt64(mask)), b_.getInt64(0));
   }
-  // The coefficient of x^0 first.
+  // The coefficient of x^0 comes first.
   llvm::Value *series(llvm::Value *x, std::initializer_list<double> coefficients) {
     llvm::Value *sum = nullptr;
     for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)
@@ -288,13 +288,13 @@ private:
     return sum;
   }
 
-  // 2^k e^r; x itself if that is no number.
+  // 2^k e^r; x itself if x is NaN.
   llvm::Value *exp(llvm::Value *x, llvm::Value *k, llvm::Value *r) {
     llvm::Value *result = real(1.0 / 6227020800); // 1 / 13!
     for (double factorial :
          {479001600., 39916800., 3628800., 362880., 40320., 5040., 720., 120., 24., 6., 2., 1., 1.})
       result = fma(result, r, real(1 / factorial));
-    // 2^k may be too large or too small for a double, 2^(k/2) is not.
+    // 2^k may overflow or underflow, 2^(k/2) does not.
     llvm::Value *power = b_.CreateFPToSI(k, b_.getInt64Ty()), *half = b_.CreateAShr(power, 1);
     result = b_.CreateFMul(result, power_of_2(half));
     result = b_.CreateFMul(result, power_of_2(b_.CreateSub(power, half)));
@@ -304,7 +304,7 @@ private:
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {b_.getDoubleTy()}, {x, y, z});
   }
-  // Of an integer from -1022 to 1023.
+  // 2^k for an integer from -1022 to 1023.
   llvm::Value *power_of_2(llvm::Value *k) {
     llvm::Value *bits = b_.CreateShl(b_.CreateAdd(k, b_.getInt64(1023)), 52);
     return b_.CreateBitCast(bits, b_.getDoubleTy());

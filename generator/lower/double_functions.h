@@ -1,4 +1,4 @@
-// Functions of doubles, for which GPUs have no instruction.
+// Functions of doubles, for which GPUs have no instructions.
 
 #pragma once
 
@@ -6,14 +6,16 @@
 
 namespace tritonc {
 
-/// Code for e^x, 2^x and ln x of a double, to within 2 units in the last place. Infinities, NaN,
-/// zero and negative numbers give what C's functions give; results and arguments may be subnormal.
+/// Emit e^x, 2^x and ln x of a double, accurate to 2 ulp. Infinities, NaN, zero and negative
+/// arguments give the results of the C functions. Arguments and results may be subnormal.
 llvm::Value *exp_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *exp2_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *log_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 
-/// The same of sine and cosine, for |x| up to 2^45 (beyond, NaN); of tanh, to within 3 units; of
-/// the error function and of x^y, to within 2.
+/// The same for:
+/// - sine and cosine, for |x| up to 2^45 (beyond: NaN), accurate to 2 ulp
+/// - tanh, accurate to 3 ulp
+/// - the error function and x^y, accurate to 2 ulp
 llvm::Value *sin_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *cos_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);
 llvm::Value *tanh_of_double(llvm::IRBuilder<> &builder, llvm::Value *x);

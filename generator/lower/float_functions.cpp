@@ -1,19 +1,19 @@
-// Functions of floats. See float_functions.h.
+// Implements functions of floats. See float_functions.h.
 //
-// sin, cos: x = k pi/2 + r, |r| <= pi/4. The subtraction is done in double, with pi/2 in two parts
-// (106 bits), so that r is good to a float however near x is to a multiple, as long as k is an
-// integer that a double has. Then a polynomial in r^2 for sine or cosine, by k mod 4.
+// sin, cos: x = k pi/2 + r, |r| <= pi/4. The subtraction is in double, with pi/2 in two parts (106
+// bits). So r is accurate to a float however near x is to a multiple of pi/2, as long as a double
+// represents the integer k. k mod 4 selects a polynomial in r^2 for sine or cosine.
 //
-// tanh: x + x^3 p(x^2) for |x| < 0.625; else 1 - 2 / (e^2|x| + 1), where the quotient is less than
-// half of the result, and its error too.
+// tanh: x + x^3 p(x^2) for |x| < 0.625. Else 1 - 2 / (e^2|x| + 1), where the quotient and its error
+// are less than half of the result.
 //
-// erf: x + x p(x^2) for |x| < 1; else 1 - 2^q(|x|), q a polynomial that comes near log2 erfc up to
-// 4, from where on the result is 1.
+// erf: x + x p(x^2) for |x| < 1. Else 1 - 2^q(|x|), where the polynomial q approximates log2 erfc
+// up to 4. From 4 on the result is 1.
 //
-// pow: e^(y ln x) in double, where 53 bits leave enough for a float after |y ln x| < 128.
+// pow: e^(y ln x) in double. |y ln x| is less than 128, so its 53 bits are enough for a float.
 //
-// All polynomials go through the function at the Chebyshev nodes of their interval, coefficients
-// rounded to float; their largest distance from the function stands beside them.
+// All polynomials interpolate the function at the Chebyshev nodes of their interval, with
+// coefficients rounded to float. A comment next to each has its maximum error.
 //
 // Tested by tests/lower/float_functions_test.cpp.
 
@@ -42,12 +42,12 @@ public:
     turns = b_.CreateSelect(is_inside, turns, wide_real(0));
     llvm::Value *rest =
         fma(turns, wide_real(-pi_half_low), fma(turns, wide_real(-pi_half_high), wide));
-    // What needs no subtraction keeps its sign, if it is zero.
+    // Without a subtraction, zero keeps its sign.
     llvm::Value *is_small = b_.CreateFCmpOEQ(turns, wide_real(0));
     llvm::Value *r = b_.CreateFPTrunc(b_.CreateSelect(is_small, wide, rest), b_.getFloatTy());
 
     llvm::Value *z = b_.CreateFMul(r, r);
-    // Within 4e-9 of sin r / r, 6e-10 of cos r.
+    // Error within 4e-9 for sin r / r, 6e-10 for cos r.
     llvm::Value *s =
         polynomial(z, {-0x1.555556p-3, 0x1.111108p-7, -0x1.a00ecap-13, 0x1.6cb098p-19});
     s = with_sign_of(fma(b_.CreateFMul(r, z), s, r), r); // -0 too
@@ -64,7 +64,7 @@ public:
 
   llvm::Value *tanh(llvm::Value *x) {
     llvm::Value *z = b_.CreateFMul(x, x);
-    // Within 2e-8 of tanh x / x.
+    // Error within 2e-8 for tanh x / x.
     llvm::Value *p = polynomial(
         z, {-0x1.55551ep-2, 0x1.110466p-3, -0x1.b7f208p-5, 0x1.507a4ep-6, -0x1.6efccep-8});
     llvm::Value *small = fma(b_.CreateFMul(x, z), p, x);
@@ -77,11 +77,11 @@ public:
 
   llvm::Value *erf(llvm::Value *x) {
     llvm::Value *z = b_.CreateFMul(x, x);
-    // Within 2e-8 of erf x / x - 1.
+    // Error within 2e-8 for erf x / x - 1.
     llvm::Value *p = polynomial(z, {0x1.06eba8p-3, -0x1.812746p-2, 0x1.ce2f08p-4, -0x1.b829c8p-6,
                                     0x1.562a6p-8, -0x1.bccf66p-11, 0x1.d8875p-14, -0x1.445f48p-17});
     llvm::Value *small = fma(x, p, x);
-    // Within 1e-6 of log2 erfc x, which is at most -2.6.
+    // Error within 1e-6 for log2 erfc x, which is at most -2.6.
     llvm::Value *q =
         polynomial(b_.CreateMinNum(abs(x), real(4)),
                    {0x1.e44c06p-12, -0x1.a16dd6p+0, -0x1.d2b45cp-1, -0x1.453f38p-3, 0x1.38427ep-5,
@@ -97,14 +97,14 @@ public:
     llvm::Value *log = log_of_double(b_, b_.CreateFPExt(abs(x), b_.getDoubleTy()));
     llvm::Value *power = exp_of_double(b_, b_.CreateFMul(exponent, log));
     llvm::Value *size = b_.CreateFPTrunc(power, b_.getFloatTy());
-    // 1 to any power, and anything to the power of 0.
+    // 1 to any power is 1, and any value to the power of 0.
     llvm::Value *is_one =
         b_.CreateOr(b_.CreateFCmpOEQ(abs(x), real(1)), b_.CreateFCmpOEQ(y, real(0)));
     is_one =
         b_.CreateAnd(is_one, b_.CreateOr(b_.CreateFCmpORD(y, y), b_.CreateFCmpOEQ(x, real(1))));
     size = b_.CreateSelect(is_one, real(1), size);
 
-    // The sign of x counts where y is odd. From 2^24 on all floats are even.
+    // If y is odd, the result has the sign of x. From 2^24 on all floats are even.
     llvm::Value *is_integer = b_.CreateFCmpOEQ(unary(llvm::Intrinsic::trunc, y), y);
     llvm::Value *is_narrow = b_.CreateFCmpOLT(abs(y), real(0x1p24));
     llvm::Value *whole = b_.CreateFPToSI(b_.CreateSelect(is_narrow, y, real(0)), b_.getInt32Ty());
@@ -134,14 +134,14 @@ private:
     return b_.CreateICmpNE(b_.CreateAnd(bits, b_.getInt32(mask)), b_.getInt32(0));
   }
 
-  // By the hardware's instruction, accurate to 2 ulp (PTX ISA, ex2.approx).
+  // Uses the instruction of the GPU, accurate to 2 ulp (PTX ISA, ex2.approx).
   llvm::Value *exp2(llvm::Value *x) {
     llvm::CallInst *call = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp2, x);
     call->setHasApproxFunc(true);
     return call;
   }
 
-  // The coefficient of x^0 first.
+  // The coefficient of x^0 comes first.
   llvm::Value *polynomial(llvm::Value *x, std::initializer_list<double> coefficients) {
     llvm::Value *sum = nullptr;
     for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)

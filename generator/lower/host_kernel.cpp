@@ -1,13 +1,13 @@
-// What whoever runs a kernel as host code is told of it.
+// Describes a kernel to the emulator, which runs it as host code.
 //
-// A buffer in shared memory has no name in the source. It is called after the parameter that what
-// it holds was loaded through, since that is where a person would look.
+// A buffer in shared memory has no name in the source. It gets the name of the parameter through
+// which its contents were loaded, because users look there.
 //
 // Tested by tests/lower/host_kernel_test.cpp.
 
 #include "lower/host_kernel.h"
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 
 namespace tritonc {
 
@@ -15,14 +15,14 @@ using namespace ir;
 
 namespace {
 
-// The parameter that `value` was made from, following first operands; else what it is called.
+// The name of `value`; without one, the name of the value that its first operands lead to.
 std::string origin(const Value *value) {
   while (value->op && value->name.empty() && !value->op->operands.empty())
     value = value->op->operand(0);
   return value->name;
 }
 
-// The parameter that a pointer or view points into.
+// The name of the parameter that a pointer or view points into.
 std::string pointed_to(const Value *value) {
   while (value->op && !value->op->operands.empty())
     value = value->op->operand(0);
@@ -36,7 +36,7 @@ std::string content(const Value *value) {
                                                    : origin(value);
 }
 
-// What is in the buffer.
+// The name of the buffer's contents.
 std::string name_of(const Function &fn, const Value *buffer) {
   std::string name = buffer->name;
   for_each_op(*fn.body, [&](const Op &op) {
@@ -57,7 +57,7 @@ HostKernel describe(const Function &fn, const Gpu &gpu) {
                        .gpu = std::string(gpu.name),
                        .threads = uint32_t(fn.threads()),
                        .shared_bytes = uint32_t(fn.shared_bytes),
-                       .cluster_size = uint32_t(launch_form(fn).cluster)};
+                       .cluster_size = uint32_t(launch_config(fn).cluster)};
   for (const Parameter &parameter : fn.parameters)
     kernel.parameters.push_back({parameter.name, parameter.value->type.is_pointer()});
   for (const Op *hidden : hidden_parameters(fn))
@@ -66,7 +66,7 @@ HostKernel describe(const Function &fn, const Gpu &gpu) {
     if (info(op.code).effect != Effect::shared_alloc)
       return;
     const Type &type = op.result()->type;
-    kernel.buffers.push_back({name_of(fn, op.result()), uint32_t(op.integer("address")),
+    kernel.buffers.push_back({name_of(fn, op.result()), uint32_t(op.get(attr::address_)),
                               uint32_t(type.elements() * bytes_of(type.elem))});
   });
   return kernel;

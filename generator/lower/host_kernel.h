@@ -1,4 +1,4 @@
-// What whoever runs a kernel as host code is told of it.
+// Describes a kernel to the emulator, which runs it as host code.
 #pragma once
 
 #include "backend/host_object.h"
@@ -7,7 +7,7 @@
 
 namespace tritonc {
 
-/// Of a function that went through the pipeline for `gpu`: what `lower` was given.
+/// Describes the function that `lower` gets, after the passes for `gpu`.
 HostKernel describe(const ir::Function &fn, const Gpu &gpu);
 
 } // namespace tritonc

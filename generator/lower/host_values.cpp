@@ -1,7 +1,9 @@
-// Lowering: what the host computes and hands over. Tensor maps come by value in the constant bank,
-// from where the copy engine reads them ("grid constant" in PTX).
+// Lowers the hidden parameters, which the host computes and passes. Tensor maps are passed by value
+// in the constant bank, where TMA reads them ("grid constant" in PTX).
+//
+// Tested by tests/lower/warp_specialize_test.cpp.
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "lower/lowering.h"
 
 namespace tritonc {
@@ -15,8 +17,8 @@ constexpr unsigned map_bytes = 128, map_alignment = 64;
 
 } // namespace
 
-// What is computed for nobody else. So two functions that differ in what the host does alone are
-// one kernel.
+// Finds the operations that only the host needs. The kernel omits them, so two functions that
+// differ only in these operations become one kernel.
 void Lowering::find_host_side() {
   std::set<const Value *> needed;
   auto add_operands = [&](const Op &op) { needed.insert(op.operands.begin(), op.operands.end()); };
@@ -51,7 +53,7 @@ void Lowering::define_hidden_parameters() {
       argument->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(map_alignment)));
       argument->addAttr(llvm::Attribute::get(context_, "nvvm.grid_constant"));
     }
-    if (op.is(Opcode::scratch_))
+    if (op.is(Opcode::workspace_))
       argument->addAttr(llvm::Attribute::NoAlias);
     if (!op.result()->name.empty())
       argument->setName(op.result()->name);

@@ -1,10 +1,10 @@
-// Tile IR to LLVM IR: functions, blocks and control flow, and the dispatch to the families of
-// operations in the other files.
+// Lowers functions, blocks and control flow to LLVM IR, and dispatches all other operations to the
+// other files of this folder.
 //
 // Tested by tests/lower/lower_test.cpp.
 
 #include "lower/lower.h"
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "backend/ptx.h"
 #include "lower/lowering.h"
 
@@ -26,7 +26,7 @@ llvm::Type *Lowering::type_of(Elem elem) {
   case Elem::i1:
     return builder_.getInt1Ty();
   case Elem::i8:
-  case Elem::e4m3: // only moved, never computed with
+  case Elem::e4m3: // 8-bit floats: stored and moved only
   case Elem::e5m2:
     return builder_.getInt8Ty();
   case Elem::i16:
@@ -58,8 +58,8 @@ void Lowering::define(const Value *value, Registers registers) {
   values_[value] = std::move(registers);
 }
 
-// Every instruction says which line it comes from, if it comes from a file: what goes wrong is
-// reported there. PTX does without (backend/ptx.cpp).
+// Every instruction gets its source line, if the function has a file: the emulator reports errors
+// there. generate_ptx keeps or strips the lines (backend/ptx.cpp).
 void Lowering::start_locations() {
   if (fn_.file.empty())
     return;
@@ -91,7 +91,7 @@ void Lowering::start_function() {
   std::vector<llvm::Type *> types;
   for (const Parameter &parameter : fn_.parameters) {
     const Type &type = parameter.value->type;
-    // A bool is a byte for whoever passes it.
+    // The caller passes a bool as a byte.
     types.push_back(type.elem == Elem::i1 && type.is_number() ? builder_.getInt8Ty()
                                                               : element_type(type));
   }
@@ -102,9 +102,9 @@ void Lowering::start_function() {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   start_locations();
   function_->addFnAttr("nvvm.maxntid", std::to_string(fn_.threads()));
-  if (fn_.residency)
-    function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.residency));
-  if (int cluster = launch_form(fn_).cluster; cluster > 1)
+  if (fn_.blocks_per_sm)
+    function_->addFnAttr("nvvm.minctasm", std::to_string(fn_.blocks_per_sm));
+  if (int cluster = launch_config(fn_).cluster; cluster > 1)
     function_->addFnAttr("nvvm.cluster_dim", std::to_string(cluster) + ",1,1");
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
 
@@ -131,8 +131,8 @@ void Lowering::start_function() {
   llvm::Value *thread = call_target_op(builder_, TargetOp::tid_x);
   lane_ = builder_.CreateAnd(thread, 31, "lane");
   warp_ = fn_.warps > 1 ? builder_.CreateLShr(thread, 5, "warp") : builder_.getInt32(0);
-  // Where warps part, and in descriptors, ptxas must know that all lanes agree.
-  if (fn_.helper_warps)
+  // Warp specialization and descriptors need a warp index that ptxas knows to be uniform.
+  if (fn_.producer_warps)
     warp_ = call_target_op(builder_, TargetOp::shfl_idx, {warp_, builder_.getInt32(0)});
   if (fn_.shared_bytes) {
     auto *array =
@@ -156,16 +156,15 @@ void Lowering::lower_block(const Block &block) {
 
 namespace {
 
-// A block runs the program of its number unless launch_blocks says otherwise; then nobody asks for
-// the program.
+// Without launch_blocks, block i runs program i. With it, no program_id is left.
 TargetOp block_id_op(const Op &op) {
   constexpr TargetOp ops[] = {TargetOp::ctaid_x, TargetOp::ctaid_y, TargetOp::ctaid_z};
-  return ops[op.integer("axis")];
+  return ops[op.get(attr::axis_)];
 }
 
 TargetOp num_blocks_op(const Op &op) {
   constexpr TargetOp ops[] = {TargetOp::nctaid_x, TargetOp::nctaid_y, TargetOp::nctaid_z};
-  return ops[op.integer("axis")];
+  return ops[op.get(attr::axis_)];
 }
 
 } // namespace
@@ -186,23 +185,23 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::num_programs_:
   case Opcode::num_blocks_:
     return define(op.result(), {call_target_op(builder_, num_blocks_op(op))});
-  case Opcode::num_multiprocessors_:
+  case Opcode::num_sms_:
   case Opcode::host_value_:
   case Opcode::tensor_map_:
-  case Opcode::scratch_:
+  case Opcode::workspace_:
   case Opcode::launch_blocks_:
     llvm_unreachable("the host's");
-  case Opcode::team_id_:
-    return define(op.result(), {team_});
-  case Opcode::undefined_:
+  case Opcode::consumer_group_id_:
+    return define(op.result(), {consumer_group_});
+  case Opcode::undef_:
     return define(op.result(), Registers(size_t(registers_of(op.result()->type)),
                                          llvm::PoisonValue::get(element_type(op.result()->type))));
   case Opcode::range_:
     return lower_range(op);
-  case Opcode::inside_:
-    return lower_inside(op);
-  case Opcode::pinned_:
-    return lower_pinned(op);
+  case Opcode::in_bounds_:
+    return lower_in_bounds(op);
+  case Opcode::no_hoist_:
+    return lower_no_hoist(op);
   case Opcode::splat_:
   case Opcode::expand_:
   case Opcode::broadcast_:
@@ -211,7 +210,7 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::extract_:
     return lower_shape(op);
   case Opcode::view_:
-    return; // its users read its operands
+    return; // the users read the operands
   case Opcode::load_:
     return lower_load(op);
   case Opcode::store_:
@@ -233,7 +232,7 @@ void Lowering::lower_op(const Op &op) {
     return lower_if(op);
   case Opcode::condition_:
   case Opcode::yield_:
-    return; // read by the operation around the block
+    return; // the enclosing operation reads the operands
   case Opcode::return_:
     builder_.CreateRetVoid();
     return;
@@ -243,8 +242,8 @@ void Lowering::lower_op(const Op &op) {
     return lower_assert(op);
   case Opcode::shared_alloc_:
     return;
-  case Opcode::ring_slot_:
-    return lower_ring_slot(op);
+  case Opcode::stage_index_:
+    return lower_stage_index(op);
   case Opcode::shared_store_:
     return lower_shared_store(op);
   case Opcode::shared_load_:
@@ -258,23 +257,23 @@ void Lowering::lower_op(const Op &op) {
     return;
   case Opcode::async_wait_:
     call_target_op(builder_, TargetOp::cp_async_wait,
-                   {builder_.getInt32(uint32_t(op.integer("pending")))});
+                   {builder_.getInt32(uint32_t(op.get(attr::pending_)))});
     return;
   case Opcode::barrier_:
     return lower_barrier();
-  case Opcode::specialize_:
-    return lower_specialize(op);
+  case Opcode::warp_specialize_:
+    return lower_warp_specialize(op);
   case Opcode::mbarriers_:
     return lower_mbarriers(op);
-  case Opcode::ring_phase_:
-    return lower_ring_phase(op);
+  case Opcode::stage_phase_:
+    return lower_stage_phase(op);
   case Opcode::mbarrier_wait_:
     return lower_mbarrier_wait(op);
   case Opcode::mbarrier_arrive_:
     return lower_mbarrier_arrive(op);
-  case Opcode::map_copy_:
-    return lower_map_copy(op);
-  case Opcode::map_prefetch_:
+  case Opcode::tma_load_async_:
+    return lower_tma_load_async(op);
+  case Opcode::tma_prefetch_:
     return guarded(is_first_thread(), [&] {
       call_target_op(builder_, TargetOp::prefetch_tensor_map, {scalar(op.operand(0))});
     });
@@ -284,24 +283,24 @@ void Lowering::lower_op(const Op &op) {
   case Opcode::dependency_wait_:
     call_target_op(builder_, TargetOp::dependency_wait);
     return;
-  case Opcode::map_copy_out_:
-    return lower_map_copy_out(op);
-  case Opcode::copy_out_wait_:
+  case Opcode::tma_store_async_:
+    return lower_tma_store_async(op);
+  case Opcode::tma_store_wait_:
     return guarded(is_first_thread(), [&] {
       call_target_op(builder_, TargetOp::bulk_wait_read,
-                     {builder_.getInt32(uint32_t(op.integer("pending")))});
+                     {builder_.getInt32(uint32_t(op.get(attr::pending_)))});
     });
   case Opcode::proxy_fence_:
     call_target_op(builder_, TargetOp::fence_proxy_async);
     return;
-  case Opcode::shared_product_:
-    return lower_shared_product(op);
-  case Opcode::fragment_product_:
-    return lower_fragment_product(op);
-  case Opcode::product_wait_:
-    return lower_product_wait(op);
-  case Opcode::cluster_load_:
-    return lower_cluster_load(op);
+  case Opcode::wgmma_ss_:
+    return lower_wgmma_ss(op);
+  case Opcode::wgmma_rs_:
+    return lower_wgmma_rs(op);
+  case Opcode::wgmma_wait_:
+    return lower_wgmma_wait(op);
+  case Opcode::cluster_load_reduce_:
+    return lower_cluster_load_reduce(op);
   case Opcode::cluster_barrier_:
     return lower_cluster_barrier();
   default:
@@ -311,7 +310,7 @@ void Lowering::lower_op(const Op &op) {
 
 namespace {
 
-// Phis for the registers of `value`, in the builder's block.
+// Makes phis for the registers `start`, in the builder's block.
 Registers make_phis(llvm::IRBuilder<> &builder, const Registers &start, llvm::BasicBlock *from) {
   Registers phis;
   for (llvm::Value *value : start) {
@@ -327,7 +326,7 @@ void add_incoming(const Registers &phis, const Registers &values, llvm::BasicBlo
     llvm::cast<llvm::PHINode>(phis[i])->addIncoming(values[i], from);
 }
 
-// How often a loop is worth repeating in the text was decided by the passes.
+// Disables unrolling: the passes have unrolled.
 void keep_rolled(llvm::BranchInst *back_edge) {
   llvm::LLVMContext &context = back_edge->getContext();
   llvm::Metadata *disable =
@@ -337,9 +336,9 @@ void keep_rolled(llvm::BranchInst *back_edge) {
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
-// Elements of 8 bits, and floats of 16, as many to a word as it has room for: that is how the
-// instructions that load and multiply them hold them, and a loop that carries each by itself would
-// take them apart and put them together, or need a register for each.
+// Packs 8-bit elements and 16-bit floats into 32-bit words. Loads and matmul instructions use such
+// words. If a loop carried each element separately, it would unpack and pack them, or need a
+// register per element.
 Registers packed_in_words(llvm::IRBuilder<> &builder, const Registers &elements) {
   llvm::Type *type = elements[0]->getType(), *word = builder.getInt32Ty();
   size_t bits = type->getScalarSizeInBits();
@@ -356,7 +355,7 @@ Registers packed_in_words(llvm::IRBuilder<> &builder, const Registers &elements)
   return words;
 }
 
-// The elements of `type`, of what packed_in_words has made of them.
+// The elements of `type` from the words that packed_in_words made.
 Registers taken_apart(llvm::IRBuilder<> &builder, const Registers &words, llvm::Type *type) {
   if (words[0]->getType() == type)
     return words;
@@ -370,8 +369,9 @@ Registers taken_apart(llvm::IRBuilder<> &builder, const Registers &words, llvm::
   return elements;
 }
 
-// What is loaded for the next trip, as a value that is no load itself: of a load before the loop
-// and one at its end LLVM would make a single one at its head, later than a pass has wanted it.
+// Hides from LLVM that the values loaded for the next iteration are loads. Otherwise LLVM merges a
+// load before the loop with the load at its end into one load at the loop head. That load would be
+// later than the pass intended.
 Registers loaded_here(llvm::IRBuilder<> &builder, Registers values) {
   for (llvm::Value *&value : values)
     if (llvm::isa<llvm::LoadInst>(value))
@@ -379,19 +379,19 @@ Registers loaded_here(llvm::IRBuilder<> &builder, Registers values) {
   return values;
 }
 
-// The numbers of slots of the rings that go round with `loop`, of those by which it takes a
-// multiplication to divide.
+// The stage counts of the circular buffers that advance with `loop`, except powers of two: for the
+// others, a modulo needs a multiplication.
 std::set<int64_t> rings_of(const Op &loop) {
   std::set<int64_t> rings;
   for_each_op(*loop.blocks[0], [&](const Op &op) {
-    bool goes_round = op.is(Opcode::ring_slot_) && op.operand(0) == loop.blocks[0]->arguments[0];
-    if (goes_round && (op.integer("slots") & (op.integer("slots") - 1)) != 0)
-      rings.insert(op.integer("slots"));
+    bool goes_round = op.is(Opcode::stage_index_) && op.operand(0) == loop.blocks[0]->arguments[0];
+    if (goes_round && (op.get(attr::stages_) & (op.get(attr::stages_) - 1)) != 0)
+      rings.insert(op.get(attr::stages_));
   });
   return rings;
 }
 
-// The vector whose elements these are, all of them and in order; null if there is none.
+// The vector whose elements are exactly `which`, in order; null: no such vector.
 llvm::Value *vector_of(const Registers &from, const std::vector<size_t> &which) {
   llvm::Value *vector = nullptr;
   for (size_t i = 0; i < which.size(); i++) {
@@ -405,7 +405,7 @@ llvm::Value *vector_of(const Registers &from, const std::vector<size_t> &which) 
   return type->getNumElements() == which.size() ? vector : nullptr;
 }
 
-// An element that was taken from a vector for one who then took the whole vector.
+// Erases extracted elements that are unused because a user took the whole vector.
 void erase_unused_elements(llvm::Function &function) {
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
     if (llvm::isa<llvm::ExtractElementInst>(instruction) && instruction.use_empty())
@@ -431,8 +431,8 @@ void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
     to[which[i]] = builder.CreateExtractElement(packed, uint64_t(i));
 }
 
-// What a loop carries of a value: for sums of wgmma the vectors that its instructions take and
-// give, since some hundred registers by themselves cost LLVM time in each of its passes.
+// The values that a loop carries for `value`. Accumulators of wgmma are carried as the vectors that
+// its instructions take and return: hundreds of separate registers would slow down every LLVM pass.
 Registers Lowering::packed(const Value *value, const Groups &sums) {
   if (sums.empty())
     return packed_in_words(builder_, registers(value));
@@ -442,7 +442,7 @@ Registers Lowering::packed(const Value *value, const Groups &sums) {
   return vectors;
 }
 
-// The registers of `packed`, as those of `like`.
+// Splits `packed` into registers like those of `like`.
 Registers Lowering::unpacked(const Registers &packed, const Value *like, const Groups &sums) {
   if (sums.empty())
     return taken_apart(builder_, packed, registers(like)[0]->getType());

@@ -1,4 +1,4 @@
-// Tile IR to LLVM IR.
+// Lowers tile IR to LLVM IR.
 
 #pragma once
 
@@ -12,10 +12,11 @@
 
 namespace tritonc {
 
-/// Translates a function that went through the pipeline for `gpu`, operation by operation. The
-/// result has one kernel, `fn.name`, and, if it uses shared memory, the external array
-/// `tritonc_shared`; if it has constant memory, that as one block (abi::constant_block). Operations
-/// that only a GPU has are calls of `tritonc.*` functions (backend/target_ops.def).
+/// Lowers a function after the passes for `gpu`, operation by operation. The module has:
+/// - the kernel `fn.name`
+/// - the external array `tritonc_shared`, if the kernel uses shared memory
+/// - one block of constant memory (abi::constant_block), if the kernel has any
+/// - calls of `tritonc.*` functions for operations that only a GPU has (backend/target_ops.def)
 std::unique_ptr<llvm::Module> lower(const ir::Function &fn, const Gpu &gpu,
                                     llvm::LLVMContext &context);
 

@@ -1,9 +1,10 @@
-// What the files of this folder share: where the registers of each tile are, and how a layout
-// becomes arithmetic on the thread's number.
+// Declares Lowering: maps the registers of each tile to LLVM values, and layouts to arithmetic on
+// the thread index.
 //
-// A tile with a layout of 2^n registers is 2^n LLVM values, register r of the layout at place r. A
-// scalar is one. Lowering makes no decisions: which thread holds what, how wide an access is and
-// which instruction multiplies were decided by passes and are read from the tile IR.
+// A tile whose layout has 2^n registers is 2^n LLVM values; value r is register r of the layout. A
+// scalar is one LLVM value. Lowering makes no decisions: the passes choose the thread of each
+// element, the width of each access and the instruction of each matmul, and tile IR records these
+// choices.
 
 #pragma once
 
@@ -39,18 +40,18 @@ private:
   void lower_while(const ir::Op &op);
   void lower_if(const ir::Op &op);
 
-  // arithmetic.cpp: element by element.
+  // arithmetic.cpp: arithmetic, element by element.
   void lower_constant(const ir::Op &op);
   void lower_elementwise(const ir::Op &op);
   llvm::Value *element(const ir::Op &op, llvm::ArrayRef<llvm::Value *> operands);
-  void lower_pinned(const ir::Op &op);
+  void lower_no_hoist(const ir::Op &op);
   llvm::Value *compare(const ir::Op &op, llvm::Value *a, llvm::Value *b);
   llvm::Value *convert(ir::Elem from, ir::Elem to, bool is_unsigned, llvm::Value *value);
   void lower_small_cast(const ir::Op &op);
 
-  // shape.cpp: which register of the operand a register of the result is.
+  // shape.cpp: reordered and repeated elements.
   void lower_range(const ir::Op &op);
-  void lower_inside(const ir::Op &op);
+  void lower_in_bounds(const ir::Op &op);
   void lower_shape(const ir::Op &op);
 
   // memory.cpp: global memory.
@@ -58,30 +59,30 @@ private:
   void lower_store(const ir::Op &op);
   llvm::Value *hinted(const ir::Op &op, llvm::Value *address);
 
-  // constant_memory.cpp
+  // constant_memory.cpp: constant memory.
   void make_constant_memory();
   llvm::Constant *content_of(const ir::ConstantMemory &part);
   llvm::Value *constant_element(const ir::Op &op, llvm::Value *offset);
 
-  // atomics.cpp
+  // atomics.cpp: atomic operations.
   void lower_atomic(const ir::Op &op);
   llvm::Value *changed(const ir::Op &op, llvm::Value *address,
                        const std::vector<llvm::Value *> &values);
 
-  // host_values.cpp: what the host computes and hands over behind the kernel's own parameters.
+  // host_values.cpp: the hidden parameters, which the host computes.
   void find_host_side();
   void add_hidden_parameters(std::vector<llvm::Type *> &types);
   void define_hidden_parameters();
 
-  // tensor_maps.cpp
-  void lower_map_copy(const ir::Op &op);
-  void lower_map_copy_out(const ir::Op &op);
+  // tma.cpp: TMA.
+  void lower_tma_load_async(const ir::Op &op);
+  void lower_tma_store_async(const ir::Op &op);
   template <typename Visit>
   void for_each_box_of(const ir::Op &op, const ir::Value *map, const ir::Value *buffer,
                        const ir::Value *slot, size_t first, Visit visit);
 
-  // specialize.cpp: warps with work of their own, and the mbarriers between them.
-  void lower_specialize(const ir::Op &op);
+  // warp_specialize.cpp: warp specialization and mbarriers.
+  void lower_warp_specialize(const ir::Op &op);
   void lower_by_one(const ir::Block &block, llvm::Value *of_warp);
   void lower_mbarriers(const ir::Op &op);
   void lower_mbarrier_wait(const ir::Op &op);
@@ -89,34 +90,34 @@ private:
   llvm::Value *mbarrier(const ir::Op &op, size_t operand);
   void lower_barrier();
 
-  // products.cpp
-  void lower_shared_product(const ir::Op &op);
-  void lower_fragment_product(const ir::Op &op);
-  void lower_product_wait(const ir::Op &op);
+  // wgmma.cpp: matmuls by wgmma.
+  void lower_wgmma_ss(const ir::Op &op);
+  void lower_wgmma_rs(const ir::Op &op);
+  void lower_wgmma_wait(const ir::Op &op);
   llvm::Value *whether_to_add(const ir::Value *condition);
   using Groups = std::vector<std::vector<size_t>>;
-  /// The registers of each instruction whose sum `value` is; nothing if it is none of wgmma.
+  /// The accumulator registers of each instruction; empty: `value` is not the result of a wgmma.
   static Groups instruction_sums(const ir::Value *value);
   Registers packed(const ir::Value *value, const Groups &sums);
   Registers unpacked(const Registers &packed, const ir::Value *like, const Groups &sums);
 
-  // clusters.cpp: what the blocks of a cluster do together.
-  void lower_cluster_load(const ir::Op &op);
+  // clusters.cpp: clusters.
+  void lower_cluster_load_reduce(const ir::Op &op);
   void lower_cluster_barrier();
 
-  // shared_memory.cpp
+  // shared_memory.cpp: shared memory.
   void lower_shared_store(const ir::Op &op);
   void lower_shared_load(const ir::Op &op);
-  void lower_ring_slot(const ir::Op &op);
-  void lower_ring_phase(const ir::Op &op);
+  void lower_stage_index(const ir::Op &op);
+  void lower_stage_phase(const ir::Op &op);
   llvm::Value *ring_position(const ir::Op &op);
-  /// The i32 address of a slot of a buffer.
+  /// The i32 address of a stage of a buffer.
   llvm::Value *slot_address(const ir::Value *buffer, const ir::Value *slot);
   void lower_async_copy(const ir::Op &op);
 
   void lower_shared_gather(const ir::Op &op);
 
-  // dot.cpp, reduce.cpp and scan.cpp
+  // dot.cpp, reduce.cpp and scan.cpp: matmuls by mma or fma, reductions and scans.
   void lower_dot(const ir::Op &op);
   void lower_mma(const ir::Op &op);
   void lower_fma(const ir::Op &op);
@@ -127,8 +128,8 @@ private:
   void lower_print(const ir::Op &op);
   void lower_assert(const ir::Op &op);
   llvm::Value *is_first_thread();
-  /// Calls `visit(register, index)` with the flat index, in the tile, of each register of this
-  /// thread that is not a copy of another. A scalar is register 0, index 0.
+  /// Calls `visit(register, index)` for each distinct register of this thread, with its flat index
+  /// in the tile. A scalar is register 0, index 0.
   void for_each_element(const ir::Value *value,
                         const std::function<void(int, llvm::Value *)> &visit);
 
@@ -139,18 +140,18 @@ private:
   llvm::Type *type_of(ir::Elem elem);
   llvm::Type *element_type(const ir::Type &type); // a pointer for pointers
 
-  // threads.cpp: layouts as arithmetic on the number of the thread.
+  // threads.cpp: layouts as arithmetic on the thread index.
   llvm::Value *lane() { return lane_; }
   llvm::Value *warp() { return warp_; }
-  /// The xor of the `images[i]` of the bits i of `bits` that are set.
+  /// The xor of `images[i]` over the set bits i of `bits`.
   llvm::Value *move_bits(llvm::Value *bits, const std::vector<uint32_t> &images);
-  /// The thread's part of the coordinate along each axis.
+  /// The thread's part of the index along each axis.
   std::vector<llvm::Value *> thread_coordinates(const ir::LinearLayout &layout);
-  /// Of a scalar that one thread stores or changes: all hold it.
+  /// The layout of a scalar that one thread stores or changes: all threads hold it.
   ir::LinearLayout layout_of_scalar() const;
-  /// True in one of the threads that hold the same elements; null if no two threads do.
+  /// True in one of the threads that hold the same elements; null: no two threads hold the same.
   llvm::Value *holds_first_copy(const ir::LinearLayout &layout);
-  /// Runs `body` where `condition` holds (always, if null).
+  /// Runs `body` only if `condition` is true (always, if null).
   void guarded(llvm::Value *condition, const std::function<void()> &body);
 
   class GlobalAddresses; // addresses.h
@@ -164,28 +165,29 @@ private:
   llvm::LLVMContext &context_;
   llvm::IRBuilder<> builder_;
   llvm::Function *function_ = nullptr;
-  llvm::GlobalVariable *constants_ = nullptr; // the block of constant memory; null: there is none
-  llvm::Value *lane_ = nullptr, *warp_ = nullptr; // the latter of its team, if there are teams
-  llvm::Value *team_ = nullptr; // null: there is one, or the warps have not parted
-  /// Counters of loops modulo a number of slots, for rings that have so many.
+  llvm::GlobalVariable *constants_ = nullptr;     // the block of constant memory; null: none
+  llvm::Value *lane_ = nullptr, *warp_ = nullptr; // warp_: index in its consumer group
+  llvm::Value *consumer_group_ = nullptr;         // null: one group, or outside warp_specialize
+  /// Loop counters modulo a number of stages.
   std::map<std::pair<const ir::Value *, int64_t>, llvm::Value *> turns_;
   std::map<const ir::Value *, Registers> values_;
-  std::set<const ir::Op *> host_side_; // operations that only the host does
-  std::vector<const ir::Op *> hidden_; // operations whose results the host hands over
-  enum class Part { whole, workers, helper, helpers } part_ = Part::whole; // of a specialize
-  int prints_ = 0;                                                         // statements so far
+  std::set<const ir::Op *> host_side_; // operations that only the host executes
+  std::vector<const ir::Op *> hidden_; // operations whose results the host passes
+  /// The part of a warp_specialize that is being lowered; whole: outside.
+  enum class Part { whole, workers, producer, producers } part_ = Part::whole;
+  int prints_ = 0; // prints so far
 };
 
-/// Those `which` as one vector: the vector itself that scatter has taken them from, if they are
-/// all.
+/// The elements `which` of `from` as one vector. Returns the original vector if they are all
+/// elements of one vector that scatter split.
 llvm::Value *gather(llvm::IRBuilder<> &builder, const Registers &from,
                     const std::vector<size_t> &which);
 
-/// The elements of a vector in the places `which`.
+/// Writes the elements of a vector to the registers `which` of `to`.
 void scatter(llvm::IRBuilder<> &builder, llvm::Value *packed, Registers &to,
              const std::vector<size_t> &which);
 
-/// The register of a layout by the part of the flat index that it contributes.
+/// The register of each flat index that the register part of a layout contributes.
 std::map<ir::FlatIndex, int> registers_by_index(const ir::LinearLayout &layout);
 
 } // namespace tritonc

@@ -1,4 +1,6 @@
-// Lowering: loads from and stores to global memory.
+// Lowers loads from and stores to global memory.
+//
+// Tested by tests/lower/memory_test.cpp.
 
 #include "lower/addresses.h"
 #include "target/cache_policies.h"
@@ -13,14 +15,15 @@ llvm::Type *vector_type(llvm::Type *element, int width) {
   return width == 1 ? element : llvm::FixedVectorType::get(element, unsigned(width));
 }
 
-// In memory a bool is a byte.
+// A bool in memory is a byte.
 llvm::Type *memory_type(llvm::IRBuilder<> &builder, llvm::Type *type) {
   return type->isIntegerTy(1) ? builder.getInt8Ty() : type;
 }
 
 } // namespace
 
-// The address, marked with what {cache} says. The L2 cache is told by a policy, if it takes one.
+// Returns the address, marked with the cache hint {cache}. L2 hints become a cache policy if the
+// GPU has cache policies.
 llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
   using namespace cache_policy;
   struct Mark {
@@ -34,7 +37,7 @@ llvm::Value *Lowering::hinted(const Op &op, llvm::Value *address) {
                             {"no_allocate", TargetOp::hint_no_allocate},
                             {"evict_first", TargetOp::hint_evict_first},
                             {"evict_last", TargetOp::hint_evict_last}};
-  std::string_view hint = op.text("cache");
+  std::string_view hint = op.get(attr::cache_);
   bool is_first = hint == "evict_first";
   if (gpu_.has_cache_policies && (is_first || hint == "evict_last"))
     return call_target_op(
@@ -54,7 +57,7 @@ void Lowering::lower_load(const Op &op) {
   bool tile = op.result()->type.is_tile();
   static const LinearLayout scalar_layout;
   const LinearLayout &layout = tile ? *op.result()->type.layout : scalar_layout;
-  int width = int(op.integer("vector", 1));
+  int width = int(op.get(attr::vector_, 1));
   GlobalAddresses addresses(*this, pointers, layout);
   Registers result(size_t(layout.registers()));
 
@@ -100,7 +103,7 @@ void Lowering::lower_store(const Op &op) {
   llvm::Type *stored = memory_type(builder_, type_of(value->type.elem));
   bool tile = value->type.is_tile();
   const LinearLayout layout = tile ? *value->type.layout : layout_of_scalar();
-  int width = int(op.integer("vector", 1));
+  int width = int(op.get(attr::vector_, 1));
 
   guarded(holds_first_copy(layout), [&] {
     GlobalAddresses addresses(*this, pointers, layout);

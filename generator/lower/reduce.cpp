@@ -1,8 +1,10 @@
-// Lowering: reductions. The layout of the operand keeps the reduced axis within a warp
-// (assign_layouts), so a thread combines its own registers and then lanes exchange theirs.
+// Lowers reductions. assign_layouts keeps the reduced axis within a warp. So each thread combines
+// its own registers, then lanes exchange values.
+//
+// Tested by tests/lower/reduce_test.cpp.
 
-#include "lower/exchange.h"
 #include "lower/lowering.h"
+#include "lower/shuffle.h"
 
 namespace tritonc {
 
@@ -11,8 +13,8 @@ using namespace ir;
 void Lowering::lower_reduce(const Op &op) {
   const Value *operand = op.operand(0);
   const LinearLayout &layout = *operand->type.layout;
-  size_t axis = size_t(op.integer("axis"));
-  Opcode kind = *combining_op(op.text("op"));
+  size_t axis = size_t(op.get(attr::axis_));
+  Opcode kind = *combining_op(op.get(attr::op_));
   auto without_axis = [&](FlatIndex index) {
     std::vector<int64_t> coordinates = unflatten(layout.shape, index);
     coordinates.erase(coordinates.begin() + axis);

@@ -1,16 +1,16 @@
-// Lowering: scans. The layout of the tile keeps the axis within a warp, and each bit of an index is
-// that of a register or a lane (assign_layouts).
+// Lowers scans. assign_layouts keeps the axis within a warp, and each index bit is a register bit
+// or a lane bit.
 //
-// One bit of the position after the other, from the lowest: where it is set, what is there takes in
-// all of the half before it, which is the last element of that half. So elements are combined as in
-// a balanced tree, whatever the layout is.
+// The scan takes the bits of the index along the axis one after another, from the lowest. An
+// element whose bit is set combines with the last element of the half before it. So the order is a
+// balanced tree, for every layout:
 //
 //     a, b, c, d  =>  a, ab, c, cd  =>  a, ab, (ab)c, (ab)(cd)
 //
 // Tested by tests/lower/scan_test.cpp.
 
-#include "lower/exchange.h"
 #include "lower/lowering.h"
+#include "lower/shuffle.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ using namespace ir;
 
 namespace {
 
-// The bit of `bases` that is bit `basis` of the index; nothing if there is none.
+// The bit of `bases` that has the image `basis`; nullopt: no bit has it.
 std::optional<uint32_t> bit_of(const std::vector<FlatIndex> &bases, FlatIndex basis) {
   auto found = std::find(bases.begin(), bases.end(), basis);
   if (found == bases.end())
@@ -32,15 +32,15 @@ std::optional<uint32_t> bit_of(const std::vector<FlatIndex> &bases, FlatIndex ba
 
 void Lowering::lower_scan(const Op &op) {
   const LinearLayout &layout = *op.operand(0)->type.layout;
-  size_t axis = size_t(op.integer("axis"));
-  Opcode kind = *combining_op(op.text("op"));
+  size_t axis = size_t(op.get(attr::axis_));
+  Opcode kind = *combining_op(op.get(attr::op_));
   Registers values = registers(op.operand(0));
   FlatIndex first = FlatIndex(1) << axis_shift(layout.shape, int(axis));
-  uint32_t lower_registers = 0, lower_lanes = 0; // the bits that are lower along the axis
+  uint32_t lower_registers = 0, lower_lanes = 0; // bits of lower index bits along the axis
   for (FlatIndex extent = FlatIndex(layout.shape[axis]), bit = 1; bit < extent; bit *= 2) {
     std::optional<uint32_t> in_register = bit_of(layout.reg, bit * first);
     uint32_t in_lane = in_register ? 0 : *bit_of(layout.lane, bit * first);
-    std::map<uint32_t, llvm::Value *> halves; // by the register that has the last element of each
+    std::map<uint32_t, llvm::Value *> halves; // key: register with the half's last element
     auto half_before = [&](uint32_t r) {
       uint32_t last = (r & ~in_register.value_or(0)) | lower_registers;
       auto [known, is_new] = halves.emplace(last, values[last]);

@@ -1,5 +1,7 @@
-// Lowering: operations that only reorder or repeat elements. No instruction comes out of them: a
-// register of the result is a register of the operand.
+// Lowers ranges, bounds, and operations that only reorder or repeat elements. Reordering needs no
+// instructions: a register of the result is a register of the operand.
+//
+// Tested by tests/lower/shape_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -9,7 +11,7 @@ using namespace ir;
 
 void Lowering::lower_range(const Op &op) {
   const LinearLayout &layout = *op.result()->type.layout;
-  int64_t first = op.integer("start");
+  int64_t first = op.get(attr::start_);
   llvm::Value *start = thread_coordinates(layout)[0];
   start = builder_.CreateAdd(start, builder_.getInt32(uint32_t(first)), "", /*HasNUW=*/first >= 0,
                              /*HasNSW=*/true);
@@ -20,16 +22,16 @@ void Lowering::lower_range(const Op &op) {
   define(op.result(), std::move(result));
 }
 
-// How much of the tile is left from the thread's own place on is worked out once; each element then
-// compares it with a constant.
-void Lowering::lower_inside(const Op &op) {
+// Computes once per thread how many elements are left from the thread's first index on. Then each
+// element needs one comparison with a constant.
+void Lowering::lower_in_bounds(const Op &op) {
   const LinearLayout &layout = *op.result()->type.layout;
   std::vector<llvm::Value *> start = thread_coordinates(layout), left(start.size());
   for (size_t d = 0; d < left.size(); d++) {
     auto extent = builder_.getInt64(uint64_t(layout.shape[d]));
     std::optional<int64_t> known = constant_of(op.operand(d));
     if (known && *known >= layout.shape[d])
-      continue; // all are inside
+      continue; // all elements are inside
     llvm::Value *limit = builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::smax, scalar(op.operand(d)), builder_.getInt64(0));
     limit = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, extent);
@@ -52,7 +54,7 @@ void Lowering::lower_inside(const Op &op) {
 
 namespace {
 
-// The element of the operand that element `index` of the result is.
+// The flat index in the operand of element `index` of the result.
 FlatIndex source_index(const Op &op, FlatIndex index) {
   const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
   switch (op.code) {
@@ -65,13 +67,13 @@ FlatIndex source_index(const Op &op, FlatIndex index) {
   }
   case Opcode::trans_: {
     std::vector<int64_t> coordinates = unflatten(to, index), moved(from.size());
-    std::vector<int64_t> perm = op.list("perm");
+    std::vector<int64_t> perm = op.get(attr::perm_);
     for (size_t d = 0; d < perm.size(); d++)
       moved[perm[d]] = coordinates[d];
     return flatten(from, moved);
   }
   case Opcode::extract_: {
-    std::vector<int64_t> coordinates = unflatten(to, index), origin = op.list("origin");
+    std::vector<int64_t> coordinates = unflatten(to, index), origin = op.get(attr::origin_);
     for (size_t d = 0; d < origin.size(); d++)
       coordinates[d] += origin[d];
     return flatten(from, coordinates);

@@ -1,7 +1,9 @@
-// Lowering: accesses to shared memory.
+// Lowers accesses to shared memory.
 //
-// How wide a load or store is, and whether ldmatrix or stmatrix does it, follows from the layouts:
-// see analysis/shared_access.h.
+// The layouts determine the width of a load or store, and whether ldmatrix or stmatrix does it. See
+// analysis/shared_access.h.
+//
+// Tested by tests/lower/shared_memory_test.cpp and tests/lower/scan_test.cpp.
 
 #include "analysis/shared_access.h"
 #include "lower/addresses.h"
@@ -29,7 +31,7 @@ TargetOp stmatrix(size_t matrix_bits, bool trans) {
   return ops[trans][matrix_bits];
 }
 
-// The register number whose bits `bits[i]` are those of `number`.
+// Moves bit i of `number` to bit `bits[i]`.
 uint32_t spread(const std::vector<size_t> &bits, uint32_t number) {
   uint32_t result = 0;
   for (size_t i = 0; i < bits.size(); i++)
@@ -37,7 +39,7 @@ uint32_t spread(const std::vector<size_t> &bits, uint32_t number) {
   return result;
 }
 
-// Calls `visit` with every register number that has none of `bits` set.
+// Calls `visit` with every register number that has no bit of `bits` set.
 template <typename Visit>
 void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit) {
   uint32_t inside = spread(bits, ~0u);
@@ -48,14 +50,14 @@ void for_each_vector(int registers, const std::vector<size_t> &bits, Visit visit
 
 } // namespace
 
-// The counter counts up from 0, and nobody asks for what was before.
+// The counter starts at 0 and increases; no operation uses an earlier stage.
 llvm::Value *Lowering::ring_position(const Op &op) {
   return builder_.CreateNSWAdd(scalar(op.operand(0)),
-                               builder_.getInt32(uint32_t(op.integer("ahead"))));
+                               builder_.getInt32(uint32_t(op.get(attr::offset_))));
 }
 
-void Lowering::lower_ring_slot(const Op &op) {
-  int64_t count = op.integer("slots"), ahead = (op.integer("ahead") % count + count) % count;
+void Lowering::lower_stage_index(const Op &op) {
+  int64_t count = op.get(attr::stages_), ahead = (op.get(attr::offset_) % count + count) % count;
   llvm::Value *slots = builder_.getInt32(uint32_t(count));
   auto turn = turns_.find({op.operand(0), count});
   if (turn == turns_.end())
@@ -67,8 +69,8 @@ void Lowering::lower_ring_slot(const Op &op) {
   define(op.result(), {builder_.CreateSelect(is_over, builder_.CreateSub(slot, slots), slot)});
 }
 
-void Lowering::lower_ring_phase(const Op &op) {
-  llvm::Value *slots = builder_.getInt32(uint32_t(op.integer("slots")));
+void Lowering::lower_stage_phase(const Op &op) {
+  llvm::Value *slots = builder_.getInt32(uint32_t(op.get(attr::stages_)));
   define(op.result(), {builder_.CreateAnd(builder_.CreateUDiv(ring_position(op), slots), 1)});
 }
 
@@ -77,11 +79,11 @@ llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
   llvm::Value *address =
       builder_.CreatePtrToInt(module_.getGlobalVariable("tritonc_shared"), builder_.getInt32Ty());
   address =
-      builder_.CreateAdd(address, builder_.getInt32(uint32_t(buffer->op->integer("address"))));
-  if (buffer->op->has("team_bytes"))
+      builder_.CreateAdd(address, builder_.getInt32(uint32_t(buffer->op->get(attr::address_))));
+  if (buffer->op->has(attr::consumer_group_bytes_))
     address = builder_.CreateAdd(
-        address,
-        builder_.CreateMul(team_, builder_.getInt32(uint32_t(buffer->op->integer("team_bytes")))));
+        address, builder_.CreateMul(consumer_group_, builder_.getInt32(uint32_t(buffer->op->get(
+                                                         attr::consumer_group_bytes_)))));
   uint32_t slot_bytes = uint32_t(type.elements() / type.shape[0] * bytes_of(type.elem));
   return builder_.CreateAdd(address,
                             builder_.CreateMul(scalar(slot), builder_.getInt32(slot_bytes)));
@@ -90,7 +92,7 @@ llvm::Value *Lowering::slot_address(const Value *buffer, const Value *slot) {
 template <typename Access>
 void Lowering::store_matrices(const Op &op, SharedAddresses &addresses, const Access &matrices) {
   const Registers &elements = registers(op.operand(0));
-  std::vector<size_t> chosen = matrices.chosen(), inside = {0}; // the other half of a word
+  std::vector<size_t> chosen = matrices.chosen(), inside = {0}; // bit 0: the half of a word
   inside.insert(inside.end(), chosen.begin(), chosen.end());
   addresses.set_lane_images(matrices.addressed(addresses.register_images()));
   llvm::Type *pair = llvm::FixedVectorType::get(elements[0]->getType(), 2);
@@ -120,7 +122,8 @@ void Lowering::lower_shared_store(const Op &op) {
   const LinearLayout &layout = *value->type.layout;
   llvm::Type *element = type_of(value->type.elem);
   guarded(holds_first_copy(layout), [&] {
-    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout, {}, op.list("origin"));
+    SharedAddresses addresses(*this, op.operand(1), op.operand(2), layout, {},
+                              op.get(attr::origin_));
     uint32_t bytes = uint32_t(bytes_of(value->type.elem));
     if (std::optional<MatrixAccess> matrices = matrix_access(op, gpu_.has_stmatrix))
       return store_matrices(op, addresses, *matrices);
@@ -143,9 +146,9 @@ void Lowering::lower_shared_load(const Op &op) {
   const LinearLayout &layout = *type.layout;
   llvm::Type *element = type_of(type.elem);
   uint32_t bytes = uint32_t(bytes_of(type.elem));
-  SharedAddresses addresses(*this, op.operand(0), op.operand(1), layout, op.list("perm"),
-                            op.list("origin"));
-  if (op.has("one_address"))
+  SharedAddresses addresses(*this, op.operand(0), op.operand(1), layout, op.get(attr::perm_),
+                            op.get(attr::origin_));
+  if (op.has(attr::strided_access_))
     addresses.compute_from_one();
   Registers result(size_t(layout.registers()));
 
@@ -195,13 +198,13 @@ void Lowering::lower_shared_load(const Op &op) {
   define(op.result(), std::move(result));
 }
 
-// The buffer is in row-major order, so what a position adds to an address is a multiple of it. Only
-// the bits of a position count that are needed: nothing outside of the buffer is read.
+// The buffer is row-major, so each index adds a multiple of the stride to the address. An index
+// counts modulo the extent, so no access is outside the buffer.
 void Lowering::lower_shared_gather(const Op &op) {
   const Type &type = op.result()->type;
-  size_t axis = size_t(op.integer("axis"));
+  size_t axis = size_t(op.get(attr::axis_));
   Shape slot = op.operand(0)->type.layout->shape;
-  LinearLayout others = *type.layout; // where the thread's elements are but for their positions
+  LinearLayout others = *type.layout; // indices of the thread's elements, with 0 along the axis
   others.shape = slot;
   for (auto *bases : {&others.reg, &others.lane, &others.warp})
     for (FlatIndex &basis : *bases) {
@@ -229,7 +232,7 @@ void Lowering::lower_shared_gather(const Op &op) {
 void Lowering::lower_async_copy(const Op &op) {
   const Value *view = op.operand(0), *mask = op.operand_or_null(4);
   const LinearLayout &layout = *view->type.layout;
-  uint32_t width = uint32_t(op.integer("vector"));
+  uint32_t width = uint32_t(op.get(attr::vector_));
   uint32_t bytes = width * uint32_t(bytes_of(view->type.elem));
   TargetOp copy = bytes == 16  ? TargetOp::cp_async_16
                   : bytes == 8 ? TargetOp::cp_async_8

@@ -1,16 +1,18 @@
-// e4m3 and e5m2 from and to other types. See small_floats.h.
+// Converts e4m3 and e5m2 from and to other types. See small_floats.h.
 //
-// e5m2 is the upper half of a half. e4m3 has a narrower exponent and other infinities and NaN: GPUs
-// from sm_89 on have instructions for it, which take two numbers at a time; elsewhere its fields
-// are moved to where half has them, which gives 2^-8 of the number, subnormal or not.
+// To half: e5m2 is the upper half of a half. e4m3 has a narrower exponent, and other infinities and
+// NaN. GPUs from sm_89 on have instructions that convert two e4m3 values at a time. Without them,
+// the code moves the fields to their places in a half. The result is 2^-8 of the value, subnormal
+// or not.
 //
-// The other way round there are instructions too. Without them, a float is rounded as an integer:
-// in its bits, where adding up to half of the last place to stay carries into the exponent, as it
-// should; below the normal numbers, where places are all worth the same, by adding a number so
-// large that the float's own last place is that one.
+// From float: the same GPUs have instructions. Without them, the code rounds a float as an integer.
+// - Normal results: it adds up to half of the last place that stays, and a carry into the exponent
+//   is correct.
+// - Subnormal results, whose last places are all equal: it adds a number so large that the float's
+//   own last place is that place.
 //
-// A double becomes a float first, rounded to odd (towards zero, and the last bit set if anything
-// was lost): the second rounding then sees on which side of a tie the double was.
+// From double: the code first rounds to a float, to odd (toward zero, and sets the last bit if bits
+// were lost). So the second rounding sees on which side of a tie the double was.
 //
 // Tested by tests/lower/small_floats_test.cpp.
 
@@ -35,15 +37,15 @@ struct Format {
   int fraction_bits, bias;
   double largest;
 
-  /// The value of the last place of subnormal numbers is 2 to this power.
-  int least_place() const { return 1 - bias - fraction_bits; }
+  /// The last place of subnormal numbers is 2 to this power.
+  int min_place() const { return 1 - bias - fraction_bits; }
 };
 
 Format format_of(Elem elem) {
   return elem == Elem::e4m3 ? Format{3, 7, 448} : Format{2, 15, 57344};
 }
 
-constexpr uint32_t no_number = 0x7f; // what conversions give for NaN
+constexpr uint32_t no_number = 0x7f; // the code of NaN
 constexpr int float_fraction_bits = 23, float_bias = 127;
 
 class Conversions {
@@ -66,7 +68,7 @@ public:
   llvm::Value *code_of(llvm::Value *number) {
     Format format = format_of(elem_);
     llvm::Value *magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number);
-    // A NaN becomes the largest number here, and is put back at the end.
+    // A NaN becomes the largest number here; the end restores it.
     magnitude = b_.CreateMinNum(magnitude, real(format.largest));
 
     int lost = float_fraction_bits - format.fraction_bits;
@@ -77,18 +79,17 @@ public:
     normal = b_.CreateSub(b_.CreateLShr(normal, uint64_t(lost)),
                           b_.getInt32(uint32_t(float_bias - format.bias) << format.fraction_bits));
 
-    llvm::Constant *large = real(std::ldexp(1.0, format.least_place() + float_fraction_bits));
+    llvm::Constant *large = real(std::ldexp(1.0, format.min_place() + float_fraction_bits));
     llvm::Value *subnormal = b_.CreateSub(bits_of(b_.CreateFAdd(magnitude, large)), bits_of(large));
 
-    llvm::Constant *least_normal = real(std::ldexp(1.0, 1 - format.bias));
-    llvm::Value *code =
-        b_.CreateSelect(b_.CreateFCmpOLT(magnitude, least_normal), subnormal, normal);
+    llvm::Constant *min_normal = real(std::ldexp(1.0, 1 - format.bias));
+    llvm::Value *code = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, min_normal), subnormal, normal);
     code = b_.CreateOr(code, b_.CreateAnd(b_.CreateLShr(bits_of(number), 24), 0x80));
     code = b_.CreateSelect(b_.CreateFCmpUNO(number, number), b_.getInt32(no_number), code);
     return b_.CreateTrunc(code, b_.getInt8Ty());
   }
 
-  // A double as a float, rounded to odd.
+  // Converts a double to a float, rounded to odd.
   llvm::Value *float_to_odd(llvm::Value *number) {
     llvm::Value *rounded = b_.CreateFPTrunc(number, b_.getFloatTy());
     llvm::Value *back = b_.CreateFPExt(rounded, b_.getDoubleTy());
@@ -110,8 +111,8 @@ private:
   Elem elem_;
 };
 
-// Calls `convert` with two of `values` at a time, the last one with itself if it is alone, and
-// takes two results from the pair that it gives.
+// Calls `convert` with two of `values` at a time and splits the pair that it returns. An odd last
+// value is paired with itself.
 template <typename Convert>
 std::vector<llvm::Value *> by_pairs(llvm::IRBuilder<> &builder,
                                     const std::vector<llvm::Value *> &values, Convert convert) {

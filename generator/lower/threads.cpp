@@ -1,4 +1,6 @@
-// Lowering: layouts as arithmetic on the number of the thread.
+// Implements layouts as arithmetic on the thread index.
+//
+// Tested by tests/lower/shape_test.cpp and tests/lower/memory_test.cpp.
 
 #include "lower/lowering.h"
 
@@ -13,7 +15,7 @@ std::map<FlatIndex, int> registers_by_index(const LinearLayout &layout) {
   return result;
 }
 
-// Neighbouring bits whose images are neighbours too move together: `(bits >> 2 & 7) * 16`.
+// Adjacent bits with adjacent images move together: `(bits >> 2 & 7) * 16`.
 llvm::Value *Lowering::move_bits(llvm::Value *bits, const std::vector<uint32_t> &images) {
   llvm::Value *sum = nullptr;
   for (size_t i = 0; i < images.size();) {

@@ -1,29 +1,33 @@
-// allocate_shared: give every buffer in shared memory an address.
+// allocate_shared: assigns an address in shared memory to every buffer.
 //
 //     %s = shared_alloc : shared<f16>[3,128,64]   =>   %s = shared_alloc {address = 16384} : ...
 //
-// A buffer is live from its first to its last access. Operations are numbered in the order of the
-// text; an access inside a loop that does not contain the shared_alloc lasts for the whole loop,
-// since the next iteration may read what this one wrote. Buffers that are not live together may
-// overlap: the epilogue's scratch takes the place of the main loop's ring.
-//
-// A ring that the copy engine fills and products read is live until the last product that reads it:
-// whatever is copied into it has come by then, since there is a product for each copy.
-//
-// Of buffers that each team has for itself (specialize) there are as many as teams: those of a team
-// lie together, behind all that the block has, and those of the next team behind them.
-//
+//     in a consumer group:
 //     %s = shared_alloc : shared<f16>[1,128,64]   =>   %s = shared_alloc {address = 98304,
-//     team_bytes = 16384}
+//                                                            consumer_group_bytes = 16384} : ...
 //
-// Method. First fit, in the order in which buffers become live. That is not optimal, but kernels
-// have few buffers, and nearly all of them are live in the same loop or one after another.
+// Shared memory limits the pipeline stages and the blocks per SM. So buffers that are not live at
+// the same time may overlap: the buffers of the epilogue take the place of the mainloop's circular
+// buffer.
 //
-// Needs:   all shared-memory accesses to be there.
-// Ensures: {address} on every shared_alloc and mbarriers, of tiles a multiple of 1024 (the swizzled
-// rows start at bank 0, and
-//          TMA will want it); {team_bytes} on those of teams; fn.shared_bytes is the end of the
-//          last buffer.
+// Method:  First fit, in the order in which buffers become live. That is not optimal, but kernels
+//          have few buffers, and nearly all of them are live in the same loop or one after another.
+//
+//          A buffer is live from its first to its last access, in program order. An access in a
+//          loop that does not contain the shared_alloc lasts for the whole loop, since the next
+//          iteration may read what this one wrote.
+//
+//          A circular buffer that TMA fills and wgmma reads is live until the last wgmma that reads
+//          it. Each copy has a matmul that waits for it, so no copy is in flight after that.
+//
+//          Each consumer group has separate buffers in its part of a warp_specialize. They are
+//          contiguous, after all buffers of the block; those of the next consumer group follow.
+// Needs:   all accesses to shared memory exist.
+// Ensures: every shared_alloc and mbarriers has {address}: a multiple of 1024 bytes for tiles
+//          (their swizzled rows start at bank 0, and TMA requires it), of 8 bytes for mbarriers.
+//          Buffers of consumer groups have {consumer_group_bytes}. fn.shared_bytes is the end of
+//          the last buffer.
+// Limits:  does not check that the GPU has fn.shared_bytes: the caller of run_pipeline does.
 //
 // Tested by tests/passes/allocate_shared_test.cpp.
 
@@ -50,8 +54,8 @@ int64_t rounded_up(int64_t address, int64_t alignment = tile_alignment) {
 struct Buffer {
   Op *alloc;
   int64_t bytes;
-  bool is_of_team = false;
-  int begin = 0, end = 0; // operations between which it is live, inclusive
+  bool is_of_consumer_group = false;
+  int begin = 0, end = 0; // live range, in operation numbers, inclusive
   int64_t address = 0;
 
   bool live_with(const Buffer &other) const { return begin <= other.end && other.begin <= end; }
@@ -60,7 +64,7 @@ struct Buffer {
 struct State {
   Function &fn;
   Users users;
-  std::map<const Op *, std::pair<int, int>> extents; // numbers of an operation and what is in it
+  std::map<const Op *, std::pair<int, int>> extents; // first and last number in the operation
   std::vector<Buffer> buffers;
   int next = 0;
 
@@ -73,15 +77,15 @@ struct State {
     }
   }
 
-  // Whether each team makes it.
-  bool is_of_team(const Op &alloc) const {
+  // Whether each consumer group has its own copy of the buffer.
+  bool is_of_consumer_group(const Op &alloc) const {
     const Op *outer = &alloc;
     while (outer->parent->parent)
       outer = outer->parent->parent;
-    return fn.teams > 1 && outer != &alloc && outer->is(Opcode::specialize_);
+    return fn.consumer_groups > 1 && outer != &alloc && outer->is(Opcode::warp_specialize_);
   }
 
-  // The operation in `block` that contains `user`: a loop around the access counts whole.
+  // The operation in `block` that contains `user`: an access in a loop counts as the whole loop.
   static const Op *ancestor_in(const Block *block, const Op *user) {
     while (user->parent != block)
       user = user->parent->parent;
@@ -93,7 +97,7 @@ struct State {
       if (info(op.code).effect != Effect::shared_alloc)
         return;
       const Type &type = op.result()->type;
-      Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_team(op)};
+      Buffer buffer{&op, type.elements() * bytes_of(type.elem), is_of_consumer_group(op)};
       bool used = false;
       for (const Op *user : users.of(op.result())) {
         auto [begin, end] = extents[ancestor_in(op.parent, user)];
@@ -106,37 +110,39 @@ struct State {
       buffers.push_back(buffer);
     });
     std::stable_sort(buffers.begin(), buffers.end(), [](const Buffer &a, const Buffer &b) {
-      return std::pair(a.is_of_team, a.begin) < std::pair(b.is_of_team, b.begin);
+      return std::pair(a.is_of_consumer_group, a.begin) <
+             std::pair(b.is_of_consumer_group, b.begin);
     });
   }
 
-  // Whether a product reads a buffer by `user`, from shared memory or by way of registers.
+  // Whether `user` reads a buffer for wgmma: directly, or into registers for wgmma_rs only.
   bool multiplies(const Op &user) {
     if (!user.is(Opcode::shared_load_))
-      return user.is(Opcode::shared_product_) || user.is(Opcode::fragment_product_);
+      return user.is(Opcode::wgmma_ss_) || user.is(Opcode::wgmma_rs_);
     const std::vector<Op *> &readers = users.of(user.result());
-    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [](const Op *op) {
-      return op->is(Opcode::fragment_product_);
-    });
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(),
+                                           [](const Op *op) { return op->is(Opcode::wgmma_rs_); });
   }
 
-  // When the last product of those that multiply has read the ring; nothing if it is none.
+  // The operation after which no wgmma reads `ring`; nothing if another operation accesses it, or
+  // if no wgmma does. TMA copies into `ring` do not count.
   std::optional<int> last_product(const Value *ring) {
     std::optional<int> last;
     for (const Op *user : users.of(ring)) {
-      if (user->is(Opcode::map_copy_))
+      if (user->is(Opcode::tma_load_async_))
         continue;
       if (!multiplies(*user))
         return std::nullopt;
-      const Op *outer = user; // at the top of the function, or of the part of its warps
-      while (outer->parent->parent && !outer->parent->parent->is(Opcode::specialize_))
+      const Op *outer = user; // outermost in the function, or in a part of a warp_specialize
+      while (outer->parent->parent && !outer->parent->parent->is(Opcode::warp_specialize_))
         outer = outer->parent->parent;
       last = std::max(last.value_or(0), extents[outer].second);
     }
     return last;
   }
 
-  // The lowest place, from `start` on, where `buffer` meets none of those placed before it.
+  // Places buffer `index` at the lowest address, from `start` on, where it overlaps no earlier
+  // buffer that is live with it.
   void place(size_t index, int64_t start) {
     Buffer &buffer = buffers[index];
     buffer.address = start;
@@ -152,7 +158,7 @@ struct State {
         moved = true;
       }
     }
-    buffer.alloc->set("address", buffer.address);
+    buffer.alloc->set(attr::address_, buffer.address);
     fn.shared_bytes = std::max(fn.shared_bytes, int(buffer.address + buffer.bytes));
   }
 };
@@ -163,22 +169,23 @@ void allocate_shared(Function &fn) {
   State state{fn, Users(*fn.body), {}, {}};
   state.number(*fn.body);
   state.collect();
-  // A team may be done with a buffer while another has just begun with its own, so no place is that
-  // of both.
-  int64_t of_teams = 0;
+  // Consumer groups do not run in step: one may finish with a buffer while another starts to use
+  // its own. So their buffers overlap neither each other's nor the block's.
+  int64_t of_consumer_groups = 0;
   for (size_t i = 0; i < state.buffers.size(); i++) {
-    bool is_first = state.buffers[i].is_of_team && (i == 0 || !state.buffers[i - 1].is_of_team);
+    bool is_first = state.buffers[i].is_of_consumer_group &&
+                    (i == 0 || !state.buffers[i - 1].is_of_consumer_group);
     if (is_first)
-      of_teams = rounded_up(fn.shared_bytes);
-    state.place(i, of_teams);
+      of_consumer_groups = rounded_up(fn.shared_bytes);
+    state.place(i, of_consumer_groups);
   }
-  if (state.buffers.empty() || !state.buffers.back().is_of_team)
+  if (state.buffers.empty() || !state.buffers.back().is_of_consumer_group)
     return;
-  int64_t bytes = rounded_up(fn.shared_bytes - of_teams);
+  int64_t bytes = rounded_up(fn.shared_bytes - of_consumer_groups);
   for (const Buffer &buffer : state.buffers)
-    if (buffer.is_of_team)
-      buffer.alloc->set("team_bytes", bytes);
-  fn.shared_bytes = int(of_teams + fn.teams * bytes);
+    if (buffer.is_of_consumer_group)
+      buffer.alloc->set(attr::consumer_group_bytes_, bytes);
+  fn.shared_bytes = int(of_consumer_groups + fn.consumer_groups * bytes);
 }
 
 } // namespace tritonc

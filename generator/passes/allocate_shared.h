@@ -4,7 +4,8 @@
 
 namespace tritonc {
 
-/// Gives every buffer in shared memory an address; buffers that are not live together may overlap.
+/// Assigns an address in shared memory to every buffer. Buffers may overlap if they are not live at
+/// the same time.
 void allocate_shared(ir::Function &fn);
 
 } // namespace tritonc

@@ -1,44 +1,49 @@
-// assign_layouts: decide which thread holds which element of every tile.
+// assign_layouts: decides which thread holds which element of every tile.
 //
 //     %a = load %v : f32[64,64]                  %a = load %v {vector = 4} : f32[64,64] #0
 //     %d = dot ..., %a : f32[64,64]        =>    %a1 = convert_layout %a : f32[64,64] #1
 //     store %w, %d                               %d = dot ..., %a1 : f32[64,64] #1
 //                                                store %w, %d {vector = 2}
 //
-// Some operations want a layout: a load the one in which neighbouring threads access neighbouring
-// memory, a dot the fragments of its instruction, a reduction or a scan one whose threads can reach
-// each other, a gather that of its positions. Element-wise operations take the layout of their
-// first operand that has one; what a loop carries takes that of what it yields.
+// Each operation runs best, or only, in certain layouts, and moving a tile between threads is
+// expensive. Index tiles have no layout of their own: computing an index again is cheaper than
+// moving it between threads.
 //
-// Index tiles have none. Ranges, splats, broadcasts, transpositions, and arithmetic on nothing else
-// are computed anew in whatever layout somebody asks for, because computing an index is cheaper
-// than moving it between threads. Where a value with a layout is asked for in another, a
-// convert_layout goes in. The transpose of a warpgroup's product stays where the product is.
+// Method:  `natural` finds the layout of a value, from its operation and its operands:
 //
-// What is printed or asserted is taken as it lies. What helper warps load to store it to shared
-// memory is divided among them, and so that a thread has whole words.
+//            load              adjacent threads access adjacent memory; of producer warps, which
+//                              store to shared memory: whole 32-bit words per thread
+//            dot, wgmma        the fragments of the instruction
+//            reduce, scan      one in which one warp holds the whole axis
+//            gather            the layout of the indices
+//            element-wise      the layout of the first operand that has one
+//            for, while, if    the layout of the yielded value
+//            trans             of a warpgroup's accumulator: each thread keeps its elements
+//            extract           each thread keeps its elements
+//            cluster_reduce    the memory layout of the store after it, over all threads of the
+//                              cluster
 //
-// The result of a cluster_sum is spread over the threads of the whole cluster as memory wants it
-// that it is stored to. Everything behind it is in layouts of the cluster, and what is loaded
-// there, in whatever layout somebody asks for: nothing could bring it to another block.
+//          Ranges, splats, broadcasts, transposes, and arithmetic on nothing else are index tiles.
+//          So are loads after a cluster_reduce, since no instruction could bring them to another
+//          block.
 //
-// A store takes the value as it lies if that fills the 32-byte sectors of memory, otherwise it asks
-// for the layout of memory.
-//
-// Method. `natural` answers what layout a value has, by looking through its operands; then each
-// block is walked once, and every operand is replaced by a form of it in the layout that is needed.
-//
-// Needs:   choose_dots; views where pointers are affine.
-// Ensures: every tile of numbers or pointers that is still used has a layout; {vector} on loads and
-//          stores of tiles. remove_dead_code drops the originals of what was computed anew.
+//          Then the pass walks each block once. It replaces every operand by a value in the layout
+//          that the operation needs: an index tile is computed again in that layout, any other
+//          value gets a convert_layout. A store keeps the layout of its value if that fills the
+//          32-byte sectors of memory; otherwise it needs the layout of memory. print and assert
+//          take any layout.
+// Needs:   select_mma; form_views: affine pointers are views.
+// Ensures: every used tile of values or pointers has a layout; loads and stores of tiles have
+//          {vector}. remove_dead_code drops the originals of index tiles.
+// Limits:  decides value by value; does not search for the fewest conversions.
 //
 // Tested by tests/passes/assign_layouts_test.cpp.
 
 #include "passes/assign_layouts.h"
 
 #include "analysis/layouts.h"
+#include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
-#include "analysis/product_loop.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -57,10 +62,10 @@ Layout shared(LinearLayout layout) {
   return std::make_shared<const LinearLayout>(std::move(layout));
 }
 
-// Only reorders or repeats elements: has a layout only in the eye of its user.
+// Whether `op` only reorders or repeats elements: its users choose the layout.
 bool is_transparent(const Op &op) {
   switch (op.code) {
-  case Opcode::undefined_:
+  case Opcode::undef_:
   case Opcode::range_:
   case Opcode::splat_:
   case Opcode::expand_:
@@ -83,13 +88,13 @@ std::vector<int> last_axis_first(int rank) {
   return order;
 }
 
-// Whether `value` is what a loop or a branch carries or gives.
+// Whether `value` is a block argument, or the result of a loop or a branch.
 bool is_carried(const Value *value) {
   return value->block || (value->op && !value->op->blocks.empty());
 }
 
-// The cluster_sum of a function, if it has one, and the operations behind it: what all blocks of
-// the cluster do together.
+// The cluster_reduce of a function, if it has one, and the operations after it, which all blocks of
+// the cluster run together.
 struct Joint {
   const Value *sum = nullptr;
   std::set<const Op *> ops = {};
@@ -98,7 +103,7 @@ struct Joint {
 Joint find_joint(Function &fn) {
   Joint joint;
   for_each_op(*fn.body, [&](const Op &op) {
-    if (!op.is(Opcode::cluster_sum_))
+    if (!op.is(Opcode::cluster_reduce_))
       return;
     joint.sum = op.result();
     joint.ops.insert(op.parent->ops.begin() + op.parent->position_of(&op) + 1,
@@ -110,24 +115,24 @@ Joint find_joint(Function &fn) {
 struct State {
   Function &fn;
   Joint joint;
-  Users users;                              // before anything was converted
-  std::map<const Value *, Layout> naturals; // null: none, or being computed
+  Users users;                              // before the first conversion
+  std::map<const Value *, Layout> naturals; // null: no layout, or in progress
   std::map<const Value *, bool> cheap;
-  std::map<const Value *, std::vector<Value *>> made; // for the operand that is being replaced
+  std::map<const Value *, std::vector<Value *>> made; // for the current operand
 
   Layout default_layout(const Type &type) {
     return shared(blocked_layout(type.shape, last_axis_first(type.rank()), 1, fn.warps));
   }
 
-  // Lanes and registers along `axis`, of which a thread has `vector` side by side; warps along the
-  // others.
+  // Lanes and registers along `axis`, `vector` contiguous elements per thread; warps along the
+  // other axes.
   Layout reduction_layout(const Type &type, int axis, int vector = 1) {
     std::vector<int> order = last_axis_first(type.rank());
     order.erase(std::find(order.begin(), order.end(), axis));
     LinearLayout others = blocked_layout(type.shape, order, 1, 1);
     LinearLayout layout = blocked_layout(type.shape, {axis}, vector, 1);
-    // blocked_layout without an axis leaves it out: give its bits of the other axes to lanes that
-    // are free, then to warps, then to registers.
+    // `layout` covers only `axis`. Assign the bits of the other axes to free lanes, then to warps,
+    // then to registers.
     std::vector<FlatIndex> bits = others.lane;
     bits.insert(bits.end(), others.reg.begin(), others.reg.end());
     std::erase(bits, 0u);
@@ -149,16 +154,16 @@ struct State {
   }
 
   Layout layout_for_reduction(const Op &reduce) {
-    int axis = int(reduce.integer("axis"));
+    int axis = int(reduce.get(attr::axis_));
     const Value *operand = reduce.operand(0);
     Layout own = natural(operand);
     return own && !crosses_warps(*own, axis) ? own : reduction_layout(operand->type, axis);
   }
 
-  // A scan combines what differs in one bit of the position at a time, so each bit of an index is
-  // to be that of a register or a lane. Threads have neighbours, which they combine by themselves.
+  // A scan combines elements whose indices differ in one bit. So each register bit and each lane
+  // bit must be one bit of the index. A thread holds adjacent elements, which need no shuffle.
   Layout layout_for_scan(const Op &scan) {
-    int axis = int(scan.integer("axis"));
+    int axis = int(scan.get(attr::axis_));
     const Type &tile = scan.operand(0)->type;
     auto is_one_bit = [](FlatIndex basis) { return (basis & (basis - 1)) == 0; };
     Layout own = natural(scan.operand(0));
@@ -170,13 +175,14 @@ struct State {
     return reduction_layout(tile, axis, int(std::max<int64_t>(1, tile.shape[axis] / lanes)));
   }
 
-  // Positions are where the elements are to be. The tile may lie as it likes.
+  // The result has the layout of the indices; the gathered tile may have any layout.
   Layout layout_of_gathered(const Op &gather) {
     Layout positions = natural(gather.operand(1));
     return positions ? positions : default_layout(gather.result()->type);
   }
 
-  // Whether computing `value` takes nothing but arithmetic on scalars and ranges.
+  // Whether `value` is an index tile: only arithmetic on scalars and ranges, and loads after a
+  // cluster_reduce.
   bool is_cheap(const Value *value) {
     if (!is_tile(value))
       return true;
@@ -193,17 +199,18 @@ struct State {
 
   bool is_joint_load(const Op &op) { return op.is(Opcode::load_) && joint.ops.count(&op); }
 
-  // As memory wants what the cluster stores.
+  // The memory layout of the tile that the cluster stores.
   Layout layout_for_cluster(const Op &sum) {
     const auto &ops = sum.parent->ops;
     auto store = std::find_if(ops.begin() + sum.parent->position_of(&sum), ops.end(),
                               [](const Op *op) { return op->is(Opcode::store_); });
-    assert(store != ops.end() && "split_sums has looked");
+    assert(store != ops.end() && "split_k_in_cluster has looked");
     return shared(memory_layout((*store)->operand(0), (*store)->operand_or_null(2), fn,
-                                int(sum.integer("blocks"))));
+                                int(sum.get(attr::blocks_))));
   }
 
-  // What a loop that starts with `value`, or goes on with it, carries it as.
+  // The loop argument that `value` becomes: as an operand of the loop, or as an operand of its
+  // yield.
   static const Value *carried_from(const Op &loop, const Value *value) {
     auto at = std::find(loop.operands.begin(), loop.operands.end(), value);
     return loop.blocks[0]->arguments[size_t(at - loop.operands.begin())];
@@ -213,14 +220,14 @@ struct State {
     return yield.parent->arguments[size_t(at - yield.operands.begin()) + 1];
   }
 
-  // The layout of a fragment, by the product that uses it, perhaps in the next iteration.
+  // The layout of an operand fragment for the matmul that uses it, maybe in the next iteration.
   Layout layout_of_fragment(const Value *value) {
     for (const Op *user : users.of(value)) {
       if (user->is(Opcode::for_loop_) && user->operand(0) != value)
         return layout_of_fragment(carried_from(*user, value));
       if (user->is(Opcode::yield_) && user->parent->parent->is(Opcode::for_loop_))
         return layout_of_fragment(carried_to(*user, value));
-      if (user->is(Opcode::fragment_product_))
+      if (user->is(Opcode::wgmma_rs_))
         return factor_layout(*user);
       for (int operand : {0, 1})
         if (user->is(Opcode::dot_) && user->operand(operand) == value)
@@ -229,31 +236,31 @@ struct State {
     return default_layout(value->type);
   }
 
-  Layout factor_layout(const Op &fragment_product) {
-    const Type &factor = fragment_product.operand(0)->type;
+  Layout factor_layout(const Op &wgmma_rs) {
+    const Type &operand = wgmma_rs.operand(0)->type;
     return shared(
-        fragment_layout(factor.shape, bytes_of(factor.elem), product_division(fragment_product)));
+        fragment_layout(operand.shape, bytes_of(operand.elem), matmul_division(wgmma_rs)));
   }
 
-  // Parts are taken of a tile that lies as a product does, or as its transpose.
+  // extract takes parts of a tile in the layout of an accumulator, or of its transpose.
   Layout layout_to_extract_from(const Op &op) {
     Shape shape = op.operand(0)->type.shape;
-    if (!op.has("perm"))
+    if (!op.has(attr::perm_))
       return shared(sum_layout(shape, op));
     std::reverse(shape.begin(), shape.end());
     return shared(sum_layout(shape, op).permute({1, 0}));
   }
 
-  // Whether the warps beside the program's do it.
-  static bool is_by_helpers(const Op &op) {
+  // Whether the producer warps run `op`.
+  static bool is_by_producers(const Op &op) {
     const Block *block = op.parent;
-    while (block->parent && !block->parent->is(Opcode::specialize_))
+    while (block->parent && !block->parent->is(Opcode::warp_specialize_))
       block = block->parent->parent;
     return block->parent && block == block->parent->blocks[1];
   }
 
-  // What is loaded to be stored to shared memory is to be words there, even if it can only be
-  // loaded in halves of them.
+  // Producer warps store whole 32-bit words to shared memory, even where they can load only parts
+  // of a word.
   Layout layout_to_copy(const Op &load) {
     constexpr int word_bytes = 4;
     const Value *view = load.operand(0);
@@ -263,7 +270,7 @@ struct State {
     std::vector<int> order = last_axis_first(tile.rank());
     if (std::optional<int> axis = contiguous_axis(view))
       std::swap(order[0], *std::find(order.begin(), order.end(), *axis));
-    return shared(blocked_layout(tile.shape, order, vector, fn.helper_warps));
+    return shared(blocked_layout(tile.shape, order, vector, fn.producer_warps));
   }
 
   Layout first_of(std::initializer_list<const Value *> values, const Type &type) {
@@ -281,7 +288,7 @@ struct State {
       size_t skip = loop.is(Opcode::for_loop_) ? 1 : 0;
       size_t carried = value->index - skip;
       const Block &body = *loop.blocks.back();
-      // Both blocks of a while_loop have the carried values as arguments; ask the body's.
+      // Both blocks of a while_loop have the carried values as arguments; the body's decides.
       if (value->block != &body)
         return natural(body.arguments[value->index]);
       return first_of({body.terminator()->operand(carried), loop.operand(value->index)},
@@ -289,17 +296,17 @@ struct State {
     }
     const Op &op = *value->op;
     switch (op.code) {
-    case Opcode::cluster_sum_:
+    case Opcode::cluster_reduce_:
       return layout_for_cluster(op);
     case Opcode::load_:
       if (is_joint_load(op)) {
-        // Only where the sum says which elements does it lie as the sum does.
+        // Pointers or a mask computed from the cluster's sum fix the layout of the load.
         for (const Value *operand : op.operands)
           if (Layout layout = natural(operand))
             return layout;
         return nullptr;
       }
-      if (is_by_helpers(op))
+      if (is_by_producers(op))
         return layout_to_copy(op);
       if (Layout pointers = natural(op.operand(0)))
         return pointers;
@@ -308,20 +315,20 @@ struct State {
       return shared(accumulator_layout(op));
     case Opcode::shared_load_:
       return layout_of_fragment(value);
-    case Opcode::shared_product_:
-    case Opcode::fragment_product_:
-    case Opcode::product_wait_:
-      return shared(product_layout(op.result()->type.shape, product_division(op)));
+    case Opcode::wgmma_ss_:
+    case Opcode::wgmma_rs_:
+    case Opcode::wgmma_wait_:
+      return shared(matmul_layout(op.result()->type.shape, matmul_division(op)));
     case Opcode::trans_:
       if (is_from_transposed_sum(value)) {
-        std::vector<int64_t> perm = op.list("perm");
+        std::vector<int64_t> perm = op.get(attr::perm_);
         return shared(natural(op.operand(0))->permute({perm.begin(), perm.end()}));
       }
       break;
     case Opcode::extract_:
       return shared(part_layout(*layout_to_extract_from(op), op.result()->type.shape));
     case Opcode::reduce_:
-      return shared(layout_for_reduction(op)->slice(int(op.integer("axis")), false));
+      return shared(layout_for_reduction(op)->slice(int(op.get(attr::axis_)), false));
     case Opcode::scan_:
       return layout_for_scan(op);
     case Opcode::gather_:
@@ -345,15 +352,15 @@ struct State {
     return default_layout(value->type);
   }
 
-  /// The layout that `value` has of itself; null if it is computed in whatever layout is asked for.
+  /// The layout of `value`; null for index tiles, which are computed in any layout that is needed.
   Layout natural(const Value *value) {
     if (!is_tile(value))
       return nullptr;
     auto [entry, is_new] = naturals.emplace(value, nullptr);
     if (is_new) {
       Layout layout = compute_natural(value);
-      // What loops carry always has a layout. Without one the question came round to itself, and
-      // whoever asked it first will find the answer.
+      // Carried values always have a layout. A null means that the query has reached itself around
+      // a loop. The outer query will find the layout, so the null is not kept.
       if (!layout && is_carried(value))
         naturals.erase(value);
       else
@@ -363,13 +370,13 @@ struct State {
     return entry->second;
   }
 
-  // What operand `operand` of a transparent operation must be in for the result to be in `layout`.
+  // The layout that `operand` of a transparent operation needs for a result in `layout`.
   Layout operand_layout_for(const Op &op, const Value *operand, const LinearLayout &layout) {
     LinearLayout result = layout;
     switch (op.code) {
     case Opcode::expand_:
     case Opcode::reshape_:
-      // The flat index stays: an axis of extent 1 has no bits.
+      // The flat index does not change: an axis of extent 1 has no bits.
       result.shape = operand->type.shape;
       break;
     case Opcode::broadcast_:
@@ -378,7 +385,7 @@ struct State {
           result = result.slice(d, true);
       break;
     case Opcode::trans_: {
-      std::vector<int64_t> perm = op.list("perm");
+      std::vector<int64_t> perm = op.get(attr::perm_);
       std::vector<int> inverse(perm.size());
       for (size_t d = 0; d < perm.size(); d++)
         inverse[perm[d]] = int(d);
@@ -391,7 +398,7 @@ struct State {
     return shared(std::move(result));
   }
 
-  /// `value` in `layout`, made where `builder` is.
+  /// Returns `value` in `layout`; creates it at `builder` if needed.
   Value *demand(Builder &builder, Value *value, const Layout &layout) {
     if (!is_tile(value))
       return value;
@@ -418,7 +425,8 @@ struct State {
     copy->attributes = op.attributes;
     copy->location = op.location;
     if (op.is(Opcode::load_))
-      copy->set("vector", int64_t(access_width(*layout, op.operand(0), op.operand_or_null(1), fn)));
+      copy->set(attr::vector_,
+                int64_t(access_width(*layout, op.operand(0), op.operand_or_null(1), fn)));
     return copy->result();
   }
 
@@ -445,14 +453,15 @@ struct State {
       layout = natural(joint.sum);
     else if (!layout || !fills_sectors(*layout, pointers, fn))
       layout = shared(memory_layout(pointers, mask, fn));
-    op->set("vector", int64_t(access_width(*layout, pointers, mask, fn)));
+    op->set(attr::vector_, int64_t(access_width(*layout, pointers, mask, fn)));
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);
   }
 
   void rewrite_load(Op *op) {
     Layout layout = natural(op->result());
-    op->set("vector", int64_t(access_width(*layout, op->operand(0), op->operand_or_null(1), fn)));
+    op->set(attr::vector_,
+            int64_t(access_width(*layout, op->operand(0), op->operand_or_null(1), fn)));
     for (size_t i : {0, 1, 2})
       demand_operand(op, i, layout);
   }
@@ -464,10 +473,10 @@ struct State {
       order.erase(std::find(order.begin(), order.end(), *contiguous));
       order.insert(order.begin(), *contiguous);
     }
-    bool transposes = !has_neighbours(op->operand(1)->type, order[0]);
-    Layout layout = shared(
-        transposes ? transposing_layout(view->type.shape, order, fn.warps)
-                   : blocked_layout(view->type.shape, order, int(op->integer("vector")), fn.warps));
+    bool transposes = !has_neighbors(op->operand(1)->type, order[0]);
+    Layout layout = shared(transposes ? transposing_layout(view->type.shape, order, fn.warps)
+                                      : blocked_layout(view->type.shape, order,
+                                                       int(op->get(attr::vector_)), fn.warps));
     view->type = view->type.with_layout(layout);
     demand_operand(op, 4, layout);
   }
@@ -511,7 +520,7 @@ struct State {
       for (Block *block : op->blocks)
         rewrite(*block);
       return;
-    case Opcode::specialize_:
+    case Opcode::warp_specialize_:
       for (Block *block : op->blocks)
         rewrite(*block);
       return;
@@ -535,7 +544,7 @@ struct State {
       return;
     settle(op->result());
     Layout layout = op->result()->type.layout;
-    if (op->is(Opcode::cluster_sum_)) // its operand lies otherwise
+    if (op->is(Opcode::cluster_reduce_)) // its operand has another layout
       return;
     if (op->is(Opcode::load_))
       return rewrite_load(op);
@@ -550,7 +559,7 @@ struct State {
       return demand_operand(op, 0, layout_to_extract_from(*op));
     if (op->is(Opcode::trans_))
       return demand_operand(op, 0, operand_layout_for(*op, op->operand(0), *layout));
-    if (op->is(Opcode::fragment_product_)) {
+    if (op->is(Opcode::wgmma_rs_)) {
       demand_operand(op, 0, factor_layout(*op));
       return demand_operand(op, 3, layout);
     }
@@ -571,7 +580,7 @@ struct State {
   }
 
   void rewrite(Block &block) {
-    std::vector<Op *> ops = block.ops; // demands insert into the block
+    std::vector<Op *> ops = block.ops; // a copy: rewrite_op inserts into the block
     for (Op *op : ops)
       rewrite_op(op);
   }

@@ -4,7 +4,7 @@
 
 namespace tritonc {
 
-/// Gives every tile a layout, and puts conversions where layouts differ.
+/// Gives every tile a layout, and inserts conversions where layouts differ.
 void assign_layouts(ir::Function &fn);
 
 } // namespace tritonc

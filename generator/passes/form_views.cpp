@@ -1,13 +1,17 @@
-// form_views: access memory through views wherever the pointers are affine.
+// form_views: replaces the pointer tiles of loads and stores by views, where they are affine.
 //
 //     %p = addptr ... : ptr<f16>[128,64]           %v = view %A, %offset, %lda, %one
 //     %a = load %p                           =>    %a = load %v
 //
-// A view is one scalar pointer, an offset and one stride per axis. It takes no registers per
-// element, and later passes read off it which axis is contiguous and how wide an access may be.
+// A view is one scalar pointer, an offset, and one stride per axis. It takes no registers per
+// element. Later passes read from it which axis is contiguous, and how wide an access may be.
 //
-// Needs:   close_inductions, so that pointers that move through a loop are formulas.
-// Ensures: loads and stores of pointer tiles that are left are not affine (gathers, scatters).
+// Method:  affine_of finds base, offset, and strides of a pointer tile. The pass emits them as
+//          scalars before the access.
+// Needs:   expand_inductions: pointers that move through a loop are formulas of the counter.
+// Ensures: no load or store of an affine pointer tile is left; the remaining pointer tiles are
+//          gathers and scatters.
+// Limits:  loads and stores only: atomic operations keep their pointers.
 //
 // Tested by tests/passes/form_views_test.cpp.
 

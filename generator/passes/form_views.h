@@ -4,7 +4,7 @@
 
 namespace tritonc {
 
-/// Gives loads and stores of affine pointer tiles a view in place of the pointers.
+/// Replaces the affine pointer tiles of loads and stores by views.
 void form_views(ir::Function &fn);
 
 } // namespace tritonc

@@ -1,55 +1,57 @@
-// insert_barriers: make threads wait where they could see stale memory.
-//
-// A tile operation is one line of IR but many threads, and they do not finish together. An access
-// that conflicts with an earlier one needs a barrier in between:
+// insert_barriers: inserts a barrier wherever a thread could otherwise see stale memory.
 //
 //     shared_store %x, %s, %z                 shared_store %x, %s, %z
 //     %y = shared_load %s, %z           =>    barrier
 //                                             %y = shared_load %s, %z
 //
-// Two accesses conflict if one of them writes and their bytes overlap. Slots of a ring are told
-// apart: iteration t accesses slot (t + d) mod n, so two accesses in one iteration with different d
-// do not meet, and d becomes d - 1 when the loop goes round.
-//
-// Copies in the background (async_copy) are visible to nobody until the thread that started them
-// has waited for them, and to the others only after a barrier behind that wait. So such a write is
-// kept apart, with the number of groups committed after it; a wait turns those it covers into
-// ordinary writes of this thread, which the next barrier settles like any other.
-//
-// Products that run while the warps go on (shared_product) read until a product_wait says that they
-// are done: till then no barrier settles that.
-//
-// Global memory is shared too. An access to it conflicts with an earlier one through the same
-// parameter if one of them changes it, by a store or an atomic operation, unless each element is
-// accessed by the same thread both times: in one trip of a loop, through the same view, whose
-// elements are apart, in the same layout, in which no thread holds copies. Through two parameters
-// accesses meet if those may be the same memory element by element (z = 2 * x, where z may be x):
-// then they are compared as if they were one. Nothing else points to what is `__noalias`.
-//
-//     %a = load %p                            %a = load %p              all threads, one after
-//     store %p, %b                      =>    barrier                   the other
+//     %a = load %p                            %a = load %p              all threads
+//     store %p, %b                      =>    barrier
 //     store %q, %a                            store %p, %b              the first thread
 //                                             store %q, %a
 //
-// What the copy engine or warps that copy do with a ring, and the tensor cores behind them, is
-// ordered by mbarriers, which specialize_warps has put where they belong. Who copies does nothing
-// else.
+// A tile operation is one line of IR, but many threads run it, and they do not finish together. Two
+// accesses conflict if one of them writes and their bytes overlap. An access that conflicts with an
+// earlier one needs a barrier in between.
 //
-// Method. Walk in program order with the set of accesses that no barrier has settled; before an
-// operation that conflicts with one of them, insert a barrier, which empties the set. Loops are
-// walked until what is pending at their end adds nothing to what was assumed at their start; that
-// set only grows and is finite, so this ends. Both ways through a branch are walked from the same
-// start, and what either leaves is pending after it. A barrier that went in before all of the loop
-// was known may have become superfluous: in the end each one is taken out again if no conflict
-// appears without it.
+// Method:  Walks in program order with the set of accesses that no barrier has settled. Before an
+//          operation that conflicts with one of them, the pass inserts a barrier, which empties the
+//          set. It walks a loop until the accesses pending at its end add nothing to the set at its
+//          start. That set only grows and is finite, so the walk ends. It walks both sides of a
+//          branch from the same set; the accesses of either are pending after the branch.
 //
+//          A barrier may become superfluous once the whole loop is known. So at the end the pass
+//          removes each barrier again if no conflict appears without it.
+//
+//          Circular buffers: iteration t accesses stage (t + d) mod n. Two accesses in one
+//          iteration with different d do not overlap. In the next iteration d becomes d - 1.
+//
+//          async_copy: its write is visible to the thread that started it after a wait, and to
+//          other threads after a barrier after that wait. So the pass keeps the write apart, with
+//          the number of groups committed after it. A wait turns the writes that it covers into
+//          ordinary writes of this thread, which the next barrier settles.
+//
+//          wgmma_ss: reads in the background until a wgmma_wait. No barrier settles it before that.
+//
+//          Global memory: an access conflicts with an earlier one through the same parameter if one
+//          of them changes it, by a store or an atomic operation. There is no conflict if the same
+//          thread accesses each element both times. That holds in one iteration of a loop, for the
+//          same view and the same layout, if no elements overlap and no element is in two threads.
+//          Two parameters may be the same memory element by element (z = 2 * x, where z may be x).
+//          Then the pass compares accesses through them as accesses through one parameter. Nothing
+//          else points to memory that is `__noalias`.
+//
+//          TMA, producer warps, and the tensor cores access a circular buffer in the order that the
+//          mbarriers of specialize_warps give. Producer warps have no other accesses, so the pass
+//          skips their part.
 // Needs:   allocate_shared.
-// Ensures: no two conflicting accesses are without a barrier between them; no barrier could go.
-// Limits:  compares whole slots, not elements: a thread that reads back only what it wrote itself
-//          still waits. Of global memory it knows only the parameters: two of them are taken for
-//          different memory unless what is accessed lies the same from both; rows a variable
-//          distance apart are taken not to overlap; and a store that meets itself in another trip
-//          is not ordered.
+// Ensures: a barrier is between any two conflicting accesses; no barrier is superfluous.
+// Limits:  compares whole stages of shared memory, not elements, so a thread that reads back only
+//          its own writes still waits.
+//
+//          Of global memory the pass knows only the parameters. It takes two parameters for
+//          different memory unless both accesses have the same offset, strides, and shape. It
+//          assumes that rows with a variable stride do not overlap. It does not order a store with
+//          itself in another iteration.
 //
 // Tested by tests/passes/insert_barriers_test.cpp.
 
@@ -68,8 +70,8 @@ using namespace ir;
 
 namespace {
 
-// A slot of a ring: (counter + ahead) mod slots. Without a counter, `ahead` is the slot itself, as
-// it is before a loop starts counting from 0.
+// A stage of a circular buffer: (counter + ahead) mod stages. Without a counter, `ahead` is the
+// stage itself, as before a loop that counts from 0.
 struct Slot {
   bool known = false;
   const Value *counter = nullptr;
@@ -82,17 +84,17 @@ struct Access {
   const Op *buffer = nullptr; // its shared_alloc; null: global memory
   Slot slot;
   bool writes = false;
-  int groups_since = -1;      // an async_copy not yet waited for: commits after it. Else -1.
-  int products_since = -1;    // a product not yet waited for: products after it. Else -1.
-  const Op *global = nullptr; // what accesses global memory
-  bool is_old = false;        // global memory: in a trip of a loop before this one
+  int groups_since = -1;      // async_copy in flight: commits after it; else -1
+  int wgmmas_since = -1;      // wgmma in flight: wgmmas after it; else -1
+  const Op *global = nullptr; // the access, if to global memory; else null
+  bool is_old = false;        // global memory: in an earlier iteration of a loop
 
   auto operator<=>(const Access &) const = default;
   bool is_copied() const { return groups_since >= 0; }
-  bool in_background() const { return is_copied() || products_since >= 0; }
+  bool in_background() const { return is_copied() || wgmmas_since >= 0; }
 };
 
-constexpr int many = 16; // rings are shorter, so no wait leaves as many under way
+constexpr int many = 16; // more than the stages of any circular buffer
 
 int64_t slots_of(const Op *buffer) { return buffer->result()->type.shape[0]; }
 
@@ -100,7 +102,7 @@ int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 
 // --- Global memory. ------------------------------------------------------------------------------
 
-// The parameters that a pointer may come from; null among them if it is not known.
+// Adds the parameters that `pointer` may come from, and null if one of its sources is unknown.
 void add_roots(const Value *pointer, std::set<const Value *> &seen,
                std::set<const Value *> &roots) {
   if (!seen.insert(pointer).second)
@@ -108,7 +110,7 @@ void add_roots(const Value *pointer, std::set<const Value *> &seen,
   const Op *op = pointer->op;
   auto from = [&](const Value *source) { add_roots(source, seen, roots); };
   auto carried = [&](const Op &loop, size_t i) {
-    size_t first = loop.operands.size() - loop.results.size(); // 1: the number of trips
+    size_t first = loop.operands.size() - loop.results.size(); // 1: operand 0 is the count
     from(loop.operand(first + i));
     from(loop.blocks.back()->terminator()->operand(i));
   };
@@ -127,13 +129,13 @@ void add_roots(const Value *pointer, std::set<const Value *> &seen,
     from(op->operand(1));
     from(op->operand(2));
   } else if (!op->operands.empty() && (op->operand(0)->type.is_pointer())) {
-    from(op->operand(0)); // addptr, view, and all that only moves elements
+    from(op->operand(0)); // addptr, view, and operations that only move elements
   } else {
     roots.insert(nullptr);
   }
 }
 
-// The operations that access global memory through a parameter through which something else stores.
+// The accesses to global memory that need an order: another one stores through the same parameter.
 class GlobalAccesses {
 public:
   explicit GlobalAccesses(Function &fn) {
@@ -156,10 +158,10 @@ public:
 
   static bool changes(const Op &op) { return op.is(Opcode::store_) || op.is_atomic(); }
 
-  /// Whether the operation must be ordered with others at all.
+  /// Whether `op` needs an order with other accesses.
   bool matters(const Op &op) const { return ordered_.count(&op); }
 
-  /// Whether two accesses may be of the same element by different threads.
+  /// Whether different threads may access the same element.
   bool conflict(const Access &earlier, const Access &later) const {
     const Op &a = *earlier.global, &b = *later.global;
     if (&a == &b)
@@ -186,7 +188,8 @@ private:
            std::count(layout.warp.begin(), layout.warp.end(), 0u);
   }
 
-  /// Whether element by element both access the same memory, if their bases are the same.
+  /// Whether both access the same memory element by element, given the same base. `from_one`: also
+  /// requires that the base is the same.
   bool lie_the_same(const Op &a, const Op &b, bool from_one) const {
     const std::optional<Affine> &at = at_.at(&a), &also_at = at_.at(&b);
     return at && also_at && (!from_one || at->base == also_at->base) &&
@@ -198,7 +201,7 @@ private:
     return op.operand(0)->type.shape;
   }
 
-  /// Whether z = 2 * x is meant, where z may be x.
+  /// Whether two parameters may be the same memory element by element: z = 2 * x, where z may be x.
   bool may_lie_the_same(const Op &a, const Op &b) const {
     auto is_alone = [&](const Op &op) {
       const std::set<const Value *> &roots = roots_.at(&op);
@@ -209,13 +212,13 @@ private:
            lie_the_same(a, b, /*from_one=*/false);
   }
 
-  /// Whether no two elements of what is accessed are the same memory.
+  /// Whether no two elements of the access overlap.
   bool are_apart(const Op &op) const {
     const std::optional<Affine> &at = at_.at(&op);
     if (!at)
       return false;
-    constexpr int64_t longest = int64_t(1) << 40;  // what follows must not overflow
-    std::vector<std::pair<int64_t, int64_t>> axes; // strides that are known, and extents
+    constexpr int64_t longest = int64_t(1) << 40;  // prevents overflow below
+    std::vector<std::pair<int64_t, int64_t>> axes; // known strides, and extents
     for (size_t axis = 0; axis < accessed_shape(op).size(); axis++) {
       std::optional<int64_t> stride = at->strides[axis].as_constant();
       if (!stride || accessed_shape(op)[axis] == 1)
@@ -225,7 +228,7 @@ private:
       axes.emplace_back(std::abs(*stride), accessed_shape(op)[axis]);
     }
     std::sort(axes.begin(), axes.end());
-    int64_t reach = 0; // of the axes so far
+    int64_t reach = 0; // of the axes so far, in elements
     for (auto [stride, extent] : axes) {
       if (stride <= reach)
         return false;
@@ -234,10 +237,10 @@ private:
     return true;
   }
 
-  /// A scalar is loaded by all threads, and changed by the first.
+  /// Whether only the first thread runs `op`: it changes a scalar. All threads load a scalar.
   static bool is_by_first(const Op &op) { return accessed_shape(op).empty() && changes(op); }
 
-  /// Whether each element is accessed by one thread, which is the same both times.
+  /// Whether one thread accesses each element, the same thread both times.
   bool by_same_threads(const Op &a, const Op &b) const {
     if (a.is(Opcode::async_copy_) || b.is(Opcode::async_copy_))
       return false;
@@ -261,7 +264,7 @@ bool overlap(const Access &a, const Access &b) {
   }
   auto range = [](const Op *buffer) {
     const Type &type = buffer->result()->type;
-    int64_t begin = buffer->integer("address");
+    int64_t begin = buffer->get(attr::address_);
     return std::pair(begin, begin + type.elements() * bytes_of(type.elem));
   };
   auto [a_begin, a_end] = range(a.buffer);
@@ -273,8 +276,8 @@ using Pending = std::set<Access>;
 
 Slot slot_of(const Value *value) {
   int64_t ahead = 0;
-  if (value->op && value->op->is(Opcode::ring_slot_)) {
-    ahead = value->op->integer("ahead");
+  if (value->op && value->op->is(Opcode::stage_index_)) {
+    ahead = value->op->get(attr::offset_);
     value = value->op->operand(0);
   }
   if (std::optional<int64_t> constant = constant_of(value))
@@ -289,17 +292,17 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
   switch (op.code) {
   case Opcode::shared_load_:
   case Opcode::shared_gather_:
-  case Opcode::cluster_load_:
+  case Opcode::cluster_load_reduce_:
     accesses = {{op.operand(0)->op, slot_of(op.operand(1)), false}};
     break;
   case Opcode::shared_store_:
     accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true}};
     break;
-  case Opcode::shared_product_:
-    for (size_t factor : {0, 2})
-      accesses.push_back({.buffer = op.operand(factor)->op,
-                          .slot = slot_of(op.operand(factor + 1)),
-                          .products_since = 0});
+  case Opcode::wgmma_ss_:
+    for (size_t operand : {0, 2})
+      accesses.push_back({.buffer = op.operand(operand)->op,
+                          .slot = slot_of(op.operand(operand + 1)),
+                          .wgmmas_since = 0});
     break;
   case Opcode::async_copy_:
     accesses = {{op.operand(1)->op, slot_of(op.operand(2)), true, 0}};
@@ -317,11 +320,11 @@ std::vector<Access> accesses_of(const Op &op, const GlobalAccesses &globals) {
 struct State {
   Function &fn;
   GlobalAccesses globals = GlobalAccesses(fn);
-  bool inserting = true; // else conflicts are only found
+  bool inserting = true; // false: only looks for conflicts
   bool conflict_found = false;
   std::vector<Op *> inserted = {};
 
-  // Calls `change` on every access; the results are the new set.
+  // Applies `change` to every access; returns the new set.
   template <typename Change> static Pending map(const Pending &pending, Change change) {
     Pending result;
     for (Access access : pending) {
@@ -342,7 +345,7 @@ struct State {
     });
   }
 
-  // Of the groups committed, all but the last `still_pending` have landed.
+  // All committed groups but the last `still_pending` are complete.
   static Pending wait(const Pending &pending, int64_t still_pending) {
     assert(still_pending < many && "else no copy would ever be known to have landed");
     return map(pending, [&](Access &access) {
@@ -353,21 +356,21 @@ struct State {
 
   static Pending start_product(const Pending &pending) {
     return map(pending, [](Access &access) {
-      if (access.products_since >= 0)
-        access.products_since = std::min(access.products_since + 1, many);
+      if (access.wgmmas_since >= 0)
+        access.wgmmas_since = std::min(access.wgmmas_since + 1, many);
     });
   }
 
-  // Of the products started, all but the last `still_pending` are done.
+  // All started matmuls but the last `still_pending` are complete.
   static Pending wait_for_products(const Pending &pending, int64_t still_pending) {
-    assert(still_pending < many && "else no product would ever be known to be done");
+    assert(still_pending < many && "else no matmul would ever be known to be done");
     return map(pending, [&](Access &access) {
-      if (access.products_since >= still_pending)
-        access.products_since = -1;
+      if (access.wgmmas_since >= still_pending)
+        access.wgmmas_since = -1;
     });
   }
 
-  // Slots before the loop, seen from its first iteration (counter 0).
+  // Stages before the loop, relative to its first iteration (counter 0).
   static Pending enter(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
       if (access.slot.known && !access.slot.counter)
@@ -375,7 +378,7 @@ struct State {
     });
   }
 
-  // Accesses of this trip, seen from the next. `counter` is null in a while loop.
+  // Accesses of this iteration, relative to the next. `counter` is null in a while loop.
   static Pending go_round(const Pending &pending, const Value *counter) {
     return map(pending, [&](Access &access) {
       access.is_old = access.global;
@@ -403,7 +406,7 @@ struct State {
     do {
       end = walk(*op.blocks[0], start);
     } while (merge(start, go_round(end, counter)));
-    // No iteration at all is possible too.
+    // The loop may have no iterations.
     Pending after = leave(end, counter);
     merge(after, before);
     return after;
@@ -431,7 +434,7 @@ struct State {
     return overlap(earlier, later);
   }
 
-  // Notes what operation `i` of `block` accesses, behind a barrier if it needs one.
+  // Records the accesses of operation `i` of `block`. Inserts a barrier before it if they conflict.
   void access(Op &op, Pending &pending, Block &block, size_t &i) {
     std::vector<Access> accesses = accesses_of(op, globals);
     bool conflicts = std::any_of(pending.begin(), pending.end(), [&](const Access &earlier) {
@@ -449,8 +452,8 @@ struct State {
     pending.insert(accesses.begin(), accesses.end());
   }
 
-  // Inserts the barriers that `block` needs when it starts with `pending`, and returns what is
-  // pending at its end.
+  // Inserts the barriers that `block` needs when it starts with `pending`. Returns the accesses
+  // that are pending at its end.
   Pending walk(Block &block, Pending pending) {
     for (size_t i = 0; i < block.ops.size(); i++) {
       Op &op = *block.ops[i];
@@ -460,18 +463,18 @@ struct State {
         pending = walk_while(op, pending);
       } else if (op.is(Opcode::if_else_)) {
         pending = walk_if(op, pending);
-      } else if (op.is(Opcode::specialize_)) {
+      } else if (op.is(Opcode::warp_specialize_)) {
         pending = walk(*op.blocks[0], pending);
       } else if (op.is(Opcode::barrier_) || op.is(Opcode::cluster_barrier_)) {
         barrier(pending);
       } else if (op.is(Opcode::async_commit_)) {
         pending = commit(pending);
       } else if (op.is(Opcode::async_wait_)) {
-        pending = wait(pending, op.integer("pending"));
-      } else if (op.is(Opcode::product_wait_)) {
-        pending = wait_for_products(pending, op.integer("pending"));
+        pending = wait(pending, op.get(attr::pending_));
+      } else if (op.is(Opcode::wgmma_wait_)) {
+        pending = wait_for_products(pending, op.get(attr::pending_));
       } else {
-        if (op.is(Opcode::shared_product_))
+        if (op.is(Opcode::wgmma_ss_))
           pending = start_product(pending);
         access(op, pending, block, i);
       }

@@ -4,7 +4,7 @@
 
 namespace tritonc {
 
-/// Makes threads wait where they could see stale shared memory.
+/// Inserts barriers where threads could otherwise see stale memory.
 void insert_barriers(ir::Function &fn);
 
 } // namespace tritonc

@@ -1,22 +1,25 @@
-// lower_gathers: let threads find what they gather in shared memory.
+// lower_gathers: lowers gather to a store to and a gather from shared memory.
 //
 //     %y = gather %x, %i {axis = 1}     =>    %s = shared_alloc : shared<f32>[1,8,64]
 //                                             shared_store %x, %s, %zero
 //                                             %y = shared_gather %s, %zero, %i {axis = 1}
 //
-// The buffer has the tile in row-major order: how far elements along the axis are apart is the same
-// everywhere then, so that an address takes one multiplication. i1 travels as i8, a pointer as i64.
+// A thread needs elements that other threads hold, at indices that only it knows.
 //
+// Method:  Stores the tile in row-major order. Then elements along the axis have the same stride
+//          everywhere, so an address takes one multiplication. i1 is stored as i8, a pointer as
+//          i64.
 // Needs:   assign_layouts.
 // Ensures: no gather is left.
-// Limits:  what is in the same warp takes this way too; banks are left to chance.
+// Limits:  a gather within one warp goes through shared memory, too. The layout does not avoid bank
+//          conflicts.
 //
 // Tested by tests/passes/lower_gathers_test.cpp.
 
 #include "passes/lower_gathers.h"
 
 #include "ir/builder.h"
-#include "passes/through_shared.h"
+#include "passes/shared_roundtrip.h"
 
 namespace tritonc {
 
@@ -45,7 +48,7 @@ void lower(Function &fn, Op *op) {
   Type found = Type::tile(value->type.elem, result.shape).with_layout(result.layout);
   Op *gather =
       builder.create(Opcode::shared_gather_, {buffer, builder.i32(0), op->operand(1)}, {found});
-  gather->set("axis", op->integer("axis"));
+  gather->set(attr::axis_, op->get(attr::axis_));
   replace_uses(*fn.body, op->result(), as_loaded(builder, gather->result(), result));
   erase(op);
 }

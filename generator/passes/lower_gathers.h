@@ -4,7 +4,7 @@
 
 namespace tritonc {
 
-/// Turns gather into a store to shared memory and loads of single elements from there.
+/// Lowers gather to a store to shared memory and loads of single elements from there.
 void lower_gathers(ir::Function &fn);
 
 } // namespace tritonc

@@ -1,4 +1,4 @@
-// Runs passes by name, one after another, and lets an observer see the function after each.
+// Runs passes by name, one after another, and calls an observer after each.
 
 #pragma once
 
@@ -9,8 +9,7 @@
 
 namespace tritonc {
 
-/// Called after every pass. What verifies, prints (--print-after) and times, so that no pass has
-/// to.
+/// Called after every pass: verifies, prints (--print-after), and times, so that no pass has to.
 using PassObserver = std::function<void(std::string_view pass, ir::Function &)>;
 
 class PassRunner {

@@ -1,59 +1,63 @@
-// The pipeline: tile IR as translated from the source in, tile IR that `lower/` can translate
-// operation by operation out.
+// The pass pipeline: lowers tile IR as translated from the source to tile IR that `lower/` can
+// translate operation by operation.
 //
-// This is the only place that knows the order of the passes, and the order is the order of the
-// lines. Each paragraph says what it is for; the lines between them say what holds from there on.
+// Only this file knows the order of the passes: the order of its lines. Each paragraph gives the
+// purpose of its passes. A line "From here on" gives a property that holds for all later passes.
 
 #include "passes/pipeline.h"
 
-#include "passes/add_parts.h"
 #include "passes/allocate_shared.h"
 #include "passes/assign_layouts.h"
-#include "passes/bundle_programs.h"
-#include "passes/choose_dots.h"
-#include "passes/choose_residency.h"
-#include "passes/close_inductions.h"
-#include "passes/count_loops.h"
-#include "passes/detach_sums.h"
+#include "passes/avoid_register_bank_conflicts.h"
+#include "passes/broadcast_atomic_results.h"
+#include "passes/choose_occupancy.h"
+#include "passes/coarsen_programs.h"
+#include "passes/expand_inductions.h"
+#include "passes/fold_add_into_dot.h"
 #include "passes/form_views.h"
-#include "passes/fuse_dots.h"
-#include "passes/group_programs.h"
-#include "passes/hint_copies.h"
 #include "passes/insert_barriers.h"
-#include "passes/load_ahead.h"
-#include "passes/lower_cluster_sums.h"
-#include "passes/lower_conversions.h"
+#include "passes/insert_dependent_launch.h"
+#include "passes/interleave_copies.h"
+#include "passes/issue_wgmma_async.h"
+#include "passes/lower_cluster_reductions.h"
 #include "passes/lower_gathers.h"
-#include "passes/narrow_steps.h"
-#include "passes/overlap_launches.h"
-#include "passes/persist_programs.h"
+#include "passes/lower_layout_conversions.h"
+#include "passes/lower_to_tma.h"
+#include "passes/make_persistent.h"
 #include "passes/pipeline_loops.h"
-#include "passes/preload_slices.h"
+#include "passes/prefetch_dot_operands.h"
+#include "passes/prefetch_through_registers.h"
+#include "passes/reduce_split_k_partials.h"
 #include "passes/remove_dead_code.h"
-#include "passes/share_results.h"
-#include "passes/slice_dots.h"
+#include "passes/select_mma.h"
+#include "passes/set_k_tile.h"
+#include "passes/set_l2_eviction.h"
 #include "passes/specialize_warps.h"
-#include "passes/split_sums.h"
-#include "passes/spread_copies.h"
+#include "passes/split_dots_along_k.h"
+#include "passes/split_k_in_cluster.h"
+#include "passes/stage_epilogue.h"
 #include "passes/stage_operands.h"
-#include "passes/stage_results.h"
-#include "passes/start_products.h"
-#include "passes/store_parts.h"
-#include "passes/swap_factors.h"
-#include "passes/unrotate_loops.h"
-#include "passes/use_tensor_maps.h"
-#include "passes/widen_steps.h"
+#include "passes/store_split_k_partials.h"
+#include "passes/swap_operands.h"
+#include "passes/swizzle_programs.h"
+#include "passes/unpipeline_loops.h"
+#include "passes/uplift_while_to_for.h"
+
+#include "ir/parser.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace tritonc {
 
 void canonicalize(PassRunner &run) {
-  // Bring loops to one form: counted, no hand-made prefetching, nothing carried around that is a
-  // formula of the counter. unrotate_loops compares conditions, so it comes before count_loops,
-  // which replaces them by a number of trips.
-  run("unrotate_loops", unrotate_loops);
-  run("count_loops", count_loops);
-  run("close_inductions", close_inductions);
-  run("fuse_dots", fuse_dots);
+  // Canonical loops: counted, without software pipelining by hand, and without carried values that
+  // are a formula of the counter. unpipeline_loops compares loop conditions, so it comes before
+  // uplift_while_to_for, which replaces them by a number of iterations.
+  run("unpipeline_loops", unpipeline_loops);
+  run("uplift_while_to_for", uplift_while_to_for);
+  run("expand_inductions", expand_inductions);
+  run("fold_add_into_dot", fold_add_into_dot);
   run("form_views", form_views);
   run("remove_dead_code", remove_dead_code);
 }
@@ -67,91 +71,98 @@ ir::Function canonical_form(const ir::Function &fn) {
 }
 
 void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe,
-                  const Structure &structure) {
+                  const Schedule &schedule) {
   PassRunner run(fn, observe);
   canonicalize(run);
 
-  // From here on: every access that has an affine form goes through a view, and loops carry only
-  // what really depends on the iteration before.
+  // From here on: every load and store with an affine form goes through a view. Loops carry only
+  // values that depend on the previous iteration.
 
-  // The source's tile is what a program means, not what a block does at a time: take shorter or
-  // longer steps along K, and several programs at once. Blocks that run at one time get programs
-  // that share operands.
-  run("narrow_steps", narrow_steps, structure);
-  run("widen_steps", widen_steps, structure);
-  run("add_parts", add_parts, structure);
-  run("bundle_programs", bundle_programs, structure);
+  // Block tile: the tile of the source defines a program, not the work of a block. set_k_tile
+  // changes the K tile, and coarsen_programs gives a block several programs. In the second launch
+  // of split-K, reduce_split_k_partials replaces the mainloop. swizzle_programs gives blocks that
+  // run at the same time programs that share operands in the L2 cache.
+  run("set_k_tile", set_k_tile, schedule);
+  run("reduce_split_k_partials", reduce_split_k_partials, schedule);
+  run("coarsen_programs", coarsen_programs, schedule);
   run("remove_dead_code", remove_dead_code);
-  run("group_programs", group_programs, structure);
+  run("swizzle_programs", swizzle_programs, schedule);
 
-  // Choose the instruction for every contraction and with it the number of warps. Which factor
-  // comes first is settled before, because rows and columns of a product are divided differently.
-  run("swap_factors", swap_factors, structure);
-  run("choose_dots", choose_dots, gpu, structure);
+  // MMA: choose the instruction of every dot, and with it the number of warps. swap_operands comes
+  // first, because warps divide the rows of a matmul differently from its columns.
+  run("swap_operands", swap_operands, schedule);
+  run("select_mma", select_mma, gpu, schedule);
 
-  // Where the structure says so, the copy engine brings the operands and takes the results away,
-  // and warps of their own see to the former. Maps are made from the grid of programs, so they come
-  // before persist_programs does away with it; which warp does what is settled for all loops at
-  // once. After this the product is none that the next passes know.
-  run("use_tensor_maps", use_tensor_maps, structure);
-  run("hint_copies", hint_copies);
-  run("store_parts", store_parts, structure);
-  run("persist_programs", persist_programs, structure);
-  run("split_sums", split_sums, structure);
+  // TMA and warp specialization, where the schedule says so: TMA loads the operands and stores the
+  // output tiles, producer warps run ahead of the consumer warps, the kernel becomes persistent,
+  // and split-K divides the mainloop.
+  //
+  // lower_to_tma makes tensor maps from the grid of programs, so it comes before make_persistent,
+  // which removes the grid. specialize_warps assigns warps in all loops at once, so it comes after
+  // the passes that change loops. The passes after it no longer find a matmul loop. stage_epilogue
+  // sends the output tiles through shared memory.
+  run("lower_to_tma", lower_to_tma, schedule);
+  run("set_l2_eviction", set_l2_eviction);
+  run("store_split_k_partials", store_split_k_partials, schedule);
+  run("make_persistent", make_persistent, schedule);
+  run("split_k_in_cluster", split_k_in_cluster, schedule);
   run("remove_dead_code", remove_dead_code);
-  run("specialize_warps", specialize_warps, gpu, structure);
-  run("stage_results", stage_results, structure);
+  run("specialize_warps", specialize_warps, gpu, schedule);
+  run("stage_epilogue", stage_epilogue, schedule);
   run("remove_dead_code", remove_dead_code);
 
-  // Bring all other operands through shared memory, copied ahead of their use where the GPU can,
-  // loaded ahead where it can't. pipeline_loops moves loads that have no other use, so the
-  // transpositions that stage_operands has folded away must go before it. Then the loop is in
-  // slices, between which there is room for what the next iterations need.
+  // Software pipelining of all other mainloops: operands go through shared memory. pipeline_loops
+  // copies them ahead of their use by cp.async; on GPUs without it, prefetch_through_registers
+  // loads them ahead.
+  //
+  // pipeline_loops moves only loads without another use. So remove_dead_code must first remove the
+  // transposes that stage_operands has folded. split_dots_along_k cuts the matmul into slices along
+  // K. The passes after it start copies and loads for later iterations between the slices.
   run("stage_operands", stage_operands);
   run("remove_dead_code", remove_dead_code);
-  run("pipeline_loops", pipeline_loops, gpu, structure);
-  run("start_products", start_products);
-  run("slice_dots", slice_dots, gpu, structure);
-  run("load_ahead", load_ahead, gpu);
-  run("spread_copies", spread_copies);
-  run("preload_slices", preload_slices);
-  run("detach_sums", detach_sums);
+  run("pipeline_loops", pipeline_loops, gpu, schedule);
+  run("issue_wgmma_async", issue_wgmma_async);
+  run("split_dots_along_k", split_dots_along_k, gpu, schedule);
+  run("prefetch_through_registers", prefetch_through_registers, gpu);
+  run("interleave_copies", interleave_copies);
+  run("prefetch_dot_operands", prefetch_dot_operands);
+  run("avoid_register_bank_conflicts", avoid_register_bank_conflicts);
   run("remove_dead_code", remove_dead_code);
 
-  // Decide which thread holds which element. lower_conversions turns the places where producer and
-  // consumer disagree into trips through shared memory, and lower_gathers what threads take from
-  // others at places that only they know, so both must come before allocate_shared.
+  // Layouts: decide which thread holds which element. Then conversions between layouts, gathers,
+  // and reductions over a cluster become accesses to shared memory. So these passes come before
+  // allocate_shared.
   run("assign_layouts", assign_layouts);
   run("remove_dead_code", remove_dead_code);
-  run("share_results", share_results);
-  run("lower_conversions", lower_conversions);
+  run("broadcast_atomic_results", broadcast_atomic_results);
+  run("lower_layout_conversions", lower_layout_conversions);
   run("lower_gathers", lower_gathers);
-  run("lower_cluster_sums", lower_cluster_sums);
+  run("lower_cluster_reductions", lower_cluster_reductions);
 
   // From here on: every tile has a layout, and no pass adds an access to shared memory.
 
-  // Give shared memory addresses, then make using it safe.
+  // Shared memory: assign addresses, then insert barriers between conflicting accesses.
   run("allocate_shared", allocate_shared);
   run("insert_barriers", insert_barriers);
 
-  // Let launches overlap, now that it is settled where memory is first and last read.
-  run("overlap_launches", overlap_launches, gpu);
+  // Programmatic dependent launch: consecutive launches may overlap. The pass comes this late
+  // because it needs the first and the last access to global memory.
+  run("insert_dependent_launch", insert_dependent_launch, gpu);
 
-  // Divide the registers of a multiprocessor, now that it is known what else limits its programs.
-  run("choose_residency", choose_residency, gpu, structure);
+  // Occupancy: divide the registers of an SM among blocks. The pass comes last because it needs
+  // every other limit on blocks per SM.
+  run("choose_occupancy", choose_occupancy, gpu, schedule);
 }
 
 std::vector<std::string_view> pass_names() {
-  return {"unrotate_loops",     "count_loops",      "close_inductions",  "fuse_dots",
-          "form_views",         "remove_dead_code", "narrow_steps",      "widen_steps",
-          "add_parts",          "bundle_programs",  "group_programs",    "swap_factors",
-          "choose_dots",        "use_tensor_maps",  "hint_copies",       "store_parts",
-          "persist_programs",   "split_sums",       "specialize_warps",  "stage_results",
-          "stage_operands",     "pipeline_loops",   "start_products",    "slice_dots",
-          "load_ahead",         "spread_copies",    "preload_slices",    "detach_sums",
-          "assign_layouts",     "share_results",    "lower_conversions", "lower_gathers",
-          "lower_cluster_sums", "allocate_shared",  "insert_barriers",   "overlap_launches",
-          "choose_residency"};
+  std::vector<std::string_view> names;
+  auto note = [&](std::string_view name, ir::Function &) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  };
+  ir::Function nothing = std::move(*ir::parse("func @nothing() {\n return\n}").function);
+  run_pipeline(nothing, *find_gpu("80"), note);
+  return names;
 }
 
 } // namespace tritonc

@@ -1,23 +1,24 @@
-// The pipeline of tile IR passes.
+// The pipeline of tile IR passes. pipeline.cpp has their order.
 
 #pragma once
 
+#include "ir/ir.h"
+#include "ir/schedule.h"
 #include "passes/pass_runner.h"
-#include "passes/structure.h"
 #include "target/gpu.h"
 
 namespace tritonc {
 
-/// Takes the tile IR of a kernel to the form that `lower/` translates operation by operation for
-/// `gpu`, in one of its `structures_for`. Decides `fn.warps` and `fn.shared_bytes`, which may be
-/// more than the GPU has: the caller checks.
+/// Lowers the tile IR of a kernel to the form that `lower/` translates operation by operation.
+/// `schedule` is one of the `candidate_schedules` for `gpu`. Sets `fn.warps` and `fn.shared_bytes`.
+/// They may exceed the limits of the GPU: the caller checks.
 void run_pipeline(ir::Function &fn, const Gpu &gpu, const PassObserver &observe = {},
-                  const Structure &structure = {});
+                  const Schedule &schedule = {});
 
-/// The first part of the pipeline, which is the same for all GPUs and structures.
+/// Runs the first part of the pipeline, which is the same for all GPUs and schedules.
 void canonicalize(PassRunner &run);
 
-/// A copy of `fn` behind that part.
+/// Returns a copy of `fn` after `canonicalize`.
 ir::Function canonical_form(const ir::Function &fn);
 
 /// The names of the passes in order, for --print-after.

@@ -1,11 +1,12 @@
 #pragma once
 
 #include "ir/ir.h"
-#include "passes/structure.h"
+#include "ir/schedule.h"
+#include "target/gpu.h"
 
 namespace tritonc {
 
-/// Copies what a loop iteration needs from memory several iterations ahead.
-void pipeline_loops(ir::Function &fn, const Gpu &gpu, const Structure &structure = {});
+/// Copies the operands of a loop from global to shared memory several iterations ahead.
+void pipeline_loops(ir::Function &fn, const Gpu &gpu, const Schedule &schedule = {});
 
 } // namespace tritonc

@@ -1,18 +1,25 @@
-// remove_dead_code: drop what nothing observable depends on.
+// remove_dead_code: removes operations and loop-carried values that nothing observable depends on.
 //
-// Observable are stores, accesses to shared memory that write it, synchronisation, what a kernel
-// says about itself, and what decides how often they happen. Everything else lives only if
-// something living uses it; a loop carries a value only if the loop's body or what follows uses it
-// for more than computing its own next value:
+//     %p2, %c2 = for_loop %n, %p, %c {             %c2 = for_loop %n, %c {
+//       (%t, %q, %acc)                               (%t, %acc)
+//       %r = addptr %q, %step                  =>    %d = ... uses %acc
+//       %d = ... uses %acc                           yield %d
+//       yield %r, %d                               }
+//     }
 //
-//     %k2, %c2 = while_loop %k, %c {...}           %c2 = for_loop %n, %c {
-//       (%p, %acc)                             =>    (%t, %acc)
-//       ... uses %acc, computes %p + 1               ... uses %acc
+// Passes leave unused operations, and loops carry values that only compute their own next value.
 //
-// Method. Mark from the observable operations backwards, then sweep. A carried value is one thing:
-// the initial value, the block arguments, the yielded value and the result live or die together.
-// Loads are not observable: reading less is always allowed.
+// Method:  Marks backwards from the observable operations, then sweeps. These are observable:
 //
+//            stores, and writes to shared memory
+//            synchronization
+//            print and assert
+//            what the host does before the launch
+//            what decides how often one of these runs
+//
+//          Loads are not observable: it is always allowed to read less. A carried value is one
+//          unit: the initial value, the block arguments, the yielded value and the result are live
+//          or dead together.
 // Needs:   nothing.
 // Ensures: every remaining operation is live.
 // Limits:  a loop without live results and effects is removed even if it would never end.
@@ -33,7 +40,7 @@ namespace {
 
 struct State {
   Function &fn;
-  std::vector<bool> live_values; // by their numbers
+  std::vector<bool> live_values; // by Value::number
   std::unordered_set<const Op *> live_ops;
   bool changed = false;
 
@@ -54,7 +61,7 @@ struct State {
     if (!live_ops.insert(&op).second)
       return;
     changed = true;
-    // Whatever encloses a live operation decides how often it happens.
+    // The loop or branch around a live operation decides how often it runs.
     if (const Op *outer = op.parent->parent)
       mark_op(*outer);
     if (op.blocks.empty())
@@ -72,7 +79,7 @@ struct State {
     case Effect::write:
     case Effect::shared_write:
     case Effect::sync:
-    case Effect::report:
+    case Effect::io:
     case Effect::host:
       return true;
     default:
@@ -83,7 +90,7 @@ struct State {
   // The first operand of a loop that is a carried value, and the first such block argument.
   static size_t first_carried(const Op &op) { return op.is(Opcode::for_loop_) ? 1 : 0; }
 
-  // Whether value i that `op` carries or gives is live; then its other forms are.
+  // If result i of `op` is live in any place (operand, argument, yielded value), marks all places.
   void propagate(const Op &op) {
     for (size_t i = 0; i < op.results.size(); i++) {
       bool carried = is_live(op.results[i]);
@@ -123,7 +130,7 @@ struct State {
     for (const Op *op : ops)
       if (observable(*op))
         mark_op(*op);
-    // Users before what they use, so that loops alone take more than one round.
+    // Users come before their operands, so only loops need more than one round.
     std::reverse(ops.begin(), ops.end());
     do {
       changed = false;

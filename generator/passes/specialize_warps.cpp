@@ -1,131 +1,137 @@
-// specialize_warps: give copying and multiplying to different warps.
+// specialize_warps: divides a block into producer warps that copy and consumer warps that multiply.
 //
-//     for_loop %n, %zero {                     specialize {
+//     for_loop %n, %zero {                     warp_specialize {
 //       (%t, %acc)                               for_loop %n, %step, %zero {
-//       %a = map_load %m, ...                      (%t, %s, %acc)
-//       %b = map_load %w, ...                      mbarrier_wait %full, slot of %s, phase of %s
-//       %d = dot %a, %b, %acc             =>       %p = shared_product %as, slot, %bs, slot, %acc
-//       yield %d                                   %d = product_wait %p {pending = 1}
-//     }                                            if there was one before: mbarrier_arrive %empty,
-//     its slot store %v, %d                                 yield %s + 1, %d
+//       %a = tma_load %m, ...                      (%t, %s, %acc)
+//       %b = tma_load %w, ...                      mbarrier_wait %full, stage of %s, phase of %s
+//       %d = dot %a, %b, %acc             =>       %p = wgmma_ss %as, stage, %bs, stage, %acc
+//       yield %d                                   %d = wgmma_wait %p {pending = 1}
+//     }                                            if %t > 0: mbarrier_arrive %empty, stage before
+//     store %v, %d                                 yield %s + 1, %d
 //                                                }
-//                                                %e = product_wait %d {pending = 0}
+//                                                %e = wgmma_wait %d {pending = 0}
 //                                                store %v, %e
 //                                              } {
 //                                                for_loop %n, %step {
 //                                                  (%t, %s)
-//                                                  mbarrier_wait %empty, slot of %s, other phase
-//                                                  mbarrier_arrive %full, slot {bytes}
-//                                                  map_copy %m, %as, slot, %full, slot, ...
-//                                                  map_copy %w, %bs, slot, ...
+//                                                  mbarrier_wait %empty, stage of %s, other phase
+//                                                  mbarrier_arrive %full, stage {bytes}
+//                                                  tma_load_async %m, %as, stage, %full, stage, ...
+//                                                  tma_load_async %w, %bs, stage, ...
 //                                                  yield %s + 1
 //                                                }
 //                                              }
 //
-// Copies and products take turns on a ring of slots in shared memory. The copying thread runs ahead
-// as far as there are empty slots; the tensor cores have the next product queued while one is under
-// way, and never wait for an instruction of the copies. A slot is full once all bytes have come,
-// and empty once every warp says that the product which read it is done: one product stays in
-// flight, so that is the one before. That the last one of a loop is done is said behind the loop,
-// if it is in another, so that there may be more.
+// The producer thread runs ahead of the consumers as far as there are empty stages. The tensor
+// cores have the next matmul queued while one is in flight, and never wait for copy instructions.
 //
-// Before all that, what the copy engine has to know of the maps is fetched (map_prefetch).
+// Method:  Circular buffer. A stage is full when all of its bytes have arrived. It is empty when
+//          every consumer warp has arrived, after the matmul that read it. One matmul stays in
+//          flight, so iteration t releases the stage of iteration t - 1. The stage of the last
+//          iteration is released after the loop, if an outer loop may run the mainloop again.
 //
-// Where no tensor map can be made, structure.copying_warps warps copy, each thread some elements:
+//          K iterations are counted from the start of the block, over all loops around the matmul.
+//          Iteration s uses stage s mod n in phase (s / n) mod 2. The producer waits for the phase
+//          before that. On mbarriers that were never used, that phase counts as completed.
 //
-//                                              } {
-//                                                for_loop %n, %step {
-//     %a = load %v, %mask                          (%t, %s)
-//     %b = load %w, %other_mask                    %a0 = load part of %v, inside %limits
-//     %d = dot %a, %b, %acc             =>         %a1 = load next part of %v, ...
-//                                                  mbarrier_wait %empty, slot of %s, other phase
-//                                                  shared_store %a0, %as, slot {origin = [0,0]}
-//                                                  %b0 = load part of %w, ...
-//                                                  shared_store %a1, %as, slot {origin = [64,0]}
-//                                                  ...
-//                                                  proxy_fence
-//                                                  mbarrier_arrive %full, slot
-//                                                  yield %s + 1
-//                                                }
+//          Accumulators that start from zero are not set to zero: the first wgmma of the loop
+//          ignores them. That needs at least one iteration. After set_k_tile a loop without
+//          iterations has an empty tensor map, for which the host does not launch this kernel.
+//          Producer warps without TMA need no tensor map, so there the accumulators are set to
+//          zero.
+//
+//          Producers repeat the loops around the mainloop, with only the computation of addresses
+//          and coordinates. The consumers run everything else. tma_prefetch fetches the tensor maps
+//          before all that.
+//
+//          Without TMA. Where no tensor map can be made, schedule.producer_warps warps copy, each
+//          thread some elements:
+//
+//              for_loop %n, %step {
+//                (%t, %s)
+//                %a0 = load part of %v, inside %limits
+//                %a1 = load next part of %v, ...
+//                mbarrier_wait %empty, stage of %s, other phase
+//                shared_store %a0, %as, stage {origin = [0,0]}
+//                %b0 = load part of %w, ...
+//                shared_store %a1, %as, stage {origin = [64,0]}
+//                ...
+//                proxy_fence
+//                mbarrier_arrive %full, stage
+//                yield %s + 1
+//              }
+//
+//          A part is as large as the registers of the producer threads allow. While one part is
+//          stored, the next one loads. A stage is full when every producer warp has arrived, after
+//          the fence that makes its writes visible to the tensor cores. Producer warps wait only
+//          for the circular buffer, not for each other.
+//
+//          A from registers. wgmma reads an operand from shared memory if it is contiguous along K,
+//          or if its elements have 16 bits. Any other A is loaded into registers by the consumer
+//          warps, one slice of K at a time:
+//
+//              %f = shared_load %as, stage {origin = [0,8], perm = [1,0]}
+//              %p = wgmma_rs %f, %bs, stage, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
+//              %d = wgmma_wait %p {pending = 3}
+//
+//          A few slices are in flight while the next one is loaded, into the registers of the slice
+//          that the wait has completed. Any rows of the accumulator may form an instruction. {rows}
+//          chooses them so that the loads have no bank conflicts. The threads of a warp read the
+//          stage, not the tensor cores. So a warp releases it only once all of its threads have
+//          read ({per_warp}).
+//
+//          By mma. Where the GPU has no wgmma, the warps load fragments of both operands. The
+//          fragments are in registers, so each warp releases the stage of this iteration:
+//
+//              mbarrier_wait %full, stage of %s, phase of %s
+//              %a = shared_load %as, stage {strided_access}
+//              %b = shared_load %bs, stage {strided_access}
+//              %d = dot %a, %b, %acc              (split_dots_along_k cuts it into slices)
+//              mbarrier_arrive %empty, stage {per_warp}
+//              yield %d, %s + 1
+//
+//          Registers are scarce then. Most such GPUs cannot move registers between warps, and
+//          beside one more warp the threads of eight warps have 168 registers each. So a thread
+//          keeps one address per operand ({strided_access}), not one per swizzled chunk. Moving
+//          registers gains little: with 232 registers per thread and four producer warps, 0.99 to
+//          1.03 times as fast on an H200 (half, 4096 cubed, 2026-11-22).
+//
+//          Ping-pong (CUTLASS's word). Two consumer groups multiply, each for its own output tile.
+//          While one group runs its epilogue, the tensor cores work for the other:
+//
+//              for_loop %rounds {            %group = consumer_group_id
+//                (%r)                        for_loop (%rounds + 1 - %group) / 2 {
+//                for_loop %n, %zero {          (%u)
+//                  ...                         %r = 2 * %u + %group
+//                }                             mbarrier_wait %turns, stage of %r + 1, other phase
+//                store %v, %d           =>     for_loop %n, %r * %n, %zero {
+//              }                                 (%t, %s, %acc)
+//                                                ...
 //                                              }
+//                                              mbarrier_arrive %turns, stage of %r
+//                                              %e = wgmma_wait %d {pending = 0}
+//                                              store %v, %e
+//                                            }
 //
-// A part is as much as the threads have registers for; while one is stored the next is on its way.
-// A slot is full once every copying warp has arrived, behind the fence by which the tensor cores
-// see what threads have written. Warps wait for nobody but the ring, so each is somewhere else.
-//
-// Steps are counted from the start of the block, over all loops around the product. Step s uses
-// slot s mod n in phase (s / n) mod 2. The copying thread waits for the phase before: of a ring
-// that was never used, that one counts as over.
-//
-// A sum that starts from zero is not made zero: the first product of the loop does not add to it.
-// There is a first one where widen_steps has been: of a loop without trips the host could make no
-// tensor map then. Where threads copy, who need none, there are zeros.
-//
-// Who copies runs loops of its own, with what addresses and coordinates are computed from;
-// everything else is done by the other warps.
-//
-// wgmma reads factors from shared memory whose neighbours are neighbours along K, or whose elements
-// have 16 bits. A left factor that lies otherwise is brought into registers by the warps that
-// multiply, a slice of K at a time:
-//
-//     %f = shared_load %as, slot {origin = [0,8], perm = [1,0]}
-//     %p = fragment_product %f, %bs, slot, %acc {origin = [8,0], rows = [2,16,4,1,8,32]}
-//     %d = product_wait %p {pending = 3}
-//
-// A few slices are under way while the next is fetched, to other registers: those of the slice that
-// the wait says is done. Which rows of the sum are those of an instruction is free to choose, and
-// is chosen such that the fetching threads meet in no bank ({rows}). These reads are those of all
-// threads of a warp, not of the tensor cores, so a warp says only {together} that a slot is empty.
-//
-// Where the GPU has no wgmma, warps fetch fragments of both factors and multiply them by mma. What
-// they have fetched is in their registers, so each gives up the slot of this step:
-//
-//     mbarrier_wait %full, slot of %s, phase of %s
-//     %a = shared_load %as, slot {one_address}
-//     %b = shared_load %bs, slot {one_address}
-//     %d = dot %a, %b, %acc                              (slice_dots makes it slices)
-//     mbarrier_arrive %empty, slot {together}
-//     yield %d, %s + 1
-//
-// Registers are scarce then: most such GPUs can't move them between warps, and beside one more warp
-// the threads of eight have 168 each. So a thread keeps one address of each factor, not one for
-// each swizzled chunk. Where registers can be moved, 232 for each are little better: with four
-// warps beside them, 0.99 to 1.03 times as fast on an H200 (half, 4096 cubed, 2026-11-22).
-//
-// Two teams of warps may multiply, each for a program of its own. While one stores its results the
-// tensor cores are the other's (CUTLASS calls that ping-pong):
-//
-//     for_loop %rounds {                           %team = team_id
-//       (%r)                                       for_loop (%rounds + 1 - %team) / 2 {
-//       for_loop %n, %zero {                         (%u)
-//         ...                                        %r = 2 * %u + %team
-//       }                                            mbarrier_wait %turns, slot of %r + 1, other
-//       phase store %v, %d                        =>       for_loop %n, %r * %n, %zero {
-//     }                                                (%t, %s, %acc)
-//                                                      ...
-//                                                    }
-//                                                    mbarrier_arrive %turns, slot of %r
-//                                                    %e = product_wait %d {pending = 0}
-//                                                    store %v, %e
-//                                                  }
-//
-// Who copies does so for both, round by round. A team must not wait for its first slot before the
-// other one has come to its last: of a slot's phase it knows the parity only, and would take one
-// long ago for its own. So they take turns: that of round r is over at slot r mod 2 of %turns.
-//
-// Needs:   use_tensor_maps or structure.copying_warps; choose_dots. Teams: persist_programs, and as
-//          many trips of the product's loop in each program.
-// Ensures: the product is a shared_product, or fragment_products, or a dot of shared_loads. Nothing
-//          uses its map_loads, or loads, any more.
+//          The producer copies for both groups, tile by tile. A group must not wait for its first
+//          stage before the other group has reached its last stage: a wait sees only the parity of
+//          a phase, and would mistake a much older phase for its own. So the groups take turns. The
+//          turn of tile r ends when its warps arrive at stage r mod 2 of %turns.
+// Needs:   lower_to_tma or schedule.producer_warps; select_mma. Ping-pong: make_persistent, and the
+//          same number of mainloop iterations in each program.
+// Ensures: the matmul is a wgmma_ss, several wgmma_rs, or a dot of shared_loads. The tma_loads or
+//          loads of the operands have no use any more.
+// Limits:  nothing happens unless the schedule is warp-specialized. For such a schedule
+//          can_specialize must hold (schedule/legality.h): candidate_schedules checks it.
 //
 // Tested by tests/passes/specialize_warps_test.cpp.
 
 #include "passes/specialize_warps.h"
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "analysis/layouts.h"
+#include "analysis/matmul_loop.h"
 #include "analysis/memory_access.h"
-#include "analysis/product_loop.h"
 #include "ir/builder.h"
 
 #include <algorithm>
@@ -137,49 +143,50 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most_slots = 8;
+constexpr int64_t max_slots = 8;
 
-// wgmma multiplies so many bytes of K at a time. Four are enough to hide how long a fetch takes.
-constexpr int64_t bytes_of_slice = 32, most_slices_under_way = 4;
+// Bytes along K of one wgmma. Four slices in flight hide the latency of loading a slice.
+constexpr int64_t bytes_of_slice = 32, max_slices_under_way = 4;
 
-// Warps that multiply need many registers, a thread that only tells the copy engine what to do few.
-// What is given up and what is taken must be the same, or nobody gets any: three warpgroups start
-// with 168 registers a thread, four with 128. Nothing where all have enough.
+// Registers per thread. Consumer warps need many; a thread that only starts TMA copies needs few.
+// The producers must release as many registers as the consumers take, or no warp gets any. Three
+// warpgroups start with 168 registers per thread, four with 128. Blocks with other numbers of warps
+// have enough and move none.
 struct Registers {
-  int multiplying_warps, copying_warps; // the latter 0: by tensor maps
+  int multiplying_warps, producer_warps; // 0 producer warps: TMA
   int64_t to_multiply, to_copy;
 };
 constexpr Registers divisions[] = {{8, 0, 232, 40}, {8, 4, 176, 152}, {8, 8, 104, 152}};
 
-// What a copying thread loads before it stores, twice: one piece is stored while the next comes.
-// Each element takes a register until two are put together.
+// Bytes of a piece per producer thread. A thread holds two pieces: it stores one while the next one
+// loads. Each element takes a register until two elements are packed into one.
 constexpr int64_t bytes_in_registers = 64;
 
-int64_t bytes_of_slot(const ProductLoop &product) {
+int64_t bytes_of_slot(const MatmulLoop &matmul) {
   int64_t bytes = 0;
-  for (const LoadedFactor &factor : product.factors)
-    bytes += factor.load->result()->type.elements() * bytes_of(factor.load->result()->type.elem);
+  for (const LoadedOperand &operand : matmul.operands)
+    bytes += operand.load->result()->type.elements() * bytes_of(operand.load->result()->type.elem);
   return bytes;
 }
 
 struct State {
   Function &fn;
   const Gpu &gpu;
-  const Structure &structure;
-  ProductLoop product;
+  const Schedule &schedule;
+  MatmulLoop matmul;
   Value *buffers[2] = {}, *full = nullptr, *empty = nullptr;
-  Value *turns = nullptr; // of teams
+  Value *turns = nullptr; // mbarriers of consumer groups; null = one group
   int64_t slots = 0, slot_bytes = 0;
   std::vector<int64_t> warpgroups = {};
-  std::vector<int64_t> rows = {}; // of an instruction, if the left factor comes from registers
+  std::vector<int64_t> rows = {}; // {rows}, if A comes from registers; else empty
   Location location = {};
 
-  bool copies_by_threads() const { return structure.copying_warps > 0; }
+  bool copies_by_threads() const { return schedule.producer_warps > 0; }
 
-  // Not by wgmma.
-  bool is_by_warps() const { return !product.dot->has("warpgroups"); }
+  // By mma, not by wgmma.
+  bool is_by_warps() const { return !matmul.dot->has(attr::warpgroups_); }
 
-  // --- The ring ---
+  // --- The circular buffer ---
 
   Value *allocate(Builder &builder, const Op &load) {
     const Type &tile = load.result()->type;
@@ -196,17 +203,17 @@ struct State {
 
   Value *make_mbarriers(Builder &builder, const char *name, int64_t many, int64_t arrivals) {
     Op *op = builder.create(Opcode::mbarriers_, {}, {Type::shared(Elem::i64, {many, 1})});
-    op->set("arrivals", arrivals);
+    op->set(attr::arrivals_, arrivals);
     op->result()->name = name;
     return op->result();
   }
 
-  // Not empty if the left factor has to come from registers. What threads copy has 16 bits, which
-  // may lie as they like.
+  // {rows} if A must come from registers; else empty. Elements that threads copy have 16 bits, so
+  // wgmma reads them in any order.
   std::vector<int64_t> rows_of_instruction() {
     if (copies_by_threads())
       return {};
-    const LoadedFactor &left = product.factors[0];
+    const LoadedOperand &left = matmul.operands[0];
     int contiguous = copy_order(*left.load->operand(0)->op)[0];
     int bytes = bytes_of(left.load->result()->type.elem);
     if (bytes == 2 || contiguous == left.perm[1])
@@ -216,34 +223,34 @@ struct State {
 
   void make_ring(Builder &builder) {
     for (int i : {0, 1})
-      buffers[i] = allocate(builder, *product.factors[i].load);
+      buffers[i] = allocate(builder, *matmul.operands[i].load);
     rows = rows_of_instruction();
-    full = make_mbarriers(builder, "full", slots, copies_by_threads() ? fn.helper_warps : 1);
+    full = make_mbarriers(builder, "full", slots, copies_by_threads() ? fn.producer_warps : 1);
     empty = make_mbarriers(builder, "empty", slots, fn.warps);
-    if (fn.teams > 1)
-      turns = make_mbarriers(builder, "turns", fn.teams, fn.warps);
+    if (fn.consumer_groups > 1)
+      turns = make_mbarriers(builder, "turns", fn.consumer_groups, fn.warps);
   }
 
   Value *ring(Builder &builder, Opcode code, Value *step, int64_t ahead, int64_t many) {
     Op *op = builder.create(code, {step}, {Type::scalar(Elem::i32)});
-    op->set("ahead", ahead);
-    op->set("slots", many);
+    op->set(attr::offset_, ahead);
+    op->set(attr::stages_, many);
     return op->result();
   }
   Value *slot_of(Builder &builder, Value *step, int64_t ahead = 0) {
-    return ring(builder, Opcode::ring_slot_, step, ahead, slots);
+    return ring(builder, Opcode::stage_index_, step, ahead, slots);
   }
   Value *phase_of(Builder &builder, Value *step) {
-    return ring(builder, Opcode::ring_phase_, step, 0, slots);
+    return ring(builder, Opcode::stage_phase_, step, 0, slots);
   }
 
-  // Of mbarriers that were never used, that one counts as over.
+  // On mbarriers that were never used, the phase before the first one counts as completed.
   void wait_for_phase_before(Builder &builder, Value *mbarriers, Value *slot, Value *phase) {
     Value *before = builder.binary(Opcode::xor_, phase, builder.i32(1));
     builder.create(Opcode::mbarrier_wait_, {mbarriers, slot, before});
   }
 
-  // --- The warps that multiply ---
+  // --- The consumer warps ---
 
   void release_previous(Builder &builder, Value *exists, Value *step) {
     Op *branch = builder.if_else(exists, {});
@@ -251,13 +258,13 @@ struct State {
     inside.set_location(location);
     Op *arrive = inside.create(Opcode::mbarrier_arrive_, {empty, slot_of(inside, step, -1)});
     if (is_left_from_registers())
-      arrive->set("together", int64_t(1));
+      arrive->set(attr::per_warp_);
     inside.yield({});
     Builder(fn, branch->blocks[1]).yield({});
   }
 
-  // Lets `loop` carry the step too, from `start` on. Returns its form inside; what it is for the
-  // next trip has to be yielded.
+  // Lets `loop` carry the count of K iterations, `start` at first. Returns the block argument; the
+  // caller must yield the next count.
   Value *carry_step(Op *loop, Value *start) {
     Type type = Type::scalar(Elem::i32);
     Block &body = *loop->blocks[0];
@@ -272,142 +279,144 @@ struct State {
     return inside;
   }
 
-  // The product in `loop` or in a loop inside of it. Returns the step behind the loop.
+  // Multiplies in `loop` or in a loop inside it. Returns the count of K iterations after `loop`.
   Value *multiply_in(Op *loop, Value *start) {
     Value *step = carry_step(loop, start);
-    Value *next = loop == product.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
+    Value *next = loop == matmul.loop ? multiply(step) : multiply_in(inner_loop(*loop), step);
     loop->blocks[0]->terminator()->operands.push_back(next);
-    if (loop == product.loop && !is_by_warps())
+    if (loop == matmul.loop && !is_by_warps())
       finish(loop);
     return loop->results.back();
   }
 
-  // The same by teams, who share the rounds of the loop around the product's.
+  // The same with ping-pong: the groups share the iterations of the loop around the mainloop.
   void multiply_in_turns(Op *rounds) {
     Block &body = *rounds->blocks[0];
     Builder outside = Builder::before(fn, rounds);
     outside.set_location(location);
-    Value *team = outside.create(Opcode::team_id_, {}, {Type::scalar(Elem::i32)})->result();
-    team->name = "team";
-    Value *teams = outside.i32(fn.teams);
-    Value *behind_first = outside.sub(outside.i32(fn.teams - 1), team);
-    rounds->operands[0] =
-        outside.binary(Opcode::udiv_, outside.add(rounds->operand(0), behind_first), teams);
+    Value *consumer_group =
+        outside.create(Opcode::consumer_group_id_, {}, {Type::scalar(Elem::i32)})->result();
+    consumer_group->name = "consumer_group";
+    Value *consumer_groups = outside.i32(fn.consumer_groups);
+    Value *behind_first = outside.sub(outside.i32(fn.consumer_groups - 1), consumer_group);
+    rounds->operands[0] = outside.binary(
+        Opcode::udiv_, outside.add(rounds->operand(0), behind_first), consumer_groups);
 
     Builder inside = Builder::before(fn, body.ops.front());
     inside.set_location(location);
-    Value *round = fn.new_value(body.arguments[0]->type); // what others use
+    Value *round = fn.new_value(body.arguments[0]->type); // placeholder in all uses
     replace_uses(body, body.arguments[0], round);
-    Value *mine = inside.add(inside.mul(body.arguments[0], teams), team);
+    Value *mine = inside.add(inside.mul(body.arguments[0], consumer_groups), consumer_group);
     mine->name = "round";
     replace_uses(body, round, mine);
 
-    Builder before = Builder::before(fn, product.loop);
+    Builder before = Builder::before(fn, matmul.loop);
     before.set_location(location);
     auto of_round_before = [&](Opcode code) {
-      return ring(before, code, mine, fn.teams - 1, fn.teams);
+      return ring(before, code, mine, fn.consumer_groups - 1, fn.consumer_groups);
     };
-    Value *slot = of_round_before(Opcode::ring_slot_);
-    wait_for_phase_before(before, turns, slot, of_round_before(Opcode::ring_phase_));
-    multiply_in(product.loop, before.mul(mine, product.loop->operand(0)));
-    Builder behind = Builder::after(fn, product.loop);
+    Value *slot = of_round_before(Opcode::stage_index_);
+    wait_for_phase_before(before, turns, slot, of_round_before(Opcode::stage_phase_));
+    multiply_in(matmul.loop, before.mul(mine, matmul.loop->operand(0)));
+    Builder behind = Builder::after(fn, matmul.loop);
     behind.set_location(location);
     behind.create(Opcode::mbarrier_arrive_,
-                  {turns, ring(behind, Opcode::ring_slot_, mine, 0, fn.teams)});
+                  {turns, ring(behind, Opcode::stage_index_, mine, 0, fn.consumer_groups)});
   }
 
   bool is_left_from_registers() const { return !rows.empty(); }
 
   void divide(Op *op) {
-    op->set("warpgroups", warpgroups);
+    op->set(attr::warpgroups_, warpgroups);
     if (!rows.empty())
-      op->set("rows", rows);
+      op->set(attr::rows_, rows);
   }
 
   Value *wait(Builder &builder, Value *sum, int64_t pending) {
-    Op *op = builder.create(Opcode::product_wait_, {sum}, {sum->type});
-    op->set("pending", pending);
+    Op *op = builder.create(Opcode::wgmma_wait_, {sum}, {sum->type});
+    op->set(attr::pending_, pending);
     divide(op);
     return op->result();
   }
 
-  // An operation that multiplies: to a sum that need not be there in the first trip, if `first`.
+  // Starts a wgmma. If `first`, it ignores an accumulator that starts from zero in the first
+  // iteration.
   Value *start(Builder &builder, Opcode code, std::vector<Value *> operands, Value *is_later,
                bool first) {
     if (first && starts_from_zero())
       operands.push_back(is_later);
-    Op *op = builder.create(code, std::move(operands), {product.dot->result()->type});
+    Op *op = builder.create(code, std::move(operands), {matmul.dot->result()->type});
     divide(op);
-    if (product.dot->has("precision"))
-      op->set("precision", std::string(product.dot->text("precision")));
-    if (product.dot->has("unsigned"))
-      op->set("unsigned", int64_t(1));
+    if (matmul.dot->has(attr::precision_))
+      op->set(attr::precision_, std::string(matmul.dot->get(attr::precision_)));
+    if (matmul.dot->has(attr::unsigned_))
+      op->set(attr::unsigned_);
     return op->result();
   }
 
   Value *multiply_slots(Builder &builder, Value *slot, Value *is_later, Value *step) {
     Value *started =
-        start(builder, Opcode::shared_product_,
-              {buffers[0], slot, buffers[1], slot, product.dot->operand(2)}, is_later, true);
-    std::vector<int64_t> perms = product.factors[0].perm;
-    perms.insert(perms.end(), product.factors[1].perm.begin(), product.factors[1].perm.end());
-    started->op->set("perms", perms);
+        start(builder, Opcode::wgmma_ss_,
+              {buffers[0], slot, buffers[1], slot, matmul.dot->operand(2)}, is_later, true);
+    std::vector<int64_t> perms = matmul.operands[0].perm;
+    perms.insert(perms.end(), matmul.operands[1].perm.begin(), matmul.operands[1].perm.end());
+    started->op->set(attr::perms_, perms);
     Value *sum = wait(builder, started, 1);
     release_previous(builder, is_later, step);
     return sum;
   }
 
   Value *multiply_fragments(Builder &builder, Value *slot, Value *is_later, Value *step) {
-    Type slice = product.dot->operand(0)->type;
+    Type slice = matmul.dot->operand(0)->type;
     int64_t depth = slice.shape[1];
     slice.shape[1] = bytes_of_slice / bytes_of(slice.elem);
-    int64_t under_way = std::min(depth / slice.shape[1], most_slices_under_way);
-    Value *sum = product.dot->operand(2);
+    int64_t under_way = std::min(depth / slice.shape[1], max_slices_under_way);
+    Value *sum = matmul.dot->operand(2);
     for (int64_t k = 0; k < depth; k += slice.shape[1]) {
       Op *fragment = builder.create(Opcode::shared_load_, {buffers[0], slot}, {slice});
-      fragment->set("perm", product.factors[0].perm);
-      fragment->set("origin", std::vector<int64_t>{0, k});
-      sum = start(builder, Opcode::fragment_product_, {fragment->result(), buffers[1], slot, sum},
-                  is_later, k == 0);
-      sum->op->set("perm", product.factors[1].perm);
-      sum->op->set("origin", std::vector<int64_t>{k, 0});
+      fragment->set(attr::perm_, matmul.operands[0].perm);
+      fragment->set(attr::origin_, std::vector<int64_t>{0, k});
+      sum = start(builder, Opcode::wgmma_rs_, {fragment->result(), buffers[1], slot, sum}, is_later,
+                  k == 0);
+      sum->op->set(attr::perm_, matmul.operands[1].perm);
+      sum->op->set(attr::origin_, std::vector<int64_t>{k, 0});
       sum = wait(builder, sum, under_way - 1);
     }
-    // Not as soon as it is true, but ptxas wants no branches while slices are under way that it has
-    // to tell apart (C7513).
+    // The stage before is empty earlier. But ptxas cannot tell slices in flight apart if there is a
+    // branch between them (C7513).
     release_previous(builder, is_later, step);
     return sum;
   }
 
-  // Then the first product need not add, and nobody has to make zeros.
+  // Then the first wgmma ignores the accumulator, and no instruction sets it to zero.
   bool starts_from_zero() {
-    return structure.step && !copies_by_threads() &&
-           is_zero(product.loop->operand(1 + product.carried));
+    return schedule.k_tile && !copies_by_threads() &&
+           is_zero(matmul.loop->operand(1 + matmul.carried));
   }
 
-  // By the instructions of warps, as soon as slices of the slot have come to their registers.
+  // Multiplies by mma, from fragments that the warps load from the stage.
   void multiply_by_warps(Builder &builder, Value *slot) {
-    Op *dot = product.dot;
-    // Of a remainder LLVM makes products of counters, and keeps one for each address.
+    Op *dot = matmul.dot;
+    // LLVM turns a remainder into products of counters, and keeps one of them for each address.
     if ((slots & (slots - 1)) != 0)
       slot = builder.pinned(slot);
     for (size_t i : {0, 1}) {
-      const LoadedFactor &factor = product.factors[i];
-      builder.set_location(factor.load->location);
+      const LoadedOperand &operand = matmul.operands[i];
+      builder.set_location(operand.load->location);
       Op *load = builder.create(Opcode::shared_load_, {buffers[i], slot}, {dot->operand(i)->type});
-      load->set("perm", factor.perm);
-      load->set("origin", std::vector<int64_t>{0, 0});
-      load->set("one_address", int64_t(1));
+      load->set(attr::perm_, operand.perm);
+      load->set(attr::origin_, std::vector<int64_t>{0, 0});
+      load->set(attr::strided_access_);
       dot->operands[i] = load->result();
     }
     Builder behind = Builder::after(fn, dot);
     behind.set_location(location);
-    behind.create(Opcode::mbarrier_arrive_, {empty, slot})->set("together", int64_t(1));
+    behind.create(Opcode::mbarrier_arrive_, {empty, slot})->set(attr::per_warp_);
     builder.set_location(location);
   }
 
   Value *multiply(Value *step) {
-    Op *dot = product.dot;
+    Op *dot = matmul.dot;
     Builder builder = Builder::before(fn, dot);
     builder.set_location(location);
     Value *slot = slot_of(builder, step);
@@ -416,8 +425,8 @@ struct State {
       multiply_by_warps(builder, slot);
       return builder.add(step, builder.i32(1));
     }
-    Value *trip = product.loop->blocks[0]->arguments[0];
-    Value *is_later = builder.cmp("gt", trip, builder.i32(0));
+    Value *iteration = matmul.loop->blocks[0]->arguments[0];
+    Value *is_later = builder.cmp("gt", iteration, builder.i32(0));
     Value *sum = is_left_from_registers() ? multiply_fragments(builder, slot, is_later, step)
                                           : multiply_slots(builder, slot, is_later, step);
     sum->name = dot->result()->name;
@@ -428,17 +437,17 @@ struct State {
     return next;
   }
 
-  // Behind the loop of the product: the last one is done.
+  // After the mainloop: waits for the last matmul. Releases its stage if there is an outer loop.
   void finish(Op *loop) {
     if (starts_from_zero()) {
       Builder before = Builder::before(fn, loop);
-      Value *&start = loop->operands[1 + product.carried];
-      start = before.create(Opcode::undefined_, {}, {start->type})->result();
+      Value *&start = loop->operands[1 + matmul.carried];
+      start = before.create(Opcode::undef_, {}, {start->type})->result();
     }
     Builder builder = Builder::after(fn, loop);
     builder.set_location(location);
-    Value *unfinished = loop->results[product.carried];
-    Value *sum = fn.new_value(unfinished->type); // what others use
+    Value *unfinished = loop->results[matmul.carried];
+    Value *sum = fn.new_value(unfinished->type); // placeholder in all uses
     replace_uses(*loop->parent, unfinished, sum);
     Value *finished = wait(builder, unfinished, 0);
     finished->name = unfinished->name;
@@ -448,13 +457,13 @@ struct State {
                        loop->results.back());
   }
 
-  // --- The thread or the warps that copy ---
+  // --- The producer thread or warps ---
 
-  // `loop` again, with nothing in it but what the copies need. Returns the step after it.
+  // Repeats `loop` with only what the copies need. Returns the count of K iterations after it.
   Value *copy_loop(Builder &outside, const Op &loop, Value *start, Copies copies) {
     const Block &old = *loop.blocks[0];
-    Value *trips = clone_computation(outside, loop.operand(0), fn.body, copies);
-    Op *mine = outside.for_loop(trips, {start});
+    Value *iterations = clone_computation(outside, loop.operand(0), fn.body, copies);
+    Op *mine = outside.for_loop(iterations, {start});
     Block &body = *mine->blocks[0];
     body.arguments[0]->name = old.arguments[0]->name;
     body.arguments[1]->name = "step";
@@ -462,7 +471,7 @@ struct State {
     Builder builder(fn, &body);
     builder.set_location(location);
     Value *step = body.arguments[1];
-    if (&loop == product.loop) {
+    if (&loop == matmul.loop) {
       copy_factors(builder, step, copies);
       step = builder.add(step, builder.i32(1));
     } else {
@@ -472,9 +481,9 @@ struct State {
     return mine->results[0];
   }
 
-  // The loop directly inside of `outer` that the product is in.
+  // The loop directly in `outer` that contains the matmul.
   Op *inner_loop(const Op &outer) {
-    Op *loop = product.loop;
+    Op *loop = matmul.loop;
     while (loop->parent->parent != &outer)
       loop = loop->parent->parent;
     return loop;
@@ -489,32 +498,32 @@ struct State {
       return copy_by_threads(builder, step, copies);
     Value *slot = slot_of(builder, step);
     wait_until_empty(builder, slot, step);
-    builder.create(Opcode::mbarrier_arrive_, {full, slot})->set("bytes", slot_bytes);
+    builder.create(Opcode::mbarrier_arrive_, {full, slot})->set(attr::bytes_, slot_bytes);
     for (int i : {0, 1}) {
-      const Op &load = *product.factors[i].load;
+      const Op &load = *matmul.operands[i].load;
       builder.set_location(load.location);
       std::vector<Value *> operands = {load.operand(0), buffers[i], slot, full, slot};
       for (size_t d = 1; d < load.operands.size(); d++)
         operands.push_back(clone_computation(builder, load.operand(d), fn.body, copies));
-      builder.create(Opcode::map_copy_, operands);
+      builder.create(Opcode::tma_load_async_, operands);
     }
   }
 
-  // A part of a factor that is in the registers of the copying threads at a time.
+  // A part of an operand that the producer threads hold in registers at a time.
   struct Piece {
-    int factor;
+    int operand;
     Shape shape;
     std::vector<int64_t> origin;
   };
 
-  // Whole rows, and as many as fit; of rows that don't, parts.
+  // As many whole rows as fit in registers; parts of a row if one row does not fit.
   std::vector<Piece> pieces() const {
     std::vector<Piece> result;
     for (int i : {0, 1}) {
-      const Type &tile = product.factors[i].load->result()->type;
-      size_t along = size_t(*contiguous_axis(product.factors[i].load->operand(0)));
+      const Type &tile = matmul.operands[i].load->result()->type;
+      size_t along = size_t(*contiguous_axis(matmul.operands[i].load->operand(0)));
       Shape shape = tile.shape;
-      int64_t most = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.helper_warps;
+      int64_t most = bytes_in_registers / bytes_of(tile.elem) * 32 * fn.producer_warps;
       while (element_count(shape) > most)
         shape[shape[1 - along] > 1 ? 1 - along : along] /= 2;
       for (int64_t row = 0; row < tile.shape[0]; row += shape[0])
@@ -524,7 +533,7 @@ struct State {
     return result;
   }
 
-  // A formula of what the copying loops have too.
+  // `poly` with the values of the producer's loops.
   Poly copied(Builder &builder, const Poly &poly, Copies &copies) {
     Poly mine;
     for (const auto &[monomial, coefficient] : poly.terms) {
@@ -538,7 +547,7 @@ struct State {
   }
 
   Value *load_piece(Builder &builder, const Piece &piece, Copies &copies) {
-    const Op &load = *product.factors[piece.factor].load;
+    const Op &load = *matmul.operands[piece.operand].load;
     builder.set_location(load.location);
     const Type &tile = load.result()->type;
     Value *view = clone_computation(builder, load.operand(0), fn.body, copies);
@@ -549,7 +558,7 @@ struct State {
     Value *part =
         builder.create(Opcode::view_, operands, {view->type.with_shape(piece.shape)})->result();
     auto hinted = [&](Value *loaded) {
-      keep_hint(*loaded->op, load);
+      keep_cache_hint(*loaded->op, load);
       return loaded;
     };
     if (!load.operand_or_null(1))
@@ -562,8 +571,8 @@ struct State {
     return hinted(builder.load(part, on, builder.filled(tile.with_shape(piece.shape), 0)));
   }
 
-  // Loads are far ahead of the stores that wait for them: while one piece is stored the next is on
-  // its way, and the first of a step before there is place for it.
+  // Loads start long before the stores that need them: the next piece loads while one is stored,
+  // and the first piece of an iteration loads before its stage is empty.
   void copy_by_threads(Builder &builder, Value *step, Copies &copies) {
     std::vector<Piece> all = pieces();
     Value *slot = slot_of(builder, step);
@@ -573,16 +582,16 @@ struct State {
         loaded.push_back(load_piece(builder, all[i + 1], copies));
       if (i == 0)
         wait_until_empty(builder, slot, step);
-      Op *store = builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].factor], slot});
-      store->set("origin", all[i].origin);
+      Op *store = builder.create(Opcode::shared_store_, {loaded[i], buffers[all[i].operand], slot});
+      store->set(attr::origin_, all[i].origin);
     }
     builder.create(Opcode::proxy_fence_, {});
     builder.create(Opcode::mbarrier_arrive_, {full, slot});
   }
 
-  // --- Parting ---
+  // --- The split ---
 
-  // What stays at the top: the host's, and what it is made of.
+  // The operations that stay at the top: those of the host, and what they are computed from.
   std::set<const Op *> host_side() {
     std::set<const Op *> top;
     for (const Op *op : fn.body->ops)
@@ -591,20 +600,21 @@ struct State {
     return top;
   }
 
-  // The first copy by a map would wait for it, half a microsecond; by then there is a ring to make.
+  // Without this the first copy waits for its map, half a microsecond. Meanwhile the block
+  // initializes the mbarriers.
   void prefetch_maps(Builder &builder) {
     std::vector<Op *> ops = fn.body->ops;
     for (const Op *op : ops)
       if (op->is(Opcode::tensor_map_))
-        builder.create(Opcode::map_prefetch_, {op->results[0]});
+        builder.create(Opcode::tma_prefetch_, {op->results[0]});
   }
 
   void run() {
-    location = product.dot->location;
-    warpgroups = product.dot->list("warpgroups");
-    slot_bytes = bytes_of_slot(product);
-    slots = ring_slots(fn, product, gpu, structure);
-    Op *outermost = product.loop;
+    location = matmul.dot->location;
+    warpgroups = matmul.dot->get(attr::warpgroups_);
+    slot_bytes = bytes_of_slot(matmul);
+    slots = ring_slots(fn, matmul, gpu, schedule);
+    Op *outermost = matmul.loop;
     while (outermost->parent != fn.body)
       outermost = outermost->parent->parent;
 
@@ -620,22 +630,22 @@ struct State {
     builder.set_location(location);
     prefetch_maps(builder);
     make_ring(builder);
-    Op *parts = builder.create(Opcode::specialize_, {});
-    Block *workers = fn.new_block(parts), *helper = fn.new_block(parts);
-    parts->blocks = {workers, helper};
+    Op *parts = builder.create(Opcode::warp_specialize_, {});
+    Block *workers = fn.new_block(parts), *producer = fn.new_block(parts);
+    parts->blocks = {workers, producer};
     if (copies_by_threads())
-      parts->set("all_helpers", int64_t(1));
+      parts->set(attr::all_producers_);
     for (const Registers &division : divisions)
-      if (!is_by_warps() && division.multiplying_warps == fn.warps * fn.teams &&
-          division.copying_warps == structure.copying_warps)
-        parts->set("registers", std::vector<int64_t>{division.to_multiply, division.to_copy});
+      if (!is_by_warps() && division.multiplying_warps == fn.warps * fn.consumer_groups &&
+          division.producer_warps == schedule.producer_warps)
+        parts->set(attr::registers_, std::vector<int64_t>{division.to_multiply, division.to_copy});
     fn.body->ops.push_back(end);
 
     Copies copies;
     for (const Op *op : top)
       for (Value *result : op->results)
         copies[result] = result;
-    Builder copying(fn, helper);
+    Builder copying(fn, producer);
     copying.set_location(location);
     copy_loop(copying, *outermost, copying.i32(0), copies);
     copying.yield({});
@@ -647,7 +657,7 @@ struct State {
       workers->ops.push_back(op);
     }
     Builder(fn, workers).yield({});
-    if (fn.teams > 1)
+    if (fn.consumer_groups > 1)
       multiply_in_turns(outermost);
     else
       multiply_in(outermost, start);
@@ -656,29 +666,30 @@ struct State {
 
 } // namespace
 
-// Each result has a place of some pieces (stage_results); then there are the mbarriers, and a KiB
-// that belongs to the system.
-int64_t ring_slots(Function &fn, const ProductLoop &product, const Gpu &gpu,
-                   const Structure &structure) {
+// Beside the stages: the staging buffers of each stored tile (stage_epilogue), the mbarriers, and
+// 1 KiB that the system reserves.
+int64_t ring_slots(Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
+                   const Schedule &schedule) {
   constexpr int64_t row_bytes = 128, small_things = 2 << 10;
-  const Shape &sum = product.dot->result()->type.shape;
+  const Shape &sum = matmul.dot->result()->type.shape;
   int64_t results = 0;
   for_each_op(*fn.body, [&](const Op &op) {
-    bool stores = op.is(Opcode::store_) || op.is(Opcode::map_store_);
+    bool stores = op.is(Opcode::store_) || op.is(Opcode::tma_store_);
     results += stores && axis_of_columns(op.operand(1), sum).has_value();
   });
   int64_t others =
-      structure.teams * structure.staged_pieces * row_bytes * sum[0] * results + small_things;
-  int64_t share = gpu.max_shared_bytes / structure.residency;
-  return std::min((share - others) / bytes_of_slot(product), most_slots);
+      schedule.consumer_groups * schedule.epilogue_stages * row_bytes * sum[0] * results +
+      small_things;
+  int64_t share = gpu.max_shared_bytes / schedule.blocks_per_sm;
+  return std::min((share - others) / bytes_of_slot(matmul), max_slots);
 }
 
-void specialize_warps(Function &fn, const Gpu &gpu, const Structure &structure) {
-  if (!structure.specialized)
+void specialize_warps(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  if (!schedule.is_warp_specialized())
     return;
-  std::optional<ProductLoop> product = find_product_loop(fn).found;
-  assert(product && "structures_for has looked");
-  State{fn, gpu, structure, *product}.run();
+  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  assert(matmul && "candidate_schedules has looked");
+  State{fn, gpu, schedule, *matmul}.run();
 }
 
 } // namespace tritonc

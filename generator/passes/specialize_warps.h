@@ -1,20 +1,22 @@
-// Give copying and multiplying to different warps.
+// Divides a block into producer warps that copy and consumer warps that multiply.
+// See specialize_warps.cpp.
 
 #pragma once
 
-#include "analysis/product_loop.h"
+#include "analysis/matmul_loop.h"
 #include "ir/ir.h"
-#include "passes/structure.h"
+#include "ir/schedule.h"
+#include "target/gpu.h"
 
 namespace tritonc {
 
-/// How many slots the ring of `product` has beside what else is in shared memory. With fewer than
-/// the least, specialising is of no use: wgmma runs on while the next slot is filled, but mma needs
-/// one that is full already.
-constexpr int64_t least_ring_slots = 2, least_ring_slots_of_mma = 3;
-int64_t ring_slots(ir::Function &fn, const ProductLoop &product, const Gpu &gpu,
-                   const Structure &structure);
+/// The stages of the circular buffer of `matmul` that fit beside everything else in shared memory.
+/// Specialization needs at least the minimum: wgmma runs on while the next stage is filled, but mma
+/// needs a stage that is full already.
+constexpr int64_t min_ring_slots = 2, min_ring_slots_of_mma = 3;
+int64_t ring_slots(ir::Function &fn, const MatmulLoop &matmul, const Gpu &gpu,
+                   const Schedule &schedule);
 
-void specialize_warps(ir::Function &fn, const Gpu &gpu, const Structure &structure);
+void specialize_warps(ir::Function &fn, const Gpu &gpu, const Schedule &schedule);
 
 } // namespace tritonc

@@ -1,4 +1,4 @@
-// stage_operands: take the operands of dots through shared memory.
+// stage_operands: sends the operands of dots through shared memory.
 //
 //     %a = load %v : f16[128,64]              %a = load %v
 //     ...                                     %s = shared_alloc : shared<f16>[1,128,64]
@@ -7,16 +7,19 @@
 //                                             %a1 = shared_load %s, %zero {perm = [0,1]}
 //                                             %d = dot %a1, %b1, %c
 //
-// Every element of an operand is needed by many threads, so it is fetched from global memory once
-// and from shared memory many times. A transposition on the way to the dot costs nothing here: the
-// buffer keeps the order of memory, {perm} reads it the other way round. But where threads multiply
-// vectors of neighbours ({vector} of the dot), those are side by side in the buffer, whatever the
-// order of memory. The buffer's layout is swizzled so that reading it makes no bank conflicts; for
-// wgmma it is one that the tensor cores can read. What comes from a ring already, see
-// specialize_warps, stays.
+// Many threads need each element of an operand. So it is read from global memory once, and from
+// shared memory many times.
 //
-// Needs:   choose_dots.
-// Ensures: the factors of every dot are results of shared_load.
+// Method:  The buffer has the order of global memory, and {perm} of the shared_load does the
+//          transposes between load and dot, at no cost. With fma, threads multiply vectors
+//          ({thread_tile} of the dot). Then the buffer is contiguous along these vectors, whatever
+//          the order of global memory.
+//
+//          The buffer is swizzled so that reading it has no bank conflicts. For wgmma it has a
+//          layout that the tensor cores can read.
+// Needs:   select_mma.
+// Ensures: the operands of every dot are results of shared_load.
+// Limits:  nothing happens to operands that are shared_loads already (specialize_warps).
 //
 // Tested by tests/passes/stage_operands_test.cpp.
 
@@ -34,17 +37,17 @@ using namespace ir;
 
 namespace {
 
-// A dot's factor as another value seen through transpositions.
+// An operand of a dot: `value`, transposed by `perm`.
 struct Source {
   Value *value;
   std::vector<int64_t> perm;
 };
 
-Source source_of(Value *factor) {
-  Source source{factor, std::vector<int64_t>(factor->type.rank())};
+Source source_of(Value *operand) {
+  Source source{operand, std::vector<int64_t>(operand->type.rank())};
   std::iota(source.perm.begin(), source.perm.end(), 0);
   while (source.value->op && source.value->op->is(Opcode::trans_)) {
-    std::vector<int64_t> inner = source.value->op->list("perm");
+    std::vector<int64_t> inner = source.value->op->get(attr::perm_);
     for (int64_t &axis : source.perm)
       axis = inner[axis];
     source.value = source.value->op->operand(0);
@@ -54,13 +57,13 @@ Source source_of(Value *factor) {
 
 struct State {
   Function &fn;
-  std::map<Value *, Value *> buffers; // of values stored where they are defined
+  std::map<Value *, Value *> buffers; // of values that are stored right after their definition
 
   Value *buffer_for(Builder &builder, Value *value, const Op &dot, std::optional<int> wanted) {
     Shape shape = value->type.shape;
     int last = int(shape.size()) - 1, bytes = bytes_of(value->type.elem);
     int contiguous = wanted ? *wanted : contiguous_axis(value).value_or(last);
-    LinearLayout layout = dot.text("instruction") == "wgmma"
+    LinearLayout layout = dot.get(attr::instruction_) == "wgmma"
                               ? panel_layout(shape, contiguous, bytes)
                               : swizzled_layout(shape, contiguous, bytes);
     shape.insert(shape.begin(), 1);
@@ -68,16 +71,16 @@ struct State {
     return builder.create(Opcode::shared_alloc_, {}, {type})->result();
   }
 
-  // The axis of what is stored along which the dot multiplies vectors.
+  // The axis of the buffer along which the dot multiplies vectors; nothing: no vectors.
   static std::optional<int> vector_axis(const Op &dot, int operand, const Source &source) {
-    std::vector<int64_t> vector = dot.list("vector");
+    std::vector<int64_t> vector = dot.get(attr::thread_tile_);
     if (vector.empty() || vector[size_t(operand)] == 1)
       return std::nullopt;
     return int(source.perm[size_t(operand)]);
   }
 
-  // A value that an operation defines is stored right there, once for all its uses; what a loop
-  // carries, just before the dot.
+  // The result of an operation is stored right after it, once for all uses. A carried value of a
+  // loop is stored just before the dot.
   Value *stored(Value *value, Op *dot, std::optional<int> contiguous) {
     if (auto found = buffers.find(value); found != buffers.end())
       return found->second;
@@ -100,8 +103,8 @@ struct State {
     builder.set_location(dot->location);
     Type type = dot->operand(operand)->type;
     Op *load = builder.create(Opcode::shared_load_, {buffer, builder.i32(0)}, {type});
-    load->set("perm", source.perm);
-    load->set("origin", std::vector<int64_t>(type.rank(), 0));
+    load->set(attr::perm_, source.perm);
+    load->set(attr::origin_, std::vector<int64_t>(type.rank(), 0));
     dot->operands[operand] = load->result();
   }
 };

@@ -4,7 +4,7 @@
 
 namespace tritonc {
 
-/// Takes the operands of dots through shared memory.
+/// Sends the operands of dots through shared memory.
 void stage_operands(ir::Function &fn);
 
 } // namespace tritonc

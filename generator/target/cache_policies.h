@@ -1,4 +1,4 @@
-// How the L2 cache is to treat what an access brings there.
+// Cache policies: how the L2 cache treats the data of an access.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace tritonc::cache_policy {
 
-// What `createpolicy` gives for all of an access (CUTLASS, cute/arch/copy_sm90_desc.hpp,
+// The results of `createpolicy` for all of an access (CUTLASS, cute/arch/copy_sm90_desc.hpp,
 // TMA::CacheHintSm90).
 inline constexpr int64_t evict_normal = 0x1000000000000000, evict_first = 0x12F0000000000000,
                          evict_last = 0x14F0000000000000;

@@ -1,4 +1,6 @@
-// The rows of gpus.def as structs. Tested by tests/target/gpu_test.cpp.
+// Makes the structs of all GPUs from the rows of gpus.def. See gpu.h.
+//
+// Tested by tests/target/gpu_test.cpp.
 
 #include "target/gpu.h"
 
@@ -53,8 +55,8 @@ Gpu make_gpu(std::string_view name, int sm, char suffix, int max_shared_bytes, i
           .has_bf16_arithmetic = generation >= Hopper};
 }
 
-// What code for `first` can do, and the least of what it and the GPUs after it have room for: it
-// may run on each of them. Of GPUs that don't exist yet that is a guess, as good as any.
+// PTX for `first` may run on each later GPU. So it has the features of `first`, and the minimum
+// limits of `first` and all later GPUs. For GPUs that do not exist yet these limits are a guess.
 Gpu make_ptx(const Gpu &first, std::string_view name) {
   Gpu ptx = first;
   ptx.name = name;

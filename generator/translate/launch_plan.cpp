@@ -1,4 +1,6 @@
-// The launch plan of a kernel. See launch_plan.h.
+// Makes the launch plan of a kernel from its pragmas. See launch_plan.h.
+//
+// Tested by tests/translate/launch_plan_test.cpp.
 
 #include "translate/launch_plan.h"
 
@@ -67,7 +69,7 @@ public:
   }
 
 private:
-  // The host computes in 64 bits, so what the source's types are does not matter.
+  // The host computes in 64 bits, so the types of the source do not matter.
   Expr translate(const ast::Expr &expr) {
     if (std::optional<int64_t> value = ast::constant_integer(expr))
       return Expr::constant(*value);
@@ -86,7 +88,7 @@ private:
                           : expr.text == "max" ? Expr::Kind::max
                                                : Expr::Kind::ceil_div,
                           std::move(operands[0]), std::move(operands[1]));
-    default: // a conversion; to bool it asks whether the value is zero
+    default: // a conversion; to bool, it compares with zero
       if (expr.type.is_bool() && !expr.operands[0]->type.is_bool())
         return Expr::binary(Expr::Kind::ne, std::move(operands[0]), Expr::constant(0));
       return std::move(operands[0]);
@@ -120,7 +122,7 @@ private:
     return found - parameters.begin();
   }
 
-  // As a person would write it, with parentheses where `outer` binds tighter.
+  // Prints `expr` as in the source, with parentheses where `outer` binds tighter.
   std::string text_of(const Expr &expr, int outer) const {
     switch (expr.kind) {
     case Expr::Kind::constant:

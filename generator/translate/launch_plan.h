@@ -1,4 +1,4 @@
-// The launch plan of a kernel, from its `grid` and `require` pragmas.
+// Makes the launch plan of a kernel from its `grid` and `require` pragmas.
 
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace tritonc {
 
-/// In a grid, `/` divides exactly: that there is no remainder becomes a requirement.
+/// In a grid, `/` must divide exactly: the plan gets the requirement that the remainder is 0.
 LaunchPlan launch_plan(const ast::Function &function);
 
 } // namespace tritonc

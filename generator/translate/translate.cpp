@@ -1,4 +1,6 @@
-// From a source to tile IR. See translate.h.
+// Runs the front end, from a source to tile IR. See translate.h.
+//
+// Tested by tests/translate/translate_test.cpp and tests/translate/checks_test.cpp.
 
 #include "translate/translate.h"
 
@@ -11,7 +13,7 @@ namespace tritonc {
 
 namespace {
 
-// Every kernel, if nothing is wrong with any.
+// Translates all kernels; returns none if any has an error.
 std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics &diagnostics) {
   std::vector<ir::Function> kernels;
   for (const ast::Function &function : program.functions)
@@ -24,21 +26,21 @@ std::vector<ir::Function> translate_all(const ast::Program &program, Diagnostics
 
 } // namespace
 
-FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advise) {
+FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint) {
   Diagnostics diagnostics(input.messages);
   FrontEndResult result;
 
   Preprocessed source = preprocess(input, diagnostics);
   result.dependencies = std::move(source.files);
   result.unused_macros = std::move(source.unused_macros);
-  // A source that could not be opened has no file. There is nothing more to say about it, nor about
-  // one of which only a part was read.
+  // A source that could not be opened has no file. If it could not be opened, or was read only in
+  // part, further diagnostics would be misleading.
   if (!result.dependencies.empty() && !source.is_too_much) {
     ast::Program program = ast::Parser(source.tokens, input.path, diagnostics).program();
     ast::Checker(program, diagnostics).check();
-    // From here on: the program is right, or there are errors.
+    // From here on, the program is correct or has errors.
     result.checked = translate_all(program, diagnostics);
-    // All there is to say has been said; what is left out of code for GPUs counts too.
+    // All diagnostics are reported, also for statements that GPU code omits.
     if (ast::remove_checks(program)) {
       diagnostics.set_silent(true);
       result.kernels = translate_all(program, diagnostics);
@@ -48,8 +50,8 @@ FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advis
         result.kernels.push_back(ir::clone(kernel));
     }
   }
-  if (advise && diagnostics.errors() == 0)
-    advise(result, diagnostics);
+  if (lint && diagnostics.errors() == 0)
+    lint(result, diagnostics);
   result.findings = diagnostics.findings();
   result.diagnostics = diagnostics.text();
   result.errors = diagnostics.errors();

@@ -1,4 +1,4 @@
-// From a source to tile IR: the whole front end in one call.
+// Runs the whole front end in one call, from a source to tile IR.
 
 #pragma once
 
@@ -12,22 +12,21 @@
 namespace tritonc {
 
 struct FrontEndResult {
-  /// For GPUs: `assert` and `print` are left out, as if they had not been written. None if there
-  /// are errors.
+  /// For GPUs, without `assert` and `print`. Empty if there are errors.
   std::vector<ir::Function> kernels;
-  /// The same kernels with `assert` and `print`, for code that runs on a host, or shall have them.
+  /// The same kernels with `assert` and `print`, for host code and for GPU code with checks.
   std::vector<ir::Function> checked;
-  std::vector<std::string> dependencies;  // every file opened
-  std::vector<std::string> unused_macros; // of the host's, those that nothing looked at
-  std::vector<Finding> findings;          // what there is to say
-  std::string diagnostics;                // the same for people
+  std::vector<std::string> dependencies;  // all opened files
+  std::vector<std::string> unused_macros; // `-D` macros that the source does not use
+  std::vector<Diagnostic> findings;       // all diagnostics
+  std::string diagnostics;                // their text for users
   int errors = 0, warnings = 0;
 };
 
-/// Looks at kernels without an error, and may say something about them.
-using Adviser = std::function<void(const FrontEndResult &kernels, Diagnostics &diagnostics)>;
+/// Checks kernels that have no errors, and may report diagnostics.
+using Linter = std::function<void(const FrontEndResult &kernels, Diagnostics &diagnostics)>;
 
 /// Preprocesses, parses, checks and translates every kernel of a source.
-FrontEndResult translate_source(const FrontEndInput &input, const Adviser &advise = {});
+FrontEndResult translate_source(const FrontEndInput &input, const Linter &lint = {});
 
 } // namespace tritonc

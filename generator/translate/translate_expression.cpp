@@ -1,4 +1,6 @@
-// The translator's expressions. See translator.h.
+// Translates expressions. See translator.h.
+//
+// Tested by tests/translate/translate_expression_test.cpp.
 
 #include "translate/translator.h"
 
@@ -14,17 +16,17 @@ using Kind = ast::Expr::Kind;
 
 namespace {
 
-// The condition before its shape was adapted: its loads' masks are made of that.
+// The condition before it is repeated to the result's shape. The masks of loads use this one.
 const ast::Expr &without_repeat(const ast::Expr &condition) {
   bool only_repeats = condition.is(Kind::convert) && condition.operands[0]->type.is_bool();
   return only_repeats ? without_repeat(*condition.operands[0]) : condition;
 }
 
-// Whether the value of an assignment refers to what its target holds.
+// Returns whether the value of an assignment refers to the old value of its target.
 bool has_current(const ast::Expr &expr) {
   if (expr.is(Kind::current))
     return true;
-  if (expr.is(Kind::assign) || expr.is(Kind::given)) // has a `current` of its own
+  if (expr.is(Kind::assign) || expr.is(Kind::given)) // these have their own `current`
     return has_current(*expr.operands[0]);
   return std::any_of(expr.operands.begin(), expr.operands.end(),
                      [](const ast::ExprPtr &operand) { return has_current(*operand); });
@@ -134,7 +136,7 @@ ir::Value *Translator::value(const ast::Expr &expr) {
   }
 }
 
-// The expression as a constant of another scalar type, if it is one; else null.
+// The expression as a constant of another scalar type; null: not a constant.
 ir::Value *Translator::constant(const ast::Expr &expr, const Type &type) {
   ir::Type scalar = ir::Type::scalar(elem_of(type.scalar));
   if (std::optional<int64_t> integer = ast::constant_integer(expr)) {
@@ -143,7 +145,7 @@ ir::Value *Translator::constant(const ast::Expr &expr, const Type &type) {
       return is_unsigned_64 ? nullptr : build_->constant(scalar, *integer);
     if (type.is_bool())
       return build_->constant(scalar, *integer != 0);
-    int unused = 64 - bits_of(type.scalar); // keeps the bits that fit, as a signed number
+    int unused = 64 - bits_of(type.scalar); // truncates to the type's bits, as a signed integer
     return build_->constant(scalar, int64_t(uint64_t(*integer) << unused) >> unused);
   }
   std::optional<double> real = ast::constant_real(expr);
@@ -163,8 +165,8 @@ ir::Value *Translator::read(const ast::Expr &expr) {
   return value ? value : known(nullptr, type_of(variable.type));
 }
 
-// Whether it is what a loop starts with, of a variable that has no value before it, and read in
-// each iteration, the first one too. What a condition decides on may be right.
+// Returns whether `value` is the start value of a loop variable that is unassigned before the loop,
+// and every iteration reads it, including the first. A read under a condition may be correct.
 bool Translator::is_unassigned_here(ir::Value *value) const {
   auto found = unassigned_.find(value);
   return found != unassigned_.end() && build_->block() == found->second && masks_.empty() &&
@@ -213,11 +215,11 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
   if (expr.op == Operator::subtract && expr.operands[0]->type.is_pointer())
     return pointer_difference(expr);
   const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
-  // A product that is added to something is accumulated onto it.
+  // `c + a @ b` accumulates onto c.
   if (expr.op == Operator::add && (a.is(Kind::matmul) || b.is(Kind::matmul))) {
-    bool b_is_product = b.is(Kind::matmul);
-    ir::Value *accumulator = value(b_is_product ? a : b);
-    return product(b_is_product ? b : a, accumulator);
+    bool b_is_matmul = b.is(Kind::matmul);
+    ir::Value *accumulator = value(b_is_matmul ? a : b);
+    return product(b_is_matmul ? b : a, accumulator);
   }
   ir::Value *left = value(a), *right = value(b);
   bool without_sign = is_unsigned(a.type.scalar) || a.type.is_pointer();
@@ -227,24 +229,23 @@ ir::Value *Translator::binary(const ast::Expr &expr) {
   return without_sign ? wrapping(result) : result;
 }
 
-// Says of the arithmetic that gave `result` that it is modulo a power of two, as unsigned types
-// are.
+// Marks the operation of `result` as modulo a power of two, like unsigned types.
 ir::Value *Translator::wrapping(ir::Value *result) {
   switch (result->op->code) {
   case ir::Opcode::add_:
   case ir::Opcode::sub_:
   case ir::Opcode::mul_:
   case ir::Opcode::neg_:
-    result->op->set("unsigned", int64_t(1));
+    result->op->set(ir::attr::unsigned_);
     return result;
-  default: // nothing else can overflow
+  default: // other operations cannot overflow
     return result;
   }
 }
 
 namespace {
 
-// Of the bytes of an element, which are a power of two.
+// The log2 of the bytes of an element, which are a power of two.
 int logarithm_of_size(Scalar scalar) {
   int size = 0;
   while (8 << size < bits_of(scalar))
@@ -254,7 +255,8 @@ int logarithm_of_size(Scalar scalar) {
 
 } // namespace
 
-// Pointers to constant memory are offsets in bytes. What lies beyond 32 bits is outside anyway.
+// Pointers to constant memory are offsets in bytes. 32 bits are enough: larger offsets are out of
+// bounds.
 ir::Value *Translator::constant_sum(const ast::Expr &expr) {
   ir::Value *pointer = value(*expr.operands[0]), *count = value(*expr.operands[1]);
   count = convert_elements(count, expr.operands[1]->type.scalar, Scalar::int32);
@@ -275,7 +277,7 @@ ir::Value *Translator::pointer_sum(const ast::Expr &expr) {
   return build_->addptr(pointer, offset);
 }
 
-// How many elements are between them. Sizes of elements are powers of two.
+// The elements between two pointers. Element sizes are powers of two.
 ir::Value *Translator::pointer_difference(const ast::Expr &expr) {
   auto address = [&](const ast::Expr &pointer) {
     return pointer.type.to_constant
@@ -288,14 +290,14 @@ ir::Value *Translator::pointer_difference(const ast::Expr &expr) {
   return build_->binary(ir::Opcode::shr_, bytes, build_->filled(bytes->type, size));
 }
 
-// The right operand is evaluated only where the left one leaves the answer open.
+// Evaluates the right operand only where the left operand does not decide the result.
 ir::Value *Translator::logical(const ast::Expr &expr) {
   const ast::Expr &a = *expr.operands[0], &b = *expr.operands[1];
   bool is_and = expr.op == Operator::logical_and;
   ir::Value *left = value(without_repeat(a));
   InArm in_arm(arms_);
   bool may_do_both = !has_effects(b) && !has_loads(b);
-  // In an arm whose loads are masked, what was left out on the left must not decide about a branch.
+  // In an arm with masked loads, a masked-off left operand must not decide a branch.
   if (!expr.type.is_tile() && !may_do_both && masks_.empty()) {
     auto right = [&] { return value(b); };
     auto decided = [&] { return left; };
@@ -309,19 +311,19 @@ ir::Value *Translator::logical(const ast::Expr &expr) {
 ir::Value *Translator::product(const ast::Expr &expr, ir::Value *accumulator) {
   ir::Value *a = value(*expr.operands[0]), *b = value(*expr.operands[1]);
   set_location(expr.at);
-  return expr.type.shape.size() > 2 ? batched_product(expr, a, b, accumulator)
+  return expr.type.shape.size() > 2 ? batched_matmul(expr, a, b, accumulator)
                                     : dot(expr, a, b, accumulator);
 }
 
-// Of matrices that `expr` multiplies.
+// Makes the dot of the matrices that `expr` multiplies.
 ir::Value *Translator::dot(const ast::Expr &expr, ir::Value *a, ir::Value *b,
                            ir::Value *accumulator) {
   ir::Value *result = build_->dot(a, b, accumulator);
   Scalar scalar = expr.operands[0]->type.scalar;
   bool is_tf32 = source_.uses_tf32 && scalar == Scalar::float_;
-  result->op->set("precision", std::string(is_tf32 ? "tf32" : "exact"));
+  result->op->set(ir::attr::precision_, std::string(is_tf32 ? "tf32" : "exact"));
   if (is_unsigned(scalar))
-    result->op->set("unsigned", int64_t(1));
+    result->op->set(ir::attr::unsigned_);
   return result;
 }
 
@@ -338,7 +340,7 @@ ir::Value *Translator::conditional(const ast::Expr &expr) {
   auto arm = [&](const ast::Expr &arm, bool loads, ir::Value *mask) {
     return loads ? masked(mask, /*gives_zero=*/false, arm) : value(arm);
   };
-  // An arm that is nothing but a load gives the other arm's value where it does not load.
+  // An arm that is only a load takes the other arm's value where it is masked off.
   if (yes.is(Kind::deref)) {
     ir::Value *other = arm(no, no_loads, opposite);
     masks_.push_back({chooses, false});
@@ -375,7 +377,7 @@ ir::Value *Translator::convert(const ast::Expr &expr) {
   return repeat_to(converted, expr.type.shape);
 }
 
-// Pointers to other types, or from or to integers of 64 bits; and whether they point to anything.
+// Converts a pointer to another pointer type, to or from a 64-bit integer, or to bool (not null).
 ir::Value *Translator::convert_pointers(ir::Value *value, const Type &from, const Type &to) {
   if (to.to_constant)
     return value;
@@ -392,11 +394,11 @@ ir::Value *Translator::convert_pointers(ir::Value *value, const Type &from, cons
 
 ir::Value *Translator::convert_elements(ir::Value *value, Scalar from, Scalar to) {
   if (to == Scalar::bool_ && from != Scalar::bool_) {
-    if (is_small_float(from)) // what computes is promoted
+    if (is_small_float(from)) // small floats have no arithmetic
       value = build_->cast(value, elem_of(promoted(from)));
     return build_->cmp("ne", value, build_->filled(value->type, 0));
   }
-  if (elem_of(from) == elem_of(to)) // signed and unsigned integers are the same bits
+  if (elem_of(from) == elem_of(to)) // signed and unsigned integers have the same bits
     return value;
   bool reads_unsigned = is_integer(from) ? is_unsigned(from) : is_unsigned(to);
   return build_->cast(value, elem_of(to), reads_unsigned);
@@ -412,7 +414,7 @@ ir::Value *Translator::repeat_to(ir::Value *value, const Extents &shape) {
   return value->type.shape == shape ? value : build_->broadcast(value, shape);
 }
 
-// A cast also makes a tile of one element a scalar, and re-arranges elements in row-major order.
+// A cast also makes a tile of one element a scalar, and reshapes in row-major order.
 ir::Value *Translator::cast(const ast::Expr &expr) {
   const ast::Expr &operand = *expr.operands[0];
   ir::Value *made = value(operand);
@@ -450,7 +452,7 @@ ir::Value *Translator::assign(const ast::Expr &expr) {
     set_location(expr.at);
     ir::Op *store = build_->store(place.pointers, made, place.mask);
     if (!place.hint.empty())
-      store->set("cache", place.hint);
+      store->set(ir::attr::cache_, place.hint);
   } else {
     if (made->name.empty())
       made->name = target.variable->name;
@@ -465,13 +467,13 @@ Translator::Access Translator::access(const ast::Expr &deref) {
   access.pointers = value(*deref.operands[0]);
   if (deref.operands.size() == 2)
     access.mask = value(*deref.operands[1]);
-  // What is the same as no hint is none.
+  // `__ca` and `__wb` are the default, so they need no hint.
   if (!deref.text.empty() && deref.text != "__ca" && deref.text != "__wb")
     access.hint = deref.text.substr(2);
   return access;
 }
 
-// A scalar one is a step of the program, between barriers: see ops.def.
+// A scalar atomic operation needs barriers around it: see ops.def.
 ir::Value *Translator::atomic(const ast::Expr &expr) {
   std::vector<ir::Value *> operands;
   for (const ast::ExprPtr &operand : expr.operands)
@@ -486,13 +488,13 @@ ir::Value *Translator::atomic(const ast::Expr &expr) {
   bool has_sign = expr.text == "min" || expr.text == "max";
   std::string prefix = has_sign && is_unsigned(expr.type.scalar) ? "u" : "";
   if (!compares)
-    op->set("op", prefix + expr.text);
+    op->set(ir::attr::op_, prefix + expr.text);
   if (is_step)
     build_->create(ir::Opcode::barrier_, {});
   return op->result();
 }
 
-// A load under the masks of the arms around it.
+// A load with the masks of the arms around it.
 ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
   Access access = this->access(deref);
   bool gives_zero = false;
@@ -507,17 +509,17 @@ ir::Value *Translator::load(const ast::Expr &deref, ir::Value *other) {
 }
 
 ir::Value *Translator::load(const Access &access, ir::Value *other) {
-  if (access.type->to_constant) { // wherever it reads, no harm is done
+  if (access.type->to_constant) { // constant loads are always valid
     ir::Value *loaded = build_->constant_load(access.pointers, elem_of(access.type->scalar));
     return access.mask && other ? build_->select(access.mask, loaded, other) : loaded;
   }
   ir::Value *loaded = build_->load(access.pointers, access.mask, access.mask ? other : nullptr);
   if (!access.hint.empty() && access.hint != "wt")
-    loaded->op->set("cache", access.hint);
+    loaded->op->set(ir::attr::cache_, access.hint);
   return loaded;
 }
 
-// The conjunction of two masks of a load of that shape; a scalar mask stays one if it can.
+// The conjunction of two masks of a load of that shape; a scalar mask stays a scalar if possible.
 ir::Value *Translator::both(ir::Value *a, ir::Value *b, const Extents &shape) {
   if (b->type.is_tile())
     b = repeat_to(b, shape);
@@ -548,7 +550,7 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
       axes.push_back(*ast::constant_integer(*position.axis));
     return build_->trans(made, axes);
   }
-  // First what removes axes, then what adds them: so there are never too many.
+  // First removes axes, then adds axes, so the rank never exceeds the limit.
   made = reduced(expr, elements_at(expr, made));
   int axis = 0;
   for (const ast::Subscript &position : expr.subscripts) {
@@ -561,7 +563,7 @@ ir::Value *Translator::subscript(const ast::Expr &expr) {
 
 namespace {
 
-// How a reduction combines elements of a type.
+// The {op} of a reduction.
 std::string combining(ast::Subscript::Kind kind, Scalar scalar) {
   using Where = ast::Subscript::Kind;
   bool is_bool = scalar == Scalar::bool_;
@@ -585,8 +587,8 @@ std::string combining(ast::Subscript::Kind kind, Scalar scalar) {
 
 } // namespace
 
-// What the reductions and scans among the subscripts make of the tile. Sums and products of 16-bit
-// numbers are float until all are done, and rounded once.
+// Applies the reductions and scans of the subscripts. Sums and products of 16-bit floats are
+// computed in float and rounded once, at the end.
 ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
   using Where = ast::Subscript::Kind;
   Scalar scalar = expr.operands[0]->type.scalar;
@@ -611,7 +613,7 @@ ir::Value *Translator::reduced(const ast::Expr &expr, ir::Value *tile) {
   return widens ? build_->cast(tile, elem_of(scalar)) : tile;
 }
 
-// The body of the function, its parameters being the arguments. Null if it gives nothing.
+// Translates the body of the function with the arguments as parameters. Returns null for void.
 ir::Value *Translator::inlined(const ast::Expr &expr) {
   const ast::Function &callee = *expr.function;
   std::vector<ir::Value *> arguments;

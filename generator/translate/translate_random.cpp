@@ -1,12 +1,14 @@
-// The translator's random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random
-// Numbers: As Easy as 1, 2, 3; 2011), as operations on integers. See translator.h.
+// Translates random numbers to integer operations: Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
+// Parallel Random Numbers: As Easy as 1, 2, 3; 2011). See translator.h.
 //
-// Four words of 32 bits, the counter, go through ten rounds with a key of two words; what comes out
-// are four random words. Ours have the offset as the counter's first word, or its first two if it
-// has 64 bits, and the seed as the key, the lower half first. Triton's `rand` and `randint` do the
-// same, with the first of the words that come out.
+// Philox maps a counter of four 32-bit words to four random words, in ten rounds with a key of two
+// words. Here the counter's first word is the offset (the first two words, if the offset has 64
+// bits). The key is the seed, the lower half first. Triton's `rand` and `randint` do the same and
+// return the first word.
 //
-// All four words of an offset cost as much as one: what they have in common, LLVM computes once.
+// All four words of an offset cost as much as one: LLVM computes the common operations once.
+//
+// Tested by tests/emulated/random_numbers_test.cpp.
 
 #include "translate/translator.h"
 
@@ -23,9 +25,9 @@ using ir::Value;
 
 constexpr int rounds = 10;
 constexpr uint32_t multipliers[2] = {0xD2511F53, 0xCD9E8D57};
-constexpr uint32_t key_steps[2] = {0x9E3779B9, 0xBB67AE85}; // the golden ratio, sqrt(3) - 1
+constexpr uint32_t key_steps[2] = {0x9E3779B9, 0xBB67AE85}; // golden ratio, sqrt(3) - 1
 
-// Of 2^31 numbers at equal distances the largest is to become less than 1, after rounding.
+// Maps 2^31 equidistant values to [0, 1). The largest value must stay below 1 after rounding.
 constexpr double uniform_scale = 0x1.fffffep-32;
 
 class Philox {
@@ -38,7 +40,7 @@ public:
     return low_half(build_.binary(Opcode::ushr_, wide, build_.filled(wide->type, 32)));
   }
 
-  /// What has the keys' values for all rounds, in the shape of the numbers.
+  /// One round, with keys in the shape of the counter.
   void round(std::array<Value *, 4> &counter, Value *first_key, Value *second_key) {
     auto [c0, c1, c2, c3] = counter;
     Value *first = product(c0, multipliers[0]), *second = product(c2, multipliers[1]);
@@ -49,19 +51,19 @@ public:
                mixed(high_half(first), c3, second_key), low_half(first)};
   }
 
-  /// The next round's.
+  /// The key of the next round.
   Value *next_key(Value *key, uint32_t step) {
     Value *next = build_.add(key, build_.filled(key->type, int32_t(step)));
-    next->op->set("unsigned", int64_t(1));
+    next->op->set(ir::attr::unsigned_);
     return next;
   }
 
 private:
-  // All 64 bits of it.
+  // The full 64-bit product.
   Value *product(Value *word, uint32_t by) {
     Value *wide = build_.cast(word, Elem::i64, /*is_unsigned=*/true);
     wide = build_.mul(wide, build_.filled(wide->type, by));
-    wide->op->set("unsigned", int64_t(1));
+    wide->op->set(ir::attr::unsigned_);
     return wide;
   }
 
@@ -82,7 +84,7 @@ ir::Value *Translator::random(const ast::Expr &expr) {
     words = {philox.low_half(offset), philox.high_half(offset), zero, zero};
   for (size_t i : {0, 1})
     words[i] = repeat_to(words[i], shape);
-  // The keys of a seed that is a number are numbers.
+  // With a constant seed, all keys are constants.
   for (int i = 0; i < rounds; i++) {
     philox.round(words, repeat_to(keys[0], shape), repeat_to(keys[1], shape));
     for (size_t half : {0, 1})
@@ -92,7 +94,7 @@ ir::Value *Translator::random(const ast::Expr &expr) {
   Value *word = words[size_t(expr.integer)];
   if (expr.text == "philox")
     return word;
-  // The sign goes, as it does in Triton: of a negative number the complement counts.
+  // Drops the sign as Triton does: a negative word is complemented.
   Value *sign = build_->binary(Opcode::shr_, word, build_->filled(word->type, 31));
   Value *positive = build_->cast(build_->binary(Opcode::xor_, word, sign), Elem::f32);
   return build_->mul(positive, build_->filled(positive->type, uniform_scale));

@@ -1,4 +1,6 @@
-// The translator's statements: branches, loops and what jumps become. See translator.h.
+// Translates statements: branches, loops and jumps. See translator.h.
+//
+// Tested by tests/translate/translate_statement_test.cpp.
 
 #include "translate/translator.h"
 
@@ -13,7 +15,7 @@ using ast::Stmt;
 using ast::StmtPtr;
 using Kind = ast::Stmt::Kind;
 
-// --- What a statement does to the flow of control. -----------------------------------------------
+// --- Control flow of a statement. ----------------------------------------------------------------
 
 void Translator::Jumps::add(const Jumps &other) {
   breaks |= other.breaks;
@@ -29,7 +31,7 @@ Translator::Jumps Translator::jumps_of(const Stmt &stmt) {
   for (const StmtPtr &inner : stmt.body)
     jumps.add(jumps_of(*inner));
   if (stmt.is(Kind::loop) || stmt.is(Kind::choice))
-    jumps.breaks = false; // those are its own
+    jumps.breaks = false; // these leave only the statement itself
   if (stmt.is(Kind::loop))
     jumps.continues = false;
   return jumps;
@@ -53,7 +55,8 @@ bool Translator::always_jumps(const Stmt &stmt) {
   }
 }
 
-// Whether one arm always jumps and the other never does, so that the rest belongs to the other.
+// Returns whether one arm always jumps and the other never does, so the rest belongs to the other
+// arm.
 bool Translator::takes_rest(const Stmt &stmt) {
   if (!stmt.is(Kind::branch))
     return false;
@@ -69,7 +72,7 @@ bool Translator::takes_rest(const Stmt &stmt) {
   return !jumps.breaks && !jumps.continues && !jumps.returns;
 }
 
-// Whether translating the list asks for the flag of a kind of jump.
+// Returns whether the translation of the list reads the flag of a kind of jump.
 bool Translator::reads_flag(const std::vector<StmtPtr> &list, bool Jumps::*kind) {
   for (size_t i = 0; i < list.size(); i++) {
     const Stmt &stmt = *list[i];
@@ -86,14 +89,14 @@ bool Translator::reads_flag(const std::vector<StmtPtr> &list, bool Jumps::*kind)
 
 bool Translator::reads_flag(const Stmt &stmt, bool Jumps::*kind) {
   if (stmt.is(Kind::loop) || stmt.is(Kind::choice))
-    return false; // inside, its own flags are asked
+    return false; // inside it, its own flags count
   if (stmt.is(Kind::block))
     return reads_flag(stmt.body, kind);
   return std::any_of(stmt.body.begin(), stmt.body.end(),
                      [&](const StmtPtr &inner) { return reads_flag(*inner, kind); });
 }
 
-// Whether a function returns from anywhere but its end.
+// Returns whether a function returns before its end.
 bool Translator::returns_early(const Stmt &body) {
   for (const StmtPtr &stmt : body.body)
     if (jumps_of(*stmt).returns && !stmt->is(Kind::jump_return))
@@ -111,14 +114,14 @@ void Translator::list(const std::vector<StmtPtr> &list, size_t first) {
       return branch(stmt, [&, i] { this->list(list, i + 1); });
     statement(stmt);
     if (always_jumps(stmt))
-      return; // nothing behind it is ever reached
+      return; // the rest is unreachable
     ir::Value *goes_on = has_rest ? flags_for(jumps_of(stmt)) : nullptr;
     if (goes_on)
       return if_else(goes_on, [&, i] { this->list(list, i + 1); }, [] {});
   }
 }
 
-// What is declared inside is forgotten outside.
+// Drops variables that are declared inside.
 void Translator::scope(const Fill &fill) {
   Values outside = values_;
   fill();
@@ -157,7 +160,7 @@ void Translator::statement(const Stmt &stmt) {
 void Translator::declaration(const Stmt &stmt) {
   for (const ast::Declarator &declarator : stmt.declarators) {
     int variable = declarator.variable->index;
-    values_[variable] = nullptr; // also in its own initial value
+    values_[variable] = nullptr; // also while its initializer is translated
     if (!declarator.init)
       continue;
     ir::Value *init = value(*declarator.init);
@@ -172,10 +175,10 @@ void Translator::assertion(const Stmt &stmt) {
   std::string text = "assertion `" + stmt.written + "` failed";
   set_location(stmt.at);
   build_->create(ir::Opcode::assert_, {condition})
-      ->set("text", stmt.text.empty() ? text : text + ": " + stmt.text);
+      ->set(ir::attr::text_, stmt.text.empty() ? text : text + ": " + stmt.text);
 }
 
-// Texts and values with blanks between them; without any text, each value behind its name.
+// Separates strings and values by blanks. Without any string, each value follows its name.
 void Translator::print(const Stmt &stmt) {
   bool has_text = std::any_of(stmt.shown.begin(), stmt.shown.end(),
                               [](const ast::Shown &shown) { return !shown.value; });
@@ -193,10 +196,10 @@ void Translator::print(const Stmt &stmt) {
     values.push_back(value(*shown.value));
   }
   set_location(stmt.at);
-  build_->create(ir::Opcode::print_, values)->set("text", text);
+  build_->create(ir::Opcode::print_, values)->set(ir::attr::text_, text);
 }
 
-// An `if`, and `rest` in the arm that does not jump.
+// Translates an `if`, with `rest` in the arm that does not jump.
 void Translator::branch(const Stmt &stmt, const Fill &rest) {
   bool yes_jumps = always_jumps(*stmt.body[0]);
   auto yes = [&] {
@@ -220,7 +223,7 @@ void Translator::branch(const Stmt &stmt, const Fill &rest) {
       return *known ? only_yes() : only_no();
     return if_else(value(*stmt.value), only_yes, only_no);
   }
-  // The rest may declare variables, which this list's end forgets.
+  // The rest may declare variables; they are dropped at the end of this list.
   if (std::optional<int64_t> known = ast::constant_integer(*stmt.value))
     return *known ? yes() : no();
   if_else(value(*stmt.value), yes, no);
@@ -246,7 +249,7 @@ void Translator::jump(const Stmt &stmt) {
   clear(frame_.alive);
 }
 
-// True while none of the jumps has happened; null if there is nothing to ask.
+// True until one of the jumps has happened; null: no flag to test.
 ir::Value *Translator::flags_for(const Jumps &jumps) {
   ir::Value *all = nullptr;
   auto add = [&](int flag) {
@@ -270,7 +273,8 @@ ir::Value *Translator::flags_for(const Jumps &jumps) {
 
 // --- Choices. ------------------------------------------------------------------------------------
 
-// Whether the value is one of the alternative's labels; of the default, whether it is none of all.
+// Returns whether the value equals one of the alternative's labels; for the default: no label at
+// all.
 ir::Value *Translator::is_chosen(ir::Value *value, const Stmt &choice, const Stmt &alternative) {
   ir::Value *chosen = nullptr;
   auto add = [&](const ast::ExprPtr &label, bool is_default) {
@@ -289,8 +293,8 @@ ir::Value *Translator::is_chosen(ir::Value *value, const Stmt &choice, const Stm
   return chosen ? chosen : build_->constant(ir::Type::scalar(ir::Elem::i1), 1);
 }
 
-// One alternative after the other, each in an `if_else`: it is done if it is chosen, or if the one
-// before came to its end.
+// Each alternative becomes an `if_else`. It runs if it is selected, or if the previous alternative
+// falls through.
 void Translator::choice(const Stmt &stmt) {
   frame_.loops.emplace_back();
   frame_.loops.back().is_choice = true;
@@ -306,8 +310,8 @@ void Translator::choice(const Stmt &stmt) {
   frame_.loops.pop_back();
 }
 
-// Whether anything asks if a jump has left it. A jump at the end of an alternative is only not to
-// fall into the next one.
+// Returns whether any code tests if a jump has left the `switch`. A jump at the end of an
+// alternative only prevents the fall through.
 bool Translator::needs_flag(const Stmt &choice) {
   for (const StmtPtr &alternative : choice.body)
     for (const StmtPtr &inner : alternative->body) {
@@ -321,7 +325,7 @@ bool Translator::needs_flag(const Stmt &choice) {
 
 void Translator::alternatives(const Stmt &choice, ir::Value *chooses) {
   int running = frame_.loops.back().running;
-  ir::Value *falls = nullptr; // whether control comes from the alternative before
+  ir::Value *falls = nullptr; // whether the previous alternative falls through
   for (const StmtPtr &alternative : choice.body) {
     ir::Value *enters = is_chosen(chooses, choice, *alternative);
     if (falls)
@@ -333,7 +337,7 @@ void Translator::alternatives(const Stmt &choice, ir::Value *chooses) {
   }
 }
 
-// Those from the chosen one to the first that is left.
+// Translates the alternatives from the selected one to the first that leaves the `switch`.
 void Translator::known_choice(const Stmt &choice, int64_t value) {
   auto has_label = [&](const StmtPtr &alternative) {
     return std::any_of(
@@ -369,7 +373,7 @@ void add_assigned(const ast::Expr &expr, std::set<int> &variables) {
 }
 
 void add_assigned(const Stmt &stmt, std::set<int> &variables) {
-  // `assert` and `print` assign nothing.
+  // `assert` and `print` do not assign.
   for (const ast::ExprPtr *expr : {&stmt.value, &stmt.step})
     if (*expr)
       add_assigned(**expr, variables);
@@ -384,7 +388,7 @@ void add_assigned(const Stmt &stmt, std::set<int> &variables) {
 
 } // namespace
 
-// The variables and flags from outside that the loop changes.
+// The outer variables and flags that the loop changes.
 std::set<int> Translator::assigned_in(const Stmt &stmt) const {
   std::set<int> assigned;
   add_assigned(stmt, assigned);
@@ -393,7 +397,7 @@ std::set<int> Translator::assigned_in(const Stmt &stmt) const {
     for (const Loop &loop : frame_.loops)
       assigned.insert(loop.running);
     assigned.insert(frame_.alive);
-    // A function that gives nothing has no value for what it gives.
+    // A void function has no result value.
     if (auto result = values_.find(frame_.result); result != values_.end() && result->second)
       assigned.insert(frame_.result);
   }
@@ -408,7 +412,8 @@ std::set<int> Translator::assigned_in(const Stmt &stmt) const {
 void Translator::loop(const Stmt &stmt) {
   if (stmt.init)
     statement(*stmt.init);
-  // A condition that assigns is evaluated in the body, because the loop's own condition can't.
+  // A condition that assigns is evaluated in the body, because a while_loop condition cannot
+  // assign.
   bool tests_in_body = !stmt.tests_first || (stmt.value && has_effects(*stmt.value));
   Jumps inside = jumps_of(*stmt.body[0]);
   bool has_running = tests_in_body || inside.breaks || inside.returns;
@@ -481,7 +486,7 @@ ir::Value *Translator::test(const Stmt &stmt) {
   return value(*stmt.value);
 }
 
-// What comes behind a loop's body, unless the body has left the loop.
+// Translates code after the loop body, under the condition that the body has not left the loop.
 void Translator::if_running(const Stmt &stmt, const Fill &fill) {
   Jumps jumps = jumps_of(*stmt.body[0]);
   if (jumps.breaks || jumps.returns)
@@ -492,7 +497,7 @@ void Translator::if_running(const Stmt &stmt, const Fill &fill) {
 
 void Translator::body_and_step(const Stmt &stmt) {
   const Stmt &body = *stmt.body[0];
-  // `continue` goes to the end of the body, so its flag is asked only inside.
+  // `continue` jumps to the end of the body, so only the body tests its flag.
   bool has_flag = reads_flag(body, &Jumps::continues);
   if (has_flag)
     frame_.loops.back().proceeding = new_flag(build_->constant(ir::Type::scalar(ir::Elem::i1), 1));

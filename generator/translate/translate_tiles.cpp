@@ -1,5 +1,7 @@
-// The translator's tiles that tile IR has no single operation for: products with batch axes, and
-// where the largest element is. See translator.h.
+// Translates operations that tile IR has no single operation for: batched matmuls, gathers with
+// checks, and argmin and argmax. See translator.h.
+//
+// Tested by tests/translate/translate_expression_test.cpp.
 
 #include "translate/translator.h"
 
@@ -20,7 +22,7 @@ ir::Elem integer_like(ir::Elem elem) {
   }
 }
 
-// Moves `position` to the next one in row-major order; false behind the last.
+// Moves `position` to the next one in row-major order; returns false after the last.
 bool advance(Extents &position, const Extents &extents) {
   for (size_t d = extents.size(); d-- > 0;) {
     if (++position[d] < extents[d])
@@ -41,8 +43,8 @@ ir::Value *Translator::positions_along(int axis, const Extents &shape) {
   return repeat_to(index, shape);
 }
 
-// The first position along `axis` of the element that a reduction by `how`, min or max, gives. If
-// there is none, as among NaNs, the last position, so that it always is one.
+// The first index along `axis` of the element that a reduction by `how`, min or max, returns. If no
+// element equals it, as with NaNs, the last index, so the result is always a valid index.
 ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::string &how) {
   const Extents shape = tile->type.shape;
   ir::Value *best = build_->reduce(tile, axis, how);
@@ -53,10 +55,10 @@ ir::Value *Translator::best_position(ir::Value *tile, int axis, const std::strin
   return build_->reduce(found, axis, "min");
 }
 
-// --- Elements at positions. ----------------------------------------------------------------------
+// --- Elements at indices. ------------------------------------------------------------------------
 
-// What is left of the tile where `gather` and indices say which elements. An index is a position
-// for the whole tile, whose axis then goes.
+// Applies the `gather` and index subscripts to the tile. An index selects one position for the
+// whole tile and removes the axis.
 ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
   using Where = ast::Subscript::Kind;
   int axis = 0;
@@ -66,7 +68,7 @@ ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
       ir::Value *positions = value(*expr.operands[position.operand]);
       set_location(position.at);
       if (position.is_checked)
-        check_positions(position, positions, tile->type.shape[size_t(axis)], expr);
+        check_index(position, positions, tile->type.shape[size_t(axis)], expr);
       Extents shape = tile->type.shape;
       shape[size_t(axis)] = 1;
       tile = build_->gather(tile, axis, is_index ? repeat_to(positions, shape) : positions);
@@ -79,11 +81,11 @@ ir::Value *Translator::elements_at(const ast::Expr &expr, ir::Value *tile) {
   return tile;
 }
 
-// Says, where it runs on a host, that the positions are inside of the axis. Under a condition only
-// those count for which it holds; of what is made smaller before the condition applies, which ones
-// these are is not known.
-void Translator::check_positions(const ast::Subscript &position, ir::Value *positions,
-                                 int64_t extent, const ast::Expr &expr) {
+// Emits an assertion, for host code, that the indices are inside the axis. Under a condition only
+// the indices count for which it holds. If a mask does not broadcast to the indices, this is
+// unknown, so there is no assertion.
+void Translator::check_index(const ast::Subscript &position, ir::Value *positions, int64_t extent,
+                             const ast::Expr &expr) {
   bool reads_unsigned = is_unsigned(expr.operands[position.operand]->type.scalar);
   ir::Value *wide = positions->type.elem == ir::Elem::i64
                         ? positions
@@ -98,16 +100,16 @@ void Translator::check_positions(const ast::Subscript &position, ir::Value *posi
   }
   bool gathers = position.kind == ast::Subscript::Kind::gather;
   build_->create(ir::Opcode::assert_, {inside})
-      ->set("text", std::string(gathers ? "`gather` from a position" : "a position") +
-                        " outside of an axis of extent " + std::to_string(extent));
+      ->set(ir::attr::text_, std::string(gathers ? "`gather` index" : "index") +
+                                 " out of range for an axis of extent " + std::to_string(extent));
 }
 
-// --- Products with batch axes. -------------------------------------------------------------------
+// --- Batched matmuls. ----------------------------------------------------------------------------
 
-// `a @ b` for each position along the batch axes, one after the other: the matrices there are taken
-// out of the factors and the accumulator, and their product is put into the result.
-ir::Value *Translator::batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
-                                       ir::Value *accumulator) {
+// Computes `a @ b` for each batch index, one after another: extracts the matrices of the operands
+// and the accumulator, and inserts their product into the result.
+ir::Value *Translator::batched_matmul(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                                      ir::Value *accumulator) {
   const Extents &shape = expr.type.shape;
   const Extents batch(shape.begin() + 2, shape.end());
   Extents position(batch.size(), 0);
@@ -126,7 +128,7 @@ ir::Value *Translator::batched_product(const ast::Expr &expr, ir::Value *a, ir::
   return result;
 }
 
-// Whether an element is at `position` along the batch axes; null if all are.
+// Whether an element is at `position` along the batch axes; null: all elements are.
 ir::Value *Translator::in_batch(const Extents &shape, const Extents &position) {
   ir::Value *chosen = nullptr;
   for (size_t d = 2; d < shape.size(); d++) {
@@ -140,8 +142,8 @@ ir::Value *Translator::in_batch(const Extents &shape, const Extents &position) {
   return chosen;
 }
 
-// The matrix of those elements that are `chosen`, one position along the batch axes (null: there is
-// only one). As integers, all others zero, so that adding them up gives every bit as it was.
+// The matrix of the `chosen` elements, one batch index (null: there is only one). Sums integers in
+// which all other elements are zero, so every bit is preserved.
 ir::Value *Translator::matrix_of(ir::Value *tile, ir::Value *chosen) {
   const ir::Type type = tile->type;
   if (!chosen)

@@ -1,4 +1,6 @@
-// The translator's frame: kernels, parameters, blocks. See translator.h.
+// Translates kernels, parameters and blocks. See translator.h.
+//
+// Tested by tests/translate/translate_test.cpp.
 
 #include "translate/translator.h"
 
@@ -41,7 +43,8 @@ ir::Elem elem_of(Scalar scalar) {
 
 ir::Type type_of(const Type &type) {
   ir::Elem elem = elem_of(type.scalar);
-  if (type.to_constant) // where in constant memory it points to
+  // A pointer to constant memory is an offset in bytes.
+  if (type.to_constant)
     return ir::Type::tile(ir::Elem::i32, type.shape);
   return type.is_pointer() ? ir::Type::pointer(elem, type.shape) : ir::Type::tile(elem, type.shape);
 }
@@ -85,8 +88,8 @@ void Translator::parameter(const ast::Declarator &declarator) {
     made.aligned_bytes = declarator.aligned_value;
 }
 
-// A kernel that stores by a pointer which it says it only reads has said more than it meant. Old
-// kernels do, as the old compiler did not mind; LLVM would drop the store.
+// Clears assumptions that the kernel breaks, such as a store through a read_only pointer. Old
+// kernels have such stores, because the old compiler accepted them; LLVM would drop the store.
 void Translator::take_back_promises() {
   if (std::none_of(fn_.parameters.begin(), fn_.parameters.end(),
                    [](const ir::Parameter &p) { return p.read_only || p.write_only; }))
@@ -107,7 +110,8 @@ void Translator::take_back_promises() {
   }
 }
 
-// The parts that the kernel uses, each at a multiple of what any access is aligned to.
+// Places the parts that the kernel uses, each at a multiple of 16 bytes, the maximum alignment of
+// an access.
 void Translator::constant_memory() {
   int64_t end = 0;
   for (int part : source_.constant_memory) {
@@ -126,8 +130,7 @@ void Translator::constant_memory() {
   }
 }
 
-// What is inlined from another file than the kernel's happens where it is called: locations have no
-// file of their own.
+// Code inlined from another file gets the location of the call, because locations have no file.
 void Translator::set_location(Location at) {
   if (frame_.call && diagnostics_.file_of(at) != fn_.file)
     at = frame_.call;
@@ -165,7 +168,8 @@ ir::Value *Translator::choose(ir::Value *condition, const Make &yes, const Make 
   return chosen;
 }
 
-// Variables that differ behind the two blocks become results. Those that a block declared are gone.
+// Variables that differ after the two blocks become results. Variables declared in a block are
+// dropped.
 void Translator::merge(ir::Op *op, const Values &before, const Values &yes, const Values &no) {
   values_ = before;
   std::vector<ir::Value *> yields[2];
@@ -188,7 +192,7 @@ void Translator::merge(ir::Op *op, const Values &before, const Values &yes, cons
     in_block(op->blocks[i], [&] { build_->yield(yields[i]); });
 }
 
-// The name of a variable; flags have none.
+// The name of a variable; "" for a flag.
 std::string Translator::name_of(int variable) const {
   return size_t(variable) < program_.variables.size() ? program_.variables[variable].name : "";
 }
@@ -198,14 +202,14 @@ int Translator::new_flag(ir::Value *value) {
   return next_flag_++;
 }
 
-// The value, or zero for a variable that nothing was assigned to.
+// The value, or zero for an unassigned variable.
 ir::Value *Translator::known(ir::Value *value, const ir::Type &type) {
   if (value)
     return value;
   if (!type.is_pointer())
     return build_->filled(type, 0);
-  // Nobody follows it: who does before something is assigned has been refused, or goes around a
-  // loop first.
+  // No access uses this pointer. A use before the first assignment is an error
+  // (pointer_unassigned), except in loops, where an earlier iteration may assign.
   ir::Type pointer = type.with_shape({});
   ir::Value *zero = build_->constant(ir::Type::scalar(ir::Elem::i64), 0);
   return repeat_to(build_->create(ir::Opcode::bitcast_, {zero}, {pointer})->result(), type.shape);

@@ -1,24 +1,24 @@
-// The translator: a checked kernel in, tile IR out.
+// Translates a checked kernel to tile IR.
 //
-// Variables become values. `values_` says which value each variable has at the place where we are;
-// after a branch or a loop it has the results of that operation. Nothing is kept in memory.
+// Variables become values. `values_` has the current value of each variable. After a branch or a
+// loop, a variable has a result of that operation. The translator keeps nothing in memory.
 //
-// break, continue and return become flags: bools that are true while nothing has jumped. What
-// stands behind a statement that may jump goes into an `if_else` on its flag,
+// break, continue and return become flags: bools that are true until a jump. The statements after a
+// statement that may jump go into an `if_else` on its flag:
 //
 //     while (c) {                     while (running && c) {
 //       if (x) break;         =>        if (x) running = false;
 //       rest;                           if (running) rest;
 //     }                               }
 //
-// or, where one arm of an `if` always jumps and the other never does, into that other arm, which
-// needs no flag. A function's flag is only kept if something reads it.
+// If one arm of an `if` always jumps and the other never does, the rest goes into the other arm and
+// needs no flag. A function has only flags that are read.
 //
-// Functions are inlined: translated anew wherever they are called, with flags of their own. What
-// one gives is kept like a flag.
+// Functions are inlined: each call translates the function again, with new flags. The result of a
+// function is stored like a flag.
 //
-// Loads in an arm of `?:`, `&&` and `||` are masked by the conditions around them. If the condition
-// is a scalar and the arm assigns, the arm becomes a block of an `if_else`.
+// The conditions around an arm of `?:`, `&&` and `||` mask its loads. If the condition is a scalar
+// and the arm assigns, the arm becomes a block of an `if_else`.
 
 #pragma once
 
@@ -46,7 +46,7 @@ public:
   ir::Function run();
 
 private:
-  using Values = std::map<int, ir::Value *>; // by index of the variable or number of the flag
+  using Values = std::map<int, ir::Value *>; // by index of the variable or flag
   using Fill = std::function<void()>;
   using Make = std::function<ir::Value *()>;
 
@@ -55,7 +55,7 @@ private:
   void take_back_promises();
 
   // Statements: translate_statement.cpp.
-  struct Jumps { // where a statement may jump to outside of itself
+  struct Jumps { // jumps of a statement to outside itself
     bool breaks = false, continues = false, returns = false;
     void add(const Jumps &other);
   };
@@ -126,22 +126,22 @@ private:
   // Random numbers: translate_random.cpp.
   ir::Value *random(const ast::Expr &expr);
 
-  // Tiles made of others, in several operations: translate_tiles.cpp.
-  ir::Value *batched_product(const ast::Expr &expr, ir::Value *a, ir::Value *b,
-                             ir::Value *accumulator);
+  // Operations that become several operations on tiles: translate_tiles.cpp.
+  ir::Value *batched_matmul(const ast::Expr &expr, ir::Value *a, ir::Value *b,
+                            ir::Value *accumulator);
   ir::Value *matrix_of(ir::Value *tile, ir::Value *chosen);
   ir::Value *in_batch(const Extents &shape, const Extents &position);
   ir::Value *positions_along(int axis, const Extents &shape);
   ir::Value *elements_at(const ast::Expr &expr, ir::Value *tile);
-  void check_positions(const ast::Subscript &position, ir::Value *positions, int64_t extent,
-                       const ast::Expr &expr);
+  void check_index(const ast::Subscript &position, ir::Value *positions, int64_t extent,
+                   const ast::Expr &expr);
   ir::Value *best_position(ir::Value *tile, int axis, const std::string &how);
   ir::Value *negation(ir::Value *condition);
 
   // Memory.
   struct Access {
     ir::Value *pointers = nullptr, *mask = nullptr;
-    std::string hint = {}; // a {cache}
+    std::string hint = {}; // the attribute {cache}
     const Type *type = nullptr;
   };
   Access access(const ast::Expr &deref);
@@ -156,41 +156,41 @@ private:
   const ast::Program &program_;
   Diagnostics &diagnostics_;
   ir::Function fn_;
-  ir::Builder *build_ = nullptr; // where we are
+  ir::Builder *build_ = nullptr; // the current place
   Values values_;
   int next_flag_;
   std::map<int, int64_t> constant_offsets_; // of the parts of constant memory, in bytes
-  std::set<const ast::Variable *> warned_;  // about reading them unassigned
+  std::set<const ast::Variable *> warned_;  // variables with a warning
   std::map<const ir::Value *, const ir::Block *>
-      unassigned_; // at the start of loops, in which block
-  int arms_ = 0;   // of `?:`, `&&` and `||` that we are in
+      unassigned_; // loop-start values of unassigned variables, and their block
+  int arms_ = 0;   // number of arms of `?:`, `&&` and `||` around
   struct InArm {
     explicit InArm(int &arms) : arms(arms) { arms++; }
     ~InArm() { arms--; }
     int &arms;
   };
 
-  // The flags that jumps clear; -1: nobody reads that one. A `switch` is a loop in this: `break`
-  // leaves it, but `continue` is about the loop around it.
+  // The flags that jumps clear; -1: no such flag, because nothing reads it. A `switch` counts as a
+  // loop here: `break` leaves it, but `continue` applies to the loop around it.
   struct Loop {
     int running = -1, proceeding = -1;
     bool is_choice = false;
   };
-  // The function that we are in: the kernel, or one that is inlined.
+  // The current function: the kernel, or an inlined function.
   struct Frame {
     std::vector<Loop> loops = {};
     int alive = -1;
-    int result = -1;    // the number of what it gives, like that of a flag
-    Location call = {}; // in the kernel; nowhere: we are in the kernel itself
+    int result = -1;    // index of the result in `values_`
+    Location call = {}; // in the kernel; none: this is the kernel itself
   };
   Frame frame_;
 
   struct Mask {
     ir::Value *value;
-    bool gives_zero; // lanes that are off read zero
+    bool gives_zero; // masked-off lanes read zero
   };
-  std::vector<Mask> masks_;          // of the arms we are in
-  std::vector<ir::Value *> current_; // what `current` nodes stand for
+  std::vector<Mask> masks_;          // of the arms around
+  std::vector<ir::Value *> current_; // values of `current` nodes
 };
 
 } // namespace tritonc

@@ -1,4 +1,4 @@
-// Looking at the states of many bytes at once.
+// Tests the states of many bytes at once.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tritonc::emulator {
 
-/// Whether all `bytes` states have all of `bits`.
+/// Whether each of the `bytes` states has all of `bits`.
 inline bool all_have(const uint8_t *states, size_t bytes, uint8_t bits) {
   const uint64_t pattern = bits * 0x0101010101010101u;
   uint64_t common = pattern;
@@ -22,7 +22,7 @@ inline bool all_have(const uint8_t *states, size_t bytes, uint8_t bits) {
   return common == pattern;
 }
 
-/// The first that has not all of `bits`; there is one.
+/// The index of the first state that lacks a bit of `bits`. Requires that one exists.
 inline size_t first_without(const uint8_t *states, uint8_t bits) {
   size_t i = 0;
   while ((states[i] & bits) == bits)

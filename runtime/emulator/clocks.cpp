@@ -1,4 +1,4 @@
-// Vector clocks. See clocks.h.
+// Implements the vector clocks. See clocks.h.
 //
 // Tested by tests/emulated/clocks_test.cpp.
 
@@ -78,7 +78,7 @@ bool Clocks::start(unsigned threads, bool enabled) {
   enabled_ = enabled;
   forget_acquired();
   threads_ = threads;
-  unsigned actors = threads + copy_engines + threads / 32;
+  unsigned actors = threads + async_agents + threads / 32;
   assert(actors < 0xfff0 && "an Actor has 16 bits");
   for (State &state : states_) {
     first_ = std::max(first_, state.epoch + 1);
@@ -143,11 +143,11 @@ void Clocks::acquire(Actor actor, const Clock &from) {
   }
   forget_acquired();
   Vector *seen = state.seen;
-  if (seen->references == 1) { // nobody else could
+  if (seen->references == 1) { // not shared, so no other actor can reuse the result
     join(seen, from.vector_);
     return;
   }
-  Vector *result = make_copy(seen); // `seen` stays with acquired_
+  Vector *result = make_copy(seen); // acquired_ takes the reference to `seen`
   join(result, from.vector_);
   result->references++;
   from.vector_->references++;
@@ -168,7 +168,7 @@ void Clocks::meet(const Actor *actors, size_t count, Clock others) {
   if (!enabled_ || count == 0)
     return;
   release(actors, count, others);
-  // Nobody has seen more than all together, so everybody can have the same.
+  // No actor's clock exceeds the joined clock, so all can share it.
   Vector *vector = std::exchange(others.vector_, nullptr);
   vector->references = uint32_t(count);
   for (size_t i = 0; i < count; i++) {
@@ -206,7 +206,7 @@ View Clocks::view(Actor engine, const Clock &clock) const {
 void Clocks::learn(const Actor *actors, size_t count, Actor engine, Epoch epoch) {
   if (!enabled_)
     return;
-  // Many have seen the same, and go on doing so.
+  // Many actors share a clock; keep it shared.
   const Vector *before = nullptr;
   Vector *after = nullptr;
   for (size_t i = 0; i < count; i++) {
@@ -225,7 +225,7 @@ void Clocks::learn(const Actor *actors, size_t count, Actor engine, Epoch epoch)
   }
 }
 
-Actor Clocks::next_copy_engine() { return copy_engine(turn_++ % copy_engines); }
+Actor Clocks::next_async_agent() { return async_agent(turn_++ % async_agents); }
 
 void Clocks::fence(Actor thread) {
   if (!enabled_)
@@ -237,8 +237,8 @@ void Clocks::fence(Actor thread) {
 bool Clocks::fenced(Actor thread, Epoch written, const View &by) const {
   if (!enabled_ || written < first_)
     return true;
-  // A fence that ended epoch f comes after what was done in f, and whoever knows of f + 1 knows of
-  // it.
+  // A fence that ended epoch f comes after the events of f. An actor whose clock exceeds f comes
+  // after the fence.
   Epoch known = by.actor == thread ? UINT32_MAX : by.seen[thread];
   const std::vector<Epoch> &fences = states_[thread].fences;
   auto fence = std::lower_bound(fences.begin(), fences.end(), written);

@@ -1,16 +1,16 @@
-// Vector clocks: which of two events comes first, for everyone who accesses the memory of a
-// cluster.
+// Vector clocks: the happens-before order of all actors that access the memory of a cluster.
 //
-// An *actor* does things in an order of its own: a thread; one of the 16 copy engines that take
-// the asynchronous copies in turn; the tensor core of a warp. It counts epochs; each access carries
-// its actor and the actor's epoch. A *clock* says, for every actor, up to which epoch its events
-// came before. Synchronisation passes clocks on: who arrives somewhere *releases*, adding what it
-// has seen to the clock of that place, and starts a new epoch; who waits there *acquires*.
+// An *actor* has its own sequential order. It is a thread, one of the 16 TMA units that take the
+// asynchronous copies in turn, or the tensor core of a warp. An actor counts epochs; each access
+// carries its actor and that actor's epoch. A *clock* holds, for every actor, the last epoch whose
+// events came before. Synchronization passes clocks on. An actor that arrives *releases*: it adds
+// its clock to the clock of the synchronization object and starts a new epoch. An actor that waits
+// *acquires*.
 //
-//     race:  X at epoch e of actor a, then Y by b; nothing is between them; b's clock has a < e
+//     race:  X at epoch e of actor a, then Y by b; no access in between; b's clock has a < e
 //
-// Most threads have seen the same: everything up to the block's last barrier. So a clock is a
-// reference to a vector that may have many owners, and becomes one's own when it is changed.
+// Most threads have the same clock: everything up to the block's last barrier. So a clock is a
+// shared reference to a vector, copied on write.
 
 #pragma once
 
@@ -21,17 +21,17 @@
 
 namespace tritonc::emulator {
 
-/// Number of an actor in its cluster: first all threads, block by block, then the copy engines,
-/// then the tensor cores, one per warp.
+/// Index of an actor in its cluster: first all threads, block by block, then the TMA units, then
+/// the tensor cores, one per warp.
 using Actor = uint16_t;
 using Epoch = uint32_t;
 
-inline constexpr unsigned copy_engines = 16;
+inline constexpr unsigned async_agents = 16;
 
 class Clocks;
 
-/// What somebody had seen at some moment; empty: nothing. A value; copying is cheap. It must not
-/// live on a fiber's stack while that is suspended, nor longer than its cluster.
+/// A vector clock as a value; copying is cheap. Empty = no event. It must not be on a fiber's stack
+/// during a suspension, and must not outlive its cluster.
 class Clock {
 public:
   Clock() = default;
@@ -46,11 +46,11 @@ public:
 
 private:
   friend class Clocks;
-  /// Of epochs, one per actor, behind the struct; aligned so that joining takes whole SIMD words.
+  /// A header; one epoch per actor follows it. Aligned so that `join` uses whole SIMD words.
   struct alignas(64) Vector {
     Clocks *home = nullptr;
     uint32_t references = 0;
-    Epoch issuer_knew = 0; // of asynchronous operations: the engine's epochs before it
+    Epoch issuer_knew = 0; // of an asynchronous operation: the engine's last epoch before it
     Epoch *epochs() { return reinterpret_cast<Epoch *>(this + 1); }
     const Epoch *epochs() const { return reinterpret_cast<const Epoch *>(this + 1); }
   };
@@ -58,20 +58,20 @@ private:
   Vector *vector_ = nullptr;
 };
 
-/// An actor at a moment, as marks on memory need it. Valid until that actor's clock changes.
+/// An actor's clock for marking accesses. Valid until that clock changes.
 struct View {
   Actor actor = 0;
-  Epoch epoch = 0;             // of what it does now
-  Epoch own = 0;               // its own epochs up to this came before; a thread's: all
-  const Epoch *seen = nullptr; // [actor]; null: races are not looked for
-  /// Whether what `other` did at epoch `then` came before, or is a part of the same.
+  Epoch epoch = 0;             // the current one
+  Epoch own = 0;               // last own epoch that came before; for a thread: all
+  const Epoch *seen = nullptr; // [actor]; null = race checks are off
+  /// Whether epoch `then` of `other` came before, or is the same epoch.
   bool after(Actor other, Epoch then) const {
     return other == actor ? then <= own || then == epoch : then <= seen[other];
   }
 };
 
-/// The clocks of one cluster. Everything is for the OS thread that runs the cluster, and does
-/// nothing while races are not looked for.
+/// The clocks of one cluster. Only the OS thread that runs the cluster may call them. They do
+/// nothing while race checks are off.
 class Clocks {
 public:
   Clocks();
@@ -79,16 +79,16 @@ public:
   Clocks(const Clocks &) = delete;
   Clocks &operator=(const Clocks &) = delete;
 
-  /// Before a cluster runs: everything earlier lies before everything of now. `threads` is a
-  /// multiple of 32. True if epochs were counted so far that they start from 1 again: whoever
-  /// remembers some has to forget them. All `Clock`s must be gone.
+  /// Call before a cluster runs. All earlier events come before all events of this cluster.
+  /// `threads` is a multiple of 32. Requires that no `Clock` exists. Returns true if the epochs
+  /// restart from 1; then all stored epochs must be dropped.
   bool start(unsigned threads, bool enabled);
   bool enabled() const { return enabled_; }
 
   unsigned threads() const { return threads_; }
   unsigned actors() const { return actors_; }
-  Actor copy_engine(unsigned i) const { return Actor(threads_ + i); }
-  Actor tensor_core(unsigned warp) const { return Actor(threads_ + copy_engines + warp); }
+  Actor async_agent(unsigned i) const { return Actor(threads_ + i); }
+  Actor tensor_core(unsigned warp) const { return Actor(threads_ + async_agents + warp); }
   bool is_thread(Actor actor) const { return actor < threads_; }
 
   View view(Actor actor) const {
@@ -98,55 +98,55 @@ public:
     return {actor, state.epoch, UINT32_MAX, state.seen->epochs()};
   }
 
-  /// What `actor` has seen and done up to now is in `to`; it starts a new epoch.
+  /// Adds the clock and the events of `actor` to `to`. The actor then starts a new epoch.
   void release(Actor actor, Clock &to) { release(&actor, 1, to); }
   void release(const Actor *actors, size_t count, Clock &to);
-  /// What is in `from` now comes before what `actor` does.
+  /// All events in `from` come before the next events of `actor`.
   void acquire(Actor actor, const Clock &from);
-  /// Release and acquire by all of `actors`, at one place, where `others` had released.
+  /// All of `actors` release and acquire at one point, where `others` had been released.
   void meet(const Actor *actors, size_t count, Clock others = {});
   /// Adds `from` to `to`.
   void join(Clock &to, const Clock &from);
 
   // ---- asynchronous operations ----
 
-  /// An operation given to copy engine or tensor core `engine` by someone who had seen `issued`: it
-  /// comes after that, and gets an epoch of its own. `clock` becomes what there is to acquire when
-  /// it has finished.
+  /// Issues an operation to the TMA unit or tensor core `engine`, from an actor with clock
+  /// `issued`. The operation comes after `issued` and gets its own epoch. `clock` becomes the clock
+  /// to acquire when the operation has finished.
   void issue(Actor engine, const Clock &issued, Clock &clock);
-  /// The operation itself, for marking its accesses; `clock` as `issue` made it.
+  /// The view of the operation, for marking its accesses; `clock` is from `issue`.
   View view(Actor engine, const Clock &clock) const;
-  /// What `engine` has done up to `epoch`, and nothing else that it had seen, comes before what
-  /// `actors` do.
+  /// The events of `engine` up to `epoch` come before the next events of `actors`. Other events in
+  /// the clock of `engine` do not.
   void learn(const Actor *actors, size_t count, Actor engine, Epoch epoch);
-  /// The next copy engine in turn: two copies in flight are not ordered by being done by one.
-  Actor next_copy_engine();
+  /// The next TMA unit in turn, so that one unit does not order two copies in flight.
+  Actor next_async_agent();
 
   // ---- proxy fences ----
 
-  /// `thread` executes fence.proxy.async: what it wrote before is good for the async proxy, for
-  /// those who acquire a later release of it.
+  /// `thread` executes fence.proxy.async. Async-proxy accesses of actors that acquire a later
+  /// release of `thread` then see the writes before the fence.
   void fence(Actor thread);
-  /// Whether `thread` executed a fence after its epoch `written` that `by` has learned of.
+  /// Whether `thread` executed a fence after its epoch `written`, and `by` comes after that fence.
   bool fenced(Actor thread, Epoch written, const View &by) const;
 
 private:
   friend class Clock;
   using Vector = Clock::Vector;
   struct State {
-    Vector *seen = nullptr; // may be others' too
+    Vector *seen = nullptr; // may be shared
     Epoch epoch = 0;
-    std::vector<Epoch> fences; // the epochs that fences ended, ascending
+    std::vector<Epoch> fences; // epochs that a fence ended, ascending
   };
 
   Vector *make();
   Vector *make_copy(const Vector *from);
   void drop(Vector *vector);
   void join(Vector *to, const Vector *from) const;
-  Vector *own(Vector *&vector); // copies it if others have it
+  Vector *own(Vector *&vector); // copies it if shared
 
-  // The last acquire: who has seen the same and acquires the same gets the same, and goes on
-  // sharing it with the others. Holds references.
+  // A cache of the last acquire: an actor with the same clock that acquires the same clock gets the
+  // same result, and keeps sharing it. Holds references.
   struct Acquired {
     Vector *seen = nullptr, *from = nullptr, *result = nullptr;
   };
@@ -157,7 +157,7 @@ private:
   unsigned threads_ = 0, actors_ = 0;
   size_t padded_ = 0; // actors, a multiple of 16
   unsigned turn_ = 0;
-  Epoch first_ = 1; // everything before belongs to clusters that are done
+  Epoch first_ = 1; // earlier epochs belong to finished clusters
   std::vector<State> states_;
   std::vector<Vector *> free_;
 };

@@ -1,7 +1,7 @@
-// Launching a kernel: checks, OS threads that run its clusters, and what comes of it.
+// Launches a kernel: checks the launch, runs the clusters on OS threads, and collects the results.
 //
-// Clusters are handed out in order from one counter. Each OS thread runs them on a machine of its
-// own (stacks, shared memory, clocks), which is kept for later launches.
+// OS threads take clusters in order from one counter. Each OS thread has its own machine (stacks,
+// shared memory, clocks), which is kept for later launches.
 //
 // Tested by tests/emulated/launch_test.cpp.
 
@@ -20,17 +20,17 @@
 namespace tritonc::emulator {
 namespace {
 
-constexpr uint32_t most_threads = 1024, most_blocks = 16;
-constexpr uint32_t most_shared_bytes = 227 * 1024;
-// Each stack takes two of the 65530 mappings that a process may have.
-constexpr size_t most_stacks = 24'000;
+constexpr uint32_t max_threads = 1024, max_blocks = 16;
+constexpr uint32_t max_shared_bytes = 227 * 1024;
+// Each stack takes two mappings; Linux allows 65530 per process by default.
+constexpr size_t max_stacks = 24'000;
 
 struct Machine {
   Stacks stacks;
   Cluster cluster{stacks};
 };
 
-// Machines that nobody uses now. Never destroyed: launches may be under way at exit.
+// Idle machines. Never destroyed: a launch may still run at process exit.
 struct Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Machine>> machines;
@@ -71,30 +71,30 @@ std::string check(const abi::host_code &code, const Launch &launch) {
       grid.z > 0xffff)
     return text("there is no grid of (", number(grid.x), ", ", number(grid.y), ", ", number(grid.z),
                 ") blocks");
-  if (launch.threads == 0 || launch.threads % warp_size != 0 || launch.threads > most_threads)
+  if (launch.threads == 0 || launch.threads % warp_size != 0 || launch.threads > max_threads)
     return text("a block can't have ", number(launch.threads), " threads");
   if (launch.threads != code.threads)
     return text("a block of ", number(launch.threads), " threads: the kernel is compiled for ",
                 number(code.threads));
   uint64_t blocks = uint64_t(cluster.x) * cluster.y * cluster.z;
-  if (blocks == 0 || blocks > most_blocks || grid.x % cluster.x || grid.y % cluster.y ||
+  if (blocks == 0 || blocks > max_blocks || grid.x % cluster.x || grid.y % cluster.y ||
       grid.z % cluster.z)
     return text("clusters of (", number(cluster.x), ", ", number(cluster.y), ", ",
                 number(cluster.z), ") blocks: at most 16, and they must divide the grid");
   if (blocks != std::max(code.cluster_size, 1u))
     return text("a cluster of ", number(blocks), " blocks: the kernel is compiled for ",
                 number(std::max(code.cluster_size, 1u)));
-  if (launch.shared_bytes > most_shared_bytes)
+  if (launch.shared_bytes > max_shared_bytes)
     return text("a block can't have ", number(launch.shared_bytes), " bytes of shared memory");
   return "";
 }
 
 Result refused(const abi::host_code &code, const std::string &why) {
-  Finding finding;
-  finding.kind = Finding::Kind::invalid_launch;
-  finding.text = std::string(code.name) + ": error: " + why + " [kernel " + code.name + "]";
+  Report report;
+  report.kind = Report::Kind::invalid_launch;
+  report.text = std::string(code.name) + ": error: " + why + " [kernel " + code.name + "]";
   Result result;
-  result.findings.push_back(std::move(finding));
+  result.reports.push_back(std::move(report));
   return result;
 }
 
@@ -120,7 +120,7 @@ void run_clusters(LaunchState &state) {
 size_t worker_count(const LaunchState &state, size_t threads_per_cluster) {
   size_t count = state.options.workers > 0 ? size_t(state.options.workers)
                                            : std::max(1u, std::thread::hardware_concurrency());
-  count = std::min(count, most_stacks / threads_per_cluster);
+  count = std::min(count, max_stacks / threads_per_cluster);
   return size_t(std::clamp<uint64_t>(count, 1, state.clusters));
 }
 
@@ -160,19 +160,19 @@ Result launch(const abi::host_code &code, const Launch &launch, const Options &o
 
 void release_machines() { pool().clear(); }
 
-// ---- what comes of it ----
+// ---- results ----
 
 void LaunchState::add(uint64_t cluster, const abi::host_site *site, const abi::host_site *other,
-                      bool ends, Finding finding) {
+                      bool ends, Report report) {
   std::lock_guard lock(mutex_);
   if (cluster > last)
     return;
   if (ends)
     last = cluster;
-  Key key = {finding.kind, std::min(site, other), std::max(site, other)};
+  Key key = {report.kind, std::min(site, other), std::max(site, other)};
   auto [found, is_new] = found_.try_emplace(key);
   if (is_new || cluster < found->second.cluster)
-    found->second = {cluster, order_++, ends, std::move(finding)};
+    found->second = {cluster, order_++, ends, std::move(report)};
 }
 
 void LaunchState::add_lines(uint64_t cluster, std::string text) {
@@ -196,11 +196,11 @@ Result LaunchState::result() {
   Result result;
   result.stats.switches = switches_;
   for (Found &one : found) {
-    // What ended the launch is always there.
-    if (result.findings.size() < options.max_findings || one.ends)
-      result.findings.push_back(std::move(one.finding));
+    // The report that ended the launch is always included.
+    if (result.reports.size() < options.max_reports || one.ends)
+      result.reports.push_back(std::move(one.report));
     else
-      result.stats.more_findings++;
+      result.stats.more_reports++;
   }
   return result;
 }

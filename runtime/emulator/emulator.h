@@ -1,10 +1,9 @@
-// The SIMT emulator: runs a kernel's host code, one fiber per CUDA thread, and says what is wrong
-// with it.
+// The SIMT emulator: runs a kernel's host code, one fiber per CUDA thread, and reports its errors.
 //
-// Host code is what the generator makes of a kernel's final LLVM IR (abi::host_code): everything
-// that only a GPU has is a call of an operation, and those are in ops/. What the emulator knows
-// and a GPU doesn't: exact bounds and initialisation of every byte, which accesses are ordered by
-// which synchronisation, who waits for whom. README.md says what is modelled and how.
+// The generator compiles a kernel's final LLVM IR to host code (abi::host_code). Host code calls an
+// *operation* (ops/) for everything that only a GPU has. The emulator tracks data that a GPU does
+// not: exact bounds and initialization of every byte, which synchronization orders which accesses,
+// and which thread waits for which. See README.md for the model.
 //
 //     GlobalMemory memory;
 //     void *x = memory.allocate(4096);
@@ -14,12 +13,13 @@
 //     launch.threads = 128;
 //     launch.arguments = arguments;
 //     Result result = emulator::launch(code, launch, Options(), memory);
-//     for (const Finding &finding : result.findings)
-//       std::cerr << finding.text << "\n";
+//     for (const Report &report : result.reports)
+//       std::cerr << report.text << "\n";
 //
-// Whatever the kernel does, `launch` comes back, but for two things: a kernel that overflows a
-// thread's stack (256 KiB) meets a guard page and the process dies; so does one whose own code,
-// rather than an operation, goes wrong (a division by zero).
+// `launch` returns whatever the kernel does, with two exceptions that kill the process:
+//
+//     - the kernel overflows a thread's stack (256 KiB) and hits the guard page;
+//     - the kernel's own code, not an operation, faults (a division by zero).
 
 #pragma once
 
@@ -36,34 +36,35 @@ namespace tritonc::emulator {
 
 class GlobalMemory;
 
-/// Which thread runs next when one has to wait. A right kernel gives the same with each.
+/// The interleaving: which thread runs next when a thread has to wait. A correct kernel computes
+/// the same results with each.
 enum class Order : uint8_t {
   forward,  // the warp's next lane, then the next warp
-  reversed, // the other way round
-  random,   // any; threads are also interrupted between operations
+  reversed, // the previous lane, then the previous warp
+  random,   // any thread; the scheduler also interrupts threads between operations
 };
 
 /// When asynchronous copies land and when wgmma reads its operands.
 enum class Async : uint8_t {
-  early,  // at once
-  late,   // when a wait demands it, or nobody can run; the destination holds NaN until then
-  random, // some time in between
+  early,  // when issued
+  late,   // when a wait demands it or no thread can run; the destination holds NaN until then
+  random, // at a random time in between
 };
 
 struct Options {
   Order order = Order::forward;
   Async async = Async::early;
-  uint64_t seed = 0;         // of what is random
-  bool races = true;         // look for accesses that nothing orders
-  bool uninitialized = true; // look for reads of what nobody wrote
-  /// Loop iterations that a thread may make; one that makes more ends the launch.
+  uint64_t seed = 0;         // of Order::random and Async::random
+  bool races = true;         // report data races
+  bool uninitialized = true; // report reads of bytes that were never written
+  /// Maximum loop iterations per thread; a thread that exceeds it ends the launch.
   int64_t max_steps = 1'000'000'000;
-  /// OS threads that run blocks; 0: as many as there are cores. Findings and results don't depend
-  /// on it, as far as blocks don't depend on each other.
+  /// OS threads that run blocks; 0 = one per core. If blocks don't depend on each other, reports
+  /// and results don't depend on this number.
   int workers = 0;
-  size_t max_findings = 16; // further ones are only counted
-  /// Gets what kernels print, line by line, in the order of the blocks, after the launch. Null: it
-  /// goes to stdout.
+  size_t max_reports = 16; // further reports are only counted
+  /// Receives the kernel's printed lines after the launch, in the order of the blocks. Null =
+  /// stdout.
   std::function<void(std::string_view line)> print;
 };
 
@@ -75,58 +76,58 @@ struct Dim3 {
 };
 
 struct Launch {
-  Dim3 grid;                 // in blocks, as in CUDA, also where there are clusters
-  Dim3 cluster;              // must divide the grid
-  uint32_t threads = 0;      // per block: 32 to 1024, whole warps
+  Dim3 grid;                 // in blocks, as in CUDA, also for cluster launches
+  Dim3 cluster;              // in blocks; must divide the grid
+  uint32_t threads = 0;      // per block: a multiple of 32, 32 to 1024
   uint32_t shared_bytes = 0; // dynamic, per block
-  bool starts_early = false; // the launch in front of it may not be done: threads must wait for it
+  bool starts_early = false; // programmatic dependent launch: threads must wait (dependency_wait)
   void *const *arguments = nullptr; // [i] points to the value of parameter i
-  /// Constant memory, code.constant_bytes of it; null: nobody has filled any.
+  /// Constant memory, code.constant_bytes long; null = not filled.
   const void *constants = nullptr;
 };
 
-struct Finding {
+struct Report {
   enum class Kind : uint8_t {
-    invalid_launch, // sizes that no GPU takes, host code that this emulator doesn't know
+    invalid_launch, // sizes that no GPU takes, or host code of an unknown version
     out_of_bounds,  // *
     misaligned,     // *
-    uninitialized,  // something reads bytes that nobody wrote
-    race,           // two accesses, at least one of them a write, that nothing orders
-    divergence,     // * threads of a warp meet different collective operations
-    deadlock,       // * everybody waits
+    uninitialized,  // a read of bytes that were never written
+    race,           // two unordered accesses, at least one of them a write
+    divergence,     // * threads of a warp reach different collective operations
+    deadlock,       // * all threads wait
     too_many_steps, // * max_steps
-    assertion,      // * the kernel's own
-    misuse,         // * an operation is used as its documentation forbids
+    assertion,      // * an assertion of the kernel failed
+    misuse,         // * a use of an operation that its documentation forbids
   }; // *: ends the launch
   Kind kind = Kind::misuse;
-  abi::host_site site = {"", 0, 0};       // file "": unknown
-  abi::host_site other_site = {"", 0, 0}; // of races: the earlier access
-  Dim3 program;                           // its block
+  abi::host_site site = {"", 0, 0};       // file "" = unknown
+  abi::host_site other_site = {"", 0, 0}; // of a race: the earlier access
+  Dim3 program;                           // the block's index
   uint32_t thread = 0;                    // in the block
-  /// "matmul.tc:31:7: error: ..." and lines of notes; without a newline at the end.
+  /// "matmul.tc:31:7: error: ..." and the lines of the notes, without a final newline.
   std::string text;
 };
 
 struct Stats {
   uint64_t blocks = 0;
-  uint64_t switches = 0;      // from one thread to another
-  uint64_t more_findings = 0; // than max_findings
+  uint64_t switches = 0;     // from thread to thread
+  uint64_t more_reports = 0; // beyond max_reports
 };
 
 struct Result {
-  std::vector<Finding> findings; // in the order of the blocks
+  std::vector<Report> reports; // in the order of the blocks
   Stats stats;
-  bool ok() const { return findings.empty(); }
+  bool ok() const { return reports.empty(); }
 };
 
-/// Runs all blocks. After a finding that ends the launch, blocks behind the one at fault may or may
-/// not have run. May be called by several OS threads at once, also with the same memory, as
-/// independent kernels may run at once on a GPU.
+/// Runs all blocks. After a report that ends the launch, the blocks after the faulty block may or
+/// may not have run. Several OS threads may call this at the same time, also with the same memory,
+/// as independent kernels may run concurrently on a GPU.
 Result launch(const abi::host_code &code, const Launch &launch, const Options &options,
               GlobalMemory &memory);
 
-/// Gives back what is kept for further launches, the stacks of threads for the most part: a process
-/// may have only so many mappings.
+/// Frees the memory kept for further launches, mostly thread stacks. The OS limits the number of
+/// mappings of a process.
 void release_machines();
 
 } // namespace tritonc::emulator

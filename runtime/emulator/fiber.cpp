@@ -1,4 +1,4 @@
-// Stacks of fibers. See fiber.h.
+// Maps the stacks of fibers. See fiber.h.
 
 #include "fiber.h"
 
@@ -9,7 +9,7 @@
 namespace tritonc::emulator {
 namespace {
 
-// Stacks are mapped this many at a time; below each is a page that can't be touched.
+// Stacks are mapped this many at a time; a guard page is below each.
 constexpr unsigned chunk_stacks = 128;
 constexpr size_t guard_bytes = 4096;
 constexpr size_t slot_bytes = guard_bytes + stack_bytes;
@@ -29,7 +29,7 @@ bool Stacks::reserve(unsigned count) {
       return false;
     auto *chunk = static_cast<std::byte *>(memory);
     for (unsigned i = 0; i < chunk_stacks; i++) {
-      // Each guard page costs two of the mappings that a process may have.
+      // Each guard page costs two of the process's mappings, whose number is limited.
       if (mprotect(chunk + i * slot_bytes, guard_bytes, PROT_NONE) != 0) {
         munmap(chunk, chunk_stacks * slot_bytes);
         return false;
@@ -45,7 +45,7 @@ std::byte *Stacks::begin(unsigned i) const {
 }
 
 std::byte *Stacks::top(unsigned i) const {
-  // Equal places on all stacks would fall into the same few sets of the caches.
+  // Equal offsets on all stacks would map to the same few cache sets.
   return begin(i) + stack_bytes - (i % 61) * 192;
 }
 

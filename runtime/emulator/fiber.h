@@ -1,8 +1,8 @@
-// Fibers: a stack and a place in the code for each CUDA thread, and switching between them.
+// Fibers: a stack and a saved context for each CUDA thread.
 //
-// Boost.Context does the switching, some 5 ns. Stacks are large in addresses and small in memory,
-// with a page between any two that nobody may touch. A fiber is never unwound: it runs to its end
-// or is forgotten, and its stack is used for another.
+// Boost.Context switches fibers in about 5 ns. A stack reserves many addresses but uses little
+// memory. A guard page separates any two stacks. The emulator never unwinds a fiber: a fiber runs
+// to its end or is abandoned, and another fiber reuses its stack.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tritonc::emulator {
 
-using Context = void *; // where a fiber that doesn't run goes on; boost's fcontext_t
+using Context = void *; // where a suspended fiber resumes; Boost's fcontext_t
 
 inline constexpr size_t stack_bytes = 256 * 1024;
 
@@ -23,9 +23,9 @@ public:
   Stacks(const Stacks &) = delete;
   Stacks &operator=(const Stacks &) = delete;
 
-  /// Makes sure that there are `count`. False if this process can't have so many.
+  /// Makes at least `count` stacks. Returns false if the process cannot map them.
   bool reserve(unsigned count);
-  /// The highest address of stack `i`, aligned to 64.
+  /// The highest address of stack `i`, aligned to 64 bytes.
   std::byte *top(unsigned i) const;
   bool contains(unsigned i, const void *address) const;
 

@@ -1,4 +1,4 @@
-// What the threads of one cluster do to global memory. See global_access.h.
+// Checks and marks a cluster's accesses to global memory. See global_access.h.
 //
 // Tested by tests/emulated/global_memory_test.cpp and races_test.cpp.
 
@@ -14,8 +14,8 @@
 namespace tritonc::emulator {
 namespace {
 
-/// A cell of 16 bytes and its parts, for as long as this OS thread works with them: others run
-/// other clusters, or other launches with the same memory.
+/// Locks a 16-byte cell and its parts. Other OS threads run other clusters, or other launches with
+/// the same memory.
 class Lock {
 public:
   explicit Lock(std::atomic<bool> &is_locked) : is_locked_(is_locked) {
@@ -48,15 +48,15 @@ void GlobalAccess::start(GlobalMemory &memory, const Clocks &clocks, uint32_t la
   launch_ = launch;
   cluster_ = cluster;
   uninitialized_ = uninitialized;
-  sets_.clear(); // only cells of this cluster refer to them
+  sets_.clear(); // only cells of the current cluster refer to lists
 }
 
 // ---- checks ----
 
 void GlobalAccess::check_waited(const Access &access, const void *address, size_t bytes) {
   if (access.thread.ops.may_be_early)
-    fatal(access.thread, access.site, Finding::Kind::misuse,
-          "%s of %s at %s before dependency_wait: the launch in front of this one may not be done",
+    fatal(access.thread, access.site, Report::Kind::misuse,
+          "%s of %s at %s before dependency_wait: the launch before this one may not be done",
           access.what, bytes_text(bytes).c_str(), global_place(access.thread, address).c_str());
 }
 
@@ -67,15 +67,15 @@ void GlobalAccess::locate(const Access &access, const void *address, size_t byte
                  (all_have(memory_->state(address), bytes, GlobalMemory::allocated) ||
                   memory_->prepare(address, bytes));
   if (!is_fine) {
-    // The first byte that is out of bounds.
+    // Find the first byte that is out of bounds.
     auto *at = static_cast<const std::byte *>(address);
     while (memory_->is_live(at, 1))
       at++;
-    fatal(access.thread, access.site, Finding::Kind::out_of_bounds, "%s of %s at %s", access.what,
+    fatal(access.thread, access.site, Report::Kind::out_of_bounds, "%s of %s at %s", access.what,
           bytes_text(bytes).c_str(), global_place(access.thread, at).c_str());
   }
   if (reinterpret_cast<uintptr_t>(address) & (alignment - 1))
-    fatal(access.thread, access.site, Finding::Kind::misaligned,
+    fatal(access.thread, access.site, Report::Kind::misaligned,
           "%s of %s at %s: the address %p is not a multiple of %u", access.what,
           bytes_text(bytes).c_str(), global_place(access.thread, address).c_str(), address,
           alignment);
@@ -85,10 +85,10 @@ void GlobalAccess::check_written(const Access &access, const void *address, size
   const uint8_t *states = memory_->state(address);
   if (!uninitialized_ || all_have(states, bytes, GlobalMemory::written))
     return;
-  if (is_reported(access.thread, access.site, access.site, Finding::Kind::uninitialized))
+  if (is_reported(access.thread, access.site, access.site, Report::Kind::uninitialized))
     return;
   auto *at = static_cast<const std::byte *>(address) + first_without(states, GlobalMemory::written);
-  report(access.thread, access.site, Finding::Kind::uninitialized,
+  report(access.thread, access.site, Report::Kind::uninitialized,
          "%s of %s at %s, where nobody has written", access.what, bytes_text(bytes).c_str(),
          global_place(access.thread, at).c_str());
 }
@@ -130,7 +130,8 @@ void GlobalAccess::mark_write(const Access &access, void *address, size_t bytes)
 
 // ---- races ----
 
-// Cells are found by their level (16 bytes, words, bytes) and the offset of their first byte.
+// Bytes per cell of a level: 16 bytes, words, bytes. Level and offset of the first byte name a
+// cell.
 constexpr size_t bytes_of(int level) { return size_t(16) >> (2 * level); }
 
 struct GlobalAccess::Mark {
@@ -149,7 +150,7 @@ void GlobalAccess::mark(const Access &access, const void *address, size_t bytes,
   }
 }
 
-// The part of an access that is in a cell.
+// Marks the part of an access that is in a cell.
 void GlobalAccess::mark_cell(const Mark &mark, int level, size_t offset) {
   GlobalCell &cell = memory_->cells_[level][offset / bytes_of(level)];
   if (cell.launch != launch_)
@@ -171,7 +172,7 @@ void GlobalAccess::mark_parts(const Mark &mark, int level, size_t offset) {
       mark_cell(mark, level + 1, part);
   if (mark.kind == AccessKind::write && mark.begin <= offset &&
       offset + bytes_of(level) <= mark.end) {
-    // All parts are the same again.
+    // All parts are equal again: merge them.
     const GlobalCell &part = memory_->cells_[level + 1][offset / part_bytes];
     empty(cell, launch_);
     cell.writer_cluster = cluster_;
@@ -182,7 +183,7 @@ void GlobalAccess::mark_parts(const Mark &mark, int level, size_t offset) {
 void GlobalAccess::split(int level, size_t offset) {
   GlobalCell &cell = memory_->cells_[level][offset / bytes_of(level)];
   GlobalCell *parts = memory_->cells_[level + 1] + offset / bytes_of(level + 1);
-  bool is_own = cell.others_cluster == cluster_; // else its list isn't ours, and nobody looks at it
+  bool is_own = cell.others_cluster == cluster_; // if not, the list is not ours and stays unused
   for (size_t i = 0; i < 4; i++) {
     GlobalCell &part = parts[i];
     empty(part, launch_);
@@ -202,10 +203,10 @@ void GlobalAccess::mark_whole(const Mark &mark, GlobalCell &cell, size_t offset)
   unsigned conflicting = mark.kind == AccessKind::read     ? bit(AccessKind::atomic)
                          : mark.kind == AccessKind::atomic ? bit(AccessKind::read)
                                                            : ~0u;
-  // First what other clusters did: nothing comes before anything.
+  // First the accesses by other clusters: nothing orders them.
   if (cell.others_cluster != cluster_ && cell.cell.others.epoch) {
     cell.foreign_kinds |= cell.own_kinds;
-    if (!cell.cell.has_list()) // else the site is there already
+    if (!cell.cell.has_list()) // with a list, foreign_site is already set
       cell.foreign_site = uint16_t(cell.cell.others.site());
     cell.own_kinds = 0;
     cell.cell.others = {};
@@ -230,7 +231,7 @@ void GlobalAccess::mark_whole(const Mark &mark, GlobalCell &cell, size_t offset)
   }
   cell.own_kinds |= bit(mark.kind);
   cell.others_cluster = cluster_;
-  if (cell.cell.has_list() && !cell.foreign_kinds) // into which others can't look
+  if (cell.cell.has_list() && !cell.foreign_kinds) // other clusters cannot read the list
     cell.foreign_site = uint16_t(mark.site);
   if (foreign_writer.epoch)
     cell.cell.writer = foreign_writer;
@@ -241,7 +242,7 @@ void GlobalAccess::conflict(const Mark &mark, size_t offset, const Conflict &wit
   const Access &access = mark.access;
   const Cluster &cluster = *access.thread.cluster;
   const Site &other = site_at(cluster, with.with.site());
-  if (is_reported(access.thread, access.site, other, Finding::Kind::race))
+  if (is_reported(access.thread, access.site, other, Report::Kind::race))
     return;
   Text how;
   if (other_cluster)

@@ -1,9 +1,8 @@
-// What the threads of one cluster do to global memory: every byte of every access is checked for
-// being allocated and written, every word for accesses that nothing orders.
+// Checks the accesses of one cluster's threads to global memory: bounds, initialization, and races.
 //
-// Two blocks of a launch (of different clusters) are never ordered, whatever they do: what they
-// both access, at least one of them writing, must be accessed atomically by both. Within a cluster
-// the clocks decide, as for shared memory.
+// Nothing orders two blocks of a launch that are in different clusters. If both access the same
+// bytes and one of them writes, both must use atomic operations. Within a cluster, the clocks
+// decide (as for shared memory).
 
 #pragma once
 
@@ -14,22 +13,22 @@ namespace tritonc::emulator {
 
 class GlobalAccess {
 public:
-  /// Before a cluster runs.
+  /// Call before a cluster runs.
   void start(GlobalMemory &memory, const Clocks &clocks, uint32_t launch, uint32_t cluster,
              bool uninitialized);
 
-  /// Checks and marks an access. `alignment` is a power of two.
+  /// Check and mark an access. `alignment` is a power of two.
   const std::byte *read(const Access &access, const void *address, size_t bytes,
                         uint32_t alignment);
   std::byte *write(const Access &access, void *address, size_t bytes, uint32_t alignment);
   std::byte *atomic(const Access &access, void *address, size_t bytes, uint32_t alignment);
 
-  /// Checks bounds and alignment only: of an asynchronous operation that marks its accesses when it
-  /// happens.
+  /// Checks only bounds and alignment, for an asynchronous operation that marks its accesses when
+  /// it lands.
   void locate(const Access &access, const void *address, size_t bytes, uint32_t alignment);
-  /// Of an asynchronous operation that looks for its places only when it happens: that the thread
-  /// which issues it has waited for the launch in front of this one, if it has to. The others do
-  /// so, too.
+  /// Checks that the thread has waited for the previous launch (dependency_wait) if it must. The
+  /// other functions check this too; call it for an asynchronous operation that finds its addresses
+  /// only when it lands.
   static void check_waited(const Access &access, const void *address, size_t bytes);
   void mark_read(const Access &access, const void *address, size_t bytes);
   void mark_write(const Access &access, void *address, size_t bytes);

@@ -1,7 +1,7 @@
-// What is remembered of accesses to global memory: a race cell, and whose it is.
+// The shadow cell of global memory: a race cell and the clusters it belongs to.
 //
-// The cell proper is about one cluster, the last one that wrote and the last one that read. For
-// what other clusters did it is enough to know that they did, because nothing orders clusters.
+// The race cell describes the last cluster that wrote and the last cluster that read. For other
+// clusters, the kind of access suffices, because nothing orders clusters.
 
 #pragma once
 
@@ -14,10 +14,10 @@ namespace tritonc::emulator {
 
 struct GlobalCell {
   uint32_t launch;             // cells of earlier launches are empty
-  std::atomic<bool> is_locked; // with its parts
-  uint8_t is_split : 1;        // its parts have it
-  // What clusters did since the last write, a bit per AccessKind: the one whose `cell.others` are,
-  // and those before it.
+  std::atomic<bool> is_locked; // locks the parts, too
+  uint8_t is_split : 1;        // the parts hold the accesses
+  // Accesses since the last write, a bit per AccessKind: by the cluster that owns `cell.others`,
+  // and by the clusters before it.
   uint8_t own_kinds : 3;
   uint8_t foreign_kinds : 3;
   uint16_t foreign_site;

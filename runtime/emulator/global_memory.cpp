@@ -1,4 +1,4 @@
-// Global memory. See global_memory.h.
+// Allocates global memory and keeps the states of its bytes. See global_memory.h.
 //
 // Tested by tests/emulated/global_memory_test.cpp.
 
@@ -18,19 +18,19 @@ namespace tritonc::emulator {
 namespace {
 
 constexpr size_t alignment = 256;
-// Between allocations, so that what goes a little too far doesn't meet the next.
+// Bytes between allocations, so that an access slightly out of bounds does not hit the next one.
 constexpr size_t gap = 64 * 1024;
 constexpr size_t page = 4096;
-// Larger allocations aren't marked as allocated at once, but in pieces of this size.
+// Larger allocations are marked as allocated in parts of this size, on first use.
 constexpr size_t piece = 64 * 1024;
 
-// Behind the data: states, cells of 16 bytes, of words, of bytes.
+// After the data: the states, the cells per 16 bytes, per word, and per byte.
 constexpr size_t cell = sizeof(GlobalCell);
 constexpr size_t factor = 1 + 1 + cell / 16 + cell / 4 + cell;
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-// Gives back the memory of the whole pages in a range and makes the rest zero.
+// Returns the whole pages of a range to the OS and zeroes the rest.
 void clear(void *begin, size_t bytes) {
   auto address = reinterpret_cast<uintptr_t>(begin);
   uintptr_t first = round_up(address, page), last = (address + bytes) / page * page;
@@ -65,7 +65,7 @@ GlobalMemory::~GlobalMemory() { munmap(base_, reserved * factor); }
 // ---- allocating ----
 
 std::byte *GlobalMemory::find_place(size_t bytes) {
-  // An odd multiple of 256: code that relies on more than that is found out.
+  // An odd multiple of 256, so that code that relies on more alignment fails.
   size_t begin = round_up(used_, 2 * alignment) + alignment;
   while (!all_used_) {
     if (begin + bytes + gap <= reserved) {
@@ -74,7 +74,7 @@ std::byte *GlobalMemory::find_place(size_t bytes) {
     }
     all_used_ = true;
   }
-  // Between what is live.
+  // Search the gaps between live allocations.
   begin = alignment;
   for (const auto &[place, allocation] : allocations_) {
     if (allocation.freed)
@@ -94,7 +94,7 @@ void *GlobalMemory::allocate(size_t bytes) {
   std::byte *begin = find_place(bytes);
   if (!begin)
     return nullptr;
-  // What was freed there is forgotten.
+  // Drop the records of freed allocations there.
   auto overlapping = allocations_.lower_bound(begin);
   if (overlapping != allocations_.begin()) {
     auto before = std::prev(overlapping);
@@ -135,7 +135,7 @@ bool GlobalMemory::prepare(const void *address, size_t bytes) {
   size_t last = std::min(round_up(offset + bytes, piece), allocation->bytes);
   uint8_t *states = state(allocation->begin);
   for (size_t i = first; i < last; i++)
-    if (states[i] == 0) // others have been written by the host, or somebody was faster
+    if (states[i] == 0) // nonzero: the host wrote it, or another OS thread was faster
       states[i] = allocated;
   return true;
 }
@@ -162,7 +162,7 @@ bool GlobalMemory::release(void *pointer) {
   return true;
 }
 
-// ---- asking ----
+// ---- queries ----
 
 std::optional<GlobalMemory::Allocation> GlobalMemory::find(const void *address, size_t near) const {
   std::lock_guard lock(mutex_);

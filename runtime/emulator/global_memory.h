@@ -1,13 +1,11 @@
-// Global memory: a heap of its own in which every access can be checked.
+// Global memory: a separate heap with shadow memory, so that every access can be checked.
 //
-// Data live in one large reserved range of addresses, so that a pointer is a pointer of this
-// machine. At fixed distances lie the state of each byte (allocated, written) and what is
-// remembered of accesses to each word and byte; pages that nobody touches cost nothing. Freed
-// memory stays unallocated, so that stale pointers are found, until all addresses have been used
-// once.
+// Data live in one large reserved address range, so a device pointer is a host pointer. Shadow
+// memory at fixed offsets holds the state of each byte (allocated, written) and the race cells.
+// Untouched pages cost nothing. The heap reuses freed memory only after it has used all addresses
+// once, so that accesses through stale pointers are found.
 //
-// The class itself knows nothing of launches; what a kernel does to memory is checked by
-// global_access.h.
+// This class does not know about launches; global_access.h checks a kernel's accesses.
 
 #pragma once
 
@@ -23,7 +21,8 @@ struct GlobalCell;
 
 class GlobalMemory {
 public:
-  /// Reserves addresses, no memory. Ends the process if that fails, which takes a strange limit.
+  /// Reserves addresses but no memory. Ends the process if the reservation fails (an address-space
+  /// limit).
   GlobalMemory();
   ~GlobalMemory();
   GlobalMemory(const GlobalMemory &) = delete;
@@ -35,21 +34,21 @@ public:
     bool freed;
   };
 
-  /// A multiple of 256, as cuMemAlloc promises, and of no more; null if there is no place left.
-  /// `bytes` may be 0. Nothing is written yet.
+  /// Returns an address aligned to exactly 256 bytes, as cuMemAlloc guarantees; null if the range
+  /// is full. `bytes` may be 0. All bytes are unwritten.
   void *allocate(size_t bytes);
-  /// False if `pointer` is not the beginning of live memory. Null is fine, nothing happens.
+  /// Returns false if `pointer` is not the start of live memory. Null does nothing.
   bool release(void *pointer);
 
-  /// The allocation, live or freed, that `address` is in; else the nearest that ends before it or
-  /// begins after it, if within `near` bytes.
+  /// The allocation, live or freed, that contains `address`; else the nearest allocation within
+  /// `near` bytes.
   std::optional<Allocation> find(const void *address, size_t near = 0) const;
   bool is_live(const void *address, size_t bytes) const;
 
-  /// The host wrote (or let someone write) these bytes. No check.
+  /// Marks bytes that the host wrote or had written. Checks nothing.
   void mark_initialized(void *begin, size_t bytes);
   void mark_uninitialized(void *begin, size_t bytes);
-  /// Whether all were written.
+  /// Whether all bytes were written.
   bool is_initialized(const void *begin, size_t bytes) const;
 
   size_t live_bytes() const;
@@ -69,18 +68,18 @@ private:
     return states_ + (static_cast<const std::byte *>(address) - base_);
   }
   std::byte *find_place(size_t bytes);
-  /// Whether all bytes are allocated, where their states don't say so. Large allocations get their
-  /// states piece by piece, when they are first used.
+  /// Whether all bytes are allocated; call it when their states don't say so. Sets the states of
+  /// large allocations in parts, on first use.
   bool prepare(const void *address, size_t bytes);
   const Allocation *live_around(const void *address) const;
 
   std::byte *base_ = nullptr;
   uint8_t *states_ = nullptr; // one per byte
-  GlobalCell *cells_[3] = {}; // of each 16 bytes; of words and bytes where those are split
+  GlobalCell *cells_[3] = {}; // per 16 bytes; per word and per byte where a cell is split
   mutable std::mutex mutex_;
-  std::map<std::byte *, Allocation> allocations_; // by their beginning, freed ones too
+  std::map<std::byte *, Allocation> allocations_; // by start address, also freed ones
   size_t used_ = 0, live_bytes_ = 0, live_count_ = 0;
-  bool all_used_ = false; // `used_` came to the end once
+  bool all_used_ = false; // `used_` reached the end once
 };
 
 } // namespace tritonc::emulator

@@ -1,4 +1,4 @@
-// What all clusters of one launch have in common: what is launched, and what has been found.
+// The state that all clusters of one launch share: the launch's inputs and the reports so far.
 
 #pragma once
 
@@ -24,33 +24,33 @@ struct LaunchState {
   const Options &options;
   GlobalMemory &memory;
   std::vector<abi::host_operation> operations; // in the order of the code
-  uint32_t number = 0;                         // of launches in this process; not 0
+  uint32_t number = 0;                         // of the launch in this process; from 1
   uint64_t clusters = 0;
 
-  /// The next cluster that nobody has begun.
+  /// The next cluster to run.
   std::atomic<uint64_t> next = 0;
-  /// The first cluster with a finding that ends the launch: those behind it needn't run. Those in
-  /// front of it do, so that findings don't depend on who was faster.
+  /// The first cluster with a report that ends the launch. Clusters after it need not run. Clusters
+  /// before it still run, so that reports don't depend on timing.
   std::atomic<uint64_t> last = UINT64_MAX;
 
   void add(uint64_t cluster, const abi::host_site *site, const abi::host_site *other, bool ends,
-           Finding finding);
-  /// What is to be known of a cluster that has ended.
+           Report report);
+  /// `add_lines` and `add_switches` record the printed lines and the switches of an ended cluster.
   void add_lines(uint64_t cluster, std::string text);
   void add_switches(uint64_t switches);
 
-  /// Once all clusters have ended.
+  /// Call both after all clusters have ended.
   Result result();
   void print();
 
 private:
-  // The same finding of several clusters is one, of the first.
-  using Key = std::tuple<Finding::Kind, const abi::host_site *, const abi::host_site *>;
+  // Equal reports of several clusters become one report, of the first cluster.
+  using Key = std::tuple<Report::Kind, const abi::host_site *, const abi::host_site *>;
   struct Found {
     uint64_t cluster;
     uint64_t order; // within the cluster
     bool ends;
-    Finding finding;
+    Report report;
   };
   std::mutex mutex_;
   std::map<Key, Found> found_;

@@ -1,11 +1,11 @@
-// The machine that a cluster runs on: setting it up, suspending its threads, bringing them
-// together. See machine.h and record.h.
+// Sets up the machine of a cluster, suspends its threads, and runs their rendezvous. See machine.h
+// and record.h.
 
 #include "machine.h"
 
+#include "device_printf.h"
 #include "launch_state.h"
 #include "ops/clusters.h"
-#include "prints.h"
 #include "record.h"
 
 #include <algorithm>
@@ -32,11 +32,11 @@ void wake_warp(Warp &warp) { warp.block->cluster->scheduler.set_ready(warp.numbe
 
 void yield(Thread &thread) { thread.cluster->scheduler.yield(thread); }
 
-// ---- coming together ----
+// ---- rendezvous ----
 
 namespace {
 
-// "threads 3, 5-7 have" of those whose bits are set in `lanes`; lane 0 is thread `first`.
+// "threads 3, 5-7 have" for the set bits of `lanes`; lane 0 is thread `first`.
 Text lanes_text(uint32_t lanes, uint32_t first) {
   bool is_one = (lanes & (lanes - 1)) == 0;
   Text text;
@@ -56,7 +56,7 @@ Text lanes_text(uint32_t lanes, uint32_t first) {
   return text;
 }
 
-// The name of an operation up to its types.
+// The name of an operation without its types.
 struct Name {
   std::string_view text;
   explicit Name(const Cluster &cluster, abi::host_operation operation)
@@ -70,12 +70,12 @@ void check_same(Thread &thread, const Rendezvous &others, abi::host_operation op
   const Cluster &cluster = *thread.cluster;
   Name theirs(cluster, others.operation), own(cluster, operation);
   if (others.operation != operation || others.site != &site)
-    fatal_beside(thread, site, *others.site, Finding::Kind::divergence,
+    fatal_beside(thread, site, *others.site, Report::Kind::divergence,
                  "thread %u is at %.*s while other threads of its %s are at %.*s: all of them have "
                  "to execute it together",
                  thread.id, own.length(), own.data(), whole, theirs.length(), theirs.data());
   if (others.count != count)
-    fatal_beside(thread, site, *others.site, Finding::Kind::divergence,
+    fatal_beside(thread, site, *others.site, Report::Kind::divergence,
                  "threads of a %s do %.*s %u times and %u times", whole, own.length(), own.data(),
                  others.count, count);
 }
@@ -85,7 +85,7 @@ void check_all_live(Thread &thread, const Warp &warp, abi::host_operation operat
   if (warp.live == all_lanes)
     return;
   Name name(*thread.cluster, operation);
-  fatal(thread, site, Finding::Kind::divergence,
+  fatal(thread, site, Report::Kind::divergence,
         "%.*s takes all threads of a %s, but of this one %s exited", name.length(), name.data(),
         whole, lanes_text(~warp.live, warp.threads->id).c_str());
 }
@@ -136,14 +136,14 @@ bool meet_warpgroup(Thread &thread, abi::host_operation operation, void *records
   unsigned group = thread.id / warpgroup_size, member = thread.id % warpgroup_size;
   if (group >= block.warpgroups.size()) {
     Name name(*thread.cluster, operation);
-    fatal(thread, site, Finding::Kind::misuse,
+    fatal(thread, site, Report::Kind::misuse,
           "%.*s takes a warpgroup of 128 threads, and the last %u threads of the block are none",
           name.length(), name.data(), unsigned(thread.cluster->threads_per_block() % 128));
   }
   Warpgroup &warpgroup = block.warpgroups[group];
   Rendezvous &meeting = warpgroup.rendezvous;
   check_all_live(thread, *thread.warp, operation, site, "warpgroup");
-  // Those of the own warp can't be at another operation of the warp alone.
+  // No other thread of the own warp may be at an operation of the warp.
   if (thread.warp->rendezvous.arrived)
     check_same(thread, thread.warp->rendezvous, operation, count, site, "warp");
   if (meeting.arrived == 0) {
@@ -189,14 +189,14 @@ bool Cluster::on_own_stack(const Thread &thread, const void *address) const {
   return stacks_.contains(unsigned(&thread - threads.data()), address);
 }
 
-// Makes as many of everything as this launch needs, unless the last one had the same.
+// Makes the structs for the sizes of this launch, unless the last launch had the same sizes.
 void Cluster::set_up(const LaunchState &state) {
   const Launch &what = state.launch;
   size_t per_block = what.threads;
   size_t block_count = size_t(what.cluster.x) * what.cluster.y * what.cluster.z;
   if (blocks.size() == block_count && threads.size() == per_block * block_count)
     return;
-  shared.reset(); // it remembers actors, which are others now
+  shared.reset(); // its cells refer to actors of the old sizes
   blocks = std::vector<Block>(block_count);
   threads = std::vector<Thread>(block_count * per_block);
   warps = std::vector<Warp>(threads.size() / warp_size);
@@ -224,7 +224,7 @@ void Cluster::set_up(const LaunchState &state) {
   }
 }
 
-// Everything as before the first instruction.
+// Resets all state to that before the first instruction.
 void Cluster::start() {
   const Launch &what = launch->launch;
   const Options &options = launch->options;
@@ -284,14 +284,14 @@ void Cluster::run(LaunchState &state, uint64_t number) {
   shared.start(clocks, unsigned(blocks.size()), state.launch.shared_bytes,
                state.options.uninitialized);
   global.start(state.memory, clocks, state.number, uint32_t(index), state.options.uninitialized);
-  // Blocks differ, but a block is the same whoever runs it.
+  // The seed depends on the cluster, not on the OS thread that runs it.
   uint64_t seed = Random(state.options.seed ^ index * 0xd1342543de82ef95u).next();
   scheduler.start(unsigned(warps.size()), state.options.order, async, seed);
   scheduler.run();
   finish();
 }
 
-// What the cluster leaves behind.
+// Hands the printed lines and the statistics to the launch.
 void Cluster::finish() {
   std::string lines;
   for (const Block &block : blocks)

@@ -1,26 +1,26 @@
-// The machine that a cluster of blocks runs on: threads, warps, blocks.
+// The machine that runs a cluster of blocks: its threads, warps, and blocks.
 //
-// One OS thread runs one cluster at a time (a launch without clusters has clusters of one block),
-// so nothing here needs a lock. The structs are made once per OS thread and used again and again.
+// One OS thread runs one cluster at a time, so nothing here needs a lock. (A launch without
+// clusters has clusters of one block.) Each OS thread makes the structs once and reuses them.
 //
 // An operation runs on the stack of the thread that calls it. It may suspend that thread:
 //
-//     block_on(thread, {"mbarrier at %u", address, 0, &site});   // returns once somebody did
+//     block_on(thread, {"mbarrier at %u", address, 0, &site});   // returns after another thread's
 //     wake(thread)
 //
-// Fibers are abandoned when a launch ends, never unwound. So across a suspension nothing that owns
-// memory may be on the stack: no vector, no string, no Clock. Such things live in ops::ThreadState
-// and so on.
+// The emulator never unwinds fibers; it abandons them when a launch ends. So no object that owns
+// memory may be on the stack during a suspension: no vector, no string, no Clock. Keep such objects
+// in ops::ThreadState and the other structs of ops/state.h.
 
 #pragma once
 
 #include "clocks.h"
 #include "emulator.h"
 #include "fiber.h"
-#include "findings.h"
 #include "global_access.h"
+#include "in_flight.h"
 #include "ops/state.h"
-#include "pending.h"
+#include "reports.h"
 #include "scheduler.h"
 #include "shared_memory.h"
 
@@ -44,21 +44,22 @@ struct LaunchState;
 inline constexpr unsigned warp_size = 32, warpgroup_size = 128;
 inline constexpr uint32_t all_lanes = 0xffffffffu;
 
-/// Loop iterations after which a thread looks up: whether it made too many, whether others wait.
+/// Loop iterations between two calls of out_of_steps, which checks the limit and runs other
+/// threads.
 inline constexpr int64_t step_slice = 1 << 10;
 
-/// What a thread waits for, for the report of a deadlock.
+/// A thread's wait, as the deadlock report describes it.
 struct Waiting {
-  const char *format = nullptr; // of printf, with up to two unsigned: "named barrier %u"
+  const char *format = nullptr; // printf format with up to two unsigned: "named barrier %u"
   uint32_t first = 0, second = 0;
   const Site *site = nullptr;
-  /// Says it better than `format`, if there is one.
+  /// If not null, writes the description instead of `format`.
   void (*describe)(const Thread &, const Waiting &, Text &) = nullptr;
 };
 
-/// A CUDA thread. What host code gets as `thread`.
+/// A CUDA thread. Host code receives it as `thread`.
 struct Thread : abi::host_thread {
-  Context context = nullptr; // where it goes on, while another runs
+  Context context = nullptr; // where it resumes; valid while it does not run
   Warp *warp = nullptr;
   Block *block = nullptr;
   Cluster *cluster = nullptr;
@@ -66,19 +67,19 @@ struct Thread : abi::host_thread {
   uint32_t lane = 0; // in the warp
   Actor actor = 0;   // in the cluster
   Waiting waiting;
-  int64_t steps_granted = 0; // steps_left when it was last set
-  int64_t steps_taken = 0;   // before that
+  int64_t steps_granted = 0; // value that steps_left was last set to
+  int64_t steps_taken = 0;   // before steps_left was last set
   ops::ThreadState ops;
 
-  /// In the warpgroup: 0 to 127.
+  /// Index in the warpgroup: 0 to 127.
   uint32_t warpgroup_lane() const { return id % warpgroup_size; }
 };
 
-/// Threads of a warp or a warpgroup that come together for one operation; record.h.
+/// Threads of a warp or a warpgroup that meet for one collective operation; see record.h.
 struct Rendezvous {
   abi::host_operation operation = nullptr;
   const Site *site = nullptr;
-  uint32_t count = 0;   // of records
+  uint32_t count = 0;   // records per thread
   uint32_t arrived = 0; // threads
 };
 
@@ -86,14 +87,14 @@ struct Warp {
   Block *block = nullptr;
   Thread *threads = nullptr; // the first of 32
   uint32_t number = 0;       // in the cluster
-  uint32_t live = 0;         // lanes that have not exited
-  bool suspended = false;    // the operation being done makes its threads wait: for `waiting`
+  uint32_t live = 0;         // mask of lanes that have not exited
+  bool suspended = false;    // the current operation makes the warp's threads wait for `waiting`
   Waiting waiting;
   Rendezvous rendezvous;
   void *records[warp_size] = {};
   ops::WarpState ops;
 
-  /// In the block.
+  /// Index in the block.
   uint32_t id() const { return threads->id / warp_size; }
 };
 
@@ -105,10 +106,10 @@ struct Warpgroup {
 
 /// One of a block's 16 barriers (PTX ISA, `barrier.cta`).
 struct NamedBarrier {
-  uint32_t expected = 0; // threads; 0: nobody has come
+  uint32_t expected = 0; // threads; 0 = no thread has arrived
   uint32_t arrived = 0;
-  Clock clock;                 // of those who only arrive
-  std::vector<Warp *> waiting; // warps whose threads wait
+  Clock clock;                 // of the threads that only arrive
+  std::vector<Warp *> waiting; // warps that wait
 
   void reset() {
     expected = arrived = 0;
@@ -126,17 +127,17 @@ struct Block {
   uint32_t rank = 0; // in the cluster
   Thread *threads = nullptr;
   Warp *warps = nullptr;
-  std::vector<Warpgroup> warpgroups; // whole ones only
+  std::vector<Warpgroup> warpgroups; // only complete warpgroups
   uint32_t live = 0;                 // threads that have not exited
   NamedBarrier barriers[16];
-  std::unique_ptr<Prints> prints; // null: nothing is printed
+  std::unique_ptr<Prints> prints; // null = the block has printed nothing
   ops::BlockState ops;
 };
 
-/// What has been reported of a cluster.
+/// The key of a report; a cluster makes each report once.
 struct Reported {
   const Site *site, *other;
-  Finding::Kind kind;
+  Report::Kind kind;
   friend bool operator==(const Reported &, const Reported &) = default;
 };
 
@@ -146,9 +147,9 @@ public:
   Cluster(const Cluster &) = delete;
   Cluster &operator=(const Cluster &) = delete;
 
-  LaunchState *launch = nullptr; // what all clusters of the launch have in common
-  uint64_t index = 0;            // in the launch: order of findings
-  bool races = false;            // as Options; `clocks` then does something
+  LaunchState *launch = nullptr; // shared by all clusters of the launch
+  uint64_t index = 0;            // in the launch; orders reports
+  bool races = false;            // Options::races; if false, `clocks` does nothing
   Async async = Async::early;
   std::vector<Block> blocks;   // by rank
   std::vector<Warp> warps;     // of all blocks
@@ -161,11 +162,11 @@ public:
   std::vector<Reported> reported;
   ops::ClusterState ops;
 
-  /// Runs the cluster of this number to its end.
+  /// Runs cluster `number` to its end.
   void run(LaunchState &state, uint64_t number);
 
-  // For the scheduler: the thread has come to its end; whether all have; nobody can run, which
-  // ends the launch with a finding that says who waits where.
+  // For the scheduler. `exited`: the thread has ended. `deadlock`: no thread can run; ends the
+  // launch with a report of which threads wait where.
   void exited(Thread &thread);
   bool all_exited() const { return live_ == 0; }
   [[noreturn]] void deadlock();
@@ -183,25 +184,25 @@ private:
   size_t live_ = 0; // threads that have not exited
 };
 
-/// Suspends the running thread until `wake`. Others run; if none can, what is pending lands, and if
-/// nothing is, the launch ends with a deadlock.
+/// Suspends the running thread until `wake`, and runs other threads. If no thread can run, pending
+/// operations land. If none is pending, the launch ends with a deadlock report.
 void block_on(Thread &thread, const Waiting &waiting);
-/// The thread, which waits, may run again. It does when its turn comes, not now.
+/// Makes a waiting thread ready. It runs when the scheduler picks it, not now.
 void wake(Thread &thread);
-/// The same for all threads of a warp, which wait.
+/// Makes all threads of a waiting warp ready.
 void wake_warp(Warp &warp);
-/// For operations that poll in a loop: lets others run.
+/// Runs other threads; for operations that poll in a loop.
 void yield(Thread &thread);
 
-/// The thread's access to memory, through the generic proxy.
+/// A memory access by the thread through the generic proxy.
 inline Access access_by(Thread &thread, const Site &site, const char *what) {
   return {thread, site, what, thread.cluster->clocks.view(thread.actor)};
 }
 
-/// Number of a site in the code of the launch; PastAccess::unknown_site if it is none of its.
+/// Index of a site in the launch's code; PastAccess::unknown_site if the code does not have it.
 unsigned site_index(const Cluster &cluster, const Site &site);
 const Site &site_at(const Cluster &cluster, unsigned index);
-/// The name of an operation of the launch's code: "ldmatrix_x4".
+/// The name of an operation that the launch's code calls: "ldmatrix_x4".
 std::string_view operation_name(const Cluster &cluster, abi::host_operation operation);
 
 } // namespace tritonc::emulator

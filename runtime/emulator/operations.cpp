@@ -1,4 +1,4 @@
-// The table of operations. See operations.h.
+// Builds the table of operations from target_ops.def. See operations.h.
 //
 // Tested by tests/emulated/operations_test.cpp.
 
@@ -8,14 +8,14 @@
 #include "ops/bulk_copies.h"
 #include "ops/clusters.h"
 #include "ops/copies.h"
-#include "ops/exchange.h"
+#include "ops/device_printf_assert.h"
 #include "ops/fences.h"
 #include "ops/matrices.h"
 #include "ops/mbarriers.h"
 #include "ops/memory.h"
-#include "ops/position.h"
 #include "ops/reductions.h"
-#include "ops/reports.h"
+#include "ops/shuffle.h"
+#include "ops/special_registers.h"
 #include "ops/tensor_copies.h"
 #include "ops/warpgroups.h"
 
@@ -73,7 +73,7 @@ void fill(Table &table) {
 
 const Table &table() {
   static const Table &all = *[] {
-    auto *made = new Table; // for launches at exit
+    auto *made = new Table; // never destroyed: a launch may run at exit
     fill(*made);
     return made;
   }();

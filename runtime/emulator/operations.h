@@ -1,5 +1,5 @@
-// The operations that host code may call, by name: those of generator/backend/target_ops.def, and
-// the hooks around accesses to memory.
+// Looks up by name the operations that host code may call: the rows of
+// generator/backend/target_ops.def and the hooks before memory accesses.
 
 #pragma once
 
@@ -12,15 +12,15 @@
 namespace tritonc::emulator {
 
 struct NamedOperation {
-  /// "ldmatrix_x4 v4i32(i32)": name, result, operands, as the table spells them but without blanks.
+  /// "ldmatrix_x4 v4i32(i32)": name, result, operands, spelled as in the table without blanks.
   std::string_view signature;
   Operation operation;
 };
 
-/// All, in the order of the table; the hooks at the end, with `operands` and `stride` 0.
+/// All operations in the order of the table, then the hooks with `operands` and `stride` 0.
 std::span<const NamedOperation> all_operations();
 
-/// Null if there is none of this name and types.
+/// Returns null if no operation has this name and these types.
 abi::host_operation find_operation(std::string_view signature);
 
 } // namespace tritonc::emulator

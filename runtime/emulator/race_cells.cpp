@@ -1,4 +1,4 @@
-// What is remembered of a piece of memory. See race_cells.h.
+// Updates race cells and finds the races. See race_cells.h.
 //
 // Tested by tests/emulated/race_cells_test.cpp.
 
@@ -7,13 +7,15 @@
 namespace tritonc::emulator {
 namespace {
 
-constexpr size_t most_few = 24; // in a list before it becomes an array
+constexpr size_t max_few = 24; // accesses in a list before it becomes an array
 
 bool conflicts(bool is_atomic, const PastAccess &past) { return is_atomic != past.is_atomic(); }
 
-/// Whether `now`, which comes after `past`, makes it needless to remember: everyone who races with
-/// `past` must race with `now`. It does if it is of the same kind. A read after an atomic operation
-/// isn't enough for a later read, nor an atomic operation after a read for a later atomic one.
+/// Whether a later, ordered access makes `past` redundant: each access that races with `past` must
+/// also race with the later access. This holds for accesses of the same kind only. A read cannot
+/// replace an atomic operation, because a later read races only with the atomic operation. An
+/// atomic operation cannot replace a read, because a later atomic operation races only with the
+/// read.
 bool replaces(bool is_atomic, const PastAccess &past) { return is_atomic == past.is_atomic(); }
 
 void put(std::vector<PastAccess> &by_actor, const PastAccess &access) {
@@ -150,7 +152,7 @@ Conflict RaceSets::join_list(RaceCell &cell, const View &view, const PastAccess 
     return conflict;
   }
   list.few.push_back(now);
-  if (list.few.size() > most_few)
+  if (list.few.size() > max_few)
     widen(list);
   return conflict;
 }

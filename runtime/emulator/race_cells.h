@@ -1,14 +1,14 @@
-// What is remembered of a piece of memory to find the accesses that race with later ones.
+// Race cells: the earlier accesses to a range of memory that later accesses could race with.
 //
-// A cell keeps the last plain write and every access since it that later ones could still race
-// with: reads, and atomic operations, which like reads don't conflict among themselves. One of
-// those is in the cell; when a second comes that nothing orders with it, they move to a list
-// (`RaceSets`), which becomes an array by actor where it gets long. An access that comes after one
-// of its kind takes its place: whoever races with the one then races with the other too. So nothing
-// is lost, and after a barrier lists are gone.
+// A cell keeps the last plain write and the accesses since then: reads, and atomic operations,
+// which like reads don't conflict with each other. The cell itself holds one of these accesses.
+// When a second, unordered access follows, both move to a list (`RaceSets`). A long list becomes an
+// array indexed by actor. An access replaces an earlier access of its kind that is ordered before
+// it: an access that races with the earlier one also races with the later one. So no race is lost,
+// and lists vanish after a barrier.
 //
-// A cell describes 16 bytes, as kernels access most of their memory. Where they access less it is
-// split into a cell for each word, and words into bytes.
+// A cell describes 16 bytes, the usual access size of kernels. Smaller accesses split it into one
+// cell per word, and a word into bytes.
 
 #pragma once
 
@@ -26,7 +26,7 @@ enum class AccessKind : uint8_t { read, write, atomic };
 /// "read", "write", "atomic operation".
 const char *noun(AccessKind kind);
 
-/// An access as cells remember it. Epoch 0: none.
+/// An access in a cell. Epoch 0 = none.
 struct PastAccess {
   Epoch epoch = 0;
   Actor actor = 0;
@@ -37,47 +37,47 @@ struct PastAccess {
   bool is_atomic() const { return site_and_kind & 1; }
 };
 
-/// `RaceCell::others.actor` may be one of these instead of an actor.
-inline constexpr Actor many_others = 0xffff; // others.epoch is the number of a list
-inline constexpr Actor split_cell = 0xfffe;  // others.epoch is the number of its four parts
+/// Special values of `RaceCell::others.actor`.
+inline constexpr Actor many_others = 0xffff; // others.epoch is the index of a list
+inline constexpr Actor split_cell = 0xfffe;  // others.epoch is the index of the four parts
 
 struct RaceCell {
   PastAccess writer;
-  PastAccess others; // the only one, or where they are
+  PastAccess others; // the only access, or a special value above
 
   bool is_split() const { return others.actor == split_cell && others.epoch; }
   bool has_list() const { return others.actor == many_others && others.epoch; }
 };
 static_assert(sizeof(RaceCell) == 16);
 
-/// What a new access races with.
+/// The earlier access that a new access races with.
 struct Conflict {
   PastAccess with;
   AccessKind kind = AccessKind::read;
   explicit operator bool() const { return with.epoch != 0; }
 };
 
-/// The lists and parts of a memory's cells.
+/// The lists and split parts of all cells of a memory.
 class RaceSets {
 public:
-  /// Forgets all, so no cell may refer to one any more.
+  /// Drops all lists and parts. No cell may refer to one afterwards.
   void clear();
 
-  /// Remembers an access to all of what `cell` describes and says what it races with. The cell is
-  /// not split.
+  /// Records an access to all bytes of `cell` and returns the access that it races with. The cell
+  /// must not be split.
   Conflict access(RaceCell &cell, const View &view, AccessKind kind, unsigned site);
 
-  /// The four parts of a cell; splits it if it isn't. They stay where they are until `forget`.
+  /// The four parts of a cell; splits it if needed. The pointer is valid until `forget`.
   RaceCell *split(RaceCell &cell);
   /// Makes the cell empty and whole.
   void forget(RaceCell &cell);
-  /// `cell` for someone else: lists are copied, so that both may change them.
+  /// A copy of `cell` with its own copy of the list.
   RaceCell copy(const RaceCell &cell);
 
 private:
   struct List {
     std::vector<PastAccess> few;
-    // Once there are many: by actor, as long as the highest that was there.
+    // If is_wide: indexed by actor, up to the highest actor so far.
     bool is_wide = false;
     std::vector<PastAccess> reads, atomics;
   };

@@ -1,30 +1,34 @@
-// From a C++ function to an operation: where operands and results lie in a record, and who has to
-// come before it is done.
+// Makes an operation from a C++ function: the record layout and the rendezvous of the threads.
 //
-// A record holds the operands in order and then the result, as a C struct would. The types:
+// A record holds the operands in order, then the result, as a C struct would. The types:
 //
-//     i32, imm, below(n)   uint32_t or int32_t         v4i32, v2i32   Words<4>, Words<2>
-//     i64                  uint64_t                    v4f32, v2f64   Vector<float, 4> ...
-//     f32, f64             float, double               acc, iacc      Fragment<float>,
-//     Fragment<int32_t> gptr, ptr            void * or const void *
+//     table            C++
+//     i32, imm         uint32_t or int32_t
+//     below(n)         uint32_t or int32_t
+//     i64              uint64_t
+//     f32, f64         float, double
+//     gptr, ptr        void * or const void *
+//     v4i32, v2i32     Words<4>, Words<2>
+//     v4f32, v2f64     Vector<float, 4>, Vector<double, 2>
+//     acc, iacc        Fragment<float>, Fragment<int32_t>
 //
-// `acc` has as many elements as the first operand, `imm n`, says, and is the last operand.
+// `acc` and `iacc` are the last operand. The first operand, `imm n`, is their number of elements.
 //
 //     uint32_t tid_x(Thread &thread, const Site &site);
-//     ... alone<tid_x>                      // each thread does it by itself, and may suspend
+//     ... alone<tid_x>                      // each thread runs it alone and may suspend
 //     void shfl_bfly(const WarpCall<uint32_t(uint32_t, uint32_t)> &call) {
 //       for (unsigned lane = 0; lane < warp_size; lane++)
 //         call.result(lane) = call.operand<0>(lane ^ call.operand<1>(lane));
 //     }
-//     ... by_warp<shfl_bfly>                // done once when all 32 threads have come
+//     ... by_warp<shfl_bfly>                // runs once, when all 32 threads have arrived
 //
-// All threads must come to the same operation at the same place in the source; if some come to
-// another one, or have exited, the launch ends with a finding (`divergence`). The function runs on
-// the stack of whoever comes last and must not suspend it; `call.suspend(...)` makes all of the
-// threads wait once it has returned. Several records of one call are one meeting: the function is
-// called once for each.
+// All threads must reach the same operation at the same source location. If some threads reach
+// another operation or have exited, the launch ends with a report (`divergence`). The function runs
+// on the stack of the last thread to arrive and must not suspend it. `call.suspend(...)` makes all
+// the threads wait after the function returns. A call with several records is one rendezvous; the
+// function then runs once per record.
 //
-// A collective operation orders nothing: only barriers and warp_sync do.
+// A collective operation orders no memory accesses; only barriers and warp_sync do.
 
 #pragma once
 
@@ -43,7 +47,7 @@ namespace tritonc::emulator {
 template <typename T, size_t n> using Vector = std::array<T, n>;
 template <size_t n> using Words = Vector<uint32_t, n>;
 
-/// A thread's part of a matrix, as it lies in the record.
+/// A thread's part of a matrix in the record.
 template <typename T> struct Fragment {
   T *data;
   uint32_t size;
@@ -57,8 +61,8 @@ template <typename T> inline constexpr bool is_fragment<Fragment<T>> = true;
 
 namespace record {
 
-// Size and alignment of one part. Fragments have the alignment of an element; their size isn't
-// known here.
+// Size and alignment of an operand or result. Fragments have the alignment of an element; their
+// size is not known at compile time.
 template <typename T> inline constexpr size_t size = sizeof(T);
 template <typename T> inline constexpr size_t align = alignof(T);
 template <typename T> inline constexpr size_t size<Fragment<T>> = 0;
@@ -70,7 +74,7 @@ constexpr size_t round_up(size_t value, size_t to) { return (value + to - 1) / t
 
 } // namespace record
 
-/// Where the parts of a record lie.
+/// Offsets of the operands and the result in a record.
 template <typename Signature> struct Layout;
 template <typename R, typename... Operands> struct Layout<R(Operands...)> {
   static constexpr size_t count = sizeof...(Operands);
@@ -81,7 +85,7 @@ template <typename R, typename... Operands> struct Layout<R(Operands...)> {
       std::max({size_t(4), record::align<R>, record::align<Operands>...});
   static constexpr bool has_fragment = is_fragment<R> || (is_fragment<Operands> || ...);
 
-  /// [i]: operand i; [count]: the end of the last.
+  /// [i]: operand i; [count]: the end of the last operand.
   static constexpr std::array<size_t, count + 1> offsets = [] {
     constexpr size_t sizes[] = {record::size<Operands>..., 0};
     constexpr size_t aligns[] = {record::align<Operands>..., 1};
@@ -95,7 +99,7 @@ template <typename R, typename... Operands> struct Layout<R(Operands...)> {
     return result;
   }();
 
-  /// `n`: elements of fragments.
+  /// `n`: elements per fragment.
   static constexpr size_t result_offset(size_t n) {
     size_t end = offsets[count];
     if constexpr ((is_fragment<Operands> || ...))
@@ -109,7 +113,7 @@ template <typename R, typename... Operands> struct Layout<R(Operands...)> {
     return record::round_up(end, alignment);
   }
 
-  /// How many elements the fragments of a record have.
+  /// Elements per fragment of the record.
   static size_t elements([[maybe_unused]] const std::byte *record) {
     if constexpr (has_fragment) {
       static_assert(sizeof(Operand<0>) == 4, "the first operand says how many");
@@ -141,14 +145,14 @@ template <typename R, typename... Operands> struct Layout<R(Operands...)> {
   }
 };
 
-/// How an operation is called, and what its records look like (with fragments of one element).
+/// An operation's entry point and the size of its records (with fragments of one element).
 struct Operation {
   abi::host_operation function;
   uint32_t operands;
   uint32_t stride;
 };
 
-/// All threads of a warp or warpgroup at one record each.
+/// One collective operation: all threads of a warp or warpgroup with one record each.
 template <typename Signature, unsigned n> class Call {
   using Records = Layout<Signature>;
 
@@ -158,15 +162,15 @@ public:
   Call(Thread *first, void *const *records, size_t offset, const Site &site)
       : site(site), first_(first), records_(records), offset_(offset) {}
 
-  /// `lane` is the thread in the warp or, from 0 to 127, in the warpgroup.
+  /// `lane` is the thread's index in the warp or, 0 to 127, in the warpgroup.
   Thread &thread(unsigned lane) const { return first_[lane]; }
   template <size_t i> decltype(auto) operand(unsigned lane) const {
     return Records::template operand<i>(record(lane));
   }
   decltype(auto) result(unsigned lane) const { return Records::result(record(lane)); }
 
-  /// When the operation is over all `n` threads wait, until `wake_warp` (of each of the warps) or
-  /// `wake` of each of them.
+  /// Makes all `n` threads wait after the operation, until `wake_warp` for each warp or `wake` for
+  /// each thread.
   void suspend(const Waiting &waiting) const {
     first_->warp->suspended = true;
     first_->warp->waiting = waiting;
@@ -174,7 +178,7 @@ public:
 
   Cluster &cluster() const { return *first_->cluster; }
   Block &block() const { return *first_->block; }
-  Warp &warp() const { return *first_->warp; } // of a warpgroup: the first
+  Warp &warp() const { return *first_->warp; } // of a warpgroup: its first warp
 
   const Site &site;
 
@@ -196,8 +200,8 @@ namespace record {
 
 extern const Site unknown_site; // {"", 0, 0}
 
-/// The thread has come to `operation`. True: all have, and it was the last; the caller now does the
-/// operation and then calls `leave_...`. False: another did it.
+/// The thread arrives at `operation`. True: it is the last to arrive; the caller now runs the
+/// operation and then calls `leave_...`. False: another thread ran it.
 bool meet_warp(Thread &thread, abi::host_operation operation, void *records, uint32_t count,
                const Site &site);
 void leave_warp(Thread &thread);
@@ -224,7 +228,7 @@ struct Alone<function, R (*)(Thread &, const Site &, Operands...)> {
     if constexpr (std::is_void_v<R>) {
       function(thread, site, Records::template operand<i>(record)...);
     } else if constexpr (is_fragment<R>) {
-      // It fills its result itself: the caller passes where that is behind the last operand.
+      // A fragment result would have to be filled in place, which only collective operations do.
       static_assert(!is_fragment<R>, "an operation with a fragment as its result is collective");
     } else {
       Records::result(record) = function(thread, site, Records::template operand<i>(record)...);
@@ -268,21 +272,21 @@ struct Together<function, void (*)(const Call<Signature, n> &)> {
 
 } // namespace record
 
-/// `R function(Thread &, const Site &, operands...)`, done by each thread for itself.
+/// `R function(Thread &, const Site &, operands...)`: each thread runs it alone.
 template <auto function>
 inline constexpr Operation alone = {
     record::Alone<function, decltype(function)>::run,
     uint32_t(record::Alone<function, decltype(function)>::Records::count),
     uint32_t(record::Alone<function, decltype(function)>::Records::stride(1))};
 
-/// `void function(const WarpCall<R(operands...)> &)`, done once for the warp.
+/// `void function(const WarpCall<R(operands...)> &)`: runs once for the warp.
 template <auto function>
 inline constexpr Operation by_warp = {
     record::Together<function, decltype(function)>::run,
     uint32_t(record::Together<function, decltype(function)>::Records::count),
     uint32_t(record::Together<function, decltype(function)>::Records::stride(1))};
 
-/// `void function(const WarpgroupCall<R(operands...)> &)`, done once for the warpgroup.
+/// `void function(const WarpgroupCall<R(operands...)> &)`: runs once for the warpgroup.
 template <auto function>
 inline constexpr Operation by_warpgroup = {
     record::Together<function, decltype(function)>::run,

@@ -1,4 +1,4 @@
-// Who runs next. See scheduler.h.
+// Picks the next thread and switches to it. See scheduler.h.
 //
 // Tested by tests/emulated/schedule_test.cpp.
 
@@ -17,7 +17,7 @@ namespace context = boost::context::detail;
 
 namespace {
 
-/// Number of the n-th bit that is set.
+/// Index of the n-th set bit.
 unsigned nth_bit(uint64_t mask, unsigned n) {
   while (n--)
     mask &= mask - 1;
@@ -38,11 +38,11 @@ void Scheduler::start(unsigned warps, Order order, Async async, uint64_t seed) {
   until_interrupt_ = order == Order::random ? random_.below(64) : INT64_MAX;
 }
 
-// ---- whose turn it is ----
+// ---- the next thread ----
 
 namespace {
 
-// The first set bit at or behind `from`, going round; `words` has one.
+// The first set bit at or after `from`, with wraparound. Requires a set bit.
 unsigned next_bit(const std::vector<uint64_t> &words, unsigned from) {
   unsigned word = from / 64;
   if (uint64_t rest = words[word] >> (from % 64))
@@ -53,7 +53,7 @@ unsigned next_bit(const std::vector<uint64_t> &words, unsigned from) {
   return word * 64 + unsigned(std::countr_zero(words[word]));
 }
 
-// The last set bit at or before `from`, going round.
+// The last set bit at or before `from`, with wraparound.
 unsigned previous_bit(const std::vector<uint64_t> &words, unsigned from) {
   unsigned word = from / 64;
   if (uint64_t rest = words[word] << (63 - from % 64))
@@ -78,7 +78,7 @@ Thread *Scheduler::pick(const Thread *from) {
     return pick_any();
   unsigned warp = from->warp->number, lane = from->lane;
   if (uint32_t mask = ready_[warp]) {
-    // Within the warp first: its threads wait for each other most often.
+    // The same warp first: threads of a warp wait for each other most often.
     unsigned next;
     if (order_ == Order::forward) {
       uint32_t behind = mask & (all_lanes << lane);
@@ -122,7 +122,7 @@ Thread *Scheduler::pick_any() {
 
 namespace {
 
-// Whoever goes on after a jump first says where the other one stopped.
+// The start of each fiber. A fiber that resumes after a jump first stores the other's context.
 void enter(context::transfer_t transfer) {
   auto *scheduler = static_cast<Scheduler *>(transfer.data);
   Thread &thread = scheduler->arrive(transfer.fctx);
@@ -207,7 +207,7 @@ void Scheduler::interrupt(Thread &thread) {
 }
 
 void Scheduler::yield(Thread &thread) {
-  // Any: the next in order may be one that waits for the same, and so on for ever.
+  // Any ready thread: the next in order may poll for the same event, which would never end.
   Thread *next = pick_any();
   if (next != &thread)
     jump(&thread, *next);

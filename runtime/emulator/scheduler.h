@@ -1,8 +1,8 @@
-// Who runs next: the ready threads of a cluster, and switching to one of them.
+// The scheduler: tracks the ready threads of a cluster and switches to the next thread.
 //
-// Each warp has a mask of its ready lanes, and a bit of a second-level mask says whether that is
-// zero, so finding the next thread takes a few instructions and nothing is ever rebuilt. Threads
-// switch to one another directly.
+// Each warp has a mask of its ready lanes. One bit of a second-level mask says whether that mask is
+// nonzero. So the scheduler finds the next thread in a few instructions and never rebuilds a queue.
+// Threads switch to each other directly.
 
 #pragma once
 
@@ -17,7 +17,7 @@ namespace tritonc::emulator {
 class Cluster;
 struct Thread;
 
-/// A small, fast generator of random numbers (splitmix64).
+/// A small, fast random number generator (splitmix64).
 class Random {
 public:
   explicit Random(uint64_t seed = 0) : state_(seed) {}
@@ -38,10 +38,10 @@ class Scheduler {
 public:
   explicit Scheduler(Cluster &cluster) : cluster_(cluster) {}
 
-  /// Before a cluster runs: all threads are ready.
+  /// Call before a cluster runs. Makes all threads ready.
   void start(unsigned warps, Order order, Async async, uint64_t seed);
 
-  /// Runs all threads; returns when all have exited or the launch is to end.
+  /// Runs all threads; returns when all have exited or when the launch must end.
   void run();
 
   void set_ready(unsigned warp, uint32_t lanes) {
@@ -54,26 +54,27 @@ public:
   }
   uint32_t ready(unsigned warp) const { return ready_[warp]; }
 
-  /// The running thread, which is not ready any more, lets another run. Returns when somebody has
-  /// made it ready and it is its turn.
+  /// Suspends the running thread, which is no longer ready, and runs another. Returns after another
+  /// thread has made this thread ready and the scheduler picks it.
   void switch_from(Thread &thread);
-  /// The running thread has come to its end.
+  /// Ends the running thread.
   [[noreturn]] void exit(Thread &thread);
-  /// Back to `run`, for good.
+  /// Leaves all threads and returns to the caller of `run`.
   [[noreturn]] void leave();
 
-  /// With Order::random, now and then lets others run: to be called at operations at which real
-  /// threads could be overtaken. Cheap otherwise.
+  /// With Order::random, sometimes runs other threads first. Call it at operations where another
+  /// thread could overtake a real one. Cheap otherwise.
   void maybe_interrupt(Thread &thread) {
     if (--until_interrupt_ < 0)
       interrupt(thread);
   }
-  /// Lets others run, if there are any that can.
+  /// Runs other threads, if any is ready.
   void yield(Thread &thread);
 
-  /// Where a thread on the stack that ends at `top` begins.
+  /// The start context of a thread whose stack ends at `top`.
   static Context make_context(std::byte *top);
-  /// Who goes on after a jump calls it: `from` is where the other one stopped. The running thread.
+  /// The fiber that resumes after a jump calls this; `from` is the context of the fiber that
+  /// jumped. Returns the running thread.
   Thread &arrive(Context from);
 
   Random &random() { return random_; }
@@ -90,8 +91,8 @@ private:
   Async async_ = Async::early;
   Random random_;
   Context home_ = nullptr;    // of `run`
-  Thread *from_ = nullptr;    // of the last jump; null: `run`
-  Thread *current_ = nullptr; // who runs
+  Thread *from_ = nullptr;    // that jumped last; null = `run`
+  Thread *current_ = nullptr; // the running thread
   int64_t until_interrupt_ = 0;
   uint64_t switches_ = 0;
   std::vector<uint32_t> ready_;       // a mask of lanes per warp

@@ -1,6 +1,6 @@
-// The shared memory of a cluster. See shared_memory.h.
+// Checks and marks accesses to the shared memory of a cluster. See shared_memory.h.
 //
-// Tested by tests/emulated/shared_memory_test.cpp and races_test.cpp.
+// Tested by tests/emulated/reports_of_errors_test.cpp and races_test.cpp.
 
 #include "shared_memory.h"
 
@@ -17,15 +17,15 @@
 namespace tritonc::emulator {
 namespace {
 
-constexpr unsigned most_blocks = 16;
+constexpr unsigned max_blocks = 16;
 constexpr uint32_t cell_bytes = 16;
-constexpr size_t all_windows = size_t(most_blocks) * window_bytes;
+constexpr size_t all_windows = size_t(max_blocks) * window_bytes;
 
-// States of a byte. A live mbarrier also counts as written; what a copy under way will write
-// doesn't.
+// States of a byte. A byte of a live mbarrier also counts as written. A byte that a pending copy
+// will write (is_coming) does not.
 constexpr uint8_t is_written = 1, is_mbarrier = 2, is_coming = 4;
 
-// Somewhere below 4 GiB, at a multiple of the size of a window. Many OS threads may look at once.
+// Maps the windows below 4 GiB, at a multiple of the window size. Several OS threads may call it.
 void *map_low() {
   constexpr uintptr_t first = 0x20000000, end = 0xf0000000;
   for (uintptr_t address = first; address < end; address += all_windows) {
@@ -34,7 +34,7 @@ void *map_low() {
     if (memory == reinterpret_cast<void *>(address))
       return memory;
     if (memory != MAP_FAILED)
-      munmap(memory, all_windows); // a kernel that doesn't know MAP_FIXED_NOREPLACE
+      munmap(memory, all_windows); // an old kernel ignores MAP_FIXED_NOREPLACE
   }
   std::fprintf(stderr, "emulator: no addresses below 4 GiB are left for shared memory\n");
   std::abort();
@@ -97,11 +97,11 @@ std::byte *SharedMemory::locate(const Access &access, uint32_t address, uint32_t
     window = base(rank(address));
   uint32_t offset = address - window;
   if (offset > bytes_ || bytes > bytes_ - offset)
-    fatal(access.thread, access.site, Finding::Kind::out_of_bounds, "%s of %s at %s, which has %s",
+    fatal(access.thread, access.site, Report::Kind::out_of_bounds, "%s of %s at %s, which has %s",
           access.what, bytes_text(bytes).c_str(), shared_place(access.thread, address).c_str(),
           bytes_text(bytes_).c_str());
   if (address & (alignment - 1))
-    fatal(access.thread, access.site, Finding::Kind::misaligned,
+    fatal(access.thread, access.site, Report::Kind::misaligned,
           "%s of %s at %s, which is not a multiple of %u", access.what, bytes_text(bytes).c_str(),
           shared_place(access.thread, address).c_str(), alignment);
   return reinterpret_cast<std::byte *>(uintptr_t(address));
@@ -110,11 +110,11 @@ std::byte *SharedMemory::locate(const Access &access, uint32_t address, uint32_t
 void SharedMemory::check_written(const Access &access, uint32_t address, uint32_t bytes) {
   if (!uninitialized_ || all_have(state(address), bytes, is_written))
     return;
-  if (is_reported(access.thread, access.site, access.site, Finding::Kind::uninitialized))
+  if (is_reported(access.thread, access.site, access.site, Report::Kind::uninitialized))
     return;
   uint32_t first = uint32_t(first_without(state(address), is_written));
   bool coming = state(address)[first] & is_coming;
-  report(access.thread, access.site, Finding::Kind::uninitialized, "%s of %s at %s, where %s",
+  report(access.thread, access.site, Report::Kind::uninitialized, "%s of %s at %s, where %s",
          access.what, bytes_text(bytes).c_str(),
          shared_place(access.thread, address + first).c_str(),
          coming ? "an asynchronous copy has not written yet: nobody has waited for it"
@@ -127,7 +127,7 @@ void SharedMemory::check_mbarrier(const Access &access, uint32_t address, uint32
   uint32_t first = 0;
   while (!(state(address)[first] & is_mbarrier))
     first++;
-  fatal(access.thread, access.site, Finding::Kind::misuse,
+  fatal(access.thread, access.site, Report::Kind::misuse,
         "%s of %s at %s overwrites an mbarrier in use", access.what, bytes_text(bytes).c_str(),
         shared_place(access.thread, address + first).c_str());
 }
@@ -205,7 +205,7 @@ void SharedMemory::mark(const Access &access, uint32_t address, uint32_t bytes, 
     mark_cell(mark, cells_[(cell - base_) / cell_bytes], cell, cell_bytes);
 }
 
-// The part of an access that is in a cell.
+// Marks the part of an access that is in a cell.
 void SharedMemory::mark_cell(const Mark &mark, RaceCell &cell, uint32_t address, uint32_t bytes) {
   bool is_whole = mark.begin <= address && address + bytes <= mark.end;
   if (!is_whole || cell.is_split()) {
@@ -227,7 +227,7 @@ void SharedMemory::mark_parts(const Mark &mark, RaceCell &cell, uint32_t address
       mark_cell(mark, parts[i], part, part_bytes);
   }
   if (mark.kind == AccessKind::write && mark.begin <= address && address + bytes <= mark.end) {
-    // All parts are the same again.
+    // All parts are equal again: merge them.
     PastAccess writer = {mark.access.view.epoch, mark.access.view.actor, uint16_t(mark.site << 1)};
     sets_.forget(cell);
     cell.writer = writer;
@@ -239,20 +239,20 @@ void SharedMemory::check_proxy(const Mark &mark, const PastAccess &writer, uint3
   const Access &access = mark.access;
   if (!writer.epoch || !clocks_->is_thread(writer.actor))
     return;
-  if (!access.view.after(writer.actor, writer.epoch)) // a race, which is worse
+  if (!access.view.after(writer.actor, writer.epoch)) // unordered: reported as a race instead
     return;
   if (clocks_->fenced(writer.actor, writer.epoch, access.view))
     return;
   const Cluster &cluster = *access.thread.cluster;
   const Site &other = site_at(cluster, writer.site());
-  if (is_reported(access.thread, access.site, other, Finding::Kind::race))
+  if (is_reported(access.thread, access.site, other, Report::Kind::race))
     return;
   Text how;
   how.add("write by %s", actor_name(cluster, writer.actor).c_str());
   report_race(access.thread, access.site, other, how.c_str(),
               "%s: a %s of %s at %s through the async proxy, which need not see an earlier write: "
               "its thread has to execute fence.proxy.async between the write and the "
-              "synchronisation",
+              "synchronization",
               access.what, noun(mark.kind), bytes_text(bytes).c_str(),
               shared_place(access.thread, address).c_str());
 }
@@ -262,7 +262,7 @@ void SharedMemory::conflict(const Mark &mark, uint32_t address, uint32_t bytes,
   const Access &access = mark.access;
   const Cluster &cluster = *access.thread.cluster;
   const Site &other = site_at(cluster, with.with.site());
-  if (is_reported(access.thread, access.site, other, Finding::Kind::race))
+  if (is_reported(access.thread, access.site, other, Report::Kind::race))
     return;
   Text how;
   how.add("%s by %s", noun(with.kind), actor_name(cluster, with.with.actor).c_str());

@@ -1,20 +1,20 @@
-// The shared memory of a cluster, and what is known of each byte and word of it.
+// The shared memory of a cluster, with shadow state for every byte and race cells.
 //
-// Each block has a *window* of 256 KiB, one behind the other by rank, all below 4 GiB: an i32
-// address of shared memory is a pointer of this machine, and its low 18 bits are what a matrix
-// descriptor holds. A block's own memory begins at its window and has the bytes of the launch.
+// Each block has a *window* of 256 KiB. The windows are adjacent, in rank order, all below 4 GiB.
+// So an i32 shared address is a host pointer, and a matrix descriptor holds its low 18 bits. A
+// block's own memory starts at its window and has the launch's size.
 //
-// Every byte has a state (written, part of a live mbarrier), every 16 bytes have the accesses that
-// later ones might race with (race_cells.h).
+// Every byte has a state (written, part of a live mbarrier). Every 16 bytes have a race cell
+// (race_cells.h).
 //
-// All checks are in the name of an `Access`. They end the launch where the address is wrong, and
-// report where data are.
+// Each check takes an `Access`. A wrong address ends the launch; an error in the data is reported
+// and the launch continues.
 
 #pragma once
 
 #include "clocks.h"
-#include "findings.h"
 #include "race_cells.h"
+#include "reports.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace tritonc::emulator {
 
 inline constexpr uint32_t window_bytes = 256 * 1024;
 
-/// The way to memory that an access takes. A write through the generic proxy is not seen by the
-/// async proxy (bulk and tensor copies, wgmma) until its writer executes fence.proxy.async (PTX
-/// ISA, "Memory Consistency Model", "Proxies").
+/// The proxy of an access. The async proxy (bulk and tensor copies, wgmma) does not see a write
+/// through the generic proxy until its writer executes fence.proxy.async (PTX ISA, "Memory
+/// Consistency Model", "Proxies").
 enum class Proxy : uint8_t { generic, async };
 
-/// Whose shared memory: the block's own, or any of the cluster.
+/// The shared memory that an access may reach: the block's own, or that of the whole cluster.
 enum class Reach : uint8_t { block, cluster };
 
-/// Who accesses memory.
+/// The actor and the location of a memory access.
 struct Access {
-  Thread &thread; // in whose name findings are reported; of asynchronous operations: who issued it
+  Thread &thread; // named in reports; of an asynchronous operation: the issuing thread
   const Site &site;
   const char *what; // for messages, "ldmatrix", "load"
-  View view;        // the thread's own, or the asynchronous operation's
+  View view;        // of the thread or the asynchronous operation
   Proxy proxy = Proxy::generic;
   Reach reach = Reach::block;
 };
@@ -48,42 +48,44 @@ public:
   SharedMemory(const SharedMemory &) = delete;
   SharedMemory &operator=(const SharedMemory &) = delete;
 
-  /// Before a cluster runs: nothing is written, all bytes are 0xff (as f32, f16, bf16, f64: NaN).
+  /// Call before a cluster runs. All bytes are unwritten and 0xff (NaN as f32, f16, bf16, f64).
   void start(const Clocks &clocks, unsigned blocks, uint32_t bytes, bool uninitialized);
-  /// Forgets everything; before a launch.
+  /// Clears all state; call before a launch.
   void reset();
 
   uint32_t base(unsigned rank) const { return base_ + rank * window_bytes; }
   uint32_t bytes() const { return bytes_; }
-  /// Whether it is in a window of the cluster, and then whose.
+  /// `contains`: whether the address is in a window of the cluster. `rank`: the block of the
+  /// window.
   bool contains(uint64_t address) const {
     return address - base_ < uint64_t(blocks_) * window_bytes;
   }
   unsigned rank(uint32_t address) const { return (address - base_) / window_bytes; }
 
-  /// Checks and marks an access to `bytes` at `address`; the pointer is to there. `alignment` is a
-  /// power of two. All three check bounds and alignment; `read` that the bytes were written;
-  /// `write` that there is no live mbarrier; `atomic` both.
+  /// Check and mark an access to `bytes` at `address`, and return a host pointer. `alignment` is a
+  /// power of two. All three check bounds and alignment. `read` also checks that the bytes were
+  /// written, `write` that no live mbarrier is there, `atomic` both.
   const std::byte *read(const Access &access, uint32_t address, uint32_t bytes, uint32_t alignment);
   std::byte *write(const Access &access, uint32_t address, uint32_t bytes, uint32_t alignment);
   std::byte *atomic(const Access &access, uint32_t address, uint32_t bytes, uint32_t alignment);
 
-  /// Checks bounds and alignment only: of an asynchronous operation that is issued now and marks
-  /// its accesses when it happens; of operations on mbarriers, which are not data.
+  /// Checks only bounds and alignment. For asynchronous operations, which mark their accesses when
+  /// they land, and for operations on mbarriers, which are not data.
   std::byte *locate(const Access &access, uint32_t address, uint32_t bytes, uint32_t alignment);
-  /// The marks and checks of `read` and `write` but for bounds and alignment.
+  /// The marks and checks of `read` and `write` without bounds and alignment.
   void mark_read(const Access &access, uint32_t address, uint32_t bytes);
   void mark_write(const Access &access, uint32_t address, uint32_t bytes);
 
-  /// Fills what a copy under way will overwrite with 0xff. Not an access. Until `mark_write` these
-  /// bytes count as unwritten.
+  /// Fills the destination of a pending copy with 0xff. Not an access. The bytes count as unwritten
+  /// until `mark_write`.
   void poison(uint32_t address, uint32_t bytes);
-  /// Whether all of it still is as `poison` left it: nothing was written there since.
+  /// Whether no byte was written since `poison`.
   bool is_poisoned(uint32_t address, uint32_t bytes) const;
 
-  /// The 8 bytes at `address` are (not) a live mbarrier now: writing to them is an error. No check.
+  /// Sets whether the 8 bytes at `address` are a live mbarrier, which may not be written. Checks
+  /// nothing.
   void set_mbarrier(uint32_t address, bool live);
-  /// Whether some byte belongs to a live mbarrier.
+  /// Whether any byte belongs to a live mbarrier.
   bool has_mbarrier(uint32_t address, uint32_t bytes) const;
 
 private:
@@ -105,7 +107,7 @@ private:
   RaceCell *cells_ = nullptr; // one per 16 bytes of all windows
   RaceSets sets_;
   unsigned live_mbarriers_ = 0;
-  uint32_t marked_blocks_ = 0, marked_bytes_ = 0; // which cells may not be empty
+  uint32_t marked_blocks_ = 0, marked_bytes_ = 0; // bounds of the cells that may be nonempty
 };
 
 } // namespace tritonc::emulator

@@ -1,6 +1,6 @@
-// The main program of a runner: says what its kernels are, compares and measures their variants.
+// The main program of a tuner: describes its kernels, and compares and measures their variants.
 
-#include "runner.h"
+#include "tuner.h"
 
 #include <CLI/CLI.hpp>
 
@@ -22,7 +22,7 @@ std::vector<Problem> read(const std::string &path) {
   return read_plan(file);
 }
 
-/// Whoever starts us may hold signals back for itself.
+/// Unblocks signals, which the parent process may have blocked for itself.
 void take_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -45,7 +45,7 @@ int run(int count, char **arguments) {
   measure->add_option("--rounds", settings.effort.rounds, "how often each variant takes its turn")
       ->check(CLI::Range(1, 1000));
   measure->add_flag("--cold", settings.effort.is_cold,
-                    "times single launches, behind something else that has filled the caches");
+                    "times single launches, after something else that has filled the caches");
   measure->add_flag("--unchecked", is_unchecked, "does not compare results first");
   try {
     app.parse(count, arguments);

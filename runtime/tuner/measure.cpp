@@ -1,14 +1,15 @@
-// How the interval between two marks comes to hold nothing but launches.
+// Measures launches so that the interval between two marks contains only launches.
 //
-// A launch costs the host some microseconds, as much as a small kernel costs the GPU. So the queue
-// gets enough to do first for the host to be done with the turn when the GPU gets to it:
+// A launch costs the host some microseconds, as much as a small kernel costs the GPU. So the GPU
+// first gets other work. While it runs that work, the host enqueues the whole turn:
 //
 //     [delay] A A  begin  A A ... A  end
 //
-// The launches before the first mark leave the caches as this kernel leaves them; with `is_cold`
-// there are none, and one launch between the marks. Whether the host was in time can be asked: once
-// everything is enqueued, the GPU must not have begun. If it has, the turn is taken again, with
-// more in front of it.
+// The launches before the first mark warm the caches for this kernel. With `is_cold` there are no
+// such launches, and only one launch between the marks.
+//
+// The host was fast enough if the GPU has not reached the first mark when everything is enqueued.
+// If it has, the turn is repeated with a longer delay.
 //
 // Tested by tests/tuner/measure_test.cpp.
 
@@ -41,7 +42,7 @@ public:
       best = std::min(best, one.estimated);
     for (int round = 0; round < effort_.rounds; round++)
       for (size_t k = 0; k < launches_.size(); k++) {
-        // None gains by what runs in front of it: in turns from the front and from the back.
+        // Alternate the order, so that no variant profits from the launches before it.
         size_t i = round % 2 ? launches_.size() - 1 - k : k;
         bool is_slow = contestants_[i].estimated > effort_.slow * best;
         if (!is_slow || round < effort_.slow_rounds)
@@ -55,12 +56,12 @@ public:
 
 private:
   struct Contestant {
-    double estimated = 0; // of one launch
-    std::vector<double> times;
+    double estimated = 0;      // time of one launch; milliseconds
+    std::vector<double> times; // milliseconds, one per turn
   };
 
   void estimate(size_t i) {
-    launches_[i](); // loads what has to be loaded
+    launches_[i](); // loads the code
     queue_.delay(0.1);
     double before = queue_.now();
     queue_.mark_begin();
@@ -74,7 +75,7 @@ private:
     if (effort_.is_cold)
       return 1;
     double count = std::ceil(effort_.interval / contestants_[i].estimated);
-    return int(std::clamp(count, 1.0, double(effort_.most_launches)));
+    return int(std::clamp(count, 1.0, double(effort_.max_launches)));
   }
 
   double turn(size_t i) {
@@ -101,7 +102,7 @@ private:
   const std::vector<Enqueue> &launches_;
   const Effort &effort_;
   int patience_;
-  double host_ = 0; // what a launch costs it at most
+  double host_ = 0; // max host time of a launch; milliseconds
   std::vector<Contestant> contestants_;
 };
 

@@ -1,5 +1,5 @@
-// How long launches take, each in turn with all others, so that all of them meet the same GPU: it
-// becomes hotter and slower as it works.
+// Measures launches in turns. The GPU becomes hotter and slower as it works, so turns give all
+// launches the same conditions.
 #pragma once
 
 #include <functional>
@@ -9,38 +9,37 @@
 
 namespace tritonc::v1::tuner {
 
-/// Enqueues one launch. Throws if it cannot.
+/// Enqueues one launch. Throws on errors.
 using Enqueue = std::function<void()>;
 
-/// What the GPU has still to do, and how long the part between two marks took it. It notes the time
-/// when it gets to a mark.
+/// A queue of GPU work with two marks. The GPU records the time when it reaches a mark.
 class Queue {
 public:
   virtual ~Queue() = default;
-  /// The host's clock, in milliseconds.
+  /// Returns the host's clock in milliseconds.
   virtual double now() = 0;
-  /// Enqueues work that takes about so long, and at least some; none of what launches read or write
-  /// is in the caches behind it.
+  /// Enqueues work that takes about this long, and always some work. The work evicts the operands
+  /// of the launches from the GPU's caches.
   virtual void delay(double milliseconds) = 0;
   virtual void mark_begin() = 0;
   virtual void mark_end() = 0;
-  /// Whether the GPU has got to the beginning already.
+  /// Returns whether the GPU has reached the first mark.
   virtual bool has_begun() = 0;
-  /// The GPU's time between both marks in milliseconds, once it has got to the end.
+  /// Waits for the second mark. Returns the GPU's time between the marks in milliseconds.
   virtual double wait() = 0;
 };
 
 struct Effort {
-  int rounds = 15;     // how often each takes its turn
-  int slow_rounds = 3; // the same for those that take `slow` times as long as the fastest
-  double slow = 2;
-  double interval = 0.3;   // a turn is so many launches that it takes this long, in milliseconds
-  int most_launches = 100; // but not more than this
-  bool is_cold = false;    // a turn is one launch, with empty caches
-  int patience = 100;      // so many turns for which the host was late are taken again
+  int rounds = 15;        // turns per launch
+  int slow_rounds = 3;    // turns per slow launch
+  double slow = 2;        // a launch is slow if it takes this many times as long as the fastest
+  double interval = 0.3;  // target length of a turn; milliseconds
+  int max_launches = 100; // max launches per turn
+  bool is_cold = false;   // a turn is one launch with cold caches
+  int patience = 100;     // max number of repeated turns, because the host was late
 };
 
-/// The median time of one launch in milliseconds, for each of them.
+/// Returns the median time of each launch in milliseconds.
 std::vector<double> measure(Queue &queue, const std::vector<Enqueue> &launches,
                             const Effort &effort);
 

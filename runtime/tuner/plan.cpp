@@ -1,4 +1,4 @@
-// What is to be measured, as text. See plan.h.
+// Reads plans. See plan.h.
 //
 // Tested by tests/tuner/plan_test.cpp.
 

@@ -1,5 +1,5 @@
-// What is to be measured, as text: lines whose fields are separated by tabs. `tritonc tune` writes
-// them, and reads what the runner says of each (runner.h).
+// A plan: the problems to measure, as text. Each line is a problem; tabs separate its fields.
+// `tritonc tune` writes plans, and reads the tuner's output (tuner.h).
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace tritonc::v1::tuner {
 
-/// "problem", the kernel, its types, the problem as it is called, and all arguments:
+/// The fields are "problem", the kernel, its template arguments, the problem's name, and all
+/// arguments:
 ///
 ///     problem  matmul  TYPE=half A=N B=N  K=64 M=64 N=64  A=4096 B=4096 C=4096 K=64 M=64 N=64 ...
 ///
-/// Of a pointer it says how many elements there are.
+/// The value of a pointer is its number of elements.
 struct Problem {
   std::string kernel, types, name;
   std::map<std::string, std::int64_t> arguments;
 };
 
-/// Throws std::runtime_error, with the number of the line, where it is no plan.
+/// Reads a plan. Throws std::runtime_error with the line number if the text is no plan.
 std::vector<Problem> read_plan(std::istream &text);
 
 } // namespace tritonc::v1::tuner

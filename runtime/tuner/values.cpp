@@ -1,4 +1,4 @@
-// Contents of memory for measurements. See values.h.
+// Values for measurements. See values.h.
 
 #include "values.h"
 
@@ -14,7 +14,7 @@ namespace tritonc::v1::tuner {
 
 namespace {
 
-/// The upper bits of a linear congruential generator; fast, for there is much to fill.
+/// A linear congruential generator; returns the upper bits. Fast, because the memory is large.
 class Random {
 public:
   explicit Random(std::uint64_t seed) : state_(seed * 2862933555777941757u + 3037000493u) {}
@@ -27,14 +27,14 @@ private:
   std::uint64_t state_;
 };
 
-/// What is not one of C++'s own types converts to and from float.
+/// T for C++ arithmetic types; float for the types that only convert to and from float.
 template <typename T> using Number = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
 template <typename T> T random_number(Random &random) {
   if constexpr (std::is_same_v<T, bool>)
     return random.next() & 1;
   else if constexpr (std::is_integral_v<T>)
-    // Not negative where it may be an index.
+    // Not negative, because the value may be an index. Only i8 has negative values.
     return T(std::int32_t(random.next() & 7) - (std::is_signed_v<T> && sizeof(T) == 1 ? 4 : 0));
   else
     return T(Number<T>(float(std::int32_t(random.next())) * 0x1p-31f));
@@ -84,7 +84,7 @@ template <typename T> constexpr Element row(std::string_view name, double tolera
   return {name, sizeof(T), fill<T>, set<T>, distance<T>, tolerance};
 }
 
-// Tolerances are some eight times the distance between neighbours at 1.
+// A tolerance is about eight times the distance between adjacent values at 1.
 constexpr Element elements[] = {
     row<bool>("i1", 0),
     row<std::int8_t>("i8", 0),
@@ -97,7 +97,7 @@ constexpr Element elements[] = {
     row<std::uint64_t>("u64", 0),
     row<half>("f16", 8e-3),
     row<bfloat16>("bf16", 6e-2),
-    row<float>("f32", 1e-4), // matrix products may round to tf32 and add in any order
+    row<float>("f32", 1e-4), // matmuls may round to tf32 and add in any order
     row<double>("f64", 1e-12),
     row<float8_e4m3>("e4m3", 0.5),
     row<float8_e5m2>("e5m2", 1),

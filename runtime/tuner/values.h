@@ -1,5 +1,4 @@
-// Contents of memory for measurements: random numbers for inputs, and how far apart two results
-// are.
+// Values for measurements: random inputs, and the distance between two results.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +9,21 @@
 
 namespace tritonc::v1::tuner {
 
-/// A type of elements.
+/// An element type.
 struct Element {
   std::string_view name; // "f16"
   std::size_t bytes;
-  /// Writes random numbers: floats uniformly from -1 to 1, small integers.
+  /// Writes random values: floats uniformly from -1 to 1, or small integers.
   void (*fill)(void *to, std::size_t count, std::uint64_t seed);
-  /// Writes one number.
+  /// Writes one value.
   void (*set)(void *to, double value);
-  /// The distance between both relative to the length of the first (Euclidean). Infinite if
-  /// integers differ at all, or if only one is a number.
+  /// Returns the Euclidean distance divided by the length of `first`. Infinite if integers differ,
+  /// or if only one of two elements is finite.
   double (*distance)(const void *first, const void *second, std::size_t count);
-  double tolerance; // of results of one computation in another order; 0: they must be the same
+  double tolerance; // max distance of the same computation in another order; 0: must be equal
 };
 
-/// Null if it is none.
+/// Returns the type with this name; null if there is none.
 const Element *find_element(std::string_view name);
 
 } // namespace tritonc::v1::tuner

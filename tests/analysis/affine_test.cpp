@@ -12,7 +12,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// "128*pm*lda + 3"; what the host calls x is called x.
+// For example "128*pm*lda + 3", with the names of the values.
 std::string text_of(const Poly &poly) {
   std::string out;
   for (const auto &[monomial, coefficient] : poly.terms) {
@@ -26,7 +26,7 @@ std::string text_of(const Poly &poly) {
   return out.empty() ? "0" : out;
 }
 
-// "A: 16*lda [lda, 1]": base (if there is one), offset, strides.
+// For example "A: 16*lda [lda, 1]": base (if any), offset, strides.
 std::string text_of(const std::optional<Affine> &affine) {
   if (!affine)
     return "not affine";
@@ -62,7 +62,7 @@ std::string affine(const std::string &operations) {
 
 } // namespace
 
-TEST_CASE("scalars are polynomials") {
+TEST_CASE("affine_of: scalars are polynomials") {
   struct {
     std::string operations, form;
   } cases[] = {
@@ -74,8 +74,8 @@ TEST_CASE("scalars are polynomials") {
       {"%r = neg %m : i32", "-1*m []"},
       {"%a = mul %n, %m : i32\n %b = mul %m, %n : i32\n %r = sub %a, %b : i32", "0 []"},
       {"%a = cast %m : i64\n %r = add %a, %wide : i64", "m + wide []"},
-      {"%a = pinned %m : i32\n %r = add %a, %n : i32", "m + n []"},
-      {"%r = div %m, %n : i32", "r []"},             // opaque: a symbol of its own
+      {"%a = no_hoist %m : i32\n %r = add %a, %n : i32", "m + n []"},
+      {"%r = div %m, %n : i32", "r []"},             // opaque: a new symbol
       {"%r = cast %u {unsigned = 1} : i64", "r []"}, // not the value of a signed symbol
       {"%r = cast %wide : i32", "r []"},             // may lose bits
       {"%r = load %idx : i32", "r []"},
@@ -87,7 +87,7 @@ TEST_CASE("scalars are polynomials") {
   }
 }
 
-TEST_CASE("index tiles have one stride per axis") {
+TEST_CASE("affine_of: index tiles have one stride per axis") {
   struct {
     std::string operations, form;
   } cases[] = {
@@ -115,7 +115,7 @@ TEST_CASE("index tiles have one stride per axis") {
   }
 }
 
-TEST_CASE("pointer tiles have a base") {
+TEST_CASE("affine_of: pointer tiles have a base") {
   struct {
     std::string operations, form;
   } cases[] = {
@@ -139,7 +139,7 @@ TEST_CASE("pointer tiles have a base") {
   }
 }
 
-TEST_CASE("what is not affine is not said to be") {
+TEST_CASE("affine_of: other tiles are not affine") {
   for (const std::string operations : {
            "%r = mul %i, %i : i32[128]",
            "%a = splat %u : i32[128]\n %r = add %a, %i {unsigned = 1} : i32[128]",
@@ -162,7 +162,7 @@ TEST_CASE("what is not affine is not said to be") {
   }
 }
 
-TEST_CASE("a value that a loop carries is a symbol as a scalar and nothing as a tile") {
+TEST_CASE("affine_of: carried scalar is a symbol, carried tile is unknown") {
   Function fn = parsed(R"(
     func @f(%n: i32, %p: ptr<f16>) {
       %i = range {start = 0} : i32[8]
@@ -177,7 +177,7 @@ TEST_CASE("a value that a loop carries is a symbol as a scalar and nothing as a 
   CHECK(text_of(affine_of(value_named(fn, "b"))) == "not affine");
 }
 
-TEST_CASE("arithmetic that would grow without end is a symbol again, in little time") {
+TEST_CASE("affine_of: too large polynomial becomes a symbol") {
   std::string doubled = "%k0 = add %m, %n : i32\n", squared = doubled, tiles;
   for (int i = 0; i < 60; i++) {
     std::string last = "%k" + std::to_string(i), next = "%k" + std::to_string(i + 1);
@@ -192,7 +192,7 @@ TEST_CASE("arithmetic that would grow without end is a symbol again, in little t
   CHECK(poly_of(value_named(products, "k60")).terms.size() <= 32);
 }
 
-TEST_CASE("a symbol is replaced wherever it occurs") {
+TEST_CASE("Poly: substitute replaces every occurrence") {
   Function fn = function("%r = add %m, %n : i32");
   Poly m = Poly::symbol(value_named(fn, "m")), n = Poly::symbol(value_named(fn, "n"));
   Poly poly = m * m * Poly::constant(3) + m * n + n;
@@ -203,7 +203,7 @@ TEST_CASE("a symbol is replaced wherever it occurs") {
   CHECK(((m + n) * (m - n)).terms.size() == 2);
 }
 
-TEST_CASE("constants are told from symbols") {
+TEST_CASE("Poly: as_constant returns nothing for symbols") {
   Function fn = function("%r = add %m, %n : i32");
   CHECK(Poly().as_constant() == 0);
   CHECK(Poly::constant(5).as_constant() == 5);
@@ -212,7 +212,7 @@ TEST_CASE("constants are told from symbols") {
   CHECK_FALSE((Poly::symbol(value_named(fn, "m")) + Poly::constant(1)).as_constant());
 }
 
-TEST_CASE("what divides a polynomial whatever its symbols are") {
+TEST_CASE("divisor_of: divides the polynomial for all symbol values") {
   Function fn = function("%r = add %m, %n : i32");
   auto symbol = [&](const char *name) { return Poly::symbol(value_named(fn, name)); };
   Poly m = symbol("m"), lda = symbol("lda"), k = symbol("k"), pm = symbol("pm");
@@ -226,10 +226,10 @@ TEST_CASE("what divides a polynomial whatever its symbols are") {
   CHECK(divisor_of(pm * Poly::constant(128), fn) == 128);
   CHECK(divisor_of(lda + m, fn) == 1);
   CHECK(divisor_of(Poly::constant(INT64_MIN), fn) == INT64_C(1) << 62);
-  CHECK(divisor_of(lda * Poly::constant(INT64_MIN / 4), fn) == 0); // 2^64 and none are the same
+  CHECK(divisor_of(lda * Poly::constant(INT64_MIN / 4), fn) == 0); // 2^64 wraps to 0
 }
 
-TEST_CASE("a polynomial is emitted as what it is") {
+TEST_CASE("emit: emitted value has the same polynomial") {
   Function fn = function("%r = add %m, %n : i32");
   auto symbol = [&](const char *name) { return Poly::symbol(value_named(fn, name)); };
   Builder builder = Builder::before(fn, fn.body->terminator());

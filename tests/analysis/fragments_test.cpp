@@ -1,6 +1,6 @@
 // Tests the fragments of analysis/layouts.cpp against the PTX ISA, section "Matrix
-// multiply-accumulate operation using mma instruction": row and column of element i of a fragment
-// in a lane, written down as the manual does and not as the layouts are made.
+// multiply-accumulate operation using mma instruction". The formulas give row and column of element
+// i of a fragment in a lane, as the manual writes them, not as the layouts are built.
 
 #include "analysis/layouts.h"
 #include "support/tile_ir.h"
@@ -26,7 +26,7 @@ using Formula = Place (*)(int i, int lane);
 int group(int lane) { return lane >> 2; }
 int in_group(int lane) { return lane % 4; }
 
-// The same for all shapes: four f32, i32 or f64, or of 8 rows the first two.
+// All shapes have four f32, i32 or f64. Shapes with 8 rows have only the first two.
 Place accumulator(int i, int lane) {
   return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
 }
@@ -70,7 +70,7 @@ Place i8_k16_a(int i, int lane) {
 }
 Place i8_k16_b(int i, int lane) { return {in_group(lane) * 4 + i, group(lane)}; }
 
-// .f64, of 16 rows: as .tf32. Of 8:
+// .f64 with 16 rows: as .tf32. With 8 rows:
 Place f64_m8_a(int, int lane) { return {group(lane), in_group(lane)}; }
 Place f64_m8_b(int, int lane) { return {in_group(lane), group(lane)}; }
 
@@ -104,7 +104,7 @@ const Instruction instructions[] = {
     {"m8n8k4", "f64", 4, 1, 1, f64_m8_a, f64_m8_b, 8},
 };
 
-// An m x n x k product with this instruction, shared by `warps` = {along m, along n}.
+// An m x n x k matmul with this instruction, divided among `warps` = {along m, along n}.
 Function product(const Instruction &instruction, int m, int n, int k, std::vector<int> warps) {
   auto shape = [](int rows, int columns) {
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
@@ -122,8 +122,8 @@ Place place(const LinearLayout &layout, int r, int lane, int warp) {
   return {int(at[0]), int(at[1])};
 }
 
-// Every register of `layout` is, in every lane, an element of the instruction's fragment: which one
-// follows from where it is in lane 0; and the instruction's tile is the same in all lanes.
+// Every register of `layout` in every lane must be an element of the instruction's fragment. The
+// position in lane 0 gives the element number. All lanes must have the same instruction tile.
 void check_fragments(const LinearLayout &layout, int rows, int columns, int elements,
                      Formula formula) {
   std::map<Place, int> element_at;
@@ -144,7 +144,7 @@ void check_fragments(const LinearLayout &layout, int rows, int columns, int elem
 
 } // namespace
 
-TEST_CASE("the registers of one instruction are the elements of its fragments, in order") {
+TEST_CASE("operand_layout: one instruction matches the PTX fragments") {
   for (const Instruction &instruction : instructions) {
     CAPTURE(std::string(instruction.name));
     CAPTURE(std::string(instruction.elem));
@@ -167,7 +167,7 @@ TEST_CASE("the registers of one instruction are the elements of its fragments, i
   }
 }
 
-TEST_CASE("larger tiles are made of whole instructions") {
+TEST_CASE("operand_layout: larger tiles consist of whole instructions") {
   for (const Instruction &instruction : instructions)
     for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 1}, {1, 4}}) {
       CAPTURE(std::string(instruction.name));
@@ -182,12 +182,12 @@ TEST_CASE("larger tiles are made of whole instructions") {
     }
 }
 
-TEST_CASE("every warp has the rows of A and the columns of B that its results need") {
+TEST_CASE("operand_layout: each warp has the operands of its results") {
   for (const Instruction &instruction : instructions)
     for (std::vector<int> warps : {std::vector{1, 1}, {2, 2}, {4, 2}, {1, 8}, {8, 1}}) {
       CAPTURE(std::string(instruction.name));
       CAPTURE(std::string(instruction.elem));
-      // Some of these have more warps than the tile has instructions: copies.
+      // Some of these have more warps than the tile has instructions, so warps hold copies.
       Function fn = product(instruction, 32, 16, instruction.k, warps);
       const Op &dot = *value_named(fn, "d")->op;
       LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
@@ -220,7 +220,7 @@ TEST_CASE("every warp has the rows of A and the columns of B that its results ne
     }
 }
 
-TEST_CASE("without tensor cores a thread has all of K for the results it owns") {
+TEST_CASE("operand_layout: fma thread has all of K for its results") {
   for (std::string elem : {"f32", "f16"})
     for (std::string vector : {"[1,1]", "[4,4]", "[4,1]", "[1,4]", "[2,2]"})
       for (std::string warps : {"[1,1]", "[2,2]", "[4,1]"}) {
@@ -228,7 +228,7 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
         CAPTURE(warps);
         Function fn = parsed("func @f(%a: " + elem + "[32,4], %b: " + elem +
                              "[4,64], %c: f32[32,64]) {"
-                             "%d = dot %a, %b, %c {instruction = \"fma\", vector = " +
+                             "%d = dot %a, %b, %c {instruction = \"fma\", thread_tile = " +
                              vector + ", warps = " + warps + "} : f32[32,64]\n return\n}");
         const Op &dot = *value_named(fn, "d")->op;
         LinearLayout a = operand_layout(dot, 0), b = operand_layout(dot, 1);
@@ -251,26 +251,27 @@ TEST_CASE("without tensor cores a thread has all of K for the results it owns") 
       }
 }
 
-TEST_CASE("factors that become halves lie as halves do") {
+TEST_CASE("operand_layout: FP8 converted to f16 has the f16 layout") {
   for (std::string elem : {"e4m3", "e5m2"}) {
-    Function small = parsed("func @f(%a: " + elem + "[32,16], %b: " + elem +
-                            "[16,16], %c: f32[32,16]) {\n%d = dot %a, %b, %c {as = \"f16\", "
-                            "instruction = \"m16n8k16\", warps = [1,2]} : f32[32,16]\nreturn\n}");
+    Function small =
+        parsed("func @f(%a: " + elem + "[32,16], %b: " + elem +
+               "[16,16], %c: f32[32,16]) {\n%d = dot %a, %b, %c {convert_to = \"f16\", "
+               "instruction = \"m16n8k16\", warps = [1,2]} : f32[32,16]\nreturn\n}");
     Function half = product({"m16n8k16", "f16", 16, 8, 4, k16_a, k16_b}, 32, 16, 16, {1, 2});
     const Op &dot = *value_named(small, "d")->op, &of_halves = *value_named(half, "d")->op;
-    CHECK(factor_elem(dot) == Elem::f16);
+    CHECK(operand_elem(dot) == Elem::f16);
     for (int operand : {0, 1})
       CHECK(operand_layout(dot, operand) == operand_layout(of_halves, operand));
   }
 }
 
-TEST_CASE("instructions are known by name; anything else multiplies thread by thread") {
+TEST_CASE("dot_instruction: parses mma names, otherwise no tensor core") {
   Function fn = parsed("func @f(%a: f16[16,16], %b: f16[16,8], %c: f32[16,8]) {\n"
                        "%d = dot %a, %b, %c : f32[16,8]\nreturn\n}");
   Op *dot = value_named(fn, "d")->op;
   CHECK_FALSE(dot_instruction(*dot).tensor_core);
   for (const Instruction &instruction : instructions) {
-    dot->set("instruction", std::string(instruction.name));
+    dot->set(attr::instruction_, std::string(instruction.name));
     DotInstruction found = dot_instruction(*dot);
     CHECK(found.tensor_core);
     CHECK(found.m == instruction.rows);

@@ -1,5 +1,5 @@
-// Tests the layouts of analysis/layouts.cpp for global and shared memory. (Fragments have a test of
-// their own.)
+// Tests the layouts of analysis/layouts.cpp for global and shared memory. fragments_test.cpp tests
+// the fragments.
 
 #include "analysis/layouts.h"
 #include "analysis/memory_access.h"
@@ -27,9 +27,9 @@ Function function(const std::string &operations, int warps) {
   return fn;
 }
 
-// How many extra times shared memory must be accessed because lanes want different words of a bank,
-// for one access of `bytes` bytes per lane at `addresses`. A warp accesses 128 bytes at a time: 16
-// bytes each by 8 lanes, 8 by 16, 4 or fewer by all.
+// Extra shared memory cycles due to bank conflicts, for one access of `bytes` bytes per lane at
+// `addresses`. A warp accesses 128 bytes at a time: 8 lanes of 16 bytes, 16 lanes of 8 bytes, or 32
+// lanes of at most 4 bytes.
 int bank_conflicts(const std::vector<uint32_t> &addresses, uint32_t bytes) {
   size_t lanes_at_once = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
   int conflicts = 0;
@@ -52,7 +52,7 @@ struct Buffer {
   LinearLayout layout;
   int contiguous, element_bytes;
 
-  // Of element `along` of row `row`, where a row runs along the contiguous axis.
+  // The address of element `along` in row `row`. A row runs along the contiguous axis.
   uint32_t address(int64_t row, int64_t along) const {
     std::vector<int64_t> at = contiguous == 1 ? std::vector{row, along} : std::vector{along, row};
     return layout.offset_of(flatten(layout.shape, at)) * uint32_t(element_bytes);
@@ -80,7 +80,7 @@ template <typename Body> void for_each_buffer(Body body) {
 
 } // namespace
 
-TEST_CASE("the conflict counter counts") {
+TEST_CASE("bank_conflicts: counts the extra cycles") {
   std::vector<uint32_t> together, apart, same;
   for (uint32_t lane = 0; lane < 32; lane++) {
     together.push_back(lane * 4);
@@ -93,7 +93,7 @@ TEST_CASE("the conflict counter counts") {
   CHECK(bank_conflicts(apart, 16) == 4 * 7);
 }
 
-TEST_CASE("a blocked layout goes along the first axis, then the next: registers, lanes, warps") {
+TEST_CASE("blocked_layout: orders registers, lanes, then warps") {
   struct {
     Shape shape;
     std::vector<int> order;
@@ -114,7 +114,7 @@ TEST_CASE("a blocked layout goes along the first axis, then the next: registers,
     CHECK(blocked_layout(shape, order, vector, warps).text() == text);
 }
 
-TEST_CASE("the layout for memory starts along the contiguous axis") {
+TEST_CASE("memory_layout: starts along the contiguous axis") {
   Function rows = function("%v = view %h, %zero, %x8, %one : view<f16>[32,64]", 4);
   CHECK(memory_layout(value_named(rows, "v"), nullptr, rows).text() ==
         "reg (0,1) (0,2) (0,4) (16,0) lane (0,8) (0,16) (0,32) (1,0) (2,0) warp (4,0) (8,0)");
@@ -123,7 +123,7 @@ TEST_CASE("the layout for memory starts along the contiguous axis") {
         "reg (1,0) (2,0) (4,0) (0,32) lane (8,0) (16,0) (0,1) (0,2) (0,4) warp (0,8) (0,16)");
 }
 
-TEST_CASE("wide accesses leave no thread without work") {
+TEST_CASE("memory_layout: narrows accesses to use all threads") {
   Function fn = function("%v = view %h, %zero, %one : view<f16>[128]", 1);
   CHECK(memory_layout(value_named(fn, "v"), nullptr, fn).registers() == 4);
   fn.warps = 4;
@@ -132,7 +132,7 @@ TEST_CASE("wide accesses leave no thread without work") {
   CHECK(access_width(layout, value_named(fn, "v"), nullptr, fn) == 1);
 }
 
-TEST_CASE("the width of an access is that of the layout and of the memory") {
+TEST_CASE("access_width: is the minimum of layout and memory width") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]
     %u = view %h, %p, %x8, %one : view<f16>[32,64]
@@ -149,7 +149,7 @@ TEST_CASE("the width of an access is that of the layout and of the memory") {
   CHECK(access_width(blocked_layout({32, 64}, {0, 1}, 8, 1), aligned, nullptr, fn) == 1);
 }
 
-TEST_CASE("a store fills 32-byte sectors or does not") {
+TEST_CASE("fills_sectors: checks for full 32-byte sectors") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[32,64]
     %narrow = view %h, %zero, %x8, %one : view<f16>[32,4]
@@ -162,14 +162,14 @@ TEST_CASE("a store fills 32-byte sectors or does not") {
   CHECK(fills("v", blocked_layout({32, 64}, {1, 0}, 1, 1)));
   CHECK_FALSE(fills("v", blocked_layout({32, 64}, {0, 1}, 1, 1)));
   CHECK_FALSE(fills("v", blocked_layout({32, 64}, {0, 1}, 8, 1)));
-  // Two neighbours in each of four lanes are 16 bytes of f16.
+  // Two contiguous f16 in each of four lanes are 16 bytes.
   LinearLayout fragment{{32, 64}, {1, 512, 8, 16, 32, 1024}, {2, 4, 64, 128, 256}, {}, {}};
   CHECK_FALSE(fills("v", fragment));
   CHECK(fills("narrow", blocked_layout({32, 4}, {1, 0}, 1, 1))); // whole rows, if short
-  CHECK(fills("w", blocked_layout({32, 64}, {0, 1}, 1, 1)));     // nothing can
+  CHECK(fills("w", blocked_layout({32, 64}, {0, 1}, 1, 1)));     // no layout can fill sectors here
 }
 
-TEST_CASE("a swizzled buffer holds every element once") {
+TEST_CASE("swizzled_layout: holds every element once") {
   for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int) {
     std::set<uint32_t> seen;
     for (int64_t row = 0; row < rows; row++)
@@ -180,7 +180,7 @@ TEST_CASE("a swizzled buffer holds every element once") {
   });
 }
 
-TEST_CASE("swizzling keeps 16-byte chunks together and aligned") {
+TEST_CASE("swizzled_layout: keeps 16-byte chunks contiguous and aligned") {
   for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
     for (int64_t row = 0; row < rows; row++)
       for (int64_t i = 0; i < length; i += chunk) {
@@ -192,7 +192,7 @@ TEST_CASE("swizzling keeps 16-byte chunks together and aligned") {
   });
 }
 
-TEST_CASE("ldmatrix reads without bank conflicts: one chunk of 8 rows") {
+TEST_CASE("swizzled_layout: ldmatrix has no bank conflicts") {
   for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
     for (int64_t first = 0; first < rows; first += 8)
       for (int64_t i = 0; i < length; i += chunk) {
@@ -204,10 +204,10 @@ TEST_CASE("ldmatrix reads without bank conflicts: one chunk of 8 rows") {
   });
 }
 
-TEST_CASE("tiles are written from memory's layout without bank conflicts") {
+TEST_CASE("swizzled_layout: stores have no bank conflicts") {
   for_each_buffer([](const Buffer &buffer, int64_t rows, int64_t length, int chunk) {
     if (rows * length < 32 * chunk)
-      return; // not even one chunk for each lane
+      return; // fewer chunks than lanes
     int other = 1 - buffer.contiguous;
     LinearLayout from = blocked_layout(buffer.layout.shape, {buffer.contiguous, other}, chunk, 1);
     for (int r = 0; r < from.registers(); r += chunk) {
@@ -220,7 +220,7 @@ TEST_CASE("tiles are written from memory's layout without bank conflicts") {
   });
 }
 
-TEST_CASE("without the swizzle there would be conflicts") {
+TEST_CASE("swizzled_layout: prevents conflicts of the linear layout") {
   std::vector<uint32_t> plain, swizzled;
   Buffer rows = buffer(64, 64, 1, 2);
   for (uint32_t row = 0; row < 8; row++) {
@@ -231,9 +231,8 @@ TEST_CASE("without the swizzle there would be conflicts") {
   CHECK(bank_conflicts(swizzled, 16) == 0);
 }
 
-TEST_CASE("fragments of doubles are read without bank conflicts, along either axis") {
-  // Sixteen lanes at a time read four doubles along K of each of four rows of A, or of columns of
-  // B.
+TEST_CASE("swizzled_layout: f64 fragments have no bank conflicts") {
+  // Sixteen lanes at a time read four f64 along K from each of four rows of A or columns of B.
   for (int contiguous : {0, 1})
     for (int64_t length : {8, 16, 32, 128})
       for (bool is_k_contiguous : {true, false}) {
@@ -254,8 +253,8 @@ TEST_CASE("fragments of doubles are read without bank conflicts, along either ax
       }
 }
 
-TEST_CASE("fragments of floats are read without bank conflicts, along either axis") {
-  // A warp reads four floats along K of each of eight rows of A, or of columns of B.
+TEST_CASE("swizzled_layout: f32 fragments have no bank conflicts") {
+  // A warp reads four f32 along K from each of eight rows of A or columns of B.
   for (int contiguous : {0, 1})
     for (int64_t length : {8, 16, 32, 128})
       for (bool is_k_contiguous : {true, false}) {
@@ -277,7 +276,7 @@ TEST_CASE("fragments of floats are read without bank conflicts, along either axi
       }
 }
 
-TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled wrongly") {
+TEST_CASE("swizzled_layout: short rows and other ranks hold every element") {
   for (Shape shape : {Shape{8}, {1}, {16, 4}, {4, 8, 16}, {2, 2, 2, 2}, {64, 1}})
     for (int contiguous = 0; contiguous < int(shape.size()); contiguous++)
       for (int bytes : {1, 2, 4, 8}) {
@@ -291,10 +290,10 @@ TEST_CASE("rows of less than a chunk, and tiles of other ranks, are not swizzled
 
 namespace {
 
-// Where the copy engine puts byte `byte` of row `row`, of rows of `row_bytes` one after another:
-// the swizzles of 128, 64 and 32 bytes exchange 16-byte chunks of 1024, 512 and 256 bytes ("Tensor
-// swizzle modes" of the PTX ISA): bits 4 to 6 of the address by bits 7 to 9, bits 4 and 5 by bits 7
-// and 8, bit 4 by bit 7.
+// The address where TMA stores byte `byte` of row `row`, for contiguous rows of `row_bytes`. The
+// swizzles of 128, 64 and 32 bytes exchange 16-byte chunks within 1024, 512 and 256 bytes (PTX ISA,
+// "Tensor swizzle modes"). They xor address bits 4 to 6 with bits 7 to 9, bits 4 and 5 with bits 7
+// and 8, or bit 4 with bit 7.
 int64_t swizzled_by_hardware(int64_t row, int64_t byte, int row_bytes) {
   int64_t address = row * row_bytes + byte;
   int64_t chunks = row_bytes / 16;
@@ -303,7 +302,7 @@ int64_t swizzled_by_hardware(int64_t row, int64_t byte, int row_bytes) {
 
 } // namespace
 
-TEST_CASE("a row of a panel is at most 128 bytes, and at least 32") {
+TEST_CASE("panel_row_bytes: is between 32 and 128") {
   CHECK(panel_row_bytes({64, 64}, 1, 2) == 128);
   CHECK(panel_row_bytes({64, 256}, 1, 2) == 128);
   CHECK(panel_row_bytes({64, 32}, 1, 2) == 64);
@@ -314,7 +313,7 @@ TEST_CASE("a row of a panel is at most 128 bytes, and at least 32") {
   CHECK(panel_row_bytes({64, 8}, 1, 4) == 32);
 }
 
-TEST_CASE("a panel is as the copy engine fills it, and panels come one behind the other") {
+TEST_CASE("panel_layout: matches TMA, panels follow each other") {
   for (int element_bytes : {2, 4})
     for (int64_t length : {8, 16, 32, 64, 128, 256})
       for (int64_t rows : {8, 64, 256})
@@ -341,8 +340,8 @@ TEST_CASE("a panel is as the copy engine fills it, and panels come one behind th
         }
 }
 
-TEST_CASE("a panel of short rows is swizzled over the row and no further") {
-  // 32 bytes are two chunks: they change places in every other four rows.
+TEST_CASE("panel_layout: short rows swizzle within the row") {
+  // 32 bytes are two chunks. They swap in every second group of four rows.
   Buffer narrow = {panel_layout({16, 16}, 1, 2), 1, 2};
   CHECK(narrow.address(0, 0) == 0);
   CHECK(narrow.address(3, 0) == 96);
@@ -351,9 +350,9 @@ TEST_CASE("a panel of short rows is swizzled over the row and no further") {
   CHECK(narrow.address(8, 0) == 256);
 }
 
-// "Register fragments for wgmma.mma_async" of the PTX ISA: word i of a thread is row lane / 4, 8
-// more if i is odd, and K from lane % 4 words on, half of it more from word 2 on.
-TEST_CASE("a left factor in registers lies as wgmma takes it, and so do the rows of its sum") {
+// PTX ISA, "Register fragments for wgmma.mma_async": word i of a thread is in row lane / 4, plus 8
+// if i is odd. Its K starts at word lane % 4, plus half of K from word 2 on.
+TEST_CASE("fragment_layout: matches wgmma operand A and its accumulator") {
   const std::vector<int64_t> in_order = {1, 2, 4, 8, 16, 32}, other = {2, 16, 4, 1, 8, 32};
   auto row_at = [](const std::vector<int64_t> &rows, int64_t number) {
     int64_t row = 0;
@@ -369,10 +368,10 @@ TEST_CASE("a left factor in registers lies as wgmma takes it, and so do the rows
           CAPTURE(groups);
           CAPTURE(instructions);
           int64_t depth = 32 / element_bytes, in_word = 4 / element_bytes, wrong = 0;
-          ProductDivision division = {{groups, 1}, rows};
+          MatmulDivision division = {{groups, 1}, rows};
           Shape shape = {64 * groups * instructions, depth};
           LinearLayout layout = fragment_layout(shape, element_bytes, division);
-          LinearLayout sum = product_layout({shape[0], 8}, division);
+          LinearLayout sum = matmul_layout({shape[0], 8}, division);
           CHECK(layout.warps() == 4 * groups);
           CHECK(layout.registers() == 4 * in_word * instructions);
           for (uint32_t warp = 0; warp < uint32_t(layout.warps()); warp++)
@@ -393,7 +392,7 @@ TEST_CASE("a left factor in registers lies as wgmma takes it, and so do the rows
         }
 }
 
-TEST_CASE("threads that read a left factor at one time meet in no bank, if they read words") {
+TEST_CASE("rows_without_conflicts: wgmma operand A has no bank conflicts") {
   for (int contiguous : {0, 1})
     for (int64_t length : {64, 128, 256})
       for (int64_t depth : {8, 32}) {
@@ -409,7 +408,7 @@ TEST_CASE("threads that read a left factor at one time meet in no bank, if they 
             std::swap(at[0], at[1]);
           return 4 * int64_t(buffer.offset_of(flatten(shape, at)));
         };
-        // Two neighbours in one access, of which 16 threads at one time fill all banks.
+        // Each thread reads two contiguous elements at once. 16 threads fill all banks.
         CHECK(address(1, 0) == address(0, 0) + 4);
         for (uint32_t first : {0, 16}) {
           std::set<int64_t> banks;
@@ -420,7 +419,7 @@ TEST_CASE("threads that read a left factor at one time meet in no bank, if they 
       }
 }
 
-TEST_CASE("which rows are an instruction's is an order of all of them, for every element") {
+TEST_CASE("rows_without_conflicts: result is a permutation of the rows") {
   for (int element_bytes : {1, 2, 4})
     for (int64_t length : {64, 256}) {
       LinearLayout buffer = panel_layout({256 / element_bytes, length}, 1, element_bytes);
@@ -430,7 +429,7 @@ TEST_CASE("which rows are an instruction's is an order of all of them, for every
     }
 }
 
-TEST_CASE("the sum of a product lies as wgmma leaves it") {
+TEST_CASE("matmul_layout: matches the wgmma accumulator") {
   struct {
     Shape shape;
     std::vector<int64_t> warpgroups;
@@ -439,12 +438,12 @@ TEST_CASE("the sum of a product lies as wgmma leaves it") {
   for (const auto &[shape, warpgroups] : cases) {
     CAPTURE(shape[0]);
     CAPTURE(shape[1]);
-    LinearLayout layout = product_layout(shape, {warpgroups});
+    LinearLayout layout = matmul_layout(shape, {warpgroups});
     int64_t groups = warpgroups[0] * warpgroups[1];
     CHECK(layout.warps() == 4 * groups);
     CHECK(layout.registers() == shape[0] * shape[1] / (128 * groups));
     int64_t rows = shape[0] / warpgroups[0], columns = shape[1] / warpgroups[1], wrong = 0;
-    int64_t in_one = columns / 2; // registers of an instruction: all columns of 64 rows
+    int64_t in_one = columns / 2; // registers of one instruction: all columns of 64 rows
     for (uint32_t warp = 0; warp < uint32_t(layout.warps()); warp++)
       for (uint32_t lane = 0; lane < 32; lane++)
         for (uint32_t r = 0; r < uint32_t(layout.registers()); r++) {
@@ -459,12 +458,12 @@ TEST_CASE("the sum of a product lies as wgmma leaves it") {
   }
 }
 
-TEST_CASE("a part of a product is held by the same threads") {
+TEST_CASE("part_layout: each element stays in its thread") {
   for (Shape part : {Shape{128, 32}, {128, 64}, {128, 16}}) {
-    LinearLayout whole = product_layout({128, 64}, {{2, 1}}), layout = part_layout(whole, part);
+    LinearLayout whole = matmul_layout({128, 64}, {{2, 1}}), layout = part_layout(whole, part);
     CHECK(layout.shape == part);
     CHECK(layout.registers() * 128 * 64 == whole.registers() * part[0] * part[1]);
-    // Every element of every part is in the warp and lane where the whole has it.
+    // Every element of every part is in the same warp and lane as in the whole tile.
     std::map<FlatIndex, std::pair<uint32_t, uint32_t>> owners;
     for (uint32_t warp = 0; warp < 8; warp++)
       for (uint32_t lane = 0; lane < 32; lane++)
@@ -482,15 +481,16 @@ TEST_CASE("a part of a product is held by the same threads") {
   }
 }
 
-TEST_CASE("where columns are dealt out, every warp has some of each piece, by the same lanes") {
-  ir::Function fn = parsed(
-      "func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
-      "%d = dot %a, %b, %c {dealt = 1, instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
-      "%e = dot %a, %b, %c {instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
-      " return\n}");
-  const Op &dealt = *value_named(fn, "d")->op, &blocks = *value_named(fn, "e")->op;
-  LinearLayout sum = accumulator_layout(dealt), right = operand_layout(dealt, 1);
-  CHECK(sum == sum_layout({128, 256}, dealt));
+TEST_CASE("accumulator_layout: interleaved columns give each warp a share") {
+  ir::Function fn =
+      parsed("func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
+             "%d = dot %a, %b, %c {interleaved = 1, instruction = \"m16n8k16\", warps = [2,4]} : "
+             "f32[128,256]\n"
+             "%e = dot %a, %b, %c {instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
+             " return\n}");
+  const Op &interleaved = *value_named(fn, "d")->op, &blocks = *value_named(fn, "e")->op;
+  LinearLayout sum = accumulator_layout(interleaved), right = operand_layout(interleaved, 1);
+  CHECK(sum == sum_layout({128, 256}, interleaved));
   CHECK(sum.registers() == 128);
   int wrong = 0;
   for (uint32_t warp = 0; warp < 8; warp++)
@@ -500,33 +500,33 @@ TEST_CASE("where columns are dealt out, every warp has some of each piece, by th
         wrong += at[0] / 64 != warp % 2 || at[1] / 8 % 4 != warp / 2;
       }
   CHECK(wrong == 0);
-  // A warp holds those columns of the right factor that its sums are in, and the left one as ever.
+  // A warp holds the columns of B that its accumulators need. The layout of A stays the same.
   for (uint32_t warp = 0; warp < 8; warp++)
     for (uint32_t r = 0; r < uint32_t(right.registers()); r++)
       wrong += unflatten(right.shape, right.index(r, 0, warp))[1] / 8 % 4 != warp / 2;
   CHECK(wrong == 0);
-  CHECK(operand_layout(dealt, 0) == operand_layout(blocks, 0));
-  // Parts of 32 columns and more are told apart by registers; in blocks of columns they are not.
+  CHECK(operand_layout(interleaved, 0) == operand_layout(blocks, 0));
+  // Registers select a part of 32 or more columns. With blocks of columns, they cannot.
   for (int64_t columns : {32, 64, 128})
     CHECK(part_layout(sum, {128, columns}).warp.size() == 3);
   CHECK_FALSE(accumulator_layout(blocks) == sum);
   CHECK(unflatten({128, 256}, accumulator_layout(blocks).index(0, 0, 2))[1] == 64);
 }
 
-TEST_CASE("what shares a product like another says so in the same words") {
-  ir::Function fn = parsed(
-      "func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
-      "%d = dot %a, %b, %c {dealt = 1, instruction = \"m16n8k16\", warps = [2,4]} : f32[128,256]\n"
-      "%w = product_wait %c {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [2,1]} : "
-      "f32[128,256]\n"
-      "%e = extract %d {origin = [0,0]} : f32[128,64]\n"
-      "%g = extract %w {origin = [0,0]} : f32[128,64]\n return\n}");
+TEST_CASE("share_like: copies the division of the matmul") {
+  ir::Function fn =
+      parsed("func @f(%a: f16[128,16], %b: f16[16,256], %c: f32[128,256]) {\n"
+             "%d = dot %a, %b, %c {interleaved = 1, instruction = \"m16n8k16\", warps = [2,4]} : "
+             "f32[128,256]\n"
+             "%w = wgmma_wait %c {pending = 0, rows = [2,16,4,1,8,32], warpgroups = [2,1]} : "
+             "f32[128,256]\n"
+             "%e = extract %d {origin = [0,0]} : f32[128,64]\n"
+             "%g = extract %w {origin = [0,0]} : f32[128,64]\n return\n}");
   Op &part = *value_named(fn, "e")->op, &other = *value_named(fn, "g")->op;
   share_like(part, *value_named(fn, "d")->op);
   share_like(other, *value_named(fn, "w")->op);
   CHECK(sum_layout({128, 256}, part) == accumulator_layout(*value_named(fn, "d")->op));
-  CHECK(sum_layout({128, 256}, other) ==
-        product_layout({128, 256}, {{2, 1}, {2, 16, 4, 1, 8, 32}}));
-  CHECK_FALSE(part.has("warpgroups"));
-  CHECK_FALSE(other.has("warps"));
+  CHECK(sum_layout({128, 256}, other) == matmul_layout({128, 256}, {{2, 1}, {2, 16, 4, 1, 8, 32}}));
+  CHECK_FALSE(part.has(attr::warpgroups_));
+  CHECK_FALSE(other.has(attr::warps_));
 }

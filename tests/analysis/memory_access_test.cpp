@@ -11,7 +11,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// Some scalars to make offsets and strides of, all i64.
+// Scalars for offsets and strides, all i64.
 Function function(const std::string &operations) {
   return parsed(R"(
     func @f(%h: ptr<f16>, %f: ptr<f32>, %d: ptr<f64>, %bytes: ptr<i8>, %h4: ptr<f16> aligned 4,
@@ -30,7 +30,7 @@ struct Access {
   bool operator==(const Access &) const = default;
 };
 
-// Contiguous axis and width of %v, masked by %m if there is one.
+// Contiguous axis and width of %v, with mask %m if any.
 Access access(const std::string &operations) {
   Function fn = function(operations);
   const Value *mask = operations.find("%m =") == std::string::npos ? nullptr : value_named(fn, "m");
@@ -40,13 +40,13 @@ Access access(const std::string &operations) {
 
 } // namespace
 
-TEST_CASE("the width is limited by everything that could misalign an access") {
+TEST_CASE("vector_elements: alignment of all parts limits the width") {
   struct {
     std::string operations;
     std::optional<int> axis;
     int width;
   } cases[] = {
-      // 16 bytes at most.
+      // At most 16 bytes.
       {"%v = view %h, %zero, %one : view<f16>[64]", 0, 8},
       {"%v = view %f, %zero, %one : view<f32>[64]", 0, 4},
       {"%v = view %d, %zero, %one : view<f64>[64]", 0, 2},
@@ -73,7 +73,7 @@ TEST_CASE("the width is limited by everything that could misalign an access") {
       {"%v = view %h, %zero, %p, %one : view<f16>[1,64]", 1, 8}, // an axis of one element
       {"%v = view %h, %zero, %zero, %one : view<f16>[64,64]", 1, 8},
       {"%v = view %h, %zero, %one, %one : view<f16>[64,64]", 1, 1},
-      // No neighbours at all.
+      // No contiguous axis.
       {"%v = view %h, %zero, %two : view<f16>[64]", std::nullopt, 1},
       {"%v = view %h, %zero, %p, %x8 : view<f16>[64,64]", std::nullopt, 1},
       {"%v = view %h, %zero, %zero : view<f16>[64]", std::nullopt, 1},
@@ -87,12 +87,12 @@ TEST_CASE("the width is limited by everything that could misalign an access") {
   }
 }
 
-TEST_CASE("pointers without a view are accessed one by one") {
+TEST_CASE("vector_elements: is 1 for pointers without a view") {
   CHECK(access("%i = range {start = 0} : i32[64]\n %s = splat %h : ptr<f16>[64]\n"
                " %v = addptr %s, %i : ptr<f16>[64]") == Access{std::nullopt, 1});
 }
 
-TEST_CASE("a mask limits the width to groups that are masked as a whole") {
+TEST_CASE("vector_elements: mask limits the width") {
   // Rows and columns of a 16 x 64 tile.
   const std::string tile = R"(
     %v = view %h, %zero, %x8, %one : view<f16>[16,64]
@@ -117,7 +117,7 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       {"%m = cmp %N8, %columns {pred = \"le\"} : i1[16,64]", 8},
       {"%m = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]", 4},
       {"%m = cmp %columns, %N {pred = \"lt\"} : i1[16,64]", 1},
-      // The step lies behind a multiple.
+      // The mask changes one element after a multiple of 8.
       {"%m = cmp %columns, %N8 {pred = \"le\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"gt\"} : i1[16,64]", 1},
       {"%m = cmp %N8, %columns {pred = \"lt\"} : i1[16,64]", 1},
@@ -125,21 +125,21 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       {"%m = cmp %columns, %N8 {pred = \"eq\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"ne\"} : i1[16,64]", 1},
       {"%m = cmp %columns, %N8 {pred = \"ult\"} : i1[16,64]", 1},
-      // All of them together: the limit of the rows does not matter.
-      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = inside %w, %w8 : i1[16,64]", 8},
-      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = inside %w8, %w : i1[16,64]", 1},
-      {"%m = inside %zero, %two : i1[16,64]", 2},
-      {"%m = inside %two, %zero : i1[16,64]", 8},
-      // Rows: the same all along an axis.
+      // in_bounds: the row limit does not matter.
+      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = in_bounds %w, %w8 : i1[16,64]", 8},
+      {"%w8 = cast %n8 : i64\n %w = cast %n : i64\n %m = in_bounds %w8, %w : i1[16,64]", 1},
+      {"%m = in_bounds %zero, %two : i1[16,64]", 2},
+      {"%m = in_bounds %two, %zero : i1[16,64]", 8},
+      // Row masks are constant along the columns.
       {"%m = cmp %rows, %N {pred = \"eq\"} : i1[16,64]", 8},
       {"%s = add %rows, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]", 1},
       {"%t = mul %rows, %C4 : i32[16,64]\n %s = add %t, %columns : i32[16,64]\n"
        " %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
        4},
-      // Twice as fast: the step is not at a multiple.
+      // Two indices per column: the change is not at a multiple.
       {"%s = add %columns, %columns : i32[16,64]\n %m = cmp %s, %N8 {pred = \"lt\"} : i1[16,64]",
        1},
-      // In units of four.
+      // In units of four columns.
       {"%u = udiv %columns, %C4 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 4},
       {"%u = udiv %columns, %N8 : i32[16,64]\n %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]", 1},
       {"%s = add %rows, %columns : i32[16,64]\n %u = udiv %s, %C4 : i32[16,64]\n"
@@ -148,14 +148,14 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       {"%s = add %N, %columns : i32[16,64]\n %u = udiv %s, %C4 : i32[16,64]\n"
        " %m = cmp %u, %N {pred = \"lt\"} : i1[16,64]",
        1},
-      // Both at once, and either.
+      // And, or.
       {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
        " %b = cmp %columns, %C4 {pred = \"lt\"} : i1[16,64]\n %m = and %a, %b : i1[16,64]",
        4},
       {"%a = cmp %rows, %N {pred = \"lt\"} : i1[16,64]\n"
        " %b = cmp %columns, %N {pred = \"lt\"} : i1[16,64]\n %m = or %a, %b : i1[16,64]",
        1},
-      // Made of fewer axes.
+      // Masks with fewer axes.
       {"%a = cmp %rx, %rx {pred = \"ne\"} : i1[16,1]\n %m = broadcast %a : i1[16,64]", 8},
       {"%c = constant {value = 2} : i32\n %C = splat %c : i32[64]\n"
        " %a = cmp %i, %C {pred = \"lt\"} : i1[64]\n %e = expand %a {axis = 0} : i1[1,64]\n"
@@ -164,7 +164,7 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
       {"%a = cmp %r, %r {pred = \"ne\"} : i1[16]\n %e = expand %a {axis = 1} : i1[16,1]\n"
        " %m = broadcast %e : i1[16,64]",
        8},
-      // One answer for the whole tile.
+      // One value for the whole tile.
       {"%m = cmp %n, %n {pred = \"lt\"} : i1", 8},
       {"%a = cmp %n, %n {pred = \"lt\"} : i1\n %m = splat %a : i1[16,64]", 8},
       // Unknown.
@@ -176,7 +176,7 @@ TEST_CASE("a mask limits the width to groups that are masked as a whole") {
   }
 }
 
-TEST_CASE("the axis is followed through element-wise operations and transpositions") {
+TEST_CASE("contiguous_axis: follows element-wise operations and trans") {
   Function fn = function(R"(
     %v = view %h, %zero, %x8, %one : view<f16>[16,64]
     %l = load %v : f16[16,64]

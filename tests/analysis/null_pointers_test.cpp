@@ -11,7 +11,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// The pointers that may be null: of p and q, whose null is %null, and x, by which all is stored.
+// The names of the pointers that may be null. %p and %q may be compared with %null; the program
+// stores through %x.
 std::string nullable(const std::string &inside) {
   Function fn = parsed("func @f(%p: ptr<f32>, %q: ptr<f32>, %x: ptr<f32>, %n: i32, %other: i1) {\n"
                        "%zero = constant {value = 0} : i64\n"
@@ -36,7 +37,7 @@ std::string nullable(const std::string &inside) {
   return names;
 }
 
-// A branch on %c, which loads by %pp in its first or its second block.
+// A branch on %c that loads through %pp in block 1 or 2.
 std::string branch(const std::string &condition, int block) {
   std::string load = "%v = load %pp : f32[4]\n yield %v\n", other = "yield %none\n";
   return condition + "\n%r = if_else %c : f32[4] {\n" + (block == 1 ? load : other) + "} {\n" +
@@ -45,7 +46,7 @@ std::string branch(const std::string &condition, int block) {
 
 } // namespace
 
-TEST_CASE("a pointer that is not used may be null, and one that is loaded or stored by must not") {
+TEST_CASE("may_be_null: is false for a pointer that is accessed") {
   CHECK(nullable("") == "p q ");
   CHECK(nullable("%v = load %pp : f32[4]\n store %px, %v") == "q ");
   CHECK(nullable("store %pp, %none") == "q ");
@@ -53,13 +54,13 @@ TEST_CASE("a pointer that is not used may be null, and one that is loaded or sto
   CHECK(nullable("%o = atomic_cas %pp, %none, %none : f32[4]") == "q ");
 }
 
-TEST_CASE("behind a comparison with null it may be") {
+TEST_CASE("may_be_null: is true if the access is after a null check") {
   CHECK(nullable(branch("%c = and %given, %other : i1", 1)) == "p q ");
   CHECK(nullable(branch("%c = and %other, %given : i1", 1)) == "p q ");
   CHECK(nullable(branch("%c = or %missing, %other : i1", 2)) == "p q ");
   CHECK(nullable(branch("%c = xor %given, %yes : i1", 2)) == "p q ");
   CHECK(nullable(branch("%c = xor %missing, %yes : i1", 1)) == "p q ");
-  // As a number, and in a branch of a branch.
+  // A comparison as an integer, and a nested branch.
   CHECK(nullable(branch("%bits = bitcast %p : i64\n%c = cmp %bits, %zero {pred = \"ne\"} : i1",
                         1)) == "p q ");
   CHECK(
@@ -67,7 +68,7 @@ TEST_CASE("behind a comparison with null it may be") {
                "yield\n } {\n yield\n }") == "p q ");
 }
 
-TEST_CASE("what else a condition may be says nothing") {
+TEST_CASE("may_be_null: other conditions do not count as a null check") {
   CHECK(nullable(branch("%c = or %given, %other : i1", 1)) == "q ");
   CHECK(nullable(branch("%c = and %given, %other : i1", 2)) == "q ");
   CHECK(nullable(branch("%c = or %missing, %other : i1", 1)) == "q ");
@@ -76,14 +77,14 @@ TEST_CASE("what else a condition may be says nothing") {
   CHECK(nullable(branch("%c = and %q_given, %other : i1", 1)) == "q ");
   CHECK(nullable(branch("%c = cmp %p, %q {pred = \"ne\"} : i1", 1)) == "q ");
   CHECK(nullable(branch("%c = cmp %p, %null {pred = \"ult\"} : i1", 1)) == "q ");
-  // Another pointer, computed from it, is not null when it is.
+  // A pointer computed from %p is not null when %p is null.
   CHECK(nullable(branch("%p1 = addptr %p, %n : ptr<f32>\n%c = cmp %p1, %null {pred = \"ne\"} : i1",
                         1)) == "q ");
-  // Behind the branch.
+  // An access after the branch.
   CHECK(nullable(branch("%c = and %given, %yes : i1", 1) + "\n store %pp, %none") == "q ");
 }
 
-TEST_CASE("masks are conditions of accesses, in all elements or in each") {
+TEST_CASE("may_be_null: a mask counts as a null check") {
   std::string mask = "%n4 = splat %n : i32[4]\n%few = cmp %i, %n4 {pred = \"lt\"} : i1[4]\n"
                      "%g = splat %given : i1[4]\n%m = and %few, %g : i1[4]\n";
   CHECK(nullable("%v = load %pp, %given, %none : f32[4]\n store %px, %v") == "p q ");
@@ -94,7 +95,7 @@ TEST_CASE("masks are conditions of accesses, in all elements or in each") {
   CHECK(nullable("store %pp, %none, %missing") == "q ");
 }
 
-TEST_CASE("a choice between pointers has those that are not null when it is chosen") {
+TEST_CASE("may_be_null: select checks the selected pointer") {
   std::string use = "%cs = splat %chosen : ptr<f32>[4]\n%v = load %cs : f32[4]\n store %px, %v";
   CHECK(nullable("%chosen = select %given, %p, %x : ptr<f32>\n" + use) == "p q ");
   CHECK(nullable("%chosen = select %missing, %x, %p : ptr<f32>\n" + use) == "p q ");
@@ -104,13 +105,13 @@ TEST_CASE("a choice between pointers has those that are not null when it is chos
         "q ");
 }
 
-TEST_CASE("loops carry pointers") {
+TEST_CASE("may_be_null: follows loop-carried pointers") {
   auto loop = [&](const std::string &inside) {
     return "%a, %b = for_loop %n, %x, %p : ptr<f32>, ptr<f32> {\n"
            "(%t: i32, %first: ptr<f32>, %second: ptr<f32>)\n" +
            inside + "\nyield %second, %first\n}\n";
   };
-  // Each turn has them the other way round.
+  // Each iteration swaps the two pointers.
   std::string load = "%fs = splat %first : ptr<f32>[4]\n%v = load %fs : f32[4]\nstore %px, %v";
   CHECK(nullable(loop("")) == "p q ");
   CHECK(nullable(loop(load)) == "q ");
@@ -123,7 +124,7 @@ TEST_CASE("loops carry pointers") {
   CHECK(nullable(while_loop) == "q ");
 }
 
-TEST_CASE("what is loaded is not what it is loaded by; what is stored may come back") {
+TEST_CASE("may_be_null: loaded value is unrelated, stored value may return") {
   CHECK(nullable("%v = load %pp, %given, %none : f32[4]\n%j = cast %v : i32[4]\n"
                  "%w = addptr %px, %j : ptr<f32>[4]\n%u = load %w : f32[4]\nstore %px, %u") ==
         "p q ");

@@ -11,7 +11,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// What is done through p and q: "p loads stores q loads".
+// The accesses through p and q, for example "p loads stores q loads".
 std::string accesses(const std::string &inside) {
   Function fn = parsed("func @f(%p: ptr<f32>, %q: ptr<f32>, %n: i32, %c: i1) {\n"
                        "%i = range {start = 0} : i32[4]\n"
@@ -33,7 +33,7 @@ std::string accesses(const std::string &inside) {
 
 } // namespace
 
-TEST_CASE("loads and stores are of the parameter that their pointers come from") {
+TEST_CASE("parameter_accesses: maps each access to its parameter") {
   CHECK(accesses("") == "");
   CHECK(accesses("%v = load %pp : f32[4]") == "p loads");
   CHECK(accesses("%v = load %pp : f32[4]\nstore %qs, %v") == "p loads q stores");
@@ -41,21 +41,21 @@ TEST_CASE("loads and stores are of the parameter that their pointers come from")
         "p loads q loads stores");
 }
 
-TEST_CASE("a choice of pointers is of both, a comparison of none") {
+TEST_CASE("parameter_accesses: select counts for both, cmp for none") {
   CHECK(accesses("%s = select %c, %p, %q : ptr<f32>\n%v = load %s : f32") == "p loads q loads");
   CHECK(accesses("%e = cmp %p, %q {pred = \"eq\"} : i1\n"
                  "%x = select %e, %n, %n : i32\n%r = addptr %q, %x : ptr<f32>\n"
                  "%v = load %r : f32") == "q loads");
 }
 
-TEST_CASE("an offset does not say whose pointer it is") {
+TEST_CASE("parameter_accesses: offset of addptr does not count") {
   CHECK(accesses("%a = bitcast %p : i64\n%r = addptr %q, %a : ptr<f32>\n%v = load %r : f32") ==
         "q loads");
   CHECK(accesses("%a = bitcast %p : i64\n%r = bitcast %a : ptr<f32>\n%v = load %r : f32") ==
         "p loads");
 }
 
-TEST_CASE("branches give pointers and loops carry them") {
+TEST_CASE("parameter_accesses: follows if_else and loops") {
   CHECK(accesses("%r = if_else %c : ptr<f32> {\nyield %p\n} {\nyield %q\n}\n"
                  "%v = load %r : f32") == "p loads q loads");
   CHECK(accesses("%a, %b = for_loop %n, %p, %q : ptr<f32>, ptr<f32> {\n"

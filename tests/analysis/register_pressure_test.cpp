@@ -30,7 +30,7 @@ std::string names_of(const Pressure &pressure) {
 
 } // namespace
 
-TEST_CASE("operands are held together, a result takes the place of what ends with it") {
+TEST_CASE("highest_pressure: operands overlap, a result reuses registers") {
   ir::Function fn = function_of("  %b = exp %a : f32[64,64] #0\n"
                                 "  %c = add %a, %b : f32[64,64] #0\n"
                                 "  %d = exp %c : f32[64,64] #0\n");
@@ -41,7 +41,7 @@ TEST_CASE("operands are held together, a result takes the place of what ends wit
   CHECK(names_of(pressure) == "a:32 b:32");
 }
 
-TEST_CASE("what a loop needs again is held until its end") {
+TEST_CASE("highest_pressure: value used in a loop is live to its end") {
   std::string loop = "  %s = for_loop %n, %a : f32[64,64] #0 {\n"
                      "    (%t: i32, %sum: f32[64,64] #0)\n"
                      "    %x = exp %OTHER : f32[64,64] #0\n"
@@ -56,10 +56,10 @@ TEST_CASE("what a loop needs again is held until its end") {
     return names_of(highest_pressure(function_of("  %b = exp %a : f32[64,64] #0\n" + text)));
   };
   CHECK(held("b") == "b:32 sum:32 x:32");
-  CHECK(held("sum") == "sum:32 x:32"); // and nothing from before the loop
+  CHECK(held("sum") == "sum:32 x:32"); // no value from before the loop
 }
 
-TEST_CASE("other views of a tile, and what is easily computed again, take no registers") {
+TEST_CASE("highest_pressure: trans and constants take no registers") {
   ir::Function fn = function_of("  %b = trans %a {perm = [1,0]} : f32[64,64] #0\n"
                                 "  %c = add %b, %zeros : f32[64,64] #0\n"
                                 "  %d = exp %c : f32[64,64] #0\n");
@@ -68,7 +68,7 @@ TEST_CASE("other views of a tile, and what is easily computed again, take no reg
   CHECK(names_of(pressure) == "a:32");
 }
 
-TEST_CASE("a function without tiles has no such place") {
+TEST_CASE("highest_pressure: is 0 without tiles") {
   ir::Function fn = parsed("func @f(%n: i32) {\n  return\n}");
   CHECK(highest_pressure(fn).at == nullptr);
   CHECK(highest_pressure(fn).registers == 0);

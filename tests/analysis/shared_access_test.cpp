@@ -1,4 +1,5 @@
-// Tests analysis/shared_access.cpp. That code does what it says is tested with lower/.
+// Tests analysis/shared_access.cpp. The tests of lower/ check that the generated code agrees with
+// it.
 
 #include "analysis/layouts.h"
 #include "analysis/shared_access.h"
@@ -11,7 +12,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// The one access of a function, of a tile in layout #0 and a slot in layout #1.
+// The only access of a function: a tile in layout #0 and a stage in layout #1.
 struct Access {
   ir::Function fn;
   const ir::Op *op = nullptr;
@@ -35,8 +36,8 @@ std::string text_of(const ir::Shape &shape, const ir::LinearLayout &layout) {
   return "[" + std::to_string(shape[0]) + "," + std::to_string(shape[1]) + "] " + layout.text();
 }
 
-// A tile of f16 [64,64], of which each thread has `vector` neighbours in a row, in a buffer whose
-// rows of 128 bytes are swizzled or not.
+// A tile of f16 [64,64]: each thread has `vector` contiguous elements of a row. The buffer has rows
+// of 128 bytes, swizzled or linear.
 Access rows_of(int vector, bool swizzled, bool stores = false) {
   const ir::Shape shape = {64, 64};
   ir::LinearLayout plain = panel_layout(shape, 1, 2);
@@ -53,27 +54,27 @@ Access rows_of(int vector, bool swizzled, bool stores = false) {
 
 } // namespace
 
-TEST_CASE("addresses are sums of what bits of register, lane and warp contribute") {
+TEST_CASE("shared_images: addresses are xors of register, lane and warp bits") {
   Access access = rows_of(8, true);
   SharedImages images = shared_images(*access.op);
   REQUIRE(images.reg.size() == 5);
   CHECK(images.reg[0] == 2);
   CHECK(images.reg[2] == 8);
-  // Eight lanes to a row of 128 bytes; the next row has its chunks in other places.
+  // Eight lanes cover a row of 128 bytes. The next row has another chunk order.
   CHECK(images.lane == std::vector<uint32_t>{16, 32, 64, 128 + 16, 256 + 32});
   CHECK(images.origin == 0);
 }
 
-TEST_CASE("vectors are as wide as neighbours are") {
-  for (int vector : {1, 4, 8}) // of two, a lane has what one has of a matrix
+TEST_CASE("shared_access: vector width follows contiguous elements") {
+  for (int vector : {1, 4, 8}) // not 2: then each lane has its elements of a matrix
     CHECK(rows_of(vector, false).done().bytes == uint32_t(2 * vector));
   CHECK(rows_of(8, true).done().bytes == 16);
   CHECK(rows_of(8, true).done().lanes == 32);
 }
 
-TEST_CASE("fragments of an instruction are loaded and stored as matrices, where the GPU can") {
+TEST_CASE("shared_access: uses ldmatrix and stmatrix if the GPU has them") {
   const ir::Shape shape = {64, 64};
-  std::string tile = text_of(shape, product_layout(shape, {{1, 1}}));
+  std::string tile = text_of(shape, matmul_layout(shape, {{1, 1}}));
   std::string slot = text_of(shape, panel_layout(shape, 1, 2));
   const std::string buffer = "%s = shared_alloc : shared<f16>[1,64,64] #1\n";
   Access load(tile, slot,
@@ -91,20 +92,20 @@ TEST_CASE("fragments of an instruction are loaded and stored as matrices, where 
   CHECK_FALSE(rows_of(8, true).done().by_matrix);
 }
 
-TEST_CASE("lanes that want different words of a bank wait for each other") {
-  std::vector<uint32_t> side_by_side, apart, same(32, 64);
+TEST_CASE("bank_conflicts: counts different words in one bank") {
+  std::vector<uint32_t> parallel_for, apart, same(32, 64);
   for (uint32_t lane = 0; lane < 32; lane++) {
-    side_by_side.push_back(4 * lane);
+    parallel_for.push_back(4 * lane);
     apart.push_back(128 * lane);
   }
-  CHECK(bank_conflicts(side_by_side, 4) == 1);
+  CHECK(bank_conflicts(parallel_for, 4) == 1);
   CHECK(bank_conflicts(same, 4) == 1); // one word for all
   CHECK(bank_conflicts(apart, 4) == 32);
   CHECK(bank_conflicts(apart, 16) == 8); // eight lanes at a time
   CHECK(bank_conflicts({0, 128, 4, 8}, 4) == 2);
 }
 
-TEST_CASE("a column of rows that are not swizzled meets in its banks") {
+TEST_CASE("shared_access: linear columns conflict, swizzled ones do not") {
   const ir::Shape shape = {64, 64};
   ir::LinearLayout plain = panel_layout(shape, 1, 2);
   for (size_t bit = 0; bit < plain.offset.size(); bit++)

@@ -1,6 +1,6 @@
 // Tests analysis/tensor_access.cpp.
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "analysis/tensor_access.h"
 #include "ir/printer.h"
 #include "support/tile_ir.h"
@@ -13,7 +13,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// "3 + 128*pm*lda"; what the program calls x is called x.
+// For example "3 + 128*pm*lda", with the names of the values.
 std::string text_of(const Poly &poly) {
   std::string out;
   for (const auto &[monomial, coefficient] : poly.terms) {
@@ -27,7 +27,7 @@ std::string text_of(const Poly &poly) {
   return out.empty() ? "0" : out;
 }
 
-// "64 + 64 each t", "K or n" (the less) or "?" if it is not known.
+// For example "64 + 64 each t" or "K or n" (the minimum); "?" if unknown.
 std::string text_of(const TensorExtent &extent) {
   if (!extent.known)
     return "?";
@@ -49,11 +49,10 @@ template <typename Items> std::string list_of(const Items &items) {
   return out;
 }
 
-const char *const reasons[] = {"not affine",     "no parameter",   "no neighbours",
+const char *const reasons[] = {"not affine",     "no parameter",   "no neighbors",
                                "strange stride", "strange offset", "strange mask"};
 
-// What the load or store of %v, masked by %m if there is one, accesses: "A + offset by strides, at
-// coordinates of extents".
+// The access of %v, with mask %m if any: "A + offset by strides at coordinates of extents".
 std::string access(Function &fn, bool masked) {
   const Value *mask = masked ? value_named(fn, "m") : nullptr;
   TensorAccessResult result = tensor_access(value_named(fn, "v"), mask);
@@ -106,7 +105,7 @@ std::string access(const std::string &operations) {
   return access(fn, operations.find("%m =") != std::string::npos);
 }
 
-// Rows of A from row 32 pm on, columns from 32 t on: with a mask of these.
+// A block of A: rows from 32 pm on, columns from 32 t on. Tests add a mask.
 const std::string block = R"(
         %at = add %down, %k : i64
         %v = view %A, %at, %lda, %one : view<f16>[16,32]
@@ -117,17 +116,17 @@ std::string masked(const std::string &operations) { return access(block + operat
 
 } // namespace
 
-TEST_CASE("an access is taken apart into a tensor and the coordinates of a box") {
+TEST_CASE("tensor_access: splits an access into tensor and box coordinates") {
   struct {
     std::string operations, access;
   } cases[] = {
       {block, by + "16 + 32 each pm, 32 + 32 each t"},
-      // What the host knows moves the tensor.
+      // A host-known offset moves the tensor.
       {"%at = add %down, %first : i64\n %v = view %A, %at, %lda, %one : view<f16>[16,32]",
        "A + first by lda, 1 at 32*pm, 0 of 16 + 32 each pm, 32"},
       {"%v = view %A, %lda, %lda, %one : view<f16>[16,32]", "A + lda by lda, 1 at 0, 0 of 16, 32"},
       {"%v = view %A, %two, %lda, %one : view<f16>[16,32]", "A + 2 by lda, 1 at 0, 0 of 16, 32"},
-      // Neighbours along the other axis.
+      // The other axis is contiguous.
       {"%at = add %down, %k : i64\n %v = view %A, %at, %one, %lda : view<f16>[16,32]",
        "A by 1, lda at 32*t, 32*pm of 16 + 32 each t, 32 + 32 each pm"},
       // One axis, and three.
@@ -146,19 +145,19 @@ TEST_CASE("an access is taken apart into a tensor and the coordinates of a box")
   }
 }
 
-TEST_CASE("an offset that divides by no stride is along the neighbours, unless it may be far") {
+TEST_CASE("tensor_access: offset without a stride is on the contiguous axis") {
   const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
   CHECK(access("%at = add %n.wide, %zero : i64\n" + view) ==
         "A by lda, 1 at 0, pn of 16, 32 + 1 each pn");
-  // A coordinate is an i32, and such products need not be.
+  // A coordinate is an i32, and these products may not fit.
   CHECK(access("%at = mul %n.wide, %first : i64\n" + view) == "strange offset");
   CHECK(access("%at = mul %n.wide, %k : i64\n" + view) == "strange offset");
-  // Of another stride it is as small as the tensor.
+  // Along another stride, the coordinate is at most the tensor extent.
   CHECK(access("%far = mul %n.wide, %first : i64\n %at = mul %far, %lda : i64\n" + view) ==
         "A by lda, 1 at first*pn, 0 of ?, 32");
 }
 
-TEST_CASE("an access that goes backwards is no box: nothing is before the tensor's start") {
+TEST_CASE("tensor_access: rejects an access that goes backward") {
   const std::string view = "%v = view %A, %at, %lda, %one : view<f16>[16,32]";
   std::string cases[] = {
       "%at = sub %zero, %k : i64\n",
@@ -171,15 +170,15 @@ TEST_CASE("an access that goes backwards is no box: nothing is before the tensor
     CAPTURE(offset);
     CHECK(access(offset + view) == "strange offset");
   }
-  // Backwards, but by what the host knows.
+  // Backward by a host-known offset.
   CHECK(access("%at = sub %k, %first : i64\n" + view) ==
         "A + -1*first by lda, 1 at 0, 32*t of 16, 32 + 32 each t");
 }
 
-TEST_CASE("without a mask the tensor ends where the last program and trip read") {
+TEST_CASE("tensor_access: extent without a mask covers all programs") {
   CHECK(access("%v = view %A, %column, %lda, %one : view<f16>[16,32]") ==
         "A by lda, 1 at 0, 32*pn of 16, 32 + 32 each pn");
-  // That is not known if the host does not know the factor, or the number of trips.
+  // The extent is unknown if the host does not know the factor or the number of iterations.
   CHECK(access("%times = mul %n.wide, %k : i64\n %at = mul %times, %lda : i64\n"
                "%v = view %A, %at, %lda, %one : view<f16>[16,32]") ==
         "A by lda, 1 at 32*pn*t, 0 of ?, 32");
@@ -188,7 +187,7 @@ TEST_CASE("without a mask the tensor ends where the last program and trip read")
         "A by lda, 1 at 0, u of 16, ?");
 }
 
-TEST_CASE("a mask says where the tensor ends, in all its forms") {
+TEST_CASE("tensor_access: bounds mask gives the extent") {
   const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
   const std::string sum = "%start = splat %k32 : i32[16,32]\n"
                           "%index = add %start, %columns : i32[16,32]\n"
@@ -206,7 +205,7 @@ TEST_CASE("a mask says where the tensor ends, in all its forms") {
       {limit + "%m = cmp %limit, %columns {pred = \"gt\"} : i1[16,32]", "K"},
       {limit + "%m = cmp %limit, %columns {pred = \"ge\"} : i1[16,32]", "1 + K"},
       {limit + "%m = cmp %columns, %limit {pred = \"le\"} : i1[16,32]", "1 + K"},
-      // Of fewer axes first.
+      // With fewer axes first.
       {"%left = sub %K, %k32 : i32\n %limit = splat %left : i32[32]\n"
        "%a = cmp %i, %limit {pred = \"lt\"} : i1[32]\n %b = expand %a {axis = 0} : i1[1,32]\n"
        "%m = broadcast %b : i1[16,32]",
@@ -231,15 +230,17 @@ TEST_CASE("a mask says where the tensor ends, in all its forms") {
   }
 }
 
-TEST_CASE("a mask may count in units; one that is emitted counts in the largest that there are") {
-  const std::string units = "%four = constant {value = 4} : i32\n"
-                            "%fours = splat %four : i32[16,32]\n"
-                            "%trips = constant {value = 8} : i32\n %past = mul %t, %trips : i32\n"
-                            "%left = sub %n, %past : i32\n %limit = splat %left : i32[16,32]\n";
+TEST_CASE("bounds_of: supports units, emit_mask uses the largest unit") {
+  const std::string units =
+      "%four = constant {value = 4} : i32\n"
+      "%fours = splat %four : i32[16,32]\n"
+      "%iterations = constant {value = 8} : i32\n %past = mul %t, %iterations : i32\n"
+      "%left = sub %n, %past : i32\n %limit = splat %left : i32[16,32]\n";
   CHECK(masked(units + "%u = udiv %columns, %fours : i32[16,32]\n"
                        "%m = cmp %u, %limit {pred = \"lt\"} : i1[16,32]") ==
         by + "16 + 32 each pm, 4*n");
-  // Of an index that does not start at 0 units are others, and `at most` is another number of them.
+  // If the index does not start at 0, the units have another origin. `le` gives another number of
+  // units.
   CHECK(masked(units + "%later = add %columns, %fours : i32[16,32]\n"
                        "%u = udiv %later, %fours : i32[16,32]\n"
                        "%m = cmp %u, %limit {pred = \"lt\"} : i1[16,32]") == "strange mask");
@@ -260,11 +261,11 @@ TEST_CASE("a mask may count in units; one that is emitted counts in the largest 
     CHECK((*bounds)[0].before == before);
     int divisions = 0;
     for_each_op(*fn.body, [&](const Op &op) { divisions += op.is(Opcode::udiv_); });
-    CHECK(divisions == (unit < 8 ? 0 : unit == 8 ? 1 : 2)); // in all, none for odd numbers
+    CHECK(divisions == (unit < 8 ? 0 : unit == 8 ? 1 : 2)); // total so far; odd numbers need none
   }
 }
 
-TEST_CASE("masks of several axes") {
+TEST_CASE("tensor_access: combines masks of several axes") {
   const std::string both = R"(
         %start.r = mul %pm, %size : i32
         %r.start = splat %start.r : i32[16,32]
@@ -284,7 +285,7 @@ TEST_CASE("masks of several axes") {
   CHECK(masked(both + "%m = or %a, %b : i1[16,32]") == "strange mask");
 }
 
-TEST_CASE("limits are the least that bounds say, else the extent") {
+TEST_CASE("emit_limits: is the minimum of bounds and extent") {
   Function fn = function("%k64 = cast %K : i64\n");
   Op *loop = fn.body->ops[fn.body->ops.size() - 2];
   Builder builder = Builder::before(fn, loop);
@@ -296,30 +297,30 @@ TEST_CASE("limits are the least that bounds say, else the extent") {
   REQUIRE(limits[1]->op->is(Opcode::min_));
   CHECK(text_of(poly_of(limits[1]->op->operand(0))) == "-3 + lda");
   CHECK(text_of(poly_of(limits[1]->op->operand(1))) == "first");
-  // One bound alone is the limit.
+  // A single bound is the limit.
   limits = emit_limits(builder, {16, 32}, {{0, Poly() - lda}});
   CHECK(text_of(poly_of(limits[0])) == "lda");
   CHECK(constant_of(limits[1]) == 32);
 }
 
-TEST_CASE("a mask that does not say where the tensor ends") {
+TEST_CASE("tensor_access: rejects a mask that is not a bound") {
   const std::string limit = "%left = sub %K, %k32 : i32\n %limit = splat %left : i32[16,32]\n";
   std::string cases[] = {
       limit + "%m = cmp %columns, %limit {pred = \"ne\"} : i1[16,32]",
       limit + "%m = cmp %columns, %limit {pred = \"ult\"} : i1[16,32]",
-      // A start, and not an end.
+      // A lower bound.
       limit + "%m = cmp %columns, %limit {pred = \"gt\"} : i1[16,32]",
       limit + "%m = cmp %limit, %columns {pred = \"lt\"} : i1[16,32]",
-      // Twice as fast as the coordinate, or across both axes.
+      // Twice the coordinate, or a sum of both axes.
       limit + "%twice = add %columns, %columns : i32[16,32]\n"
               "%m = cmp %twice, %limit {pred = \"lt\"} : i1[16,32]",
       limit + "%both = add %columns, %rows : i32[16,32]\n"
               "%m = cmp %both, %limit {pred = \"lt\"} : i1[16,32]",
-      // Of no axis.
+      // Without an axis.
       limit + "%m = cmp %limit, %limit {pred = \"lt\"} : i1[16,32]",
       "%m = splat %odd : i1[16,32]",
       "%m = cmp %K, %n {pred = \"lt\"} : i1",
-      // Another end in every trip.
+      // Another bound in every iteration.
       "%limit = splat %K : i32[16,32]\n %m = cmp %columns, %limit {pred = \"lt\"} : i1[16,32]",
       // Not affine.
       limit + "%x = load %v : f16[16,32]\n %c = cast %x : i32[16,32]\n"
@@ -331,7 +332,7 @@ TEST_CASE("a mask that does not say where the tensor ends") {
   }
 }
 
-TEST_CASE("each reason why an access is no box of a tensor") {
+TEST_CASE("tensor_access: returns each reject reason") {
   struct {
     std::string operations, why;
   } cases[] = {
@@ -341,9 +342,9 @@ TEST_CASE("each reason why an access is no box of a tensor") {
       {"%v = addptr %A, %t : ptr<f16>", "not affine"}, // a scalar
       {"%B = select %odd, %A, %A : ptr<f16>\n %v = view %B, %k, %one : view<f16>[32]",
        "no parameter"},
-      {"%v = view %A, %k, %lda, %two : view<f16>[16,32]", "no neighbours"},
-      {"%v = view %A, %k, %two : view<f16>[32]", "no neighbours"},
-      {"%v = view %A, %zero, %lda, %one : view<f16>[16,1]", "no neighbours"},
+      {"%v = view %A, %k, %lda, %two : view<f16>[16,32]", "no neighbors"},
+      {"%v = view %A, %k, %two : view<f16>[32]", "no neighbors"},
+      {"%v = view %A, %zero, %lda, %one : view<f16>[16,1]", "no neighbors"},
       {"%v = view %A, %zero, %k, %one : view<f16>[16,32]", "strange stride"},
       {"%v = view %A, %zero, %row, %one : view<f16>[16,32]", "strange stride"},
       {"%v = view %A, %k, %zero, %one : view<f16>[16,32]", "strange stride"},
@@ -354,7 +355,7 @@ TEST_CASE("each reason why an access is no box of a tensor") {
   }
 }
 
-TEST_CASE("a map is emitted at the top, of what the host knows") {
+TEST_CASE("emit_tensor_map: emits host values at the top") {
   Function fn = function(block);
   TensorAccessResult found = tensor_access(value_named(fn, "v"), nullptr);
   REQUIRE(found.access);
@@ -363,7 +364,7 @@ TEST_CASE("a map is emitted at the top, of what the host knows") {
   CHECK(map->op->parent == fn.body);
   CHECK(map->name == "A");
   CHECK(map->type == Type::map(Elem::f16, {16, 32}));
-  CHECK(map->op->integer("swizzle") == 64);
+  CHECK(map->op->get(attr::swizzle_) == 64);
   CHECK(map->op->operand(0) == found.access->base);
   for (size_t i = 1; i < map->op->operands.size(); i++)
     CHECK(host_expression(map->op->operand(i)));

@@ -45,7 +45,7 @@ bool is_bypassed(const std::string &body) {
 
 } // namespace
 
-TEST_CASE("a quotient is 0, a shift, or divided") {
+TEST_CASE("bypass_divisions: quotient is 0, a shift, or a division") {
   std::string text = bypassed("%r = udiv i32 %a, %b");
   CAPTURE(text);
   auto follows = [&, at = size_t(0)](const char *line) mutable {
@@ -63,7 +63,7 @@ TEST_CASE("a quotient is 0, a shift, or divided") {
   CHECK(follows("phi i32 [ 0, %0 ]"));
 }
 
-TEST_CASE("it is the same number, whichever way it is found") {
+TEST_CASE("bypass_divisions: every path computes the same value") {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto context = std::make_unique<llvm::LLVMContext>();
@@ -100,11 +100,11 @@ TEST_CASE("it is the same number, whichever way it is found") {
     }
 }
 
-TEST_CASE("what blocks and arguments have in common is bypassed, one division after the other") {
+TEST_CASE("bypass_divisions: bypasses uniform divisions, also chained ones") {
   const std::string block = "%x = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n";
   CHECK(is_bypassed(block + "%r = udiv i32 %x, %b"));
   CHECK(is_bypassed(block + "%y = add i32 %x, %a\n %r = urem i32 %y, %b"));
-  // Each has a way that divides.
+  // Each division has its own branch.
   std::string twice = bypassed(block + "%y = udiv i32 %x, %a\n %r = urem i32 %y, %b");
   size_t ways = 0;
   for (size_t at = twice.find("phi"); at != std::string::npos; at = twice.find("phi", at + 1))
@@ -112,12 +112,12 @@ TEST_CASE("what blocks and arguments have in common is bypassed, one division af
   CHECK(ways == 2);
 }
 
-TEST_CASE("nothing happens to what threads divide each for itself") {
+TEST_CASE("bypass_divisions: does nothing to per-thread divisions") {
   CHECK_FALSE(is_bypassed("%t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n %r = udiv i32 %t, %b"));
   CHECK_FALSE(is_bypassed("%l = load i32, ptr %out\n %r = urem i32 %a, %l"));
 }
 
-TEST_CASE("nothing happens to divisions by constants, signed ones and those of 64 bits") {
+TEST_CASE("bypass_divisions: does nothing to constant, signed or i64 divisions") {
   CHECK_FALSE(is_bypassed("%r = udiv i32 %a, 48"));
   CHECK_FALSE(is_bypassed("%r = sdiv i32 %a, %b"));
   CHECK_FALSE(is_bypassed("%q = udiv i64 %w, %w\n %r = trunc i64 %q to i32"));

@@ -1,6 +1,6 @@
-// Tests backend/child_process.cpp.
+// Tests support/child_process.cpp.
 
-#include "backend/child_process.h"
+#include "support/child_process.h"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ ChildResult shell(const std::string &script, const ChildLimits &limits = {}) {
   return run_child({"/bin/sh", "-c", script}, "/tmp", limits);
 }
 
-// Whether a process of this number lives; a zombie that nobody collects does not count.
+// Whether the process with this id is alive; false for a zombie.
 bool is_alive(const std::string &number) {
   std::ifstream file("/proc/" + number + "/stat");
   std::string id, name, state;
@@ -32,26 +32,26 @@ bool is_alive(const std::string &number) {
 
 } // namespace
 
-TEST_CASE("status and both outputs of a child") {
+TEST_CASE("run_child: returns exit code and both outputs") {
   ChildResult child = shell("echo out; echo err >&2; exit 7");
   CHECK(child.end == End::exited);
   CHECK(child.code == 7);
   CHECK(child.output == "out\nerr\n");
 }
 
-TEST_CASE("a child that is killed") {
+TEST_CASE("run_child: reports a signal") {
   ChildResult child = shell("kill -SEGV $$");
   CHECK(child.end == End::signalled);
   CHECK(child.code == SIGSEGV);
 }
 
-TEST_CASE("a program that is not there") {
+TEST_CASE("run_child: reports a missing program") {
   ChildResult child = run_child({"/nowhere/ptxas"}, "/tmp");
   CHECK(child.end == End::not_started);
   CHECK(child.code == ENOENT);
 }
 
-TEST_CASE("a child that does not end is stopped, and what it started too") {
+TEST_CASE("run_child: stops a child and its children at the time limit") {
   auto begin = std::chrono::steady_clock::now();
   ChildResult child = shell("sleep 100 & echo $!; wait", {.time = 200ms});
   CHECK(child.end == End::timed_out);
@@ -61,7 +61,7 @@ TEST_CASE("a child that does not end is stopped, and what it started too") {
   CHECK_FALSE(is_alive(child.output.substr(0, child.output.find('\n'))));
 }
 
-TEST_CASE("a child that leaves a process behind with the pipe open") {
+TEST_CASE("run_child: stops a background process that keeps the pipe open") {
   auto begin = std::chrono::steady_clock::now();
   ChildResult child = shell("sleep 100 & echo $!", {.time = 20s});
   CHECK(child.end == End::exited);
@@ -71,19 +71,19 @@ TEST_CASE("a child that leaves a process behind with the pipe open") {
   CHECK_FALSE(is_alive(child.output.substr(0, child.output.find('\n'))));
 }
 
-TEST_CASE("a child that closes its outputs and goes on") {
+TEST_CASE("run_child: waits after the child closes its outputs") {
   ChildResult child = shell("exec >&- 2>&-; sleep 0.2; exit 3");
   CHECK(child.end == End::exited);
   CHECK(child.code == 3);
 }
 
-TEST_CASE("output is cut at the limit, and the child does not block on it") {
+TEST_CASE("run_child: cuts output at the limit without blocking") {
   ChildResult child = shell("head -c 3000000 /dev/zero", {.output_bytes = 1000});
   CHECK(child.end == End::exited);
   CHECK(child.output.size() == 1000);
 }
 
-TEST_CASE("the environment of a child is small and the same for everyone") {
+TEST_CASE("run_child: environment is small and fixed") {
   setenv("LC_ALL", "de_DE.UTF-8", 1);
   setenv("TRITONC_TEST_SECRET", "secret", 1);
   ChildResult child = run_child({"/usr/bin/env"}, "/somewhere");
@@ -94,7 +94,7 @@ TEST_CASE("the environment of a child is small and the same for everyone") {
   unsetenv("TRITONC_TEST_SECRET");
 }
 
-TEST_CASE("a child beside us has our environment, and files for its input and outputs") {
+TEST_CASE("start_child: keeps the environment and redirects to files") {
   char folder[] = "/tmp/child_process_test.XXXXXX";
   REQUIRE(mkdtemp(folder));
   std::string in = folder + std::string("/in"), out = folder + std::string("/out"),
@@ -130,7 +130,7 @@ TEST_CASE("a child beside us has our environment, and files for its input and ou
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("kill_children ends a child that another thread waits for, and lets none start") {
+TEST_CASE("kill_children: ends running children and blocks new ones") {
   ChildResult child;
   std::atomic<bool> returned = false, second_ended = false;
   std::thread waiting([&] {

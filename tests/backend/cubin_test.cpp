@@ -30,13 +30,13 @@ std::string cubin(const Gpu &gpu) {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
   Result<Cubin> made = assemble(*tools, ptx(gpu), "first", gpu);
-  REQUIRE_MESSAGE(made, text(made.failure()));
+  REQUIRE_MESSAGE(made, text(made.error()));
   return made->bytes;
 }
 
 } // namespace
 
-TEST_CASE("a cubin's GPU, kernels and parameters, for every GPU") {
+TEST_CASE("read_cubin: returns GPU, kernels and parameters, for every GPU") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     CubinReading reading = read_cubin(cubin(gpu));
@@ -52,7 +52,7 @@ TEST_CASE("a cubin's GPU, kernels and parameters, for every GPU") {
     uint32_t expected[][2] = {{0, 8}, {8, 1}, {64, 128}, {192, 2}};
     for (size_t i = 0; i < 4; i++) {
       CAPTURE(i);
-      if (i < 2 || gpu.sm >= 100) // elsewhere the bank has an offset of its own
+      if (i < 2 || gpu.sm >= 100) // other GPUs have an offset for the constant bank
         CHECK(first.parameters[i].offset == expected[i][0]);
       CHECK(first.parameters[i].bytes == expected[i][1]);
     }
@@ -64,7 +64,7 @@ TEST_CASE("a cubin's GPU, kernels and parameters, for every GPU") {
   }
 }
 
-TEST_CASE("what is no cubin, or only the beginning of one") {
+TEST_CASE("read_cubin: rejects other files and truncated ones") {
   CHECK(read_cubin("").problem != "");
   CHECK(read_cubin("text").problem != "");
   std::string whole = cubin(*find_gpu("90a"));
@@ -72,7 +72,7 @@ TEST_CASE("what is no cubin, or only the beginning of one") {
     CAPTURE(length);
     CHECK(read_cubin(whole.substr(0, length)).problem != "");
   }
-  for (size_t byte = 0; byte < whole.size(); byte++) { // any answer will do
+  for (size_t byte = 0; byte < whole.size(); byte++) { // must not crash
     std::string damaged = whole;
     damaged[byte] = char(~damaged[byte]);
     read_cubin(damaged);

@@ -1,7 +1,7 @@
-// A shell script in place of ptxas or fatbinary, to see what we do when the real one misbehaves.
+// A shell script in place of ptxas or fatbinary, for tests of tool failures.
 #pragma once
 
-#include "backend/temporary_directory.h"
+#include "support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@ namespace {
 
 const Toolchain &tools() {
   static Result<Toolchain> found = find_toolchain({});
-  REQUIRE_MESSAGE(found, text(found.failure()));
+  REQUIRE_MESSAGE(found, text(found.error()));
   return *found;
 }
 
@@ -23,26 +23,26 @@ const char *empty_kernel = ".version 7.0\n.target sm_75\n.address_size 64\n"
 Result<std::string> compressed(const Toolchain &with, const std::string &code, const Gpu &gpu) {
   Result<std::vector<std::string>> images = compress(with, {&code}, gpu);
   if (!images)
-    return images.failure();
+    return images.error();
   REQUIRE(images->size() == 1);
   return images->front();
 }
 
 const std::string &cubin() {
   static Result<Cubin> made = assemble(tools(), empty_kernel, "k", *find_gpu("80"));
-  REQUIRE_MESSAGE(made, text(made.failure()));
+  REQUIRE_MESSAGE(made, text(made.error()));
   return made->bytes;
 }
 
 } // namespace
 
-TEST_CASE("an image is smaller than the code and the same each time, for every GPU") {
+TEST_CASE("compress: image is smaller and reproducible, for every GPU") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     Result<Cubin> code = assemble(tools(), empty_kernel, "k", gpu);
-    REQUIRE_MESSAGE(code, text(code.failure()));
+    REQUIRE_MESSAGE(code, text(code.error()));
     Result<std::string> image = compressed(tools(), code->bytes, gpu);
-    REQUIRE_MESSAGE(image, text(image.failure()));
+    REQUIRE_MESSAGE(image, text(image.error()));
     CHECK(image->size() < code->bytes.size());
     CHECK(check_image(*image, code->bytes.size()) == "");
     Result<std::string> again = compressed(tools(), code->bytes, gpu);
@@ -51,13 +51,13 @@ TEST_CASE("an image is smaller than the code and the same each time, for every G
   }
 }
 
-TEST_CASE("every way of packing holds the same code; not packed it is there byte by byte") {
+TEST_CASE("compress: every mode keeps the code, `none` byte for byte") {
   for (const char *mode : {"none", "speed", "balance", "size"}) {
     CAPTURE(mode);
     Toolchain packing = tools();
     packing.compression = mode;
     Result<std::string> image = compressed(packing, cubin(), *find_gpu("80"));
-    REQUIRE_MESSAGE(image, text(image.failure()));
+    REQUIRE_MESSAGE(image, text(image.error()));
     CHECK(check_image(*image, cubin().size()) == "");
     CHECK(check_image(*image, cubin().size() + 1) != "");
     std::string unpacked, problem;
@@ -68,14 +68,14 @@ TEST_CASE("every way of packing holds the same code; not packed it is there byte
   }
 }
 
-TEST_CASE("PTX is packed in every way, too, without its comments") {
+TEST_CASE("compress: packs PTX in every mode, without comments") {
   const std::string ptx = std::string("// not this\n") + empty_kernel;
   for (const char *mode : {"none", "speed", "balance", "size"}) {
     CAPTURE(mode);
     Toolchain packing = tools();
     packing.compression = mode;
     Result<std::string> image = compressed(packing, ptx, *find_ptx("80"));
-    REQUIRE_MESSAGE(image, text(image.failure()));
+    REQUIRE_MESSAGE(image, text(image.error()));
     CHECK(holds_ptx(*image));
     std::string unpacked, problem;
     CHECK(unpack(*image, unpacked, problem));
@@ -98,19 +98,19 @@ TEST_CASE("PTX is packed in every way, too, without its comments") {
   CHECK_FALSE(holds_ptx(""));
 }
 
-TEST_CASE("texts that are packed together are those that are packed one by one") {
+TEST_CASE("compress: batch of PTX equals single calls") {
   std::string other = std::string(empty_kernel) + ".visible .entry other() { ret; }\n";
   std::string one = empty_kernel;
   Result<std::vector<std::string>> images =
       compress(tools(), {&one, &other, &one}, *find_ptx("80"));
-  REQUIRE_MESSAGE(images, text(images.failure()));
+  REQUIRE_MESSAGE(images, text(images.error()));
   REQUIRE(images->size() == 3);
   CHECK((*images)[0] == *compressed(tools(), one, *find_ptx("80")));
   CHECK((*images)[1] == *compressed(tools(), other, *find_ptx("80")));
   CHECK((*images)[2] == (*images)[0]);
 }
 
-TEST_CASE("a fatbinary that packs another text is found out") {
+TEST_CASE("compress: detects a fatbinary that packs other PTX") {
   std::string real = tools().fatbinary;
   FakeTool fake("fatbinary", "for a; do case $a in *file=*) echo '.version 7.0' "
                              ">\"${a##*file=}\";; esac; done; exec " +
@@ -118,15 +118,15 @@ TEST_CASE("a fatbinary that packs another text is found out") {
   Toolchain fakes = {"", fake.path(), "", std::chrono::seconds(10)};
   Result<std::string> image = compressed(fakes, empty_kernel, *find_ptx("80"));
   REQUIRE_FALSE(image);
-  CHECK(image.failure().id == Message::tool_bad_output);
+  CHECK(image.error().id == Message::tool_bad_output);
 }
 
-TEST_CASE("images that are made together are those that are made one by one") {
+TEST_CASE("compress: batch of cubins equals single calls") {
   const char *other_kernel = ".version 7.0\n.target sm_75\n.address_size 64\n"
                              ".visible .entry k(.param .u64 p) { .reg .u64 %p; .reg .u32 %t;\n"
                              "ld.param.u64 %p, [p]; mov.u32 %t, %tid.x;\n"
                              "st.global.u32 [%p], %t; ret; }\n";
-  for (const char *name : {"80", "100a"}) { // their images have headers of different length
+  for (const char *name : {"80", "100a"}) { // their image headers differ in length
     CAPTURE(name);
     const Gpu &gpu = *find_gpu(name);
     Result<Cubin> first = assemble(tools(), empty_kernel, "k", gpu),
@@ -135,7 +135,7 @@ TEST_CASE("images that are made together are those that are made one by one") {
     REQUIRE(second);
     Result<std::vector<std::string>> images =
         compress(tools(), {&first->bytes, &second->bytes, &first->bytes}, gpu);
-    REQUIRE_MESSAGE(images, text(images.failure()));
+    REQUIRE_MESSAGE(images, text(images.error()));
     REQUIRE(images->size() == 3);
     CHECK((*images)[0] == *compressed(tools(), first->bytes, gpu));
     CHECK((*images)[1] == *compressed(tools(), second->bytes, gpu));
@@ -144,7 +144,7 @@ TEST_CASE("images that are made together are those that are made one by one") {
   }
 }
 
-TEST_CASE("every truncation of an image is noticed") {
+TEST_CASE("check_image: detects every truncation") {
   Result<std::string> image = compressed(tools(), cubin(), *find_gpu("80"));
   REQUIRE(image);
   for (size_t size = 0; size < image->size(); size++) {
@@ -155,7 +155,7 @@ TEST_CASE("every truncation of an image is noticed") {
   CHECK(check_image(*image, cubin().size() + 1) != "");
 }
 
-TEST_CASE("a fatbinary that lies or hangs") {
+TEST_CASE("compress: reports a fatbinary that fails or hangs") {
   struct {
     const char *script;
     Message message;
@@ -177,11 +177,11 @@ TEST_CASE("a fatbinary that lies or hangs") {
     Toolchain fakes = {"", fake.path(), "", std::chrono::seconds(1)};
     Result<std::string> image = compressed(fakes, cubin(), *find_gpu("80"));
     REQUIRE_FALSE(image);
-    CHECK(image.failure().id == expected.message);
+    CHECK(image.error().id == expected.message);
   }
 }
 
-TEST_CASE("an image unpacks to its code, for every GPU") {
+TEST_CASE("unpack: returns the code, for every GPU") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     Result<Cubin> code = assemble(tools(), empty_kernel, "k", gpu);
@@ -195,7 +195,7 @@ TEST_CASE("an image unpacks to its code, for every GPU") {
   }
 }
 
-TEST_CASE("a damaged image does not unpack, or to something") {
+TEST_CASE("unpack: damaged image fails or returns data") {
   Toolchain packing = tools();
   SUBCASE("as usual") {}
   SUBCASE("in haste") { packing.compression = "speed"; }

@@ -1,4 +1,4 @@
-// Tests backend/host_arithmetic.cpp: kernels in LLVM IR that compute one thing, run on the host.
+// Tests backend/host_arithmetic.cpp: runs small LLVM IR kernels on the host.
 
 #include "backend/host_machine.h"
 #include "interpreter/numbers.h"
@@ -19,7 +19,7 @@ using test::LinkedHostCode;
 
 namespace {
 
-// A kernel `k(out, parameters)` that stores what `body` calls %r.
+// A kernel `k(out, parameters)`. `body` computes %r, and the kernel stores it.
 LinkedHostCode kernel(const std::string &parameters, const std::string &body,
                       const std::string &result) {
   return host_code_of(R"(
@@ -41,7 +41,7 @@ uint16_t bits16(Elem elem, double value) {
 }
 double number16(Elem elem, uint16_t bits) { return from_bits(elem, bits).number; }
 
-// Numbers in which rounding is hard: around ties, the smallest, the largest.
+// Numbers that are hard to round: near ties, the smallest, and the largest.
 std::vector<double> hard_numbers(Elem elem) {
   int digits = elem == Elem::bf16 ? 8 : 11;
   std::vector<double> numbers = {0.,
@@ -66,7 +66,7 @@ std::vector<double> hard_numbers(Elem elem) {
 
 } // namespace
 
-TEST_CASE("doubles become half and bfloat in one rounding") {
+TEST_CASE("host_arithmetic: f64 to f16 and bf16 rounds once") {
   for (Elem elem : {Elem::f16, Elem::bf16}) {
     std::string type = elem == Elem::f16 ? "half" : "bfloat";
     LinkedHostCode code = kernel("double %x", "%r = fptrunc double %x to " + type, type);
@@ -80,7 +80,7 @@ TEST_CASE("doubles become half and bfloat in one rounding") {
   }
 }
 
-TEST_CASE("floats become bfloat rounded to nearest") {
+TEST_CASE("host_arithmetic: f32 to bf16 rounds to nearest") {
   LinkedHostCode code = kernel("float %x", "%r = fptrunc float %x to bfloat", "bfloat");
   HostMachine machine;
   for (double x : hard_numbers(Elem::bf16)) {
@@ -89,12 +89,12 @@ TEST_CASE("floats become bfloat rounded to nearest") {
                       bits16(Elem::bf16, rounded(Elem::bf16, narrow)),
                   narrow);
   }
-  // A NaN whose bits are all in the lower half stays one.
+  // A NaN whose set mantissa bits are all in the lower half stays a NaN.
   uint32_t nan = 0x7f800001;
   CHECK(std::isnan(number16(Elem::bf16, computed<uint16_t>(*code, machine, nan))));
 }
 
-TEST_CASE("arithmetic on bfloat is done on floats and rounded") {
+TEST_CASE("host_arithmetic: bf16 arithmetic uses f32, then rounds") {
   struct Row {
     const char *instruction;
     double (*exact)(double, double);
@@ -128,7 +128,7 @@ TEST_CASE("arithmetic on bfloat is done on floats and rounded") {
   }
 }
 
-TEST_CASE("the bits of a NaN go through negation and absolute value") {
+TEST_CASE("host_arithmetic: neg and abs keep the bits of a NaN") {
   LinkedHostCode negated = kernel("bfloat %x", "%r = fneg bfloat %x", "bfloat");
   LinkedHostCode absolute =
       kernel("bfloat %x", "%r = call bfloat @llvm.fabs.bf16(bfloat %x)", "bfloat");
@@ -137,7 +137,7 @@ TEST_CASE("the bits of a NaN go through negation and absolute value") {
   CHECK(computed<uint16_t>(*absolute, machine, uint16_t(0xff81)) == 0x7f81);
 }
 
-TEST_CASE("the class of a bfloat is found out, the smallest numbers' too") {
+TEST_CASE("host_arithmetic: is.fpclass of bf16, also for subnormals") {
   LinkedHostCode code = kernel("bfloat %x",
                                "%c = call i1 @llvm.is.fpclass.bf16(bfloat %x, i32 128)\n"
                                "%r = zext i1 %c to i8",
@@ -150,7 +150,7 @@ TEST_CASE("the class of a bfloat is found out, the smallest numbers' too") {
   CHECK(computed<uint8_t>(*code, machine, negative) == 0);
 }
 
-TEST_CASE("bfloat compares as a float") {
+TEST_CASE("host_arithmetic: bf16 compares like f32") {
   LinkedHostCode code =
       kernel("bfloat %x, bfloat %y", "%c = fcmp olt bfloat %x, %y\n %r = zext i1 %c to i8", "i8");
   HostMachine machine;
@@ -160,7 +160,7 @@ TEST_CASE("bfloat compares as a float") {
   CHECK(computed<uint8_t>(*code, machine, one, nan) == 0);
 }
 
-TEST_CASE("vectors of bfloat") {
+TEST_CASE("host_arithmetic: bf16 vectors") {
   LinkedHostCode code = kernel("i32 %a, i32 %b", R"(
         %x = bitcast i32 %a to <2 x bfloat>
         %y = bitcast i32 %b to <2 x bfloat>
@@ -169,11 +169,11 @@ TEST_CASE("vectors of bfloat") {
         %n = fneg <2 x bfloat> %s
         %r = bitcast <2 x bfloat> %n to i32)",
                                "i32");
-  HostMachine machine; // max(1, 2) + 2 = 4 above max(3, -1) - 1 = 2
+  HostMachine machine; // max(1, 2) + 2 = 4 in the lower half, max(3, -1) - 1 = 2 in the upper half
   CHECK(computed<uint32_t>(*code, machine, 0x40403f80u, 0xbf804000u) == 0xc000c080u);
 }
 
-TEST_CASE("small types keep their bits on their way through a kernel") {
+TEST_CASE("host_arithmetic: f16 and bf16 bits survive all moves") {
   for (std::string type : {"half", "bfloat"}) {
     LinkedHostCode code = host_code_of(R"(
       define ptx_kernel void @k(ptr addrspace(1) %out, i8 %c, )" +
@@ -198,9 +198,9 @@ TEST_CASE("small types keep their bits on their way through a kernel") {
         store <2 x )" + type + R"(> %u, ptr addrspace(1) %out
         ret void
       })");
-    uint16_t memory[2] = {0, 0x7f81}, *place = memory; // a signalling NaN of bfloat
+    uint16_t memory[2] = {0, 0x7f81}, *place = memory; // a signaling NaN of bf16
     uint8_t yes = 1, no = 0;
-    uint16_t x = 0x7c01; // and one of half
+    uint16_t x = 0x7c01; // a signaling NaN of f16
     HostMachine machine;
     machine.run(*code, {&place, &yes, &x});
     CHECK(memory[0] == 0x7f81);
@@ -211,7 +211,7 @@ TEST_CASE("small types keep their bits on their way through a kernel") {
   }
 }
 
-TEST_CASE("half and bfloat become doubles") {
+TEST_CASE("host_arithmetic: f16 and bf16 to f64") {
   LinkedHostCode code = kernel("half %x, bfloat %y", R"(
         %a = fpext half %x to double
         %b = fpext bfloat %y to double
@@ -221,7 +221,7 @@ TEST_CASE("half and bfloat become doubles") {
   CHECK(computed<double>(*code, machine, uint16_t(0x3e00), uint16_t(0x3e80)) == 1.75);
 }
 
-TEST_CASE("integers become half and bfloat in one rounding") {
+TEST_CASE("host_arithmetic: integer to f16 and bf16 rounds once") {
   for (Elem elem : {Elem::f16, Elem::bf16}) {
     std::string type = elem == Elem::f16 ? "half" : "bfloat";
     LinkedHostCode from_signed = kernel("i64 %x", "%r = sitofp i64 %x to " + type, type);
@@ -242,7 +242,7 @@ TEST_CASE("integers become half and bfloat in one rounding") {
                                     -0x4040000000000001,
                                     int64_t(0x8080000000000001),
                                     int64_t(0x8080000000000000)};
-    for (int bit = 8; bit < 62; bit++) // ties, and what is next to them
+    for (int bit = 8; bit < 62; bit++) // ties, and one above and below
       for (int64_t nudge : {-1, 0, 1})
         numbers.push_back((int64_t(elem == Elem::f16 ? 4097 : 513) << (bit - 8)) + nudge);
     for (int64_t x : numbers) {
@@ -258,7 +258,7 @@ TEST_CASE("integers become half and bfloat in one rounding") {
   }
 }
 
-TEST_CASE("fma of small types rounds once") {
+TEST_CASE("host_arithmetic: f16 and bf16 fma rounds once") {
   for (Elem elem : {Elem::f16, Elem::bf16}) {
     std::string type = elem == Elem::f16 ? "half" : "bfloat";
     std::string name = elem == Elem::f16 ? "f16" : "bf16";
@@ -283,7 +283,7 @@ TEST_CASE("fma of small types rounds once") {
   }
 }
 
-TEST_CASE("integer division never traps") {
+TEST_CASE("host_arithmetic: integer division never traps") {
   LinkedHostCode divided = kernel("i32 %x, i32 %y", "%r = sdiv i32 %x, %y", "i32");
   LinkedHostCode remainder = kernel("i64 %x, i64 %y", "%r = srem i64 %x, %y", "i64");
   LinkedHostCode of_unsigned = kernel("i32 %x, i32 %y", "%r = udiv exact i32 %x, %y", "i32");
@@ -301,7 +301,7 @@ TEST_CASE("integer division never traps") {
   computed<int>(*by_minus_one, machine, INT32_MIN);
 }
 
-TEST_CASE("numbers that an integer cannot hold become the nearest, NaN 0") {
+TEST_CASE("host_arithmetic: float to int saturates, NaN becomes 0") {
   LinkedHostCode code = kernel("float %x", "%r = fptosi float %x to i32", "i32");
   LinkedHostCode of_unsigned = kernel("bfloat %x", "%r = fptoui bfloat %x to i8", "i8");
   HostMachine machine;
@@ -313,7 +313,7 @@ TEST_CASE("numbers that an integer cannot hold become the nearest, NaN 0") {
   CHECK(computed<uint8_t>(*of_unsigned, machine, bits16(Elem::bf16, 300)) == 255);
 }
 
-TEST_CASE("atomic sums of small types") {
+TEST_CASE("host_arithmetic: atomic add of f16 and bf16") {
   for (std::string type : {"half", "bfloat"}) {
     LinkedHostCode code = host_code_of(R"(
       define ptx_kernel void @k(ptr addrspace(1) %out, )" +

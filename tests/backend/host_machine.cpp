@@ -21,7 +21,7 @@ namespace {
 HostMachine *running = nullptr;
 const abi::host_code *code_running = nullptr;
 
-// Operation i of the code that runs.
+// Operation i of the running code.
 template <size_t i>
 void operation(void *, void *records, uint32_t count, const abi::host_site *site) {
   std::string name = code_running->operations[i];
@@ -70,7 +70,7 @@ LinkedHostCode host_code_of(const std::string &text) {
       for (const llvm::Argument &argument : function.args())
         kernel.parameters.push_back({argument.getName().str(), argument.getType()->isPointerTy()});
   Result<std::string> object = host_object(*module, kernel, "the_code");
-  std::string failure = object ? "" : tritonc::text(object.failure());
+  std::string failure = object ? "" : tritonc::text(object.error());
   REQUIRE_MESSAGE(object, failure);
   return LinkedHostCode(*object, "the_code");
 }

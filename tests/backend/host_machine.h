@@ -1,4 +1,4 @@
-// Runs host code as one thread, with operations that the test gives: no emulator.
+// Runs host code as one thread, without the emulator. The test defines the operations.
 
 #pragma once
 
@@ -11,31 +11,31 @@
 
 namespace tritonc::test {
 
-/// One call that host code made.
+/// One call by host code.
 struct HostCall {
-  std::string name; // "tid_x"
+  std::string name; // for example "tid_x"
   void *records;
   uint32_t count;
-  unsigned line; // of its site
+  unsigned line; // source line of its site
 };
 
 class HostMachine {
 public:
-  /// What an operation does, by its name without types; those not named here do nothing.
+  /// The operations by name, without types. Other operations do nothing.
   std::map<std::string, std::function<void(void *records, uint32_t count)>> does;
   abi::host_thread thread = {1000, 0x40000, 0};
-  std::vector<HostCall> calls; // all, in order
+  std::vector<HostCall> calls; // in order
 
   void run(const abi::host_code &code, std::vector<void *> arguments);
 
-  /// "tid_x ldmatrix_x4*2 load_shared": the calls, with their counts where they are operations.
+  /// The calls, with counts for operations: "tid_x ldmatrix_x4*2 load_shared".
   std::string text() const;
 };
 
-/// The host code of the kernel in LLVM IR `text`, as this program has it.
+/// The host code of the LLVM IR kernel `text`, linked into this program.
 LinkedHostCode host_code_of(const std::string &text);
 
-/// Runs it on values: the kernel has a pointer to `Out` as its first parameter.
+/// Runs the code on values. The kernel's first parameter is a pointer to `Out`.
 template <typename Out, typename... In>
 Out computed(const abi::host_code &code, HostMachine &machine, In... in) {
   Out out = {};

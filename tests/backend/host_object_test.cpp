@@ -16,7 +16,7 @@ using namespace tritonc;
 
 namespace {
 
-// Everything that could need a function of a library.
+// All operations that could need a library function.
 const char *const all_arithmetic = R"(
   declare float @llvm.exp2.f32(float)
   declare half @llvm.fma.f16(half, half, half)
@@ -72,7 +72,7 @@ std::string object_of(const char *text, const std::string &triple = "") {
 
 struct Symbols {
   std::set<std::string> undefined, visible;
-  bool hidden = true; // all the visible ones
+  bool hidden = true; // for all visible symbols
 
   explicit Symbols(const std::string &object) {
     auto file = llvm::cantFail(
@@ -92,7 +92,7 @@ struct Symbols {
 
 } // namespace
 
-TEST_CASE("an object needs nothing but functions of <math.h>, and shows only its description") {
+TEST_CASE("host_object: needs only <math.h>, exports only its description") {
   for (std::string triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
     CAPTURE(triple);
     Symbols symbols(object_of(all_arithmetic, triple));
@@ -105,11 +105,11 @@ TEST_CASE("an object needs nothing but functions of <math.h>, and shows only its
   }
 }
 
-TEST_CASE("the same module gives the same bytes") {
+TEST_CASE("host_object: same module gives the same bytes") {
   CHECK(object_of(all_arithmetic) == object_of(all_arithmetic));
 }
 
-TEST_CASE("the module is left as it was") {
+TEST_CASE("host_object: does not change the module") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module =
@@ -125,17 +125,17 @@ TEST_CASE("the module is left as it was") {
   CHECK(text() == before);
 }
 
-TEST_CASE("a machine that cannot be had") {
+TEST_CASE("host_object: reports an unsupported target") {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
   for (const char *triple : {"riscv64-linux-gnu", "x86_64-apple-darwin", "powerpc-linux-gnu"}) {
     Result<std::string> object = host_object(module, {}, "code", triple);
     REQUIRE_FALSE(object);
-    CHECK(object.failure().id == Message::no_host_object);
+    CHECK(object.error().id == Message::no_host_object);
   }
 }
 
-TEST_CASE("a call that a host could not make is our bug") {
+TEST_CASE("host_object: unsupported call is an internal error") {
   for (const char *text : {
            "declare void @f() define ptx_kernel void @k() { call void @f() ret void }",
            "define ptx_kernel void @k() { call void asm sideeffect \"x\", \"\"() ret void }",
@@ -152,11 +152,11 @@ TEST_CASE("a call that a host could not make is our bug") {
     prepare_module(*module);
     Result<std::string> object = host_object(*module, {.name = "k"}, "code");
     REQUIRE_FALSE(object);
-    CHECK(object.failure().id == Message::internal_error);
+    CHECK(object.error().id == Message::internal_error);
   }
 }
 
-TEST_CASE("the IR of host code can be read") {
+TEST_CASE("host_text: returns the LLVM IR") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module =

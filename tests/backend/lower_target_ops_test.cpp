@@ -20,7 +20,7 @@ bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-// The body of the only function, lowered, as text.
+// The body of the only function after the pass, as text.
 std::string lowered(const std::string &ir) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
@@ -39,7 +39,7 @@ std::string lowered(const std::string &ir) {
 
 } // namespace
 
-TEST_CASE("a fragment goes in element by element and comes out as a vector") {
+TEST_CASE("lower_target_ops: splits fragments and rebuilds the vector") {
   std::string text = lowered(R"(
     declare <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32>, <2 x i32>, <4 x float>)
     define <4 x float> @f(<4 x i32> %a, <2 x i32> %b, <4 x float> %c) {
@@ -52,7 +52,7 @@ TEST_CASE("a fragment goes in element by element and comes out as a vector") {
   CHECK(text.find("tritonc.") == std::string::npos);
 }
 
-TEST_CASE("a mark on an address goes into the loads and stores there, and nowhere else") {
+TEST_CASE("lower_target_ops: cache hint applies to its loads and stores") {
   const std::string declared = R"(
     declare ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1))
     declare ptr addrspace(1) @tritonc.hint_evict_last_l2(ptr addrspace(1), i64)
@@ -91,8 +91,8 @@ TEST_CASE("a mark on an address goes into the loads and stores there, and nowher
     CHECK(!contains(text, "tritonc."));
     CHECK(!contains(text, "= load"));
   }
-  // Through an offset, too; who only wants to know the address gets it, and others keep their
-  // loads.
+  // The hint also applies through an offset. The plain address stays available, and other loads
+  // have no hint.
   std::string text = lowered(declared + R"(
     define ptr addrspace(1) @f(ptr addrspace(1) %p) {
       %m = call ptr addrspace(1) @tritonc.hint_cg(ptr addrspace(1) %p)
@@ -108,7 +108,7 @@ TEST_CASE("a mark on an address goes into the loads and stores there, and nowher
   CHECK(contains(text, "ret ptr addrspace(1) %p"));
 }
 
-TEST_CASE("a shared address becomes a pointer to shared memory") {
+TEST_CASE("lower_target_ops: shared address becomes a shared pointer") {
   std::string text = lowered(R"(
     declare i32 @tritonc.ldmatrix_x1(i32)
     define i32 @f(i32 %s) {
@@ -119,7 +119,7 @@ TEST_CASE("a shared address becomes a pointer to shared memory") {
   CHECK(text.find("m8n8.x1.b16.p3(ptr addrspace(3)") != std::string::npos);
 }
 
-TEST_CASE("arguments that the table gives, in its order") {
+TEST_CASE("lower_target_ops: adds the table's arguments in order") {
   std::string text = lowered(R"(
     declare i32 @tritonc.shfl_bfly(i32, i32)
     declare void @tritonc.barrier()
@@ -133,7 +133,7 @@ TEST_CASE("arguments that the table gives, in its order") {
   CHECK(text.find("@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)") != std::string::npos);
 }
 
-TEST_CASE("conditions are compared with 0, and come back as 0 or 1") {
+TEST_CASE("lower_target_ops: converts conditions between i32 and i1") {
   std::string text = lowered(R"(
     declare i32 @tritonc.vote_any(i32)
     define i32 @f(i32 %value) {
@@ -145,7 +145,7 @@ TEST_CASE("conditions are compared with 0, and come back as 0 or 1") {
   CHECK(contains(text, "%3 = zext i1 %2 to i32"));
 }
 
-TEST_CASE("of a struct the last field is a scalar result") {
+TEST_CASE("lower_target_ops: returns the last field of a struct") {
   std::string text = lowered(R"(
     declare i32 @tritonc.elect()
     define i32 @f() {
@@ -157,7 +157,7 @@ TEST_CASE("of a struct the last field is a scalar result") {
   CHECK(contains(text, "%3 = zext i1 %2 to i32"));
 }
 
-TEST_CASE("another block's address stays an i32, a tensor map a generic pointer") {
+TEST_CASE("lower_target_ops: keeps i32 cluster addresses and map pointers") {
   std::string text = lowered(R"(
     declare i32 @tritonc.map_shared_rank(i32, i32)
     declare void @tritonc.prefetch_tensor_map(ptr)
@@ -171,7 +171,7 @@ TEST_CASE("another block's address stays an i32, a tensor map a generic pointer"
   CHECK(contains(text, "ptrtoint ptr addrspace(7)"));
 }
 
-TEST_CASE("constant arguments take the width that the intrinsic wants") {
+TEST_CASE("lower_target_ops: truncates arguments to the intrinsic's width") {
   std::string text = lowered(R"(
     declare void @tritonc.tma_load_multicast_1d(i32, ptr, i32, i32, i32)
     define void @f(i32 %to, ptr %map, i32 %x, i32 %barrier, i32 %mask) {
@@ -183,7 +183,7 @@ TEST_CASE("constant arguments take the width that the intrinsic wants") {
   CHECK(contains(text, ", i64 0, i1 true, i1 false, i32 0)"));
 }
 
-TEST_CASE("PTX: operands are registers, an imm is its value, the result comes first") {
+TEST_CASE("lower_target_ops: PTX operands are registers or immediates") {
   std::string text = lowered(R"(
     declare i32 @tritonc.mbarrier_test(i32, i32)
     define i32 @f(i32 %s, i32 %parity) {
@@ -196,7 +196,7 @@ TEST_CASE("PTX: operands are registers, an imm is its value, the result comes fi
   CHECK(contains(text, R"("=r,r,r,~{memory}"(i32 %s, i32 %parity))"));
 }
 
-TEST_CASE("PTX: a label is unique wherever its text goes") {
+TEST_CASE("lower_target_ops: PTX labels are unique") {
   std::string text = lowered(R"(
     declare void @tritonc.mbarrier_wait(i32, i32)
     define void @f(i32 %s) {
@@ -208,7 +208,7 @@ TEST_CASE("PTX: a label is unique wherever its text goes") {
   CHECK(contains(text, R"("r,r,~{memory}"(i32 %s, i32 0))"));
 }
 
-TEST_CASE("PTX: accumulators are tied, element by element") {
+TEST_CASE("lower_target_ops: PTX accumulators are tied per element") {
   std::string text = lowered(R"(
     declare <4 x float> @tritonc.wgmma_f16.v4f32(i32, i64, i64, i32, i32, i32, <4 x float>)
     declare <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32, i32, <4 x float>)
@@ -235,7 +235,7 @@ size_t count(const std::string &text, const std::string &part) {
   return times;
 }
 
-// Two steps of a product, with something between them, lowered.
+// Two wgmma instructions with `between` after the first, lowered.
 std::string two_steps(const std::string &between, const std::string &second = "%d") {
   return lowered(R"(
     declare void @tritonc.wgmma_commit()
@@ -257,12 +257,12 @@ std::string two_steps(const std::string &between, const std::string &second = "%
 
 } // namespace
 
-TEST_CASE("PTX: a chain of operations in the same registers is one piece") {
+TEST_CASE("lower_target_ops: chain on the same registers is one asm") {
   std::string text = two_steps("");
   CHECK(count(text, " asm ") == 1);
   CHECK(contains(text, R"("=r,=r,l,l,r,0,1,l,l,r,~{memory}"(i64 %a, i64 %b, i32 0, i32 )"));
   CHECK(contains(text, "i64 %a1, i64 %b, i32 1)"));
-  // Each names its own operands, in the order of the calls.
+  // Each instruction names its own operands, in the order of the calls.
   size_t first = text.find("{$0, $1}, $2, $3, accumulate;");
   size_t second = text.find("{$0, $1}, $7, $8, accumulate;");
   size_t commit = text.find("wgmma.commit_group.sync.aligned;");
@@ -274,7 +274,7 @@ TEST_CASE("PTX: a chain of operations in the same registers is one piece") {
   CHECK(text.find("%a1 = add") < text.find(" asm "));
 }
 
-TEST_CASE("elements that are known go in and come out without a vector") {
+TEST_CASE("lower_target_ops: known elements need no vector") {
   std::string text = lowered(R"(
     declare <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32, i32, <2 x i32>)
     define i32 @f(i32 %x, i32 %y) {
@@ -289,7 +289,7 @@ TEST_CASE("elements that are known go in and come out without a vector") {
   CHECK_FALSE(contains(text, "<2 x i32>"));
 }
 
-TEST_CASE("elements that are not known, or asked for by a number that is not, need the vector") {
+TEST_CASE("lower_target_ops: unknown elements or indices need the vector") {
   std::string text = lowered(R"(
     declare <2 x i32> @tritonc.wgmma_wait_s32.v2i32(i32, i32, <2 x i32>)
     define i32 @f(<2 x i32> %v, i32 %i) {
@@ -301,17 +301,17 @@ TEST_CASE("elements that are not known, or asked for by a number that is not, ne
   CHECK(contains(text, "insertelement <2 x i32>"));
 }
 
-TEST_CASE("PTX: a chain ends where memory is touched or somebody looks at the registers") {
+TEST_CASE("lower_target_ops: chain ends at memory accesses and other uses") {
   CHECK(count(two_steps("call void @tritonc.wgmma_fence()"), " asm ") == 2);
   CHECK(count(two_steps("store i32 1, ptr addrspace(1) %p"), " asm ") == 2);
   CHECK(count(two_steps("%x = load volatile i32, ptr addrspace(1) %p"), " asm ") == 2);
   CHECK(count(two_steps("%n = add <2 x i32> %d, %c", "%n"), " asm ") == 2);
   CHECK(count(two_steps("%n = add <2 x i32> %d, %c\n store <2 x i32> %n, ptr addrspace(1) %p"),
               " asm ") == 2);
-  CHECK(count(two_steps("", "%c"), " asm ") == 2); // not what the first has left
+  CHECK(count(two_steps("", "%c"), " asm ") == 2); // not the result of the first
 }
 
-TEST_CASE("PTX: a fragment is a list of registers, integers have integer registers") {
+TEST_CASE("lower_target_ops: PTX fragments are register lists") {
   std::string text = lowered(R"(
     declare <4 x i32> @tritonc.wgmma_s8_ra.v4i32(i32, <4 x i32>, i64, i32, <4 x i32>)
     define <4 x i32> @f(<4 x i32> %a, i64 %b, <4 x i32> %c) {
@@ -323,8 +323,8 @@ TEST_CASE("PTX: a fragment is a list of registers, integers have integer registe
   CHECK(contains(text, R"("=r,=r,=r,=r,r,r,r,r,l,r,0,1,2,3,~{memory}")"));
 }
 
-// Three steps of a product with accumulators in a loop, as a matrix product has them.
-TEST_CASE("accumulators stay in their registers around a loop, and ptxas has nothing to say") {
+// Two wgmma instructions and a wait in a loop, as in a matmul kernel.
+TEST_CASE("lower_target_ops: loop keeps accumulators, ptxas has no advice") {
   const char *ir = R"(
     declare i32 @tritonc.tid_x()
     declare void @tritonc.mbarrier_wait(i32, i32)
@@ -333,7 +333,7 @@ TEST_CASE("accumulators stay in their registers around a loop, and ptxas has not
     declare void @tritonc.wgmma_commit()
     declare <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32, i32, <128 x float>)
     declare <128 x float> @tritonc.wgmma_bf16.v128f32(i32, i64, i64, i32, i32, i32, <128 x float>)
-    define ptx_kernel void @product(ptr addrspace(1) %out, i32 %trips, i64 %a, i64 %b)
+    define ptx_kernel void @product(ptr addrspace(1) %out, i32 %iterations, i64 %a, i64 %b)
         "nvvm.maxntid"="128" "nvvm.minctasm"="1" {
     entry:
       %t = call i32 @tritonc.tid_x()
@@ -356,7 +356,7 @@ TEST_CASE("accumulators stay in their registers around a loop, and ptxas has not
       %c3 = call <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32 128, i32 1, <128 x float> %c2)
       call void @tritonc.mbarrier_arrive(i32 1032)
       %next = add i32 %i, 1
-      %more = icmp ult i32 %next, %trips
+      %more = icmp ult i32 %next, %iterations
       br i1 %more, label %loop, label %done
     done:
       %d = call <128 x float> @tritonc.wgmma_wait_f32.v128f32(i32 128, i32 0, <128 x float> %c3)
@@ -371,9 +371,9 @@ TEST_CASE("accumulators stay in their registers around a loop, and ptxas has not
   prepare_module(*module);
   const Gpu &gpu = *find_gpu("90a");
   Result<std::string> ptx = emit_ptx(*module, gpu);
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
 
-  // Both instructions name the same registers, and nothing moves them.
+  // Both instructions name the same registers, and no instruction moves them.
   size_t loop = ptx->find("$L__BB0_1:"), end = ptx->find("st.global");
   REQUIRE(loop != std::string::npos);
   REQUIRE(end != std::string::npos);
@@ -395,13 +395,13 @@ TEST_CASE("accumulators stay in their registers around a loop, and ptxas has not
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
   Result<Cubin> cubin = assemble(*tools, *ptx, "product", gpu);
-  REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+  REQUIRE_MESSAGE(cubin, text(cubin.error()));
   CHECK(cubin->resources.spill_stores == 0);
   CHECK(cubin->resources.stack_bytes == 0);
   CHECK(cubin->resources.advice.empty());
 }
 
-TEST_CASE("what is no target op stays as it is") {
+TEST_CASE("lower_target_ops: does nothing to other calls") {
   std::string text = lowered(R"(
     declare i32 @other(i32)
     define i32 @f(i32 %x) {

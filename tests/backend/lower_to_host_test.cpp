@@ -1,4 +1,4 @@
-// Tests backend/lower_to_host.cpp: kernels in LLVM IR, run as one thread.
+// Tests backend/lower_to_host.cpp: runs LLVM IR kernels as one thread.
 
 #include "backend/host_machine.h"
 
@@ -20,7 +20,7 @@ template <typename T> T &at(void *records, size_t offset) {
 
 } // namespace
 
-TEST_CASE("arguments come from where the caller has them") {
+TEST_CASE("lower_to_host: reads arguments from the caller's array") {
   LinkedHostCode code = host_code_of(R"(
     define ptx_kernel void @k(ptr addrspace(1) readonly align 16 %out, i32 %a, i8 %b, double %c,
                               half %d) {
@@ -44,7 +44,7 @@ TEST_CASE("arguments come from where the caller has them") {
   CHECK(code->parameters[4].bytes == 2);
 }
 
-TEST_CASE("a tensor map is handed on as the address of its copy") {
+TEST_CASE("lower_to_host: passes a tensor map by address") {
   LinkedHostCode code = host_code_of(R"(
     declare void @tritonc.prefetch_tensor_map(ptr)
     define ptx_kernel void @k(ptr byval([128 x i8]) align 64 %map) {
@@ -62,7 +62,7 @@ TEST_CASE("a tensor map is handed on as the address of its copy") {
   CHECK(code->parameters[0].bytes == 128);
 }
 
-TEST_CASE("operands and the result lie in a record as in a struct") {
+TEST_CASE("lower_to_host: record has the layout of a struct") {
   LinkedHostCode code = host_code_of(R"(
     declare <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32>, <2 x i32>, <4 x float>)
     define ptx_kernel void @k(ptr addrspace(1) %out, i32 %i) {
@@ -89,7 +89,7 @@ TEST_CASE("operands and the result lie in a record as in a struct") {
   CHECK(computed<float>(*code, machine, 9) == 42);
 }
 
-TEST_CASE("members are aligned, and so is the next record") {
+TEST_CASE("lower_to_host: aligns members and records") {
   LinkedHostCode code = host_code_of(R"(
     declare <2 x double> @tritonc.mma_m8n8k4_f64(double, double, <2 x double>)
     declare void @tritonc.cp_async_16(i32, ptr addrspace(1), i32)
@@ -114,7 +114,7 @@ TEST_CASE("members are aligned, and so is the next record") {
   CHECK(machine.text() == "cp_async_16*2");
 }
 
-TEST_CASE("accumulators have as many elements as the first operand says") {
+TEST_CASE("lower_to_host: first operand gives the accumulator count") {
   LinkedHostCode code = host_code_of(R"(
     declare <4 x float> @tritonc.wgmma_wait_f32.v4f32(i32, i32, <4 x float>)
     define ptx_kernel void @k(ptr addrspace(1) %out) {
@@ -133,7 +133,7 @@ TEST_CASE("accumulators have as many elements as the first operand says") {
   CHECK(computed<float>(*code, machine) == 8);
 }
 
-TEST_CASE("names of operations have their types, those of hooks have not") {
+TEST_CASE("lower_to_host: operation names include types, hooks do not") {
   LinkedHostCode code = host_code_of(R"(
     declare i32 @tritonc.tid_x()
     declare i32 @tritonc.shfl_bfly(i32, i32)
@@ -151,7 +151,7 @@ TEST_CASE("names of operations have their types, those of hooks have not") {
   CHECK(names.find("store_global; ") != std::string::npos);
 }
 
-TEST_CASE("each access is announced with its address, size and alignment") {
+TEST_CASE("lower_to_host: reports address, size and alignment of accesses") {
   LinkedHostCode code = host_code_of(R"(
     define ptx_kernel void @k(ptr addrspace(1) %p, ptr %g) {
       %v = load <4 x float>, ptr addrspace(1) %p, align 16
@@ -166,7 +166,7 @@ TEST_CASE("each access is announced with its address, size and alignment") {
   alignas(16) float memory[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   float *place = memory;
   HostMachine machine;
-  machine.does["store_global"] = [&](void *, uint32_t) { CHECK(memory[4] == 5); }; // before it
+  machine.does["store_global"] = [&](void *, uint32_t) { CHECK(memory[4] == 5); }; // old value
   machine.run(*code, {&place, &place});
   CHECK(machine.text() == "load_global store_global atomic_global atomic_global load_generic");
   CHECK(machine.calls[0].records == memory);
@@ -176,10 +176,10 @@ TEST_CASE("each access is announced with its address, size and alignment") {
   CHECK(machine.calls[4].count == (2 | 2 << 16));
   int word;
   std::memcpy(&word, memory + 4, 4);
-  CHECK(word == 0x40000001); // 2.0f and one
+  CHECK(word == 0x40000001); // 2.0f + 1 as integers
 }
 
-TEST_CASE("memory that is set is announced element by element") {
+TEST_CASE("lower_to_host: memset reports each element") {
   LinkedHostCode code = host_code_of(R"(
     declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
     define ptx_kernel void @k(ptr addrspace(1) %out, i64 %n) {
@@ -191,7 +191,7 @@ TEST_CASE("memory that is set is announced element by element") {
   CHECK(machine.text() == "store_global store_global store_global");
 }
 
-TEST_CASE("shared memory is where the thread says, with addresses of 32 bits that wrap") {
+TEST_CASE("lower_to_host: shared addresses are 32-bit and wrap") {
   LinkedHostCode code = host_code_of(R"(
     @tritonc_shared = external addrspace(3) global [0 x i8], align 1024
     declare i32 @tritonc.ldmatrix_x1(i32)
@@ -214,7 +214,7 @@ TEST_CASE("shared memory is where the thread says, with addresses of 32 bits tha
   CHECK(computed<uint64_t>(*code, machine, 1 << 30) == 0x40080);
 }
 
-TEST_CASE("each turn of a loop is a step, and a thread without any is stopped") {
+TEST_CASE("lower_to_host: stops a thread without steps left") {
   LinkedHostCode code = host_code_of(R"(
     define ptx_kernel void @k(ptr addrspace(1) %out, i32 %n) {
       br label %loop
@@ -240,7 +240,7 @@ TEST_CASE("each turn of a loop is a step, and a thread without any is stopped") 
   CHECK(tired.calls.back().records == nullptr);
 }
 
-TEST_CASE("a call says where in the source it comes from") {
+TEST_CASE("lower_to_host: calls have their source location") {
   LinkedHostCode code = host_code_of(R"(
     declare i32 @tritonc.tid_x()
     define ptx_kernel void @k(ptr addrspace(1) %out) !dbg !3 {
@@ -261,7 +261,7 @@ TEST_CASE("a call says where in the source it comes from") {
     !6 = !DILocation(line: 13, column: 4, scope: !3))");
   HostMachine machine;
   computed<int>(*code, machine);
-  REQUIRE(machine.calls.size() == 2); // neighbours: one call, at the first's place
+  REQUIRE(machine.calls.size() == 2); // one call for both, at the location of the first
   CHECK(machine.calls[0].line == 12);
   CHECK(machine.calls[1].line == 13);
   bool found = false;
@@ -271,7 +271,7 @@ TEST_CASE("a call says where in the source it comes from") {
   CHECK(found);
 }
 
-TEST_CASE("neighbours that depend on each other are calls of their own") {
+TEST_CASE("lower_to_host: dependent calls are not merged") {
   LinkedHostCode code = host_code_of(R"(
     declare i32 @tritonc.shfl_bfly(i32, i32)
     declare void @tritonc.barrier()
@@ -292,7 +292,7 @@ TEST_CASE("neighbours that depend on each other are calls of their own") {
   CHECK(machine.text() == "shfl_bfly shfl_bfly barrier barrier store_global");
 }
 
-TEST_CASE("what the kernel says of itself is in the description") {
+TEST_CASE("lower_to_host: description of the kernel") {
   LinkedHostCode code = host_code_of("define ptx_kernel void @k() { ret void }");
   CHECK(std::memcmp(code->magic, abi::host_code_magic, 8) == 0);
   CHECK(code->version == abi::host_code_version);

@@ -21,7 +21,7 @@ struct Kernel {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
 
-  // `body` computes %r, of the type `type`, from %a, %b, %c and %x.
+  // `body` computes %r of type `type` from %a, %b, %c, %w and %x.
   Kernel(const std::string &body, const std::string &type) {
     llvm::SMDiagnostic error;
     module = llvm::parseAssemblyString(
@@ -55,7 +55,7 @@ std::string prepared(const std::string &body, const std::string &type = "i32") {
 std::string ptx_of(const std::string &body, const std::string &type = "i32") {
   Kernel kernel(body, type);
   Result<std::string> ptx = emit_ptx(*kernel.module, *find_gpu("90a"));
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
   return *ptx;
 }
 
@@ -69,12 +69,12 @@ void unchanged(const std::string &body, const std::string &type = "i32") {
 
 } // namespace
 
-TEST_CASE("a logarithm is the instruction for it") {
+TEST_CASE("prepare_for_ptx: log2 becomes lg2.approx") {
   CHECK(
       contains(ptx_of("%r = call afn float @llvm.log2.f32(float %x)", "float"), "lg2.approx.f32"));
 }
 
-TEST_CASE("in a minimum or maximum a negation comes first") {
+TEST_CASE("prepare_for_ptx: moves a negation to the first operand of min") {
   for (const char *function : {"@llvm.smin.i32", "@llvm.smax.i32"}) {
     std::string call = std::string("call i32 ") + function;
     std::string text = prepared("%n = sub i32 0, %b\n %m = " + call +
@@ -86,14 +86,14 @@ TEST_CASE("in a minimum or maximum a negation comes first") {
                  "min.s32"));
 }
 
-TEST_CASE("two negations are compared in 64 bits") {
+TEST_CASE("prepare_for_ptx: two negations use a 64-bit min") {
   std::string text = ptx_of("%m = sub i32 0, %a\n %n = sub i32 0, %b\n"
                             "%s = call i32 @llvm.smin.i32(i32 %m, i32 %n)\n"
                             "%r = call i32 @llvm.smin.i32(i32 %s, i32 %c)");
   CHECK(contains(text, "min.s64"));
 }
 
-TEST_CASE("nothing happens to other operands, widths and signs") {
+TEST_CASE("prepare_for_ptx: does nothing to other operands and types") {
   unchanged("%r = call i32 @llvm.smin.i32(i32 %a, i32 %b)");
   unchanged("%n = sub i32 0, %b\n %r = call i32 @llvm.smin.i32(i32 %n, i32 %a)");
   unchanged("%n = sub i32 1, %b\n %r = call i32 @llvm.smin.i32(i32 %a, i32 %n)");

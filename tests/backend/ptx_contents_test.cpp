@@ -32,7 +32,7 @@ const char *kernel = R"(
 
 } // namespace
 
-TEST_CASE("kernels and what they are given") {
+TEST_CASE("read_ptx: returns kernels and parameters") {
   CubinReading reading = read_ptx(kernel);
   CHECK(reading.problem == "");
   CHECK(reading.contents.gpu == "compute_80");
@@ -51,7 +51,7 @@ TEST_CASE("kernels and what they are given") {
   CHECK(scale.registers == 0);
 }
 
-TEST_CASE("which functions of the driver it calls") {
+TEST_CASE("read_ptx: returns the driver functions that it calls") {
   CHECK(read_ptx(kernel).contents.calls.empty());
   std::string text = kernel;
   text.insert(text.find(".extern"), R"(
@@ -72,14 +72,14 @@ TEST_CASE("which functions of the driver it calls") {
   CHECK(reading.contents.kernels.size() == 1);
 }
 
-TEST_CASE("a kernel that is given nothing") {
+TEST_CASE("read_ptx: accepts a kernel without parameters") {
   CubinReading reading = read_ptx(".version 7.0\n.target sm_90\n.visible .entry k() { ret; }\n");
   CHECK(reading.problem == "");
   REQUIRE(reading.contents.kernels.size() == 1);
   CHECK(reading.contents.kernels[0].parameters.empty());
 }
 
-TEST_CASE("what later GPUs would not run is no fallback") {
+TEST_CASE("read_ptx: rejects PTX that later GPUs cannot run") {
   for (const char *target : {"sm_90a", "sm_100f", "compute_80", ""}) {
     CAPTURE(target);
     CHECK(read_ptx(std::string(".version 8.0\n.target ") + target +
@@ -88,7 +88,7 @@ TEST_CASE("what later GPUs would not run is no fallback") {
   }
 }
 
-TEST_CASE("text that is cut off before the end of its kernel") {
+TEST_CASE("read_ptx: rejects truncated text") {
   std::string text = kernel;
   for (size_t size = 0; size < text.rfind('}'); size++) {
     CAPTURE(size);

@@ -26,7 +26,7 @@ struct Parsed {
 std::string ptx_of(const std::string &ir, const char *gpu) {
   Parsed parsed(ir);
   Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu(gpu));
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
   return *ptx;
 }
 
@@ -55,7 +55,7 @@ bool contains(const std::string &text, const std::string &part) {
 
 } // namespace
 
-TEST_CASE("version, target and launch bounds are those that were asked for") {
+TEST_CASE("emit_ptx: version, target and launch bounds") {
   struct {
     const char *gpu, *version;
   } cases[] = {{"75", ".version 6.5\n"},
@@ -73,7 +73,7 @@ TEST_CASE("version, target and launch bounds are those that were asked for") {
   }
 }
 
-TEST_CASE("shared memory is external, aligned, and addressed by one register") {
+TEST_CASE("emit_ptx: shared memory is extern, aligned and in one register") {
   std::string ptx = ptx_of(copy_kernel, "80");
   CHECK(contains(ptx, ".extern .shared .align 1024 .b8 tritonc_shared[];"));
   CHECK(contains(ptx, "st.shared.b32"));
@@ -83,7 +83,7 @@ TEST_CASE("shared memory is external, aligned, and addressed by one register") {
 
 namespace {
 
-// copy_kernel, whose last instruction comes from line 12 of a file.
+// copy_kernel, with a source location (line 12) on its last instruction.
 std::string located_kernel() {
   std::string located = copy_kernel;
   located.replace(located.find("\"nvvm.maxntid\"=\"128\" {"), 22,
@@ -107,28 +107,28 @@ std::string ptx_with_lines(const std::string &ir) {
   const Gpu &gpu = *find_gpu("80");
   REQUIRE(optimize(*parsed.module, gpu));
   Result<std::string> ptx = generate_ptx(*parsed.module, gpu, /*line_info=*/true);
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
   return *ptx;
 }
 
 } // namespace
 
-TEST_CASE("where in the source an instruction comes from is not in PTX") {
+TEST_CASE("emit_ptx: has no source locations by default") {
   CHECK(ptx_of(located_kernel(), "80") == ptx_of(copy_kernel, "80"));
 }
 
-TEST_CASE("unless line info is wanted: lines, and a file of no special time and size") {
+TEST_CASE("generate_ptx: line info has lines and a fixed file entry") {
   std::string ptx = ptx_with_lines(located_kernel());
   CAPTURE(ptx);
   CHECK(ptx.find("\t.loc\t1 12 3") != std::string::npos);
   CHECK(ptx.find(".file\t1 \"k.tc\", 1, 1\n") != std::string::npos);
   for (const char *more : {".debug_info", ".debug_line", ".debug_abbrev"})
     CHECK(ptx.find(more) == std::string::npos);
-  // Of IR without places it makes none.
+  // IR without locations gives no line info.
   CHECK(ptx_with_lines(copy_kernel) == ptx_of(copy_kernel, "80"));
 }
 
-TEST_CASE("loops stay loops: our own passes have unrolled what is worth it") {
+TEST_CASE("emit_ptx: does not unroll loops") {
   auto loop = [](const char *metadata) {
     return std::string(R"(
       define ptx_kernel void @sum(ptr addrspace(1) %p) {
@@ -152,9 +152,9 @@ TEST_CASE("loops stay loops: our own passes have unrolled what is worth it") {
   CHECK(contains(ptx_of(loop(", !1}\n!1 = !{!\"llvm.loop.unroll.full\"}\n"), "80"), "bra"));
 }
 
-TEST_CASE("an address in a loop is computed there: what to keep in registers is for ptxas to say") {
+TEST_CASE("emit_ptx: does not strength-reduce addresses in a loop") {
   std::string ptx = ptx_of(R"(
-    define ptx_kernel void @sum(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %row, i32 %trips) {
+    define ptx_kernel void @sum(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %row, i32 %iterations) {
     entry:
       br label %loop
     loop:
@@ -166,22 +166,22 @@ TEST_CASE("an address in a loop is computed there: what to keep in registers is 
       %to = getelementptr i8, ptr addrspace(1) %q, i64 %offset
       store volatile float %value, ptr addrspace(1) %to
       %next = add nuw nsw i32 %i, 1
-      %more = icmp ult i32 %next, %trips
+      %more = icmp ult i32 %next, %iterations
       br i1 %more, label %loop, label %done
     done:
       ret void
     })",
                            "80");
-  // Strength reduction would add `row` to two addresses each time.
+  // Strength reduction would add `row` to two addresses in each iteration.
   CHECK(ptx.find("mul.lo.s64") > ptx.find("$L__BB0_1:"));
   CHECK(contains(ptx, "mul.lo.s64"));
 }
 
-TEST_CASE("the same module gives the same text") {
+TEST_CASE("emit_ptx: same module gives the same PTX") {
   CHECK(ptx_of(copy_kernel, "90a") == ptx_of(copy_kernel, "90a"));
 }
 
-TEST_CASE("what LLVM refuses is said, with its reason") {
+TEST_CASE("emit_ptx: reports an LLVM error and its reason") {
   const std::string kernel = R"(
     define ptx_kernel void @f(ptr addrspace(1) %p, i32 %n) {
       %m = add i32 %n, 0
@@ -194,18 +194,18 @@ TEST_CASE("what LLVM refuses is said, with its reason") {
     Parsed parsed(ir.replace(ir.find("COUNT"), 5, count));
     return emit_ptx(*parsed.module, *find_gpu(gpu));
   };
-  // Memory of a size that is known at run time alone came with PTX 7.3.
+  // alloca with a run-time size requires PTX 7.3.
   Result<std::string> ptx = ptx_of_count("%m", "80");
   REQUIRE_FALSE(ptx);
-  CHECK(ptx.failure().id == Message::llvm_failed);
-  CHECK(contains(text(ptx.failure()), "error: LLVM failed for sm_80: "));
-  CHECK(contains(text(ptx.failure()), "alloca"));
-  CHECK(contains(text(ptx.failure()), "; please report it, with the kernel"));
+  CHECK(ptx.error().id == Message::llvm_failed);
+  CHECK(contains(text(ptx.error()), "error: LLVM failed for sm_80: "));
+  CHECK(contains(text(ptx.error()), "alloca"));
+  CHECK(contains(text(ptx.error()), "; please report it, with the kernel"));
   CHECK(ptx_of_count("%m", "90"));
   CHECK(ptx_of_count("8", "80"));
 }
 
-TEST_CASE("inline assembly before the last step is our bug") {
+TEST_CASE("emit_ptx: inline assembly is an internal error") {
   Parsed parsed(R"(
     define ptx_kernel void @f() {
       call void asm sideeffect "bar.sync 0;", ""()
@@ -213,10 +213,10 @@ TEST_CASE("inline assembly before the last step is our bug") {
     })");
   Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu("80"));
   REQUIRE_FALSE(ptx);
-  CHECK(ptx.failure().id == Message::internal_error);
+  CHECK(ptx.error().id == Message::internal_error);
 }
 
-TEST_CASE("an NVPTX intrinsic before the last step is our bug") {
+TEST_CASE("emit_ptx: NVPTX intrinsic is an internal error") {
   Parsed parsed(R"(
     declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
     define ptx_kernel void @f() {
@@ -225,5 +225,5 @@ TEST_CASE("an NVPTX intrinsic before the last step is our bug") {
     })");
   Result<std::string> ptx = emit_ptx(*parsed.module, *find_gpu("80"));
   REQUIRE_FALSE(ptx);
-  CHECK(ptx.failure().id == Message::internal_error);
+  CHECK(ptx.error().id == Message::internal_error);
 }

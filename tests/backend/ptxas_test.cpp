@@ -1,4 +1,4 @@
-// Tests backend/ptxas.cpp: the real ptxas, and ones that lie, hang and crash.
+// Tests backend/ptxas.cpp with the real ptxas, and with fake ones that fail, hang or crash.
 
 #include "backend/ptxas.h"
 
@@ -31,33 +31,33 @@ const char *ptx = R"(
 
 const Toolchain &tools() {
   static Result<Toolchain> found = find_toolchain({});
-  REQUIRE_MESSAGE(found, text(found.failure()));
+  REQUIRE_MESSAGE(found, text(found.error()));
   return *found;
 }
 
 const Gpu &gpu() { return *find_gpu("80"); }
 
-// What comes of a ptxas that is this script; $output is where its result should go.
+// The result with this script as ptxas. $output is the path of the result.
 Result<Cubin> with_fake(const std::string &script) {
   FakeTool fake("ptxas", "for last; do :; done; output=$last\n" + script);
   Toolchain fakes = {fake.path(), "", "13.0.88", std::chrono::seconds(2)};
   return assemble(fakes, ptx, "k", gpu());
 }
 
-Failure failure_with(const std::string &script) {
+Error failure_with(const std::string &script) {
   Result<Cubin> cubin = with_fake(script);
   REQUIRE_FALSE(cubin);
-  return cubin.failure();
+  return cubin.error();
 }
 
-// Runs the real one on the same arguments.
+// Runs the real ptxas with the same arguments.
 std::string real() { return tools().ptxas + " \"$@\""; }
 
 } // namespace
 
-TEST_CASE("code and its resources") {
+TEST_CASE("assemble: returns code and resources") {
   Result<Cubin> cubin = assemble(tools(), ptx, "k", gpu());
-  REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+  REQUIRE_MESSAGE(cubin, text(cubin.error()));
   CHECK(check_cubin(cubin->bytes, "k") == "");
   CHECK(cubin->resources.registers > 0);
   CHECK(cubin->resources.registers < 32);
@@ -67,7 +67,7 @@ TEST_CASE("code and its resources") {
   CHECK(cubin->resources.advice.empty());
 }
 
-TEST_CASE("the same PTX gives the same bytes") {
+TEST_CASE("assemble: same PTX gives the same bytes") {
   Result<Cubin> first = assemble(tools(), ptx, "k", gpu());
   Result<Cubin> second = assemble(tools(), ptx, "k", gpu());
   REQUIRE(first);
@@ -75,73 +75,72 @@ TEST_CASE("the same PTX gives the same bytes") {
   CHECK(first->bytes == second->bytes);
 }
 
-TEST_CASE("options of the caller are put behind ours") {
+TEST_CASE("assemble: passes the caller's options last") {
   Toolchain more = tools();
   more.ptxas_options = {"-O0", "--nonsense"};
   Result<Cubin> refused = assemble(more, ptx, "k", gpu());
   REQUIRE_FALSE(refused);
-  CHECK(refused.failure().id == Message::tool_failed);
-  CHECK(text(refused.failure()).find("nonsense") != std::string::npos);
+  CHECK(refused.error().id == Message::tool_failed);
+  CHECK(text(refused.error()).find("nonsense") != std::string::npos);
 
   more.ptxas_options = {"-maxrregcount=16"};
   CHECK(assemble(more, ptx, "k", gpu()));
 }
 
-TEST_CASE("PTX that ptxas refuses") {
+TEST_CASE("assemble: reports rejected PTX") {
   Result<Cubin> cubin = assemble(tools(), std::string(ptx) + "nonsense", "k", gpu());
   REQUIRE_FALSE(cubin);
-  CHECK(cubin.failure().id == Message::tool_failed);
-  std::string line = text(cubin.failure());
+  CHECK(cubin.error().id == Message::tool_failed);
+  std::string line = text(cubin.error());
   CAPTURE(line);
   CHECK(line.find("`ptxas` failed for `k` for sm_80") != std::string::npos);
   CHECK(line.find('\n') == std::string::npos);
 }
 
-TEST_CASE("success with half a file, as on a full disk") {
+TEST_CASE("assemble: detects a truncated file, as on a full disk") {
   for (const char *bytes : {"0", "1", "63", "64", "1000", "3000"}) {
     CAPTURE(bytes);
-    Failure failure =
-        failure_with(real() + "\nhead -c " + bytes + " \"$output\" >\"$output.cut\"\n" +
-                     "mv \"$output.cut\" \"$output\"");
+    Error failure = failure_with(real() + "\nhead -c " + bytes + " \"$output\" >\"$output.cut\"\n" +
+                                 "mv \"$output.cut\" \"$output\"");
     CHECK(failure.id == Message::tool_bad_output);
     CHECK(text(failure).find("full") != std::string::npos);
   }
 }
 
-TEST_CASE("success with no file at all") {
+TEST_CASE("assemble: detects a missing output file") {
   CHECK(failure_with("exit 0").id == Message::tool_bad_output);
 }
 
-TEST_CASE("success with some other file") {
+TEST_CASE("assemble: detects an output that is not a cubin") {
   CHECK(failure_with("echo hello >\"$output\"").id == Message::tool_bad_output);
   CHECK(failure_with("cp /bin/sh \"$output\"").id == Message::tool_bad_output);
 }
 
-TEST_CASE("code for another kernel") {
+TEST_CASE("assemble: detects code for another kernel") {
   Result<Cubin> cubin = assemble(tools(), ptx, "other", gpu());
   REQUIRE_FALSE(cubin);
-  CHECK(cubin.failure().id == Message::tool_bad_output);
+  CHECK(cubin.error().id == Message::tool_bad_output);
 }
 
-TEST_CASE("good code with a report that says nothing") {
+TEST_CASE("assemble: detects an unreadable report") {
   CHECK(failure_with(real() + " >/dev/null 2>&1; echo garbage").id == Message::tool_bad_output);
 }
 
-TEST_CASE("a ptxas that hangs, crashes, or cannot be started") {
+TEST_CASE("assemble: reports a ptxas that hangs, crashes or is missing") {
   CHECK(failure_with("sleep 60").id == Message::tool_timed_out);
   CHECK(failure_with("kill -SEGV $$").id == Message::tool_crashed);
   CHECK(failure_with("kill -KILL $$").id == Message::tool_crashed);
   Result<Cubin> cubin =
       assemble({"/nowhere/ptxas", "", "", std::chrono::seconds(1)}, ptx, "k", gpu());
   REQUIRE_FALSE(cubin);
-  CHECK(cubin.failure().id == Message::tool_not_started);
+  CHECK(cubin.error().id == Message::tool_not_started);
 }
 
-TEST_CASE("a ptxas that prints without end") {
+TEST_CASE("assemble: stops a ptxas with endless output") {
   CHECK(failure_with("yes garbage").id == Message::tool_timed_out);
 }
 
-TEST_CASE("reports") {
+TEST_CASE("parse_report: reads the resources of the named kernel") {
   std::string report = R"(ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'other' for 'sm_80'
 ptxas info    : Function properties for other

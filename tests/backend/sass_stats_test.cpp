@@ -1,4 +1,4 @@
-// Tests backend/sass_stats.cpp on code whose instructions are known from its PTX.
+// Tests backend/sass_stats.cpp with PTX whose SASS instructions are known.
 
 #include "backend/sass_stats.h"
 
@@ -8,7 +8,7 @@ using namespace tritonc;
 
 namespace {
 
-// A kernel with one tensor core product, one ldmatrix, 16-byte accesses and a barrier.
+// A kernel with one tensor core matmul, one ldmatrix, 16-byte accesses and a barrier.
 const char *ptx = R"(
 .version 7.0
 .target sm_80
@@ -38,14 +38,14 @@ const char *ptx = R"(
 
 } // namespace
 
-TEST_CASE("instructions are counted by name and width") {
+TEST_CASE("count_instructions: counts by name and width") {
   Result<Toolchain> tools = find_toolchain({});
-  REQUIRE_MESSAGE(tools, text(tools.failure()));
+  REQUIRE_MESSAGE(tools, text(tools.error()));
   for (const char *name : {"80", "90", "100", "120"}) {
     CAPTURE(name);
     const Gpu &gpu = *find_gpu(name);
     Result<Cubin> cubin = assemble(*tools, ptx, "k", gpu);
-    REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+    REQUIRE_MESSAGE(cubin, text(cubin.error()));
     std::map<std::string, int> counts = count_instructions(cubin->bytes, "k");
     CHECK(counts["HMMA"] == 1);
     CHECK(counts["LDSM"] == 1);
@@ -57,7 +57,7 @@ TEST_CASE("instructions are counted by name and width") {
   }
 }
 
-TEST_CASE("a kernel that is not there has no instructions") {
+TEST_CASE("count_instructions: unknown kernel has no instructions") {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
   Result<Cubin> cubin = assemble(*tools, ptx, "k", *find_gpu("80"));
@@ -65,7 +65,7 @@ TEST_CASE("a kernel that is not there has no instructions") {
   CHECK(count_instructions(cubin->bytes, "other").empty());
 }
 
-TEST_CASE("the report has resources and counts") {
+TEST_CASE("sass_stats: report has resources and counts") {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
   Result<Cubin> cubin = assemble(*tools, ptx, "k", *find_gpu("80"));

@@ -1,5 +1,5 @@
-// Tests backend/target_ops.cpp, and every row of target_ops.def: whatever the table says that a GPU
-// has, ptxas takes for that GPU and for the PTX version that the row asks for.
+// Tests backend/target_ops.cpp and every row of target_ops.def: ptxas accepts each operation for
+// every GPU that has it, with the PTX version of the row.
 
 #include "backend/target_ops.h"
 
@@ -19,8 +19,8 @@ using namespace tritonc;
 
 namespace {
 
-// How many registers the accumulators of a row are tried with: an instruction of 8, of 64 and of
-// 256 columns. 0: the row has none.
+// The accumulator counts to test: an instruction with 8, 64 and 256 columns. 0 = the operation has
+// no accumulators.
 std::vector<unsigned> acc_elements(const TargetOpInfo &op) {
   if (op.is_overloaded())
     return {4, 32, 128};
@@ -31,11 +31,11 @@ std::string kernel_name(const TargetOpInfo &op, unsigned acc_elements) {
   return op.name.str() + (acc_elements ? "_" + std::to_string(acc_elements) : "");
 }
 
-// Registers come in eights, from 24 up.
+// setmaxnreg takes multiples of 8, at least 24.
 unsigned immediate(const TargetOpInfo &op) { return op.name.starts_with("setmaxnreg") ? 40 : 1; }
 
-// Loads from and stores to an address that is marked for caches, of every width that an instruction
-// has. Some marks are for loads only, or for stores.
+// Loads and stores with every width, through an address with a cache hint. Some hints apply only to
+// loads or only to stores.
 void access(llvm::IRBuilder<> &builder, const TargetOpInfo &op, llvm::Value *marked,
             llvm::Value *plain) {
   for (llvm::IntegerType *type :
@@ -55,8 +55,8 @@ void access(llvm::IRBuilder<> &builder, const TargetOpInfo &op, llvm::Value *mar
     }
 }
 
-// A kernel of the operation's name that executes it and stores what it gives. The optimiser knows
-// nothing about the operands, which are read from memory.
+// A kernel with the operation's name that executes it and stores the result. The operands come from
+// memory, so the optimizer knows nothing about them.
 void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_elements = 0) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::get(context, 1);
@@ -73,7 +73,7 @@ void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_eleme
     if (wanted.kind == TargetType::imm)
       return builder.getInt32(immediate(op));
     if (op.nvptx.kind == NvptxForm::Report && wanted.kind == TargetType::ptr)
-      return builder.CreateGlobalString("{i32} {f16[4]}"); // what it says must be known
+      return builder.CreateGlobalString("{i32} {f16[4]}"); // the format must be known
     return builder.CreateAlignedLoad(wanted.get(context, acc_elements), kernel->getArg(0),
                                      llvm::Align(16), /*isVolatile=*/true);
   };
@@ -90,7 +90,7 @@ void add_kernel(llvm::Module &module, const TargetOpInfo &op, unsigned acc_eleme
   builder.CreateRetVoid();
 }
 
-// Those rows of one PTX version that `gpu` has.
+// The rows of one PTX version that `gpu` has.
 std::vector<const TargetOpInfo *> rows(const Gpu &gpu, int ptx_version) {
   std::vector<const TargetOpInfo *> result;
   for (const TargetOpInfo &op : all_target_ops())
@@ -109,9 +109,9 @@ void check_rows(const Toolchain &tools, const Gpu &gpu,
       add_kernel(module, *op, elements);
 
   Result<std::string> ptx = emit_ptx(module, gpu);
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
   Result<Cubin> cubin = assemble(tools, *ptx, kernel_name(*ops[0], acc_elements(*ops[0])[0]), gpu);
-  REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+  REQUIRE_MESSAGE(cubin, text(cubin.error()));
   for (const TargetOpInfo *op : ops)
     for (unsigned elements : acc_elements(*op)) {
       CAPTURE(kernel_name(*op, elements));
@@ -121,7 +121,7 @@ void check_rows(const Toolchain &tools, const Gpu &gpu,
 
 } // namespace
 
-TEST_CASE("every operation becomes PTX that ptxas takes, on every GPU that has it") {
+TEST_CASE("target_ops: ptxas accepts every operation on every GPU") {
   Result<Toolchain> tools = find_toolchain({});
   REQUIRE(tools);
   std::set<int> ptx_versions;
@@ -136,7 +136,7 @@ TEST_CASE("every operation becomes PTX that ptxas takes, on every GPU that has i
       }
 }
 
-TEST_CASE("an operation that the GPU has not is refused by name") {
+TEST_CASE("emit_ptx: names an operation that the GPU lacks") {
   for (const char *name : {"75", "80", "89", "90", "100a", "120"}) {
     const Gpu &gpu = *find_gpu(name);
     CAPTURE(gpu.name);
@@ -151,13 +151,13 @@ TEST_CASE("an operation that the GPU has not is refused by name") {
         continue;
       Result<std::string> ptx = emit_ptx(module, gpu);
       REQUIRE_FALSE(ptx);
-      CHECK(ptx.failure().id == Message::internal_error);
-      CHECK(text(ptx.failure()).find("`" + op.name.str() + "`") != std::string::npos);
+      CHECK(ptx.error().id == Message::internal_error);
+      CHECK(text(ptx.error()).find("`" + op.name.str() + "`") != std::string::npos);
     }
   }
 }
 
-TEST_CASE("the column sm: from an architecture on, or that one alone") {
+TEST_CASE("has_target_op: sm is a minimum or one exact GPU") {
   auto has = [](const char *gpu, TargetOp op) { return has_target_op(*find_gpu(gpu), op); };
   CHECK(has("75", TargetOp::barrier));
   CHECK_FALSE(has("75", TargetOp::cp_async_16));
@@ -168,7 +168,7 @@ TEST_CASE("the column sm: from an architecture on, or that one alone") {
   CHECK_FALSE(has("100a", TargetOp::wgmma_f16));
 }
 
-TEST_CASE("the PTX version is the GPU's, or what the newest operation takes") {
+TEST_CASE("ptx_version_for: maximum of the GPU and its operations") {
   auto version = [](const char *gpu, std::initializer_list<TargetOp> ops) {
     llvm::LLVMContext context;
     llvm::Module module("ops", context);
@@ -183,7 +183,7 @@ TEST_CASE("the PTX version is the GPU's, or what the newest operation takes") {
   CHECK(version("120", {TargetOp::mma_m16n8k32_e4m3}) == 87);
 }
 
-TEST_CASE("signatures: the table's words without blanks, each once") {
+TEST_CASE("target_op_signature: is unique and without blanks") {
   CHECK(target_op_signature(TargetOp::barrier) == "barrier none()");
   CHECK(target_op_signature(TargetOp::tid_x) == "tid_x below(1024)()");
   CHECK(target_op_signature(TargetOp::mma_m16n8k16_f16) ==
@@ -199,7 +199,7 @@ TEST_CASE("signatures: the table's words without blanks, each once") {
   }
 }
 
-TEST_CASE("names lead back to their operation") {
+TEST_CASE("target_op_named: finds operations by name") {
   for (const TargetOpInfo &op : all_target_ops()) {
     CAPTURE(op.name.str());
     std::string name = "tritonc." + op.name.str();
@@ -219,7 +219,7 @@ TEST_CASE("names lead back to their operation") {
   }
 }
 
-TEST_CASE("an overloaded operation is declared once for each length") {
+TEST_CASE("call_target_op: declares one function per vector length") {
   llvm::LLVMContext context;
   llvm::Module module("ops", context);
   add_kernel(module, target_op_info(TargetOp::wgmma_wait_f32), 4);
@@ -235,7 +235,7 @@ TEST_CASE("an overloaded operation is declared once for each length") {
   CHECK_FALSE(llvm::verifyModule(module));
 }
 
-TEST_CASE("what reports may not return, and reads what its text points to") {
+TEST_CASE("call_target_op: assert_fail may not return and reads arguments") {
   llvm::LLVMContext context;
   llvm::Module module("ops", context);
   add_kernel(module, target_op_info(TargetOp::assert_fail));
@@ -246,7 +246,7 @@ TEST_CASE("what reports may not return, and reads what its text points to") {
   CHECK_FALSE(assert_fail->doesNotAccessMemory());
 }
 
-TEST_CASE("an operation is declared once, with its effects") {
+TEST_CASE("call_target_op: declares an operation once, with its effects") {
   llvm::LLVMContext context;
   llvm::Module module("ops", context);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);

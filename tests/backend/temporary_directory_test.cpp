@@ -1,6 +1,6 @@
-// Tests backend/temporary_directory.cpp.
+// Tests support/temporary_directory.cpp.
 
-#include "backend/temporary_directory.h"
+#include "support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("a temporary directory is private and goes with its contents") {
+TEST_CASE("TemporaryDirectory: is private and removes its contents") {
   std::string path;
   {
     Result<TemporaryDirectory> directory = TemporaryDirectory::make();
@@ -27,7 +27,7 @@ TEST_CASE("a temporary directory is private and goes with its contents") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("a moved directory is removed once, by its last owner") {
+TEST_CASE("TemporaryDirectory: last owner removes a moved directory") {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   REQUIRE(directory);
   std::string path = directory->path();
@@ -38,7 +38,7 @@ TEST_CASE("a moved directory is removed once, by its last owner") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("an interrupted program removes what is there, and makes no more") {
+TEST_CASE("remove_temporary_directories: removes all and blocks new ones") {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   REQUIRE(directory);
   std::atomic<bool> made = false;

@@ -1,4 +1,4 @@
-// Tests backend/toolchain.cpp: which tool is taken, and what is said about one that cannot be.
+// Tests backend/toolchain.cpp: the choice of tools, and the errors.
 
 #include "backend/toolchain.h"
 
@@ -17,10 +17,10 @@ const char *version_13 = "echo 'ptxas: NVIDIA (R) Ptx optimizing assembler'\n"
 
 Message id_of(const Result<Toolchain> &tools) {
   REQUIRE_FALSE(tools);
-  return tools.failure().id;
+  return tools.error().id;
 }
 
-// Sets a variable for the length of a test.
+// Sets an environment variable during a test.
 class Variable {
 public:
   Variable(const char *name, const std::string &value) : name_(name) {
@@ -34,13 +34,13 @@ private:
 
 } // namespace
 
-TEST_CASE("the option comes before the variable, and fatbinary from beside ptxas") {
+TEST_CASE("find_toolchain: option beats variable, fatbinary next to ptxas") {
   FakeTool option("ptxas", version_13), variable("ptxas", version_13);
   FakeTool beside("fatbinary", "exit 0");
   Variable set("TRITONC_PTXAS", variable.path());
   Variable image("TRITONC_FATBINARY", beside.path());
   Result<Toolchain> tools = find_toolchain({.ptxas = option.path(), .fatbinary = ""});
-  REQUIRE_MESSAGE(tools, text(tools.failure()));
+  REQUIRE_MESSAGE(tools, text(tools.error()));
   CHECK(tools->ptxas == option.path());
   CHECK(tools->fatbinary == beside.path());
   CHECK(tools->version == "13.0.88");
@@ -50,14 +50,14 @@ TEST_CASE("the option comes before the variable, and fatbinary from beside ptxas
   CHECK(tools->ptxas == variable.path());
 }
 
-TEST_CASE("a tool that was named and is not there is not looked for elsewhere") {
+TEST_CASE("find_toolchain: named tool must exist") {
   CHECK(id_of(find_toolchain({.ptxas = "/nowhere/ptxas", .fatbinary = ""})) ==
         Message::tool_not_a_program);
   Variable set("TRITONC_PTXAS", "/nowhere/ptxas");
   CHECK(id_of(find_toolchain({})) == Message::tool_not_a_program);
 }
 
-TEST_CASE("a toolkit that is too old, or no toolkit") {
+TEST_CASE("find_toolchain: rejects an old toolkit or another program") {
   FakeTool fatbinary("fatbinary", "exit 0");
   struct {
     const char *script;
@@ -81,7 +81,7 @@ TEST_CASE("a toolkit that is too old, or no toolkit") {
   CHECK(find_toolchain({.ptxas = oldest.path(), .fatbinary = fatbinary.path()}));
 }
 
-TEST_CASE("a toolkit whose code older drivers don't run, where they shall") {
+TEST_CASE("find_toolchain: rejects a toolkit too new for --min-driver") {
   FakeTool fatbinary("fatbinary", "exit 0");
   FakeTool ptxas("ptxas", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
   auto found = [&](int oldest_driver) {
@@ -92,15 +92,15 @@ TEST_CASE("a toolkit whose code older drivers don't run, where they shall") {
     CHECK(found(driver));
   Result<Toolchain> refused = found(12090);
   REQUIRE_FALSE(refused);
-  CHECK(refused.failure().id == Message::tool_too_new);
-  CHECK(text(refused.failure()) ==
-        "error: code that `" + ptxas.path() +
-            "` makes (version 13.0.88) needs a driver for CUDA 13.0 or newer, and --min-driver is "
-            "12.9: use the ptxas of an older CUDA Toolkit");
+  CHECK(refused.error().id == Message::tool_too_new);
+  CHECK(text(refused.error()) ==
+        "error: code from `" + ptxas.path() +
+            "` (version 13.0.88) needs a driver for CUDA 13.0 or later, but --min-driver is "
+            "12.9; use the ptxas of an older CUDA Toolkit");
 }
 
-TEST_CASE("a missing tool is a sentence with a remedy") {
-  Failure failure = {Message::tool_missing, {"ptxas", "TRITONC_PTXAS"}};
+TEST_CASE("tool_missing: message names the option and the variable") {
+  Error failure = {Message::tool_missing, {"ptxas", "TRITONC_PTXAS"}};
   CHECK(text(failure).find("--ptxas") != std::string::npos);
   CHECK(text(failure).find("TRITONC_PTXAS") != std::string::npos);
 }

@@ -59,12 +59,12 @@ Samples alternate(Queue &queue, const Launch &first, const Launch &second, const
   double shorter = std::min(cost.first, cost.second), longer = std::max(cost.first, cost.second);
   Samples result;
   result.launches =
-      int(std::clamp(std::ceil(effort.interval / shorter), 1.0, double(effort.most_launches)));
+      int(std::clamp(std::ceil(effort.interval / shorter), 1.0, double(effort.max_launches)));
   int rounds = longer > effort.slow ? effort.slow_rounds : effort.rounds;
   double host = 1.5 * cost.host * (2 * result.launches + 3), covered = 2 * shorter + longer;
   double delay = std::max(host - covered, 0.0);
 
-  int patience = effort.most_late_rounds;
+  int patience = effort.max_late_rounds;
   for (int round = -effort.warm_up; round < rounds;) {
     bool swapped = round % 2 != 0;
     const Launch &a = swapped ? second : first, &b = swapped ? first : second;

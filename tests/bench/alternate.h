@@ -30,13 +30,13 @@ public:
 };
 
 struct Effort {
-  int rounds = 40;        // how often both take their turn
-  int slow_rounds = 10;   // the same for launches that take longer than `slow`
-  double slow = 20;       // milliseconds
-  int warm_up = 4;        // rounds before, which don't count
-  double interval = 0.2;  // each turn is so many launches that it takes this long, in milliseconds
-  int most_launches = 50; // but not more than this
-  int most_late_rounds = 40; // then rounds in which the host was late count, too
+  int rounds = 40;       // how often both take their turn
+  int slow_rounds = 10;  // the same for launches that take longer than `slow`
+  double slow = 20;      // milliseconds
+  int warm_up = 4;       // rounds before, which don't count
+  double interval = 0.2; // each turn is so many launches that it takes this long, in milliseconds
+  int max_launches = 50; // but not more than this
+  int max_late_rounds = 40; // then rounds in which the host was late count, too
 };
 
 /// Milliseconds of one launch, round by round.

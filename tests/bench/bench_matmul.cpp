@@ -4,8 +4,8 @@
 #include "cublas.h"
 #include "driver.h"
 #include "launch_cost.h"
+#include "matmul.h"
 #include "matrices.h"
-#include "products.h"
 #include "report.h"
 #include "triton_run.h"
 
@@ -59,7 +59,7 @@ Effort effort_of(int rounds) {
   Effort result;
   result.rounds = rounds;
   result.slow_rounds = std::min(rounds, result.slow_rounds);
-  result.most_late_rounds = rounds;
+  result.max_late_rounds = rounds;
   return result;
 }
 
@@ -163,13 +163,13 @@ private:
     }
     Row plain = row;
     plain.form = Form::plain;
-    return product_of(plain, matrices_.peers())->launch;
+    return matmul_of(plain, matrices_.peers())->launch;
   }
 
   void measure(Result &result) {
     const Row &row = result.row;
     matrices_.fill(row.type);
-    std::optional<Product> ours = product_of(row, matrices_.ours());
+    std::optional<Product> ours = matmul_of(row, matrices_.ours());
     if (!ours)
       return measure_peer_alone(result);
     Launch peer = peer_of(row);

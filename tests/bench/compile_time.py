@@ -5,7 +5,7 @@
 
 Both are run again and again, in turn: tritonc with all that it starts, nothing kept from before and
 one job at a time; a shell that runs ptxas on each PTX file that tritonc hands to it, those of
-structures that are left out in the end included. What is compared are medians over the rounds
+schedules that are left out in the end included. What is compared are medians over the rounds
 (default 7) of the time that passes, and of processor time, user and system. Prints the table of
 README.md.
 """

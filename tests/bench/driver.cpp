@@ -15,8 +15,8 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t scratch_bytes = std::size_t(256)
-                                      << 20; // several times the second-level cache
+constexpr std::size_t workspace_bytes = std::size_t(256)
+                                        << 20; // several times the second-level cache
 
 void *open_library() {
   if (const char *named = std::getenv("TRITONC_DRIVER"); named && *named)
@@ -77,28 +77,28 @@ void Driver::check(int result, const char *what) const {
 }
 
 DeviceQueue::DeviceQueue(const Driver &driver) : driver_(driver) {
-  tritonc::status allocated = tritonc::allocate(&scratch_, scratch_bytes);
+  tritonc::status allocated = tritonc::allocate(&workspace_, workspace_bytes);
   if (!allocated.ok())
     throw std::runtime_error(allocated.message().c_str());
   for (Driver::Handle &event : events_)
     driver.check(driver.cuEventCreate(&event, 0), "cuEventCreate");
   for (int i = 0; i < 3; i++) { // the last time counts
     mark(0);
-    fill_scratch(scratch_bytes);
+    fill_workspace(workspace_bytes);
     mark(1);
     wait(1);
   }
-  milliseconds_per_byte_ = std::max(between(0, 1), 1e-3) / double(scratch_bytes);
+  milliseconds_per_byte_ = std::max(between(0, 1), 1e-3) / double(workspace_bytes);
 }
 
 DeviceQueue::~DeviceQueue() {
   for (Driver::Handle event : events_)
     driver_.cuEventDestroy(event);
-  (void)tritonc::release(scratch_);
+  (void)tritonc::release(workspace_);
 }
 
-void DeviceQueue::fill_scratch(std::size_t bytes) {
-  auto address = reinterpret_cast<Driver::Address>(scratch_);
+void DeviceQueue::fill_workspace(std::size_t bytes) {
+  auto address = reinterpret_cast<Driver::Address>(workspace_);
   driver_.check(driver_.cuMemsetD8Async(address, 0, bytes, nullptr), "cuMemsetD8Async");
 }
 
@@ -109,10 +109,10 @@ double DeviceQueue::now() {
 
 void DeviceQueue::delay(double milliseconds) {
   auto bytes = std::size_t(milliseconds / milliseconds_per_byte_);
-  for (; bytes > scratch_bytes; bytes -= scratch_bytes)
-    fill_scratch(scratch_bytes);
+  for (; bytes > workspace_bytes; bytes -= workspace_bytes)
+    fill_workspace(workspace_bytes);
   if (bytes > 0)
-    fill_scratch(bytes);
+    fill_workspace(bytes);
 }
 
 void DeviceQueue::mark(int number) {

@@ -81,10 +81,10 @@ public:
   double between(int first, int last) override;
 
 private:
-  void fill_scratch(std::size_t bytes);
+  void fill_workspace(std::size_t bytes);
 
   const Driver &driver_;
-  void *scratch_ = nullptr; // filling it is what delays
+  void *workspace_ = nullptr; // filling it is what delays
   double milliseconds_per_byte_ = 0;
   Driver::Handle events_[mark_count] = {};
 };

@@ -92,7 +92,7 @@ private:
   };
   static_assert(sizeof(Attribute) == 72);
 
-  // Whether blocks of the library's launches wait themselves for the launch in front of them, as
+  // Whether blocks of the library's launches wait themselves for the launch before them, as
   // they do on GPUs that can; a graph does not tell, but it makes a launch cheaper for the host.
   static bool starts_early() {
     tritonc::device_info device;

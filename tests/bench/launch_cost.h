@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver.h"
-#include "products.h"
+#include "matmul.h"
 #include "report.h"
 
 namespace bench {

@@ -9,7 +9,7 @@ namespace {
 
 // A prime number of numbers, which the matrices repeat: no two rows of a matrix are alike, since no
 // row's length divides it.
-constexpr std::size_t most_numbers = 16777213;
+constexpr std::size_t max_numbers = 16777213;
 
 void require(tritonc::status status) {
   if (!status.ok())
@@ -32,7 +32,7 @@ Matrices::Matrices(const std::vector<Row> &rows) {
   require(peers_.allocate(c));
   host_ours_.resize(c);
   host_peers_.resize(c);
-  numbers_ = normal_numbers(std::min(most_numbers, 2 * std::max(a, b) + 1));
+  numbers_ = normal_numbers(std::min(max_numbers, 2 * std::max(a, b) + 1));
 }
 
 void Matrices::fill(Type type) {

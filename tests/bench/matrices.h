@@ -1,7 +1,7 @@
 // The matrices on the device: two operands of random numbers, our result and the peer's.
 #pragma once
 
-#include "products.h"
+#include "matmul.h"
 #include "rows.h"
 #include "values.h"
 

@@ -18,8 +18,8 @@ constexpr double left = 44, right = 12, top = 26, bottom = 40; // around a panel
 constexpr double head = 64, foot = 34, margin = 16;
 constexpr size_t panels_per_line = 4;
 
-const char *const colours[] = {"#0b62c4", "#555555", "#d9730d", "#2a8c55"};
-// Told apart without colours, too.
+const char *const colors[] = {"#0b62c4", "#555555", "#d9730d", "#2a8c55"};
+// Told apart without colors, too.
 const char *const dashes[] = {"", "6 3", "2 3", "8 3 2 3"};
 
 std::string number(double value) {
@@ -46,9 +46,8 @@ std::string line(Point from, Point to, const std::string &attributes) {
 }
 
 std::string stroke(size_t curve) {
-  size_t i = curve % std::size(colours);
-  std::string result =
-      std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") + colours[i] + "\"";
+  size_t i = curve % std::size(colors);
+  std::string result = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") + colors[i] + "\"";
   return dashes[i][0] ? result + " stroke-dasharray=\"" + dashes[i] + "\"" : result;
 }
 
@@ -108,7 +107,7 @@ std::string draw(const Panel &panel, const Axes &axes) {
       Point at = axes.place(value);
       points += number(at.x) + "," + number(at.y) + " ";
       marks += "<circle cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" r=\"2.6\" fill=\"" +
-               colours[i % std::size(colours)] + "\"><title>" +
+               colors[i % std::size(colors)] + "\"><title>" +
                escaped(panel.curves[i].name + " " + number(value.x) + ": " + number(value.y)) +
                "</title></circle>\n";
     }

@@ -33,7 +33,7 @@ int result_bytes(Type type);
 
 /// "NT": A as it is, B transposed.
 std::string layout(const Row &row);
-/// "half NT 8192x8192x8192", and the form behind it unless that is the plain one.
+/// "half NT 8192x8192x8192", and the form after it unless that is the plain one.
 std::string name(const Row &row);
 /// What it is compared to: "cuBLAS" or "plain", our own plain form.
 const char *peer(const Row &row);

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// The quantile q of the values, between neighbours in proportion; 0.5 is the median. Not a number
+/// The quantile q of the values, between neighbors in proportion; 0.5 is the median. Not a number
 /// if there are none.
 double quantile(std::vector<double> values, double q);
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }

@@ -11,7 +11,7 @@ namespace bench {
 /// Numbers of the standard normal distribution, always the same ones.
 std::vector<float> normal_numbers(std::size_t count);
 
-/// As operands of the type, one behind the other. int8 gets 32 times each number.
+/// As operands of the type, one after the other. int8 gets 32 times each number.
 std::vector<unsigned char> as_operands(const std::vector<float> &numbers, Type type);
 
 /// A byte to fill results with beforehand: what was not written shows in the comparison.

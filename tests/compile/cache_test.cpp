@@ -1,9 +1,9 @@
 // Tests cache.cpp and cache_command.cpp.
 
-#include "cache.h"
+#include "jobs/cache.h"
 
-#include "cache_command.h"
 #include "source_files.h"
+#include "tool/cache_command.h"
 
 #include <doctest/doctest.h>
 
@@ -184,10 +184,10 @@ TEST_CASE("the digest of a file follows its content") {
 TEST_CASE("a directory that others could write to is refused") {
   SourceFiles files;
   std::string directory = files.path("a/b/cache/");
-  const std::string remedy = "; name another with --cache-dir, or `off`";
+  const std::string remedy = "; set another directory with --cache-dir, or use --cache-dir off";
   auto reason = [&] {
     Result<Cache> cache = Cache::open({.directory = directory});
-    return cache ? "" : text(cache.failure());
+    return cache ? "" : text(cache.error());
   };
   CHECK(reason() == ""); // made, and for us alone
   struct stat status;
@@ -235,7 +235,7 @@ TEST_CASE("how large it may get") {
   Variable variable("TRITONC_CACHE_LIMIT", nullptr);
   auto limit = [](const std::string &named) {
     Result<CacheOptions> options = cache_options("/c", named);
-    return options ? std::to_string(options->limit) : text(options.failure());
+    return options ? std::to_string(options->limit) : text(options.error());
   };
   CHECK(limit("") == std::to_string(1 << 30));
   CHECK(limit("7") == "7");
@@ -244,7 +244,7 @@ TEST_CASE("how large it may get") {
   CHECK(limit("2G") == "2147483648");
   for (const char *bad : {"x", "-1", "1.5G", "M", "99999999999T", "2GB"})
     CHECK(limit(bad) ==
-          std::string("error: `") + bad + "` is not a number of bytes, as 500M or 2G");
+          std::string("error: `") + bad + "` is not a size in bytes, such as 500M or 2G");
   Variable set("TRITONC_CACHE_LIMIT", "5K");
   CHECK(limit("") == "5120");
   CHECK(limit("6K") == "6144");

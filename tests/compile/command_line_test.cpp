@@ -1,10 +1,10 @@
 // Tests main.cpp: the tool as a build calls it. What it says, how it ends, and what it leaves
-// behind.
+// after.
 
-#include "backend/child_process.h"
 #include "backend/fake_tool.h"
 #include "backend/toolchain.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -140,9 +140,9 @@ TEST_CASE("a bundle beside the object, the same for any number of jobs") {
   }
   std::string object = project.files.path("scale.o"), bundle = project.files.path("scale.tcb");
   Run verified = tritonc_with({"verify", object, "--manifest", project.files.path("m.json")});
-  CHECK(verified.output == "4 images, all as they should be\n");
+  CHECK(verified.output == "4 images, all valid\n");
   verified = tritonc_with({"verify", bundle, "--manifest", project.files.path("m.json")});
-  CHECK(verified.output == "4 images, all as they should be\n");
+  CHECK(verified.output == "4 images, all valid\n");
   Run inspected = tritonc_with({"inspect", object});
   CHECK(inspected.code == 0);
   CHECK(contains(inspected.output, " ok "));
@@ -166,7 +166,7 @@ TEST_CASE("a bundle beside the object, the same for any number of jobs") {
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: its header says "));
   Run damaged = tritonc_with({"verify", bundle});
   CHECK(damaged.code == 6);
-  CHECK(contains(damaged.output, "; write it anew\n"));
+  CHECK(contains(damaged.output, "; generate it again\n"));
   std::string flipped = whole;
   flipped[200] ^= 1;
   project.files.add("scale.tcb", flipped);
@@ -175,7 +175,7 @@ TEST_CASE("a bundle beside the object, the same for any number of jobs") {
   CHECK(contains(problem(), "is damaged: it is in scale.tcb: No such file or directory"));
   Project another(R"(__global__ void scale(float *p) { *p = 1; })");
   REQUIRE(another.compile({"--embed", "bundle", "--bundle", bundle}).code == 0);
-  CHECK(contains(problem(), "it is in scale.tcb, and that is of another build"));
+  CHECK(contains(problem(), "it is in scale.tcb, which is from another build"));
 }
 
 TEST_CASE("a header that did not change keeps its time") {
@@ -209,20 +209,20 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
   } cases[] = {
       {{"compile", source, "--arch", "80", "--header", header, "--variants",
         axis("A", 1000) + ";" + axis("B", 1000)},
-       "there are more than 65536 variants, and a call takes at most 65536; leave some out with "
+       "too many variants: more than 65536, but at most 65536 per call; exclude some with "
        "--where"},
       {{"compile", source, "--arch", "80", "--header", header, "--variants",
         "TYPE=half;" + axis("A", 4097)},
-       "there are 8194 variants, and a call takes at most 4096"},
+       "too many variants: 8194, but at most 4096 per call"},
       {{"compile", source, "--arch", "sm_12345", "--header", header},
-       "unknown architecture `sm_12345`; there are 75, 80"},
+       "unknown architecture `sm_12345`; known architectures: 75, 80"},
       {{"compile", source, "--arch", "80,", "--header", header, "--grid"}, "--grid"},
       {{"compile", source, "--arch", "80", "--ptx", "90a", "--header", header},
-       "later GPUs don't run what only that one has; write --ptx 90"},
+       "later GPUs cannot run this PTX; write --ptx 90"},
       {{"compile", source, "--arch", "80", "--ptx", "1", "--header", header},
        "unknown architecture `1`"},
       {{"compile", source, "--ptx", "auto", "--header", header}, "--ptx auto needs --arch"},
-      {{"compile", source, "--header", header}, "--arch is missing"},
+      {{"compile", source, "--header", header}, "missing --arch"},
       {{"compile", source, "--arch", "80"}, "nothing to write"},
       {{"compile", project.files.path("no.tc"), "--arch", "80", "--header", header}, "cannot read"},
       {{"compile", "/dev/null", "--arch", "80", "--header", header}, "cannot read `/dev/null`"},
@@ -242,7 +242,7 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
       {{"compile", source, "--arch", "80", "--c-header", header, "--object", header},
        "given twice"},
       {{"compile", source, "--arch", "80", "--header", header, "--emit", "ptx", "-o", "-"},
-       "does not go with"},
+       "cannot use --emit with --header"},
       {{"compile", source, "--arch", "80", "--object", header, "--emulate", "80"},
        "--emulate and --host-code FILE.a go together"},
       {{"compile", source, "--arch", "80", "--object", header, "--host-code", "/tmp/x.a"},
@@ -252,47 +252,49 @@ TEST_CASE("bad command lines: one line with the remedy, code 2, nothing written"
        "--emulate needs --object FILE"},
       {{"compile", source, "--arch", "80", "--object", header, "--emulate", "75,80", "--host-code",
         "/tmp/x.a"},
-       "--emulate names sm_75, which --arch does not"},
+       "--emulate names sm_75, which is not in --arch"},
       {{"compile", source, "--arch", "80", "--object", header, "--emulate", "1", "--host-code",
         "/tmp/x.a"},
        "unknown architecture `1`"},
       {{"compile", source, "--arch", "80", "--emit", "ptx"}, "-o FILE"},
-      {{"compile", source, "--arch", "80", "--emit", "ptx", "-o", "-"}, "narrow with --variants"},
+      {{"compile", source, "--arch", "80", "--emit", "ptx", "-o", "-"},
+       "select one with --variants"},
       {{"compile", source, "--arch", "80", "--emit", "nonsense", "-o", "-"}, "nonsense"},
       {{"compile", source, "--arch", "80", "--header", header, "--print-after", "x"},
        "unknown pass `x`"},
       {{"compile", source, "--arch", "80", "--header", header, "--name", "1a"},
-       "`1a` is not a name"},
+       "`1a` is not a valid"},
       {{"compile", source, "--arch", "80", "--header", header, "--variants", "SIZE"}, "NAME=VALUE"},
       {{"compile", source, "--arch", "80", "--header", header, "--where", "SIZE <"},
-       "condition `SIZE <`, column 7: expected an axis, a value or `(`, found its end"},
+       "condition `SIZE <`, column 7: expected an axis, a value or `(`, found the end"},
       {{"compile", source, "--arch", "80", "--header", header, "--kernels", "scael"},
-       "there is no kernel `scael`; there are scale"},
+       "unknown kernel `scael`; known kernels: scale"},
       {{"plan", source, "--variants", "[scael]SIZE=128"},
-       "there is no kernel `scael`; there are scale"},
+       "unknown kernel `scael`; known kernels: scale"},
       {{"compile", source, "--arch", "80", "--header", header, "--keep", "ptx"},
        "--keep STAGE,... and --keep-in FOLDER go together"},
       {{"compile", source, "--arch", "80", "--header", header, "--compress", "zip"}, "zip"},
       {{"compile", source, "--arch", "80", "--header", header, "--require", "spill == 0"},
-       "quantities are spills, regs"},
+       "quantities: spills, regs"},
       {{"compile", source, "--arch", "80", "--object", header, "--emulate", "80", "--host-code",
         "/tmp/x.a", "--target", "aarch64-linux-gnu"},
-       "it does not go with --target"},
+       "cannot use --emulate with --target"},
       {{"compile", source, "--arch", "80", "--shard", "0/2"}, "--shard I/N and --codes-to FILE"},
       {{"compile", source, "--arch", "80", "--shard", "2/2", "--codes-to", header},
-       "--shard 2/2 does not read as I/N"},
+       "invalid --shard 2/2: expected I/N"},
       {{"compile", source, "--arch", "80", "--shard", "0/2", "--codes-to", header, "--object",
         header + ".o"},
-       "--shard only writes machine code"},
+       "--shard writes only machine code"},
       {{"compile", source, "--arch", "80", "--header", header, "--codes", source},
-       "it is not as `tritonc compile --shard` wrote it"},
+       "it is not an intact output of `tritonc compile --shard`"},
       {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "525"},
-       "--min-driver 525: write the version of CUDA that it is for, 12.0 or later"},
+       "invalid --min-driver 525: expected a CUDA version, 12.0 or later"},
       {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "11.8"},
-       "--min-driver 11.8: write the version"},
+       "--min-driver 11.8: expected a CUDA version"},
       {{"compile", source, "--arch", "80", "--header", header, "--min-driver", "12.3", "--compress",
         "size"},
-       "--compress size is for drivers from CUDA 12.4 on, and --min-driver is 12.3; use speed"},
+       "--compress size requires a driver for CUDA 12.4 or later, but --min-driver is 12.3; use "
+       "speed"},
       {{"compile", source, "--nonsense"}, "nonsense"},
       {{"compile"}, "SOURCES"},
       {{"nonsense"}, "subcommand"},
@@ -340,7 +342,7 @@ TEST_CASE("a full disk: code 3, no partial file") {
   CHECK(project.files.count() == 1);
 }
 
-TEST_CASE("forms of all kernels are kept on request, and stale ones taken away") {
+TEST_CASE("schedules of all kernels are kept on request, and stale ones taken away") {
   Project project;
   std::filesystem::create_directory(project.files.path("kept"));
   std::vector<std::string> keep = {"--keep", "tile-ir,llvm,ptx,cubin,sass-stats", "--keep-in",
@@ -363,19 +365,19 @@ TEST_CASE("forms of all kernels are kept on request, and stale ones taken away")
   std::string index = project.files.read("kept/index.json");
   struct {
     const char *extension, *text;
-  } forms[] = {{".tile-ir", "func @scale("},
-               {".ll", "define ptx_kernel void @scale("},
-               {".ptx", ".entry scale("},
-               {".cubin", "ELF"},
-               {".sass-stats", "scale for sm_80"}};
-  for (const auto &form : forms) {
-    CAPTURE(form.extension);
+  } schedules[] = {{".tile-ir", "func @scale("},
+                   {".ll", "define ptx_kernel void @scale("},
+                   {".ptx", ".entry scale("},
+                   {".cubin", "ELF"},
+                   {".sass-stats", "scale for sm_80"}};
+  for (const auto &schedule : schedules) {
+    CAPTURE(schedule.extension);
     auto named = std::find_if(names.begin(), names.end(), [&](const std::string &name) {
-      return std::filesystem::path(name).extension() == form.extension;
+      return std::filesystem::path(name).extension() == schedule.extension;
     });
     REQUIRE(named != names.end());
-    CHECK(named->size() == std::string("scale-0123456789ab").size() + strlen(form.extension));
-    CHECK(contains(project.files.read("kept/" + *named), form.text));
+    CHECK(named->size() == std::string("scale-0123456789ab").size() + strlen(schedule.extension));
+    CHECK(contains(project.files.read("kept/" + *named), schedule.text));
     CHECK(contains(index, *named));
   }
   CHECK(contains(index, "TYPE=half SIZE=256"));
@@ -430,10 +432,10 @@ TEST_CASE("ptxas missing or failing: one line, the right code, nothing written")
   } cases[] = {
       {"echo 'ptxas fatal: no'; exit 255", 4,
        "`ptxas` failed for `scale` for sm_80: ptxas fatal: no"},
-      {"kill -SEGV $$", 4, "`ptxas` was killed on `scale` for sm_80"},
+      {"kill -SEGV $$", 4, "a signal killed `ptxas` on `scale` for sm_80"},
       {"sleep 100", 4, "--timeout"},
       {"exit 0", 3, "it wrote nothing"},
-      {"head -c 4096 /dev/zero >$last", 3, "said it succeeded"},
+      {"head -c 4096 /dev/zero >$last", 3, "reported success"},
   };
   for (const auto &expected : cases) {
     CAPTURE(expected.script);
@@ -481,7 +483,7 @@ TEST_CASE("where the time went is said when asked for, writing the files include
   CAPTURE(run.output);
   CHECK(lines_of(run.output) == 13); // a heading, eleven steps, all of them
   CHECK(contains(run.output, "      1  files\n"));
-  CHECK(contains(run.output, " times ptxas alone\n"));
+  CHECK(contains(run.output, " times the time of ptxas\n"));
   // Of one that has failed too: up to where it failed.
   run = project.compile({"--time-report", "-D", "half=nothing"});
   CHECK(run.code == 1);
@@ -615,12 +617,12 @@ TEST_CASE("plan, doctor and version") {
   run = tritonc_with({"plan", project.files.path("scale.tc"), "--arch", "80,90a", "--where",
                       "SIZE < 256 || TYPE == half", "--where", "SIZE == 128 || arch == 90"});
   CHECK(run.code == 0);
-  CHECK(contains(run.output, "TYPE=half SIZE=128\n  scale for sm_80: 1 structure\n"
-                             "  scale for sm_90a: 1 structure\n"));
-  CHECK(contains(run.output, "TYPE=half SIZE=256\n  scale for sm_90a: 1 structure\n"));
-  CHECK(contains(run.output, "3 variants for 2 architectures, for which code is generated at most "
+  CHECK(contains(run.output, "TYPE=half SIZE=128\n  scale for sm_80: 1 schedule\n"
+                             "  scale for sm_90a: 1 schedule\n"));
+  CHECK(contains(run.output, "TYPE=half SIZE=256\n  scale for sm_90a: 1 schedule\n"));
+  CHECK(contains(run.output, "3 variants for 2 architectures, with code generated at most "
                              "5 times\n"
-                             "1 variant left out by SIZE < 256 || TYPE == half\n"));
+                             "1 variant excluded by SIZE < 256 || TYPE == half\n"));
   CHECK(project.files.count() == 1);
 
   run = tritonc_with({"plan", project.files.path("scale.tc"), "--arch", "80", "--json",
@@ -632,7 +634,7 @@ TEST_CASE("plan, doctor and version") {
   CHECK(root.getInteger("codes_at_most") == 1);
   const llvm::json::Object &planned = *(*root.getArray("sources"))[0].getAsObject();
   CHECK(llvm::formatv("{0}", (*planned.getArray("variants"))[0]).str() ==
-        R"({"kernels":[{"gpu":"sm_80","kernel":"scale","structures":["plain"]}],)"
+        R"({"kernels":[{"gpu":"sm_80","kernel":"scale","schedules":["baseline"]}],)"
         R"("values":{"SIZE":"128","TYPE":"half"}})");
   CHECK(llvm::formatv("{0}", (*planned.getArray("left_out"))[0]).str() ==
         R"({"because":"SIZE < 256","variant":"TYPE=half SIZE=256"})");

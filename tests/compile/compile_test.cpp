@@ -1,6 +1,7 @@
 // Tests compile.cpp: variants, messages, and what comes out of all stages together.
 
 #include "compile.h"
+#include "jobs/preferences.h"
 
 #include "source_files.h"
 
@@ -172,8 +173,7 @@ TEST_CASE("an error of several variants is said once") {
   REQUIRE(first != std::string::npos);
   CHECK(result.diagnostics.find("undeclared identifier `r`", first + 1) == std::string::npos);
   CHECK(contains(result.diagnostics, "\nnote: in 2 of 4 variants (SIZE=3 or 6)\n"
-                                     "note: its numbers are others in each; these are those of "
-                                     "SIZE=3\n"));
+                                     "note: values differ between variants; shown for SIZE=3\n"));
   CHECK_FALSE(contains(result.diagnostics, "tile extent 6"));
 }
 
@@ -231,21 +231,22 @@ TEST_CASE("what a kernel tells the caches is in the PTX, and nothing of it where
     return result.stage_output;
   };
   struct {
-    const char *hint, *text; // of both
+    const char *specialization, *text; // of both
   } cases[] = {{"__cg", ".global.cg."},
                {"__cs", ".global.cs."},
                {"__no_allocate", ".global.L1::no_allocate."},
                {"__evict_first", ".global.L1::evict_first."},
                {"__evict_last", ".global.L1::evict_last."}};
   for (const char *gpu : {"75", "80", "90a"})
-    for (const auto &[hint, text] : cases) {
+    for (const auto &[specialization, text] : cases) {
       CAPTURE(gpu);
-      CAPTURE(hint);
-      std::string both =
-          ptx("*?(" + std::string(hint) + ")", "*?(m, " + std::string(hint) + ")", gpu);
+      CAPTURE(specialization);
+      std::string both = ptx("*?(" + std::string(specialization) + ")",
+                             "*?(m, " + std::string(specialization) + ")", gpu);
       CHECK(contains(both, std::string("ld") + text));
       CHECK(contains(both, std::string("st") + text));
-      bool has_policy = std::string(hint).rfind("__evict", 0) == 0 && gpu != std::string("75");
+      bool has_policy =
+          std::string(specialization).rfind("__evict", 0) == 0 && gpu != std::string("75");
       CHECK(contains(both, "L2::cache_hint") == has_policy);
     }
   CHECK(contains(ptx("*?(m, __cv)", "*?(__wt)", "80"), "ld.global.cv."));
@@ -270,7 +271,7 @@ TEST_CASE("the tile IR after a pass") {
   options.print_after = "nothing";
   result = compile(options);
   CHECK(result.code == ExitCode::usage);
-  CHECK(contains(result.diagnostics, "unknown pass `nothing`; there are "));
+  CHECK(contains(result.diagnostics, "unknown pass `nothing`; known passes: "));
   CHECK(contains(result.diagnostics, "form_views"));
 }
 
@@ -283,13 +284,14 @@ TEST_CASE("preferences: no spills first, then larger tiles, then the source's or
   CHECK(preferences(axes, {variant(0), variant(1)}) == std::vector<int>{0, 1});
 }
 
-TEST_CASE("preferences: a default comes before all others, and what is under hints beside it") {
+TEST_CASE(
+    "preferences: a default comes before all others, and what is under specializations beside it") {
   std::vector<Axis> axes = {{"TM", true, {{"16", {}}, {"64", {}}, {"32", {}}}}};
   std::vector<Variant> variants = {variant(0, 8), variant(1), variant(2)};
   CHECK(preferences(axes, variants, {{"TM", "16"}}) == std::vector<int>{0, 1, 2});
   CHECK(preferences(axes, variants, {{"TN", "16"}}) == preferences(axes, variants));
   variants.insert(variants.begin() + 2, variant(2));
-  variants[2].plan.hints = "n % 8";
+  variants[2].plan.specialization = "n % 8";
   CHECK(preferences(axes, variants, {{"TM", "32"}}) == std::vector<int>{2, 1, 0, 0});
 }
 
@@ -306,10 +308,10 @@ TEST_CASE("a default variant that is none") {
   };
   CHECK(said("SIZE=128") == "");
   CHECK(said("SIZE=128;TYPE=half") == "");
-  CHECK(contains(said("SIZE=64"), "axis `SIZE` has no value `64`; there are 128, 256"));
-  CHECK(contains(said("TM=64"), "speaks of `TM`, which is no axis; there are TYPE, SIZE"));
-  CHECK(contains(said("SIZE=128,256"), "does not read as NAME=VALUE;NAME=VALUE: `SIZE=128,256`"));
-  CHECK(contains(said("SIZE"), "does not read as"));
+  CHECK(contains(said("SIZE=64"), "axis `SIZE` has no value `64`; known values: 128, 256"));
+  CHECK(contains(said("TM=64"), "unknown axis `TM`; known axes: TYPE, SIZE"));
+  CHECK(contains(said("SIZE=128,256"), "expected NAME=VALUE;NAME=VALUE, found `SIZE=128,256`"));
+  CHECK(contains(said("SIZE"), "invalid --default-variant"));
   CompileResult result = compile({.sources = {path},
                                   .where = {"SIZE == 128 || TYPE == half"},
                                   .default_variant = "SIZE=256;TYPE=float",
@@ -332,9 +334,9 @@ TEST_CASE("warnings stop a compilation only if they are to") {
   std::string warned = files.add("warned.tc", "__global__ void f(float *p) { *p = *p * 2.5; }"),
               clean = files.add("clean.tc", "__global__ void f(float *p) { *p = *p * 2.5f; }");
   auto compiled = [](const std::string &path, bool warnings_are_errors,
-                     std::vector<std::string> hints = {}) {
+                     std::vector<std::string> specialization = {}) {
     return compile({.sources = {path},
-                    .specialize = std::move(hints),
+                    .specialize = std::move(specialization),
                     .gpus = {find_gpu("80")},
                     .warnings_are_errors = warnings_are_errors});
   };
@@ -344,9 +346,9 @@ TEST_CASE("warnings stop a compilation only if they are to") {
   result = compiled(warned, true);
   CHECK(result.code == ExitCode::gate);
   CHECK(contains(result.diagnostics, "warning: "));
-  CHECK(contains(result.diagnostics, "error: there are warnings (1), and --werror lets none pass"));
+  CHECK(contains(result.diagnostics, "error: --werror treats warnings as errors (1 found)"));
   CHECK(compiled(clean, true).code == ExitCode::ok);
-  CHECK(compiled(clean, true, {"p % 8"}).code == ExitCode::gate); // hints that change nothing
+  CHECK(compiled(clean, true, {"p % 8"}).code == ExitCode::gate); // without effect
 }
 
 TEST_CASE("code for GPUs is the same with and without assert and print") {

@@ -1,11 +1,11 @@
 // Tests diagnostics_format.cpp, and what the tool makes of --diagnostics-format and -W.
 
-#include "diagnostics_format.h"
+#include "diagnose/diagnostics_format.h"
 
-#include "backend/child_process.h"
 #include "compile.h"
 #include "sarif_rules.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -231,7 +231,7 @@ TEST_CASE("what breaks a rule of SARIF is found") {
 }
 
 TEST_CASE("what the names of files have does not damage a document") {
-  Finding odd = finding(Message::undeclared, {"\"\n\xff</script>"});
+  Diagnostic odd = diagnostic(Message::undeclared, {"\"\n\xff</script>"});
   odd.at = {"/a b%\"#\\\xc3\xa4.tc", 1, 1, 1, 2};
   for (DiagnosticsFormat format : {DiagnosticsFormat::json, DiagnosticsFormat::sarif})
     parsed(formatted({odd}, format, ExitCode::source_error));
@@ -240,10 +240,10 @@ TEST_CASE("what the names of files have does not damage a document") {
 }
 
 TEST_CASE("SARIF: braces in messages are doubled, those of what is to be typed are not") {
-  Finding brace = finding(Message::expected, {"`}`", "`{0}`"});
+  Diagnostic brace = diagnostic(Message::expected, {"`}`", "`{0}`"});
   brace.at = {"k.tc", 1, 1, 1, 2};
   brace.fix = {{brace.at, "{ }"}};
-  add_note(brace, finding(Message::unclosed, {"{"}));
+  add_note(brace, diagnostic(Message::unclosed, {"{"}));
   std::string log = formatted({brace}, DiagnosticsFormat::sarif, ExitCode::source_error);
   CHECK(test::sarif_problem(parsed(log)) == "");
   CHECK(contains(log, "expected `}}`, found `{{0}}`"));
@@ -349,7 +349,7 @@ TEST_CASE("a warning says by which option it is dropped, and is") {
   CHECK(contains(run.output, "warning: "));
   run = compile_with(files, {"-Wno-nothing"});
   CHECK(run.code == 2);
-  CHECK(contains(run.output, "error: there is no warning `-Wnothing`; there are "));
+  CHECK(contains(run.output, "error: unknown warning `-Wnothing`; known warnings: "));
   CHECK(contains(run.output, ", double-arithmetic, "));
 }
 
@@ -358,8 +358,8 @@ TEST_CASE("a warning of one name may be an error") {
   files.add("k.tc", warned_source);
   Run run = compile_with(files, {"-Werror=double-arithmetic"});
   CHECK(run.code == 5);
-  CHECK(contains(run.output,
-                 "error: there are warnings (1), and -Werror=double-arithmetic lets none pass"));
+  CHECK(
+      contains(run.output, "error: -Werror=double-arithmetic treats warnings as errors (1 found)"));
   CHECK(compile_with(files, {"-Werror"}).code == 5);
   CHECK(compile_with(files, {"-Werror=spills"}).code == 0);
 }
@@ -386,5 +386,5 @@ TEST_CASE("how many errors are said can be chosen") {
   CHECK(errors({"--max-errors", "5"}) == 5);
   CHECK(errors({"--max-errors", "0"}) == 30);
   CHECK(contains(compile_with(files, {"--max-errors=5"}).output,
-                 "\nnote: too many errors: the others than these 5 are left out"));
+                 "\nnote: too many errors: only the first 5 are shown"));
 }

@@ -1,9 +1,9 @@
 // Tests doctor_command.cpp: what `tritonc doctor` finds, and how it says what mends the rest. The
 // tool is called in a changed environment, as a person would.
 
-#include "backend/child_process.h"
 #include "backend/fake_tool.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <cstdlib>
 
@@ -53,19 +53,19 @@ TEST_CASE("a machine on which all is well") {
   CHECK(contains(about(run.output, "architectures"), "75 80 86"));
   CHECK(contains(about(run.output, "cache"), files.path("cache")));
   CHECK_FALSE(contains(run.output, "launcher"));
-  CHECK_FALSE(contains(about(run.output, "ptxas"), "mend:"));
+  CHECK_FALSE(contains(about(run.output, "ptxas"), "fix:"));
 }
 
 TEST_CASE("tools that are not there, with what put them out of the way") {
   Run run = doctor(no_cache + " TRITONC_PTXAS=/nowhere/ptxas");
   CHECK(run.code == 3);
-  CHECK(contains(about(run.output, "ptxas, fatbinary"), "there is no program of that name"));
-  CHECK(contains(run.output, "mend: unset TRITONC_PTXAS\n"));
+  CHECK(contains(about(run.output, "ptxas, fatbinary"), "no such program"));
+  CHECK(contains(run.output, "fix: unset TRITONC_PTXAS\n"));
   CHECK(contains(about(run.output, "architectures"), "75 80")); // that there would be
 
   run = doctor(no_cache, "--ptxas /nowhere/ptxas");
   CHECK(run.code == 3);
-  CHECK(contains(run.output, "mend: leave out --ptxas"));
+  CHECK(contains(run.output, "fix: remove --ptxas"));
 
   SourceFiles files;
   std::string old =
@@ -73,8 +73,8 @@ TEST_CASE("tools that are not there, with what put them out of the way") {
   std::filesystem::permissions(old, std::filesystem::perms::owner_all);
   run = doctor(no_cache + " TRITONC_PTXAS=" + old);
   CHECK(run.code == 3);
-  CHECK(contains(run.output, "which is version 11.8.89"));
-  CHECK(contains(run.output, "mend: unset TRITONC_PTXAS"));
+  CHECK(contains(run.output, "version 11.8.89 is too old"));
+  CHECK(contains(run.output, "fix: unset TRITONC_PTXAS"));
 }
 
 TEST_CASE("a ptxas that fails, and one that does not know the newest GPUs") {
@@ -92,24 +92,24 @@ TEST_CASE("a ptxas that fails, and one that does not know the newest GPUs") {
   CHECK(contains(about(run.output, "architectures"), "75 80"));
   CHECK_FALSE(contains(about(run.output, "architectures").substr(0, 60), "100"));
   CHECK(contains(about(run.output, "not compiled for"), "is not defined"));
-  CHECK(contains(about(run.output, "not compiled for"), "mend: a newer CUDA Toolkit"));
+  CHECK(contains(about(run.output, "not compiled for"), "fix: install a newer CUDA Toolkit"));
 
   files.add("ptxas", "#!/bin/sh\ncase $* in\n*--version*) exec " + real +
                          " --version;;\nesac\necho broken; exit 1\n");
   run = doctor(no_cache + " TRITONC_PTXAS=" + fake);
   CHECK(run.code == 3);
   CHECK(contains(about(run.output, "architectures"), "none"));
-  CHECK(contains(run.output, "mend: another ptxas and fatbinary"));
+  CHECK(contains(run.output, "fix: use ptxas and fatbinary of one CUDA Toolkit"));
 }
 
 TEST_CASE("a cache that cannot be used is no reason not to compile") {
   Run run = doctor("TRITONC_CACHE_DIR=/proc/none");
   CHECK(run.code == 0);
   CHECK(contains(about(run.output, "cache"), "cannot use the cache `/proc/none`"));
-  CHECK(contains(about(run.output, "cache"), "mend: export TRITONC_CACHE_DIR=off"));
+  CHECK(contains(about(run.output, "cache"), "fix: export TRITONC_CACHE_DIR=off"));
   CHECK(contains(about(doctor(no_cache).output, "cache"), "off"));
   run = doctor(no_cache, "--cache-limit lots");
-  CHECK(contains(about(run.output, "cache"), "is not a number of bytes"));
+  CHECK(contains(about(run.output, "cache"), "is not a size in bytes"));
 }
 
 TEST_CASE("the launcher of a build") {
@@ -118,8 +118,8 @@ TEST_CASE("the launcher of a build") {
   CHECK(run.code == 0);
   run = doctor(no_cache, "--launcher no_such_program");
   CHECK(run.code == 3);
-  CHECK(contains(about(run.output, "launcher"), "there is no program `no_such_program`"));
-  CHECK(contains(about(run.output, "launcher"), "mend: cmake -U TritonC_LAUNCHER"));
+  CHECK(contains(about(run.output, "launcher"), "no program `no_such_program`"));
+  CHECK(contains(about(run.output, "launcher"), "fix: cmake -U TritonC_LAUNCHER"));
   run = doctor(no_cache, "--launcher echo");
   CHECK(run.code == 3);
   CHECK(contains(about(run.output, "launcher"), "does not run tritonc"));
@@ -129,10 +129,10 @@ TEST_CASE("the driver, which programs need") {
   Run run = doctor(no_cache + " TRITONC_DRIVER=/nowhere/libcuda.so");
   CHECK(run.code == 0);
   CHECK(contains(about(run.output, "driver"), "cannot open `/nowhere/libcuda.so`"));
-  CHECK(contains(about(run.output, "driver"), "mend: "));
+  CHECK(contains(about(run.output, "driver"), "fix: "));
   run = doctor(no_cache + " TRITONC_DRIVER=libc.so.6");
-  CHECK(contains(about(run.output, "driver"), "libc.so.6 is not a driver of CUDA"));
-  CHECK(contains(about(run.output, "driver"), "mend: unset TRITONC_DRIVER"));
+  CHECK(contains(about(run.output, "driver"), "libc.so.6 is not a CUDA driver"));
+  CHECK(contains(about(run.output, "driver"), "fix: unset TRITONC_DRIVER"));
   const std::string emulator = "TRITONC_DRIVER=" TRITONC_EMULATOR_LIBRARY " TRITONC_EMULATOR=";
   run = doctor(no_cache + " " + emulator + "gpu=90a/80");
   CHECK(contains(about(run.output, "driver"), ", CUDA 12.4, devices: sm_90, sm_80"));
@@ -143,9 +143,9 @@ TEST_CASE("the driver, which programs need") {
 TEST_CASE("variables that nobody reads") {
   Run run = doctor(no_cache + " TRITONC_CACHEDIR=/tmp");
   CHECK(run.code == 0);
-  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"), "is read by nobody"));
-  CHECK(
-      contains(about(run.output, "TRITONC_CACHEDIR"), "mend: unset TRITONC_CACHEDIR; there are "));
+  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"), "unknown variable"));
+  CHECK(contains(about(run.output, "TRITONC_CACHEDIR"),
+                 "fix: unset TRITONC_CACHEDIR; known variables: "));
   CHECK(contains(about(run.output, "TRITONC_CACHE_DIR "), "off"));
   run = doctor(no_cache + " TRITONC_BUNDLE_PATH=/bundles"); // of programs with kernels
   CHECK(contains(about(run.output, "TRITONC_BUNDLE_PATH"), "/bundles"));

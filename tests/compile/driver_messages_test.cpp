@@ -1,10 +1,10 @@
 // Messages of the tool that are not about a place in a kernel: what they say, word by word, and the
 // exit code that goes with them.
 
-#include "backend/child_process.h"
 #include "backend/fake_tool.h"
 #include "backend/toolchain.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 using namespace tritonc;
 
@@ -39,21 +39,21 @@ TEST_CASE("what a command line lacks, or has wrong, is said with what to write")
       {{"compile", path, "--arch", "80"},
        "error: nothing to write: give --header, --object or --emit with -o\n"},
       {{"plan", path, "--variants", "SIZE"},
-       "error: `SIZE` does not read as NAME=VALUE,VALUE;NAME=...\n"},
+       "error: invalid --variants `SIZE`: expected NAME=VALUE,VALUE;NAME=...\n"},
       {{"plan", path, "--where", "SIZE > 1000000"},
-       "error: none of 4 variants is left: --variants, --variant-file, --where and --kernels "
-       "exclude them all; tritonc plan --json says why\n"},
+       "error: --variants, --variant-file, --where and --kernels exclude all 4 variants; run "
+       "tritonc plan --json to see the reasons\n"},
       {{"plan", path, "--where", "arch > 80"},
        "error: condition `arch > 80`, column 1: `arch` needs --arch\n"},
       {{"compile", path, "--arch", "80", "--header", header, "--require", "spilz == 0"},
-       "error: requirement `spilz == 0` does not read as a quantity, a comparison and a number, "
-       "such as `spills == 0` or `shared <= 100k`; quantities are spills, regs, shared, stack, "
+       "error: invalid --require `spilz == 0`: expected a quantity, a comparison and a number, "
+       "such as `spills == 0` or `shared <= 100k`; quantities: spills, regs, shared, stack, "
        "threads, cubin, embedded, total\n"},
       {{"compile", path, "--arch", "80", "--emit", "ptx", "-o", files.path("out")},
-       "error: --emit wants one variant of one kernel for one architecture and there are 4; narrow "
-       "with --variants and --arch\n"},
+       "error: --emit needs exactly one variant of one kernel for one architecture, but found 4; "
+       "select one with --variants and --arch\n"},
       {{"plan", path, "--memory-limit", "much"},
-       "error: `much` is not a number of bytes, as 500M or 2G\n"},
+       "error: `much` is not a size in bytes, such as 500M or 2G\n"},
   };
   for (const auto &expected : cases) {
     CAPTURE(expected.text);
@@ -81,8 +81,7 @@ TEST_CASE("what ptxas has against code is a warning with its words") {
                                         "--cache-dir", "off"};
   Run run = tool(arguments);
   CHECK(run.code == 0);
-  CHECK(
-      contains(run.output, "warning: `scale` for sm_80 is slower than it could be, says ptxas: "));
+  CHECK(contains(run.output, "warning: ptxas performance advisory for `scale` (sm_80): "));
   CHECK(contains(run.output, "Potential Performance Loss: all"));
   CHECK(contains(run.output, "[-Wslow-code]\n"));
   arguments.push_back("-Wno-slow-code");
@@ -118,6 +117,6 @@ TEST_CASE("macros and names of a call cannot break out of the header") {
     Run run = tool({"compile", path, "--arch", "80", "-DN=1", "--name", name, "--header",
                     files.path("out.hpp"), "--cache-dir", "off"});
     CHECK(run.code == 2);
-    CHECK(contains(run.output, "is not a name for a C++ namespace; give one with --name"));
+    CHECK(contains(run.output, "is not a valid C++ namespace; set another name with --name"));
   }
 }

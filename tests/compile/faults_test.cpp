@@ -4,8 +4,8 @@
 //
 // TRITONC_KILLS says how often the tool is killed, if that is not enough.
 
-#include "backend/child_process.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <doctest/doctest.h>
 
@@ -177,8 +177,9 @@ TEST_CASE("without a place for temporary files nothing is written") {
   Project::FaultyRun run = project.compile_with_fault("mkdtemp", 1, std::to_string(ENOSPC));
   REQUIRE(run.was_hit);
   CHECK(run.code == 3);
-  CHECK(run.output.find("error: cannot make a temporary directory in `") == 0);
-  CHECK(run.output.find("No space left on device; name another with TMPDIR\n") != run.output.npos);
+  CHECK(run.output.find("error: cannot create a temporary directory in `") == 0);
+  CHECK(run.output.find("No space left on device; set TMPDIR to another directory\n") !=
+        run.output.npos);
   CHECK(project.contents() == std::vector<std::string>(outputs.size(), "old"));
 }
 
@@ -232,7 +233,7 @@ TEST_CASE("killed at each call: every output is old or new, and the next build i
 
 TEST_CASE("killed at any moment: every output is old or new, and the next build is right") {
   std::string changed = scale_source;
-  changed.insert(changed.find("* factor"), "+ 1 ");
+  changed.insert(changed.find("* operand"), "+ 1 ");
   const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
   REQUIRE(right[0][1] != right[1][1]);
   Project project;
@@ -302,7 +303,7 @@ TEST_CASE("two builds at once with the same outputs and the same cache") {
 
 TEST_CASE("two builds of different sources at once: each output is of one of them") {
   std::string changed = scale_source;
-  changed.insert(changed.find("* factor"), "+ 1 ");
+  changed.insert(changed.find("* operand"), "+ 1 ");
   Project project, other(changed);
   const std::vector<std::string> right[] = {expected(), expected(changed.c_str())};
   // The other writes into the same folder.

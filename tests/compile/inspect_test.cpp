@@ -1,13 +1,13 @@
 // Tests inspect_command.cpp, with what the whole compiler makes.
 
-#include "inspect_command.h"
+#include "tool/inspect_command.h"
 
-#include "backend/child_process.h"
 #include "compile.h"
-#include "emit/header.h"
-#include "emit/manifest.h"
-#include "emit/object.h"
+#include "emit/cpp/header.h"
+#include "emit/object/object.h"
+#include "emit/report/manifest.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -58,7 +58,7 @@ private:
     std::string said;
     Verification verification =
         verify({files.path(name)}, with_manifest ? files.path("scale.json") : "");
-    for (const Failure &problem : verification.problems)
+    for (const Error &problem : verification.problems)
       said += text(problem) + "\n";
     return said;
   }
@@ -96,21 +96,21 @@ TEST_CASE("a launch that passes something else than the code takes") {
     variant.parameters[2].element = "i64";
     changed.kernels[0].variants[0].parameters[2].element = "i64";
     CHECK(contains(Emitted(changed).problems(),
-                   kernel + "parameter `n` is 8 bytes in a launch, and 4 bytes in the code\n"));
+                   kernel + "parameter `n` is 8 bytes in a launch, but 4 bytes in the code\n"));
   }
   SUBCASE("one more") {
     for (int i : {0, 1})
       changed.kernels[0].variants[size_t(i)].parameters.push_back(
           {.name = "more", .element = "i32"});
     CHECK(contains(Emitted(changed).problems(),
-                   kernel + "a launch passes 5 parameters, and the code takes 4\n"));
+                   kernel + "a launch passes 5 parameters, but the code takes 4\n"));
   }
   SUBCASE("a hidden one") {
-    variant.images[0].form.name = "with a number";
-    variant.images[0].form.hidden = {{.elem = ir::Elem::i32, .value = Expr::constant(1)}};
-    CHECK(Emitted(changed).problems() ==
-          "error: `scale::scale<half> 256` for sm_80, with a number: a launch passes 5 "
-          "parameters, and the code takes 4\n");
+    variant.images[0].launch.schedule = {.kind = Schedule::Kind::multistage, .tile = {1, 2, 3}};
+    variant.images[0].launch.hidden = {{.elem = ir::Elem::i32, .value = Expr::constant(1)}};
+    CHECK(Emitted(changed).problems() == "error: `scale::scale<half> 256` for sm_80, 1x2x3 "
+                                         "multistage: a launch passes 5 parameters, "
+                                         "but the code takes 4\n");
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("PTX that is not what its descriptor says") {
   SUBCASE("of another kernel") {
     variant.entry = "scala";
     CHECK(contains(Emitted(changed).problems(),
-                   kernel + ": the code has no kernel of that name; it has scale\n"));
+                   kernel + ": the code has no kernel of this name; it has scale\n"));
   }
   SUBCASE("for another GPU") {
     image.bytes = variant.images[1].bytes;
@@ -146,7 +146,7 @@ TEST_CASE("PTX that is not what its descriptor says") {
     for (Variant &each : changed.kernels[0].variants)
       each.parameters[2].element = "i64";
     CHECK(contains(Emitted(changed).problems(),
-                   kernel + ": parameter `n` is 8 bytes in a launch, and 4 bytes in the code\n"));
+                   kernel + ": parameter `n` is 8 bytes in a launch, but 4 bytes in the code\n"));
   }
   SUBCASE("as inspect shows it") {
     Emitted emitted(changed);
@@ -168,7 +168,7 @@ TEST_CASE("code that is not what its descriptor says") {
   SUBCASE("of another kernel") {
     variant.entry = "scala";
     CHECK(contains(Emitted(changed).problems(),
-                   kernel + ": the code has no kernel of that name; it has scale\n"));
+                   kernel + ": the code has no kernel of this name; it has scale\n"));
   }
   SUBCASE("for another GPU") {
     image.bytes = variant.images[1].bytes;
@@ -217,11 +217,11 @@ TEST_CASE("what the manifest says") {
   Emitted other(less);
   CHECK(other.problems(true) == "");
   emitted.files.add("scale.json", other.files.read("scale.json"));
-  CHECK(contains(emitted.problems(true), "for sm_80 is not what the manifest says: there is no "
-                                         "image with its digest "));
+  CHECK(contains(emitted.problems(true), "for sm_80 does not match the manifest: the manifest "
+                                         "has no image with digest "));
   other.files.add("scale.json", manifest(library()));
-  CHECK(contains(other.problems(true),
-                 "for sm_80 is not what the manifest says: it is in none of the files"));
+  CHECK(
+      contains(other.problems(true), "for sm_80 does not match the manifest: no file contains it"));
   other.files.add("scale.json", "{");
   CHECK(contains(other.problems(true), "error: cannot read `"));
 }
@@ -295,13 +295,12 @@ TEST_CASE("inspect: cubins, images, several files, none") {
   emitted.files.add("scale.fatbin", image.bytes.substr(0, 200));
   table = inspect({path}, false);
   REQUIRE_FALSE(table);
-  CHECK(text(table.failure()).rfind("error: `" + path + "` is damaged: ", 0) == 0);
+  CHECK(text(table.error()).rfind("error: `" + path + "` is damaged: ", 0) == 0);
   std::string source = emitted.files.add("scale.tc", scale_source);
   table = inspect({source}, false);
   REQUIRE_FALSE(table);
-  CHECK(text(table.failure()) == "error: `" + source +
-                                     "` has no kernels that tritonc compiled; headers, objects, "
-                                     "bundles and programs may have some");
+  CHECK(text(table.error()) == "error: no tritonc kernels in `" + source +
+                                   "`; pass a header, object, bundle or program that has kernels");
 }
 
 TEST_CASE("the commands, and how they end") {
@@ -313,12 +312,12 @@ TEST_CASE("the commands, and how they end") {
   };
   std::string object = emitted.files.path("scale.o");
   CHECK(run({"verify", object, "--manifest", emitted.files.path("scale.json")}) ==
-        "0 8 images, all as they should be\n");
+        "0 8 images, all valid\n");
   CHECK(contains(run({"inspect", object}), "0 scale::scale<half>"));
   CHECK(contains(run({"inspect", "--json", object}), "\"cubin_gpu\": \"sm_80\""));
   CHECK(contains(run({"verify", "/nowhere"}), "2 error: cannot read `/nowhere`"));
   CHECK(contains(run({"verify"}), "2 error: "));
-  CHECK(contains(run({"verify", "/dev/null"}), "6 error: `/dev/null` has no kernels"));
+  CHECK(contains(run({"verify", "/dev/null"}), "6 error: no tritonc kernels in `/dev/null`"));
   std::string damaged = emitted.files.read("scale.o");
   damaged[damaged.find("TritonC\n") + 80] ^= 1;
   emitted.files.add("scale.o", damaged);

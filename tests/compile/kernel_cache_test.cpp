@@ -1,11 +1,11 @@
 // Tests kernel_cache.cpp, and what a compilation takes from it: by itself, and as a build sees it.
 
-#include "kernel_cache.h"
+#include "jobs/kernel_cache.h"
 
-#include "backend/child_process.h"
 #include "backend/fake_tool.h"
 #include "ir/parser.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <doctest/doctest.h>
 
@@ -131,27 +131,39 @@ TEST_CASE("a variant and its code come back as they were kept") {
   CHECK(found->key == code.key);
 
   Expr sum = Expr::binary(Expr::Kind::add, Expr::parameter(1), Expr::constant(-2));
-  CompiledForm form = {.structure = "128x256x64 specialized",
-                       .share = Structure::Share::full_rounds,
-                       .warnings = {{{Message::spills, {"f", "sm_90a"}},
-                                     7,
-                                     {{{Message::takes_registers, {"`x`", "9"}}, 8}}}},
-                       .image = {.gpu = "sm_90a",
-                                 .sm = 90,
-                                 .suffix = 'a',
-                                 .threads = 384,
-                                 .shared_bytes = 200000,
-                                 .static_shared = 16,
-                                 .registers = 168,
-                                 .spill_stores = 1,
-                                 .spill_loads = 2,
-                                 .stack_bytes = 3,
-                                 .cubin_bytes = 4,
-                                 .host_symbol = "host",
-                                 .host_object = "ELF"},
-                       .code = code.key};
-  LaunchForm &launch = form.image.form;
-  launch.name = form.structure;
+  CachedKernel schedule = {.schedule = {.kind = Schedule::Kind::warp_specialized,
+                                        .tile = {128, 256, 64},
+                                        .producer_warps = 4,
+                                        .consumer_groups = 2,
+                                        .coarsening = {1, 2, 1},
+                                        .k_tile = 64,
+                                        .swap_operands = true,
+                                        .split_k = 4,
+                                        .work = Schedule::Work::tail,
+                                        .tail_split = {2, 1, 1},
+                                        .full_waves_tile = {256, 256, 64},
+                                        .partials = SplitKPartials{{1, 2, 1}, 64, 128, 1, 0},
+                                        .blocks_per_sm = 2,
+                                        .epilogue_stages = 1},
+                           .warnings = {{{Message::spills, {"f", "sm_90a"}},
+                                         7,
+                                         {{{Message::takes_registers, {"`x`", "9"}}, 8}}}},
+                           .image = {.gpu = "sm_90a",
+                                     .sm = 90,
+                                     .suffix = 'a',
+                                     .threads = 384,
+                                     .shared_bytes = 200000,
+                                     .static_shared = 16,
+                                     .registers = 168,
+                                     .spill_stores = 1,
+                                     .spill_loads = 2,
+                                     .stack_bytes = 3,
+                                     .cubin_bytes = 4,
+                                     .host_symbol = "host",
+                                     .host_object = "ELF"},
+                           .code = code.key};
+  LaunchConfig &launch = schedule.image.launch;
+  launch.schedule = schedule.schedule;
   launch.guards = {{sum, "n - 2"}};
   launch.cost = sum;
   launch.blocks = {sum, Expr::constant(1)};
@@ -164,28 +176,29 @@ TEST_CASE("a variant and its code come back as they were kept") {
                    .strides = {sum},
                    .box = {64, 128},
                    .swizzle_bytes = 128};
-  launch.hidden = {{.map = map}, {.elem = ir::Elem::i64, .value = sum}, {.is_scratch = true}};
-  launch.scratch = sum;
-  launch.share = LaunchForm::Share::first;
+  launch.hidden = {{.map = map}, {.elem = ir::Elem::i64, .value = sum}, {.is_workspace = true}};
+  launch.workspace = sum;
+  launch.part = LaunchConfig::Part::first;
   launch.starts_early = true;
 
   CHECK_FALSE(cache.find(cache_key("x")));
-  cache.keep(cache_key("x"), {form, {.structure = "left out", .is_left_out = true}});
-  auto forms = cache.find(cache_key("x"));
-  REQUIRE(forms);
-  REQUIRE(forms->size() == 2);
-  CHECK((*forms)[1].is_left_out);
-  CHECK((*forms)[1].structure == "left out");
-  const CompiledForm &back = (*forms)[0];
-  CHECK(back.structure == form.structure);
-  CHECK(back.share == form.share);
+  const CachedKernel left_out = {.schedule = {.kind = Schedule::Kind::multistage},
+                                 .is_left_out = true};
+  cache.keep(cache_key("x"), {schedule, left_out});
+  auto schedules = cache.find(cache_key("x"));
+  REQUIRE(schedules);
+  REQUIRE(schedules->size() == 2);
+  CHECK((*schedules)[1].is_left_out);
+  CHECK((*schedules)[1].schedule == left_out.schedule);
+  const CachedKernel &back = (*schedules)[0];
+  CHECK(back.schedule == schedule.schedule);
   CHECK_FALSE(back.is_left_out);
   REQUIRE(back.warnings.size() == 1);
   const Remark &warning = back.warnings[0];
-  CHECK(text(warning.failure) == text(form.warnings[0].failure));
+  CHECK(text(warning.failure) == text(schedule.warnings[0].failure));
   CHECK(warning.origin == 7);
   REQUIRE(warning.notes.size() == 1);
-  CHECK(text(warning.notes[0].failure) == text(form.warnings[0].notes[0].failure));
+  CHECK(text(warning.notes[0].failure) == text(schedule.warnings[0].notes[0].failure));
   CHECK(warning.notes[0].origin == 8);
   CHECK(back.image.bytes == code.image);
   CHECK(back.image.gpu == "sm_90a");
@@ -201,13 +214,14 @@ TEST_CASE("a variant and its code come back as they were kept") {
   CHECK(back.image.cubin_bytes == 4);
   CHECK(back.image.host_symbol == "host");
   CHECK(back.image.host_object == "ELF");
-  // All of a form, by what it is kept as: behind the header, the same forms are the same bytes.
-  cache.keep(cache_key("y"), {form, {.structure = "left out", .is_left_out = true}});
-  cache.keep(cache_key("z"), *forms);
+  // All of a schedule, by what it is kept as: after the header, the same schedules are the same
+  // bytes.
+  cache.keep(cache_key("y"), {schedule, left_out});
+  cache.keep(cache_key("z"), *schedules);
   std::string kept = files.read("cache/" + cache_key("y")),
               again = files.read("cache/" + cache_key("z"));
   CHECK(kept.substr(56) == again.substr(56));
-  CHECK(back.image.form.hidden[0].map->strides[0].operands[1].value == -2);
+  CHECK(back.image.launch.hidden[0].map->strides[0].operands[1].value == -2);
 
   // Without its code a variant is not there.
   fs::remove(files.path("cache/" + code.key));
@@ -304,7 +318,7 @@ TEST_CASE("what did not change is not compiled again") {
   CHECK(project.compile().assembled == 0);
   CHECK(project.compile({"--variants", "SIZE=128,512"}).assembled == 4);
   CHECK(project.compile({"--arch", "75"}).assembled == 4);
-  source.insert(source.find("* factor"), "+ 1 ");
+  source.insert(source.find("* operand"), "+ 1 ");
   project.files.add("scale.tc", source);
   CHECK(project.compile().assembled == 8);
 }
@@ -404,11 +418,12 @@ TEST_CASE("a cache that cannot be used: a word about it, and the same result") {
   Project::Run run = project.compile({"--cache-dir", file});
   CHECK(run.output ==
         "warning: compiling without the cache `" + file +
-            "`: Not a directory; name another with --cache-dir, or `off` [-Wcache-left-out]\n");
+            "`: Not a directory; set another directory with --cache-dir, or use --cache-dir off "
+            "[-Wcache-left-out]\n");
   CHECK(run.code == 0);
   CHECK(project.files.exists("out.o"));
   run = project.compile({"--cache-limit", "much"});
-  CHECK(run.output == "error: `much` is not a number of bytes, as 500M or 2G\n");
+  CHECK(run.output == "error: `much` is not a size in bytes, such as 500M or 2G\n");
   CHECK(run.code == 2);
 }
 

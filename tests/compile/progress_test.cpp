@@ -1,11 +1,11 @@
 // Tests progress.cpp: by a clock of its own, and as whoever calls the tool sees it.
 
-#include "progress.h"
+#include "support/progress.h"
 
-#include "backend/child_process.h"
 #include "backend/fake_tool.h"
 #include "backend/toolchain.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // The same sources, options and tools give the same bytes: whoever builds, where, when and how
 // often.
 
-#include "backend/child_process.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <doctest/doctest.h>
 
@@ -12,13 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With tensor cores there are many structures for sm_90a, so that jobs end in an order of their
+// With tensor cores there are many schedules for sm_90a, so that jobs end in an order of their
 // own.
 const char *product_source = R"(
 #pragma tritonc tune(TM: 32, 64)
 #pragma tritonc grid(M / TM, N / 64)
 #pragma tritonc require(K % 32 == 0)
-__global__ void product(half *A __readonly, half *B __readonly, half *C, int M, int N __multipleof(8),
+__global__ void matmul(half *A __readonly, half *B __readonly, half *C, int M, int N __multipleof(8),
                         int K __multipleof(8)) {
   int rm[TM] = get_program_id(0) * TM + 0 ... TM;
   int rn[64] = get_program_id(1) * 64 + 0 ... 64;
@@ -47,17 +47,17 @@ struct Setting {
   std::string tool = TRITONC_TOOL;
 };
 
-// All outputs of a build: one behind the other, with their names. `choice` says what to build.
+// All outputs of a build: one after the other, with their names. `choice` says what to build.
 std::string build(const Setting &setting, const std::string &choice) {
   SourceFiles files;
   std::string folder = files.path("place" + setting.folder);
   fs::create_directories(folder);
   std::ofstream(folder + "/scale.tc") << scale_source;
-  std::ofstream(folder + "/product.tc") << product_source;
+  std::ofstream(folder + "/matmul.tc") << product_source;
   fs::create_directories(folder + "/out");
   std::string script = "cd '" + folder +
                        "' && export TRITONC_CACHE_DIR=off CACHE=" + files.path("cache") + "\n" +
-                       setting.before + "\nexec " + setting.tool + " compile scale.tc product.tc " +
+                       setting.before + "\nexec " + setting.tool + " compile scale.tc matmul.tc " +
                        choice + " --name both --header out/both.hpp --manifest out/both.json " +
                        "--report out/both.txt --depfile out/both.d --quiet " + setting.options;
   ChildResult child = run_child({"/bin/sh", "-c", script}, "/tmp");
@@ -97,7 +97,7 @@ const Setting settings[] = {
     {.options = "--jobs 2 --time-report 2>/dev/null"},
     {.options = "--jobs 2 --verify-each"},
     {.options = "--jobs 2 --cache-dir $CACHE"}, // which is empty
-    {.before = TRITONC_TOOL " compile scale.tc product.tc $CHOICE --name both "
+    {.before = TRITONC_TOOL " compile scale.tc matmul.tc $CHOICE --name both "
                             "--header out/both.hpp --cache-dir $CACHE && rm out/* || exit 9",
      .options = "--jobs 2 --cache-dir $CACHE"}, // which has everything
 };

@@ -1,6 +1,6 @@
 // Tests requirements.cpp: limits on what is compiled.
 
-#include "requirements.h"
+#include "jobs/limits.h"
 
 #include "compile.h"
 #include "source_files.h"
@@ -40,7 +40,7 @@ Image image() {
 std::string said(const std::string &text) {
   Result<Limit> limit = parse_limit(text);
   REQUIRE(limit);
-  std::vector<Failure> failures = unmet(library_of(image()), {*limit});
+  std::vector<Error> failures = unmet(library_of(image()), {*limit});
   return failures.empty() ? "" : tritonc::text(failures[0]);
 }
 
@@ -59,18 +59,19 @@ TEST_CASE("what keeps to a limit is not mentioned") {
 TEST_CASE("what exceeds a limit is named, with what was measured and what helps") {
   CHECK(said("spills == 0") ==
         "error: `scale` for sm_80, SIZE=128: spills is 24 (bytes), but `spills == 0` is required; "
-        "smaller tiles take less; --where leaves variants out");
+        "use smaller tiles, or exclude variants with --where");
   for (const char *text :
        {"spills != 24", "spills < 24", "spills > 24", "spills <= 23", "spills >= 25", "regs <= 167",
         "shared <= 99k", "stack < 32", "threads != 128", "cubin < 5000", "embedded <= 899"}) {
     CAPTURE(text);
     CHECK(said(text) != "");
   }
-  Image form = image();
-  form.form.name = "128x128x64";
-  std::vector<Failure> failures = unmet(library_of(form), {*parse_limit("regs < 5")});
+  Image schedule = image();
+  schedule.launch.schedule = {.kind = Schedule::Kind::multistage, .tile = {128, 128, 64}};
+  std::vector<Error> failures = unmet(library_of(schedule), {*parse_limit("regs < 5")});
   REQUIRE(failures.size() == 1);
-  CHECK(text(failures[0]).find("`scale` for sm_80, structure 128x128x64, SIZE=128: regs is 168") !=
+  CHECK(text(failures[0])
+            .find("`scale` for sm_80, schedule 128x128x64 multistage, SIZE=128: regs is 168") !=
         std::string::npos);
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("what all images take together, each once, has a limit too") {
   library.kernels[0].variants[0].images.push_back(image()); // the same code
   CHECK(unmet(library, {*parse_limit("total <= 900")}).empty());
   library.kernels[0].variants[0].images[0].bytes += "y";
-  std::vector<Failure> failures = unmet(library, {*parse_limit("total <= 1k")});
+  std::vector<Error> failures = unmet(library, {*parse_limit("total <= 1k")});
   REQUIRE(failures.size() == 1);
   CHECK(text(failures[0])
             .find("library `scales`: total is 1801 (bytes of all images), but "
@@ -104,7 +105,7 @@ TEST_CASE("what is no limit") {
     CAPTURE(text);
     Result<Limit> limit = parse_limit(text);
     REQUIRE_FALSE(limit);
-    CHECK(tritonc::text(limit.failure()).find("quantities are spills, regs, shared") !=
+    CHECK(tritonc::text(limit.error()).find("quantities: spills, regs, shared") !=
           std::string::npos);
   }
 }

@@ -1,7 +1,7 @@
 // The rules of SARIF 2.1.0 (section 3 of the standard, and its schema) for the objects that we
 // write: which properties there are, of which kind, which must be there, how many of a list, and
 // which lists have no element twice. What is not in the table is not allowed. Then what the schema
-// cannot say: braces in messages, plain paths, regions that end behind where they begin, results
+// cannot say: braces in messages, plain paths, regions that end after where they begin, results
 // and their rules.
 #pragma once
 
@@ -27,7 +27,7 @@ struct SarifRule {
   bool is_required = false;
   int least = -1; // of an integer
   bool is_list = false;
-  int least_elements = 0;
+  int min_elements = 0;
   bool is_set = false;
 };
 
@@ -89,7 +89,7 @@ inline bool has_single_brace(llvm::StringRef text) {
 }
 
 // A reference of RFC 3986 to a file: characters that stand for themselves, `%` and two digits, no
-// name that is empty, `.` or `..`, and a root only behind a scheme.
+// name that is empty, `.` or `..`, and a root only after a scheme.
 inline bool is_file_reference(llvm::StringRef uri) {
   for (size_t i = 0; i < uri.size(); i++) {
     bool is_code = uri[i] == '%' && i + 2 < uri.size() && llvm::isHexDigit(uri[i + 1]) &&
@@ -159,7 +159,7 @@ inline std::string sarif_problem_of(const llvm::json::Value &value, const std::s
       continue;
     }
     const llvm::json::Array *list = found->getAsArray();
-    if (!list || int(list->size()) < rule.least_elements)
+    if (!list || int(list->size()) < rule.min_elements)
       return inner + ": no list, or too short";
     for (size_t i = 0; i < list->size(); i++) {
       std::string element = inner + "[" + std::to_string(i) + "]";

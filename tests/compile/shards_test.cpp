@@ -1,10 +1,10 @@
-// Tests code_file.cpp, and shards: a library made of parts that calls of their own have compiled.
+// Tests shard_file.cpp, and shards: a library made of parts that calls of their own have compiled.
 
-#include "code_file.h"
+#include "jobs/shard_file.h"
 
 #include "backend/fake_tool.h"
 #include "compile.h"
-#include "emit/manifest.h"
+#include "emit/report/manifest.h"
 #include "source_files.h"
 
 using namespace tritonc;
@@ -36,10 +36,10 @@ struct CountedTools {
 } // namespace
 
 TEST_CASE("what is written is read, the same bytes in any order") {
-  std::string bytes = code_file({stored("b"), stored("a")});
-  CHECK(bytes == code_file({stored("a"), stored("b")}));
+  std::string bytes = shard_file({stored("b"), stored("a")});
+  CHECK(bytes == shard_file({stored("a"), stored("b")}));
   SourceFiles files;
-  Result<std::vector<StoredCode>> codes = read_code_file(files.add("codes", bytes));
+  Result<std::vector<StoredCode>> codes = read_shard_file(files.add("codes", bytes));
   REQUIRE(codes);
   REQUIRE(codes->size() == 2);
   const StoredCode &first = (*codes)[0];
@@ -53,21 +53,21 @@ TEST_CASE("what is written is read, the same bytes in any order") {
   CHECK(first.cubin.resources.advice == std::vector<std::string>{"slow", "", "slower"});
   CHECK(first.image == "image");
   CHECK(first.ptx == "");
-  CHECK(read_code_file(files.add("empty", code_file({})))->empty());
+  CHECK(read_shard_file(files.add("empty", shard_file({})))->empty());
 }
 
 TEST_CASE("a file that is not as it was written is refused") {
   SourceFiles files;
-  std::string bytes = code_file({stored("a")});
+  std::string bytes = shard_file({stored("a")});
   for (size_t size = 0; size < bytes.size(); size++)
-    CHECK_FALSE(read_code_file(files.add("codes", bytes.substr(0, size))));
+    CHECK_FALSE(read_shard_file(files.add("codes", bytes.substr(0, size))));
   for (size_t i = 0; i < bytes.size(); i++) {
     std::string damaged = bytes;
     damaged[i] ^= 1;
-    CHECK_FALSE(read_code_file(files.add("codes", damaged)));
+    CHECK_FALSE(read_shard_file(files.add("codes", damaged)));
   }
-  CHECK_FALSE(read_code_file(files.add("codes", bytes + "x")));
-  CHECK_FALSE(read_code_file(files.path("none")));
+  CHECK_FALSE(read_shard_file(files.add("codes", bytes + "x")));
+  CHECK_FALSE(read_shard_file(files.path("none")));
 }
 
 TEST_CASE("a library of shards is the library, and nothing is compiled twice") {
@@ -91,7 +91,7 @@ TEST_CASE("a library of shards is the library, and nothing is compiled twice") {
     REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
     codes += result.codes.size();
     files.push_back(
-        counted.files.add("codes" + std::to_string(shard), code_file(std::move(result.codes))));
+        counted.files.add("codes" + std::to_string(shard), shard_file(std::move(result.codes))));
   }
   CHECK(codes == 8);
   CHECK(counted.calls() == 2 * calls);

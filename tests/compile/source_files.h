@@ -1,7 +1,7 @@
 // Sources written for one test, in a directory that goes with it.
 #pragma once
 
-#include "backend/temporary_directory.h"
+#include "support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 
@@ -43,17 +43,17 @@ private:
   TemporaryDirectory directory_;
 };
 
-/// y = factor x, in tiles of SIZE.
+/// y = operand x, in tiles of SIZE.
 inline const char *scale_source = R"(
 #pragma tritonc variant(TYPE: half, float)
 #pragma tritonc tune(SIZE: 128, 256)
 #pragma tritonc grid(n / SIZE)
-__global__ void scale(TYPE *x __readonly, TYPE *y, int n, float factor) {
+__global__ void scale(TYPE *x __readonly, TYPE *y, int n, float operand) {
   int i[SIZE] = get_program_id(0) * SIZE + 0 ... SIZE;
   TYPE *px[SIZE] = x + i;
   TYPE *py[SIZE] = y + i;
   float value[SIZE] = *px;
-  *py = value * factor;
+  *py = value * operand;
 }
 )";
 

@@ -1,6 +1,6 @@
 // Tests time_report.cpp.
 
-#include "time_report.h"
+#include "support/time_report.h"
 
 #include "compile.h"
 #include "source_files.h"
@@ -38,7 +38,7 @@ TEST_CASE("steps are measured, added and compared with ptxas") {
   std::string report = one.report();
   CAPTURE(report);
   CHECK(contains(report, "passes"));
-  CHECK(contains(report, "100.0         all, of all jobs"));
+  CHECK(contains(report, "100.0         total of all jobs"));
   double ratio = 0;
   REQUIRE(std::sscanf(report.c_str() + report.find("; ") + 2, "%lf times ptxas", &ratio) == 1);
   CHECK(ratio > 1.1);
@@ -52,11 +52,11 @@ TEST_CASE("a compilation says how long its steps took") {
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   std::string report = result.times.report();
   CAPTURE(report);
-  CHECK(contains(report, "times ptxas alone"));
-  for (const char *step : {"front end", "choosing structures", "passes", "lowering to LLVM IR",
-                           "LLVM, optimising", "LLVM, PTX", "ptxas", "fatbinary"})
+  CHECK(contains(report, "times the time of ptxas"));
+  for (const char *step : {"front end", "choosing schedules", "passes", "lowering to LLVM IR",
+                           "LLVM, optimizing", "LLVM, PTX", "ptxas", "fatbinary"})
     CHECK(contains(report, std::string("      4  ") + step + "\n")); // once for each variant
-  for (const char *step : {"front end", "LLVM, optimising", "LLVM, PTX", "ptxas"})
+  for (const char *step : {"front end", "LLVM, optimizing", "LLVM, PTX", "ptxas"})
     CHECK_FALSE(contains(report, std::string("    0.000    0.0      4  ") + step));
   CHECK(contains(report, "    0.000    0.0      0  host code"));
 }

@@ -1,10 +1,10 @@
-// Tests tune_command.cpp: what runners say, runners behind launchers, and the tables for people.
-// The runners are shell scripts here; real ones are in tests/tuner.
+// Tests tune_command.cpp: what tuners say, tuners after launchers, and the tables for people.
+// The tuners are shell scripts here; real ones are in tests/tuner.
 
-#include "tune_command.h"
+#include "tool/tune_command.h"
 
-#include "backend/child_process.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -26,17 +26,17 @@ bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-// A runner that has one kernel, and a script for the rest.
+// A tuner that has one kernel, and a script for the rest.
 class Script {
 public:
   explicit Script(const std::string &measure) {
-    files.add("runner", "#!/bin/sh\n"
-                        "if [ \"$1\" = describe ]; then\n"
-                        "  printf 'kernel\\tadd\\tTYPE=half\\ti32 n\\nvariant\\tSIZE=1\\n'\n"
-                        "  exit\nfi\n" +
-                            measure);
-    options.runner = files.path("runner");
-    std::filesystem::permissions(options.runner, std::filesystem::perms::owner_all);
+    files.add("tuner", "#!/bin/sh\n"
+                       "if [ \"$1\" = describe ]; then\n"
+                       "  printf 'kernel\\tadd\\tTYPE=half\\ti32 n\\nvariant\\tSIZE=1\\n'\n"
+                       "  exit\nfi\n" +
+                           measure);
+    options.tuner = files.path("tuner");
+    std::filesystem::permissions(options.tuner, std::filesystem::perms::owner_all);
   }
   SourceFiles files;
   TuneOptions options;
@@ -53,63 +53,66 @@ done
 
 } // namespace
 
-TEST_CASE("what a runner says becomes data") {
-  Result<std::vector<RunnerReport>> reports = read_reports(
-      "it", gpu + problem(64, "time\tSIZE=512 B=2\t1500\t1400\tform\ntime\tSIZE=256\t1000\t-\t\n"
-                              "refused\tSIZE=1024\tit does not fit\nchoice\tSIZE=256\n"
-                              "differs\tSIZE=2048\t31.5\n"));
+TEST_CASE("what a tuner says becomes data") {
+  Result<std::vector<TunerReport>> reports = read_reports(
+      "it",
+      gpu +
+          problem(64,
+                  "time\tSIZE=512 B=2\t1500\t1400\t64x64x64 multistage\ntime\tSIZE=256\t1000\t-\t\n"
+                  "refused\tSIZE=1024\tit does not fit\nchoice\tSIZE=256\n"
+                  "differs\tSIZE=2048\t31.5\n"));
   REQUIRE(reports);
   REQUIRE(reports->size() == 1);
-  const RunnerReport &report = (*reports)[0];
+  const TunerReport &report = (*reports)[0];
   CHECK(report.entry.gpu == "NVIDIA H200");
   CHECK(report.entry.multiprocessors == 132);
   CHECK(report.entry.problem.at("n") == 64);
   CHECK(report.entry.times.size() == 2);
   CHECK(report.entry.times.at("B=2 SIZE=512").nanoseconds == 1500);
   CHECK(report.entry.times.at("B=2 SIZE=512").cost == 1400);
-  CHECK(report.entry.times.at("B=2 SIZE=512").form == "form");
+  CHECK(report.entry.times.at("B=2 SIZE=512").schedule == "64x64x64 multistage");
   CHECK(!report.entry.times.at("SIZE=256").cost);
   CHECK(report.choice == "SIZE=256");
   REQUIRE(differences_of(*reports).size() == 1);
   CHECK(text(differences_of(*reports)[0]) ==
-        "error: `add TYPE=half` for n=64: the results of SIZE=2048 are 31.5 times as far from "
-        "those of most variants as rounding explains");
+        "error: `add TYPE=half` for n=64: SIZE=2048 differs from most variants by 31.5 times the "
+        "error that rounding explains");
 }
 
 TEST_CASE("a problem that is not done does not count") {
   std::string whole = gpu + problem(64, "time\tSIZE=1\t5\t-\t\n");
-  Result<std::vector<RunnerReport>> reports =
+  Result<std::vector<TunerReport>> reports =
       read_reports("it", whole + whole.substr(gpu.size(), whole.size() - gpu.size() - 4));
   REQUIRE(reports);
   CHECK(reports->size() == 1);
 }
 
-TEST_CASE("what no runner says") {
+TEST_CASE("what no tuner says") {
   for (const char *line : {"hello", "gpu\tNVIDIA\tninety\t132", "time\tSIZE=1\t0\t-\t",
                            "time\tSIZE=1\tfast\t-\t", "problem\tadd\t\t\tn=x\twarm"}) {
     CAPTURE(line);
-    Result<std::vector<RunnerReport>> reports = read_reports("it", line + std::string("\n"));
+    Result<std::vector<TunerReport>> reports = read_reports("it", line + std::string("\n"));
     REQUIRE(!reports);
-    CHECK(contains(text(reports.failure()), "error: `it` says what no runner says: `"));
+    CHECK(contains(text(reports.error()), "error: unexpected output from tuner `it`: `"));
   }
 }
 
 TEST_CASE("the table says by how much a launch's choice is slower") {
-  Result<std::vector<RunnerReport>> reports = read_reports(
+  Result<std::vector<TunerReport>> reports = read_reports(
       "it", gpu + problem(1, "time\tSIZE=1\t1000\t-\t\ntime\tSIZE=2\t1210\t-\t\nchoice\tSIZE=2\n") +
                 problem(2, "time\tSIZE=1\t1000\t-\t\nchoice\tSIZE=1\n") +
                 problem(3, "time\tSIZE=1\t1000\t-\t\n"));
   std::string table = bench_table(*reports);
   CHECK(contains(table, "21.0 %"));
-  CHECK(contains(table, "2 problems: slower than the best by 10.0 % in the geometric mean, 21.0 % "
-                        "at worst"));
+  CHECK(contains(table, "2 problems: slower than the best by 10.0 % (geometric mean), 21.0 % "
+                        "(max)"));
   CHECK(bench_table({}) == "nothing was measured\n");
 }
 
 TEST_CASE("the same for programs, with all times") {
-  Result<std::vector<RunnerReport>> reports = read_reports(
+  Result<std::vector<TunerReport>> reports = read_reports(
       "it", gpu +
-                problem(1, "time\tSIZE=1\t1000\t900\tform\ntime\tSIZE=2\t1210\t-\t\n"
+                problem(1, "time\tSIZE=1\t1000\t900\t64x64x64 multistage\ntime\tSIZE=2\t1210\t-\t\n"
                            "choice\tSIZE=2\ndiffers\tSIZE=4\t31.5\n") +
                 problem(2, "time\tSIZE=1\t1000\t-\t\nchoice\tSIZE=1\n") +
                 problem(3, "time\tSIZE=1\t1000\t-\t\n") + problem(4, "choice\tSIZE=1\n"));
@@ -132,7 +135,7 @@ TEST_CASE("the same for programs, with all times") {
   CHECK(first.getNumber("slower") == doctest::Approx(1.21));
   const llvm::json::Object &times = *first.getObject("times");
   CHECK(times.getObject("SIZE=1")->getInteger("ns") == 1000);
-  CHECK(times.getObject("SIZE=1")->getString("form") == "form");
+  CHECK(times.getObject("SIZE=1")->getString("schedule") == "64x64x64 multistage");
   CHECK(times.getObject("SIZE=2")->getInteger("ns") == 1210);
   CHECK((*first.getArray("differ"))[0].getAsString() == "SIZE=4");
   CHECK(problems[1].getAsObject()->getNumber("slower") == 1.0);
@@ -146,7 +149,7 @@ TEST_CASE("the same for programs, with all times") {
   CHECK(json->getAsObject()->get("slower") == nullptr);
 }
 
-TEST_CASE("parts of a plan run at once, behind a launcher") {
+TEST_CASE("parts of a plan run at once, after a launcher") {
   Script script(answering);
   script.options.problems = {"n=1,2,3,4,5"};
   script.options.launcher = {"env", "PART=part {part}"};
@@ -158,12 +161,12 @@ TEST_CASE("parts of a plan run at once, behind a launcher") {
   std::string progress_said;
   Progress progress(false, [&](const std::string &text) { progress_said += text; });
   script.options.progress = &progress;
-  RunnerReports reports = run_runner(script.options, "measure", *plan);
+  TunerReports reports = run_tuner(script.options, "measure", *plan);
   REQUIRE(!reports.failure);
   CHECK(progress_said == ""); // it takes no time
   std::vector<std::string> said;
-  for (const RunnerReport &report : reports.reports)
-    said.push_back(text_of(report.entry.problem) + ": " + report.entry.times.at("SIZE=1").form);
+  for (const TunerReport &report : reports.reports)
+    said.push_back(text_of(report.entry.problem) + ": " + report.entry.times.at("SIZE=1").schedule);
   std::string common = " measure - --rounds 3";
   CHECK(said == std::vector<std::string>{"n=1: part 0" + common, "n=3: part 0" + common,
                                          "n=5: part 0" + common, "n=2: part 1" + common,
@@ -174,8 +177,8 @@ TEST_CASE("only some kernels, and types") {
   Script script(answering);
   Result<std::vector<std::string>> none = plan_tuning(script.options);
   REQUIRE(!none);
-  CHECK(text(none.failure()) ==
-        "error: there is no problem for any kernel of `" + script.options.runner + "`");
+  CHECK(text(none.error()) ==
+        "error: no problem matches a kernel of `" + script.options.tuner + "`");
   script.options.problems = {"n=1"};
   script.options.types = {"TYPE=half"};
   CHECK(plan_tuning(script.options));
@@ -186,33 +189,33 @@ TEST_CASE("only some kernels, and types") {
   CHECK(!plan_tuning(script.options));
 }
 
-TEST_CASE("runners that fail") {
+TEST_CASE("tuners that fail") {
   auto failure = [](const std::string &measure, std::vector<std::string> launcher = {}) {
     Script script(measure);
     script.options.problems = {"n=1"};
     script.options.launcher = std::move(launcher);
-    RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+    TunerReports reports = run_tuner(script.options, "measure", *plan_tuning(script.options));
     return reports.failure ? text(*reports.failure) : "none";
   };
   CHECK(contains(failure("echo 'error: no GPU' >&2; exit 3"), "failed: error: no GPU"));
-  CHECK(contains(failure("exit 4"), "failed: it ended with 4"));
-  CHECK(contains(failure("kill -SEGV $$"), "failed: it was ended by signal 11"));
-  CHECK(contains(failure("exit 4"), "error: the runner `"));
-  CHECK(contains(failure("echo nonsense"), "says what no runner says: `nonsense`"));
+  CHECK(contains(failure("exit 4"), "failed: exit code 4"));
+  CHECK(contains(failure("kill -SEGV $$"), "failed: killed by signal 11"));
+  CHECK(contains(failure("exit 4"), "error: the tuner `"));
+  CHECK(contains(failure("echo nonsense"), "`: `nonsense`; build tuners with"));
   CHECK(contains(failure("", {"no_such_launcher"}), "cannot run `no_such_launcher`"));
   CHECK(failure("exit 1") == "none"); // variants differ: what it says tells which
 }
 
-TEST_CASE("what was measured before a runner failed is there") {
+TEST_CASE("what was measured before a tuner failed is there") {
   Script script(std::string(answering) + "echo 'error: the GPU is gone' >&2; exit 3\n");
   script.options.problems = {"n=1,2,3"};
-  RunnerReports reports = run_runner(script.options, "measure", *plan_tuning(script.options));
+  TunerReports reports = run_tuner(script.options, "measure", *plan_tuning(script.options));
   CHECK(reports.reports.size() == 3);
   REQUIRE(reports.failure);
   CHECK(contains(text(*reports.failure), "failed: error: the GPU is gone"));
 }
 
-TEST_CASE("an interrupted tool stops the runners, also behind launchers, and writes nothing") {
+TEST_CASE("an interrupted tool stops the tuners, also after launchers, and writes nothing") {
   Script script("echo $$ >>\"$MARKS\"; exec sleep 100\n");
   script.options.problems = {"n=1"};
   auto add_script = [&](const std::string &name, const std::string &text) {
@@ -236,7 +239,7 @@ TEST_CASE("an interrupted tool stops the runners, also behind launchers, and wri
                            Case{"TERM", "--launcher " + stubborn, "143"}}) {
     CAPTURE(each.signal);
     CAPTURE(each.options);
-    script.files.add("before.json", "{\"schema\": 1, \"measurements\": [\n]}\n");
+    script.files.add("before.json", "{\"schema\": 2, \"measurements\": [\n]}\n");
     const size_t files_before = script.files.count();
     std::string folder = script.files.path("");
     // Each part says its process; the shell waits for all of them.
@@ -244,7 +247,7 @@ TEST_CASE("an interrupted tool stops the runners, also behind launchers, and wri
     ChildResult child = run_child(
         {"/bin/sh", "-c",
          "cd '" + folder + "'; export MARKS='" + folder + "marks' TMPDIR='" + folder +
-             "tmp'; mkdir tmp; : >marks\n" TRITONC_TOOL " tune ./runner --problems n=1 " +
+             "tmp'; mkdir tmp; : >marks\n" TRITONC_TOOL " tune ./tuner --problems n=1 " +
              each.options +
              " -o before.json & child=$!\n"
              "for i in $(seq 200); do [ $(wc -l <marks) -ge " +
@@ -259,7 +262,7 @@ TEST_CASE("an interrupted tool stops the runners, also behind launchers, and wri
              "echo $(wc -l <marks) parts; ls tmp; rm -r marks tmp\n"},
         "/tmp", {.time = std::chrono::seconds(60)});
     CHECK(child.output == "ended with " + each.ends_with + "\n" + parts + " parts\n");
-    CHECK(script.files.read("before.json") == "{\"schema\": 1, \"measurements\": [\n]}\n");
+    CHECK(script.files.read("before.json") == "{\"schema\": 2, \"measurements\": [\n]}\n");
     CHECK(script.files.count() == files_before);
   }
 }
@@ -281,6 +284,6 @@ done
       [&] { return time += std::chrono::seconds(10); });
   progress.set_words("measured", "problems");
   script.options.progress = &progress;
-  CHECK(run_runner(script.options, "measure", *plan_tuning(script.options)).reports.size() == 3);
+  CHECK(run_tuner(script.options, "measure", *plan_tuning(script.options)).reports.size() == 3);
   CHECK(contains(said, "measured 1 of 3 problems, about "));
 }

@@ -1,9 +1,9 @@
 // Tests tuning_data.cpp: what was measured as JSON, and as a part of a library.
 
-#include "tuning_data.h"
+#include "tune/tuning_data.h"
 
-#include "emit/header.h"
-#include "emit/registration.h"
+#include "emit/cpp/header.h"
+#include "emit/cpp/registration.h"
 #include "emit/tables.h"
 #include "source_files.h"
 
@@ -61,7 +61,7 @@ Library library() {
 
 std::string attached(const TuningData &data, Library &to) {
   std::string said;
-  for (const Failure &failure : attach(data, to))
+  for (const Error &failure : attach(data, to))
     said += text(failure) + "\n";
   return said;
 }
@@ -114,16 +114,17 @@ TEST_CASE("files that are none") {
     files.add("t.json", contents);
     Result<TuningData> read = read_tuning_data(files.path("t.json"));
     REQUIRE(!read);
-    return text(read.failure());
+    return text(read.error());
   };
   CHECK(contains(problem("[1"), "cannot read tuning data from"));
   CHECK(contains(problem("{}"), "it has no measurements"));
-  CHECK(contains(problem(R"({"schema": 2, "measurements": []})"), "its schema is not 1"));
+  CHECK(contains(problem(R"({"schema": 1, "measurements": []})"),
+                 "expected schema 2; measure again with this tritonc"));
   CHECK(
-      contains(problem(R"({"schema": 1, "measurements": [3]})"), "measurement 1 lacks an object"));
+      contains(problem(R"({"schema": 2, "measurements": [3]})"), "measurement 1 lacks an object"));
   std::string one = data({entry(64, {{"SIZE=256", {10}}})}).json();
-  for (const char *member : {"kernel", "types", "gpu", "name", "arch", "multiprocessors",
-                             "parameters", "cache", "problem", "times", "ns"}) {
+  for (const char *member : {"kernel", "types", "gpu", "name", "arch", "sms", "parameters", "cache",
+                             "problem", "times", "ns"}) {
     CAPTURE(member);
     std::string broken = one;
     broken.replace(broken.find("\"" + std::string(member) + "\""), 2, "\"_");
@@ -134,7 +135,7 @@ TEST_CASE("files that are none") {
 
 TEST_CASE("data of a kernel's types become its measurements") {
   Library to = library();
-  CHECK(attached(data({entry(64, {{"SIZE=256", {10, 9, "form"}}, {"SIZE=1024", {20}}})}), to) ==
+  CHECK(attached(data({entry(64, {{"SIZE=256", {10, 9, "schedule"}}, {"SIZE=1024", {20}}})}), to) ==
         "");
   REQUIRE(to.kernels[0].measurements.size() == 1);
   const Measurement &measurement = to.kernels[0].measurements[0];
@@ -142,7 +143,7 @@ TEST_CASE("data of a kernel's types become its measurements") {
   REQUIRE(measurement.times.size() == 2);
   CHECK(measurement.times[0].variant == 0);
   CHECK(measurement.times[0].nanoseconds == 10);
-  CHECK(measurement.times[0].form == "form");
+  CHECK(measurement.times[0].schedule == "schedule");
   CHECK(measurement.times[1].variant == 1);
 }
 
@@ -176,27 +177,26 @@ TEST_CASE("what does not fit any more is said, and not used") {
     TuningEntry one = entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}});
     one.parameters = "const f16 *x, f16 *y, i64 n";
     std::string said = attached(data({one}), to);
-    CHECK(contains(said, "warning: tuning data of `scale` are not used: they were measured with"));
-    CHECK(
-        contains(said, "`const f16 *x, f16 *y, i64 n`, and it has `const f16 *x, f16 *y, i32 n`"));
+    CHECK(contains(said, "warning: ignoring tuning data of `scale`: measured with parameters"));
+    CHECK(contains(said, "`const f16 *x, f16 *y, i64 n`, but the kernel has "
+                         "`const f16 *x, f16 *y, i32 n`"));
     CHECK(to.kernels[0].measurements.empty());
   }
   SUBCASE("variants that there are not") {
     std::string said = attached(
         data({entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}, {"SIZE=512", {1}}})}), to);
-    CHECK(contains(said, "name variants that there are not: SIZE=512"));
+    CHECK(contains(said, "contain unknown variants: SIZE=512"));
     CHECK(to.kernels[0].measurements[0].times.size() == 2);
   }
   SUBCASE("variants that were added since") {
     std::string said = attached(data({entry(64, {{"SIZE=256", {10}}})}), to);
-    CHECK(contains(said, "tuning data of `scale` lack variants, which launches choose only where"));
-    CHECK(contains(said, ": SIZE=1024;"));
+    CHECK(contains(said, "tuning data of `scale` lack variants: SIZE=1024;"));
     CHECK(to.kernels[0].measurements.size() == 1);
   }
   SUBCASE("problems about different arguments") {
     TuningEntry one = entry(64, {{"SIZE=256", {10}}, {"SIZE=1024", {10}}}), other = one;
     other.problem = {};
-    CHECK(contains(attached(data({one, other}), to), "not all problems are about the same"));
+    CHECK(contains(attached(data({one, other}), to), "the problems have different arguments"));
     CHECK(to.kernels[0].measurements.empty());
   }
 }
@@ -231,40 +231,41 @@ TEST_CASE("beside costs, if all have some") {
   const TuningTable tuning = (*make_tables(*interface)).kernels[0].tunings[0];
   CHECK(tuning.beside_costs);
   CHECK(tuning.times == std::vector<int16_t>{0, 1024});
-  CHECK(tuning.form_names == std::vector<std::string>{"b", "a"});
-  CHECK(tuning.forms == std::vector<uint16_t>{0, 1});
+  CHECK(tuning.schedule_names == std::vector<std::string>{"b", "a"});
+  CHECK(tuning.schedules == std::vector<uint16_t>{0, 1});
 }
 
-TEST_CASE("costs are what the forms say now, if that can be told from the problem") {
+TEST_CASE("costs are what the schedules say now, if that can be told from the problem") {
   Library to = library();
   auto formula = [](int64_t factor) {
     return Expr::binary(Expr::Kind::mul, Expr::parameter(2), Expr::constant(factor));
   };
   auto costs = [&](std::optional<int64_t> then) {
     Library measured = to;
-    attached(data({entry(64, {{"SIZE=256", {1000, then, ""}}, {"SIZE=1024", {2000, then, ""}}})}),
+    attached(data({entry(64, {{"SIZE=256", {1000, then, "baseline"}},
+                              {"SIZE=1024", {2000, then, "baseline"}}})}),
              measured);
     Result<Interface> interface = make_interface(measured);
     REQUIRE(interface);
     return (*make_tables(*interface)).kernels[0].tunings[0].costs;
   };
-  auto form_of = [&](size_t variant) -> LaunchForm & {
-    return to.kernels[0].variants[variant].images[0].form;
+  auto launch_of = [&](size_t variant) -> LaunchConfig & {
+    return to.kernels[0].variants[variant].images[0].launch;
   };
   for (size_t variant : {0, 1}) { // SIZE=256, SIZE=1024
     to.kernels[0].variants[variant].images = {{.gpu = "sm_90a", .sm = 90, .suffix = 'a'}};
-    form_of(variant).cost = formula(variant == 0 ? 4 : 2);
+    launch_of(variant).cost = formula(variant == 0 ? 4 : 2);
   }
   const std::vector<int16_t> now{7 * 1024, 8 * 1024};
   CHECK(costs(std::nullopt) == now);
   CHECK(costs(4096) == now);
-  SUBCASE("those of a form that is not there any more are as they were") {
-    form_of(1).name = "another";
+  SUBCASE("those of a schedule that is not there any more are as they were") {
+    launch_of(1).schedule = {.kind = Schedule::Kind::multistage, .tile = {1, 2, 3}};
     CHECK(costs(4096) == std::vector<int16_t>{12 * 1024, 8 * 1024});
     CHECK(costs(std::nullopt).empty()); // then there is nothing to compare all with
   }
   SUBCASE("nor does it say what an argument was that is not part of the problem") {
-    form_of(0).cost = Expr::parameter(0);
+    launch_of(0).cost = Expr::parameter(0);
     CHECK(costs(4096) == std::vector<int16_t>{7 * 1024, 12 * 1024});
   }
   SUBCASE("code for another GPU says nothing of this one") {
@@ -274,7 +275,7 @@ TEST_CASE("costs are what the forms say now, if that can be told from the proble
   SUBCASE("the closest code does") {
     Image other = to.kernels[0].variants[0].images[0];
     other.suffix = 0;
-    other.form.cost = formula(1024);
+    other.launch.cost = formula(1024);
     to.kernels[0].variants[0].images.push_back(other);
     CHECK(costs(4096) == now);
   }

@@ -13,7 +13,7 @@ using namespace tritonc;
 namespace {
 
 std::vector<std::string> choices(const CompileOptions &options) {
-  Plan result = plan(options);
+  Plan result = plan(options.rules());
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   std::vector<std::string> texts;
   for (const SourcePlan &source : result.sources)
@@ -43,7 +43,7 @@ __global__ void two(float *x, int n) {
 std::string wanted(CompileOptions options) {
   if (options.gpus.empty())
     options.gpus = {find_gpu("80"), find_gpu("90a")};
-  Plan result = plan(options);
+  Plan result = plan(options.rules());
   REQUIRE_MESSAGE(result.code == ExitCode::ok, result.diagnostics);
   Texts lines;
   for (const SourcePlan &source : result.sources)
@@ -59,7 +59,7 @@ std::string wanted(CompileOptions options) {
 }
 
 std::string problem(const CompileOptions &options) {
-  Plan result = plan(options);
+  Plan result = plan(options.rules());
   CHECK(result.code == ExitCode::usage);
   return result.diagnostics;
 }
@@ -70,7 +70,7 @@ bool contains(const std::string &text, const std::string &part) {
 
 } // namespace
 
-TEST_CASE("variants are the product of the axes, the last running fastest") {
+TEST_CASE("variants are the matmul of the axes, the last running fastest") {
   SourceFiles files;
   std::string path = files.add("scale.tc", scale_source);
   CHECK(choices({.sources = {path}}) == Texts{"TYPE=half SIZE=128", "TYPE=half SIZE=256",
@@ -118,8 +118,8 @@ __global__ void one(float *x) { *(x + 0 ... SIZE) = 1; }
 )"),
                      files.add("b.tc", "__global__ void two(TYPE *x) { *x = 1; }")};
   CHECK(llvm::join(test::texts_of(compile(options).diagnostics, "warning"), "\n") ==
-        "no source uses `TM`, an axis of the variants: all its values make the same code\n"
-        "no source uses `TYP`, an axis of the variants: all its values make the same code");
+        "no source uses axis `TM`: all its values give the same code\n"
+        "no source uses axis `TYP`: all its values give the same code");
 }
 
 TEST_CASE("a choice that does not exist") {
@@ -129,12 +129,12 @@ TEST_CASE("a choice that does not exist") {
   struct {
     const char *variants, *text;
   } cases[] = {
-      {"A=Q", "axis `A` has no value `Q`; there are N, T"},
+      {"A=Q", "axis `A` has no value `Q`; known values: N, T"},
       {"A=N,N", "axis `A` has the value `N` twice"},
-      {"A", "does not read as"},
-      {"A=", "does not read as"},
-      {"=1", "does not read as"},
-      {"B=1,,2", "does not read as"},
+      {"A", "invalid --variants `"},
+      {"A=", "invalid --variants `"},
+      {"=1", "invalid --variants `"},
+      {"B=1,,2", "invalid --variants `"},
   };
   for (const auto &expected : cases) {
     CAPTURE(expected.variants);
@@ -202,7 +202,7 @@ TEST_CASE("kernels are chosen by name") {
   CHECK(result.library.kernels[0].name == "two");
   result = compile({.sources = {path}, .kernels = {"tow"}, .gpus = {find_gpu("80")}});
   CHECK(result.code == ExitCode::usage);
-  CHECK(contains(result.diagnostics, "there is no kernel `tow`; there are one, two"));
+  CHECK(contains(result.diagnostics, "unknown kernel `tow`; known kernels: one, two"));
 }
 
 TEST_CASE("the library has the variants that were wanted, and no other value of an axis") {
@@ -227,7 +227,7 @@ TEST_CASE("the library has the variants that were wanted, and no other value of 
   result = compile(
       {.sources = {path}, .where = {"kernel == one"}, .gpus = {find_gpu("80")}, .name = "library"});
   CHECK(result.code == ExitCode::usage);
-  CHECK(contains(result.diagnostics, "no variant of kernel `two` is left"));
+  CHECK(contains(result.diagnostics, "exclude all variants of kernel `two`"));
 }
 
 TEST_CASE("a file lists variants") {
@@ -248,7 +248,7 @@ TEST_CASE("a file lists variants") {
         "one sm_80: SIZE=64, SIZE=32; one sm_90a: SIZE=128, SIZE=64, SIZE=32; "
         "two sm_80: SIZE=128, SIZE=256; two sm_90a: SIZE=128, SIZE=256");
   CHECK(plan({.sources = {path}, .variant_file = list}).dependencies == Texts{list});
-  // Not all combinations, which no product of axes could say.
+  // Not all instantiations, which no matmul of axes could say.
   std::string scale = files.add("scale.tc", scale_source);
   files.add("v.json", R"([{"TYPE": "half", "SIZE": 128}, {"TYPE": "float", "SIZE": 512}])");
   CHECK(choices({.sources = {scale}, .variant_file = list}) ==
@@ -262,8 +262,8 @@ TEST_CASE("files that list no variants") {
     const char *json, *text;
   } cases[] = {
       {"[{", "cannot read variants from"},
-      {"{}", "it is no list of objects"},
-      {"[]", "it is no list of objects"},
+      {"{}", "it is not a list of objects"},
+      {"[]", "it is not a list of objects"},
       {"[{\"SIZE\": 64}, 3]", "in entry 2, expected an object, found `3`"},
       {"[{\"SIZE\": [64, 1.5]}]", "in entry 1, expected integers or words for `SIZE`, found `1.5`"},
       {"[{\"SIZE\": []}]", "in entry 1, expected integers or words for `SIZE`, found `[]`"},
@@ -289,14 +289,13 @@ TEST_CASE("conditions leave variants out and say so") {
   CHECK(result.sources[0].left_out[0].because == "SIZE > 128");
   CHECK(result.sources[0].left_out[2].because == "TYPE == half");
 
-  CHECK(contains(problem({.sources = {path}, .where = {"SIZE > 1000"}}),
-                 "none of 4 variants is left"));
+  CHECK(contains(problem({.sources = {path}, .where = {"SIZE > 1000"}}), "exclude all 4 variants"));
   CHECK(contains(problem({.sources = {path}, .where = {"SIZ > 1"}}),
-                 "condition `SIZ > 1`, column 1: there is no axis `SIZ`; did you mean `SIZE`?"));
+                 "condition `SIZ > 1`, column 1: unknown axis `SIZ`; did you mean `SIZE`?"));
   CHECK(contains(problem({.sources = {path}, .where = {"TYPE == haff"}}),
-                 "column 9: `TYPE` is never `haff`; there are half, float"));
+                 "column 9: `TYPE` is never `haff`; known values: half, float"));
   CHECK(contains(problem({.sources = {path}, .where = {"kernel == scael"}}),
-                 "column 11: `kernel` is never `scael`; there are scale"));
+                 "column 11: `kernel` is never `scael`; known values: scale"));
   CHECK(contains(problem({.sources = {path}, .where = {"arch > 80"}}), "`arch` needs --arch"));
   // Another source's axis says nothing about this one.
   std::string other = files.add("other.tc", "__global__ void f(float *p) { *p = 1; }");
@@ -309,11 +308,11 @@ TEST_CASE("wrong brackets") {
   std::string path = files.add("scale.tc", scale_source);
   std::vector<const Gpu *> gpus = {find_gpu("80")};
   CHECK(contains(problem({.sources = {path}, .variants = "[]SIZE=1", .gpus = gpus}),
-                 "does not read as"));
+                 "invalid --variants `"));
   CHECK(contains(problem({.sources = {path}, .variants = "[scale]", .gpus = gpus}),
-                 "does not read as"));
+                 "invalid --variants `"));
   CHECK(contains(problem({.sources = {path}, .variants = "[sm_1]SIZE=1", .gpus = gpus}),
                  "unknown architecture `sm_1`"));
   CHECK(contains(problem({.sources = {path}, .variants = "[sm_90a]SIZE=128", .gpus = gpus}),
-                 "--variants speaks of sm_90a, which --arch does not name"));
+                 "--variants names sm_90a, which is not in --arch"));
 }

@@ -47,14 +47,12 @@ bool contains(const std::string &text, const std::string &part) {
 TEST_CASE("a bank conflict that is left, for those who ask") {
   CompileResult result = compiled(turn_source, {});
   REQUIRE(result.code == ExitCode::ok);
-  CHECK(contains(result.diagnostics, "k.tc:5:45: warning: `turn` for sm_80: a "));
-  CHECK(contains(result.diagnostics, "`a` (f16[64,128]) in shared memory takes "));
-  CHECK(contains(result.diagnostics, " times as long as it could, since lanes want different words "
-                                     "of a bank at once [-Wbank-conflicts]\n"));
+  CHECK(contains(result.diagnostics, "k.tc:5:45: warning: `turn` for sm_80: bank conflicts slow "));
+  CHECK(contains(result.diagnostics, "`a` (f16[64,128]) in shared memory by a factor of "));
+  CHECK(contains(result.diagnostics, " [-Wbank-conflicts]\n"));
   CHECK(contains(result.diagnostics,
                  "= ^a;\n      |                                             "
-                 "^\nnote: its elements go through shared memory here, since other threads need "
-                 "them, "));
+                 "^\nnote: other threads need the elements, so they go through shared memory, "));
   CHECK(compiled(turn_source, DiagnosticOptions().off).diagnostics == "");
 }
 
@@ -62,13 +60,13 @@ TEST_CASE("what spills is said where a thread holds most, with what it holds") {
   CompileResult result = compiled(large_source, {"multiple-unknown"});
   REQUIRE(result.code == ExitCode::ok);
   REQUIRE(result.findings.size() == 1);
-  const Finding &warning = result.findings[0];
+  const Diagnostic &warning = result.findings[0];
   CHECK(warning.name == "spills");
-  CHECK(contains(warning.text, "`large` for sm_80 has too few registers and keeps "));
-  CHECK(contains(warning.text, "; its tiles take most here, "));
+  CHECK(contains(warning.text, "`large` for sm_80 spills "));
+  CHECK(contains(warning.text, " bytes per thread; its tiles need "));
   CHECK(warning.at.line == 6);
   REQUIRE(warning.notes.size() == 2);
-  CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 of them");
+  CHECK(warning.notes[0].text == "`sum` (f32[256,256]) takes 128 registers");
   CHECK(warning.notes[0].at.line == 6);
   CHECK(contains(warning.notes[1].text, "--require \"spills == 0\""));
   CHECK_FALSE(contains(compiled(turn_source, {}).diagnostics, "spills"));
@@ -105,14 +103,14 @@ TEST_CASE("what takes too much shared memory is said with what takes most of it"
                {});
   CHECK(result.code != ExitCode::ok);
   REQUIRE(result.findings.size() == 1);
-  const Finding &error = result.findings[0];
+  const Diagnostic &error = result.findings[0];
   CHECK(error.name == "shared-too-large");
   CHECK(error.at.line == 1);
-  REQUIRE(error.notes.size() == 3); // not what has their place behind the loop
-  CHECK(error.notes[0].text == "131072 bytes of it are for one tile of f16[256,256]");
+  REQUIRE(error.notes.size() == 3); // not what has their place after the loop
+  CHECK(error.notes[0].text == "131072 bytes for one tile of f16[256,256]");
   CHECK(error.notes[0].at.line == 6);
   CHECK(error.notes[1].text == error.notes[0].text);
-  CHECK(contains(error.notes[2].text, "take smaller tiles"));
+  CHECK(contains(error.notes[2].text, "use smaller tiles"));
 }
 
 TEST_CASE("what is inlined from another file is warned about where it is called") {
@@ -130,7 +128,7 @@ TEST_CASE("what is inlined from another file is warned about where it is called"
   CHECK(result.findings[0].at.line == 6);
 }
 
-TEST_CASE("what ptxas advises about a plain kernel, and the structures that do without it") {
+TEST_CASE("what ptxas advises about a plain kernel, and the schedules that do without it") {
   FakeTool ptxas("ptxas",
                  "\"" + find_toolchain({})->ptxas +
                      "\" \"$@\"; code=$?; case \"$*\" in *--version*) ;; *) echo 'ptxas info    : "
@@ -143,10 +141,9 @@ TEST_CASE("what ptxas advises about a plain kernel, and the structures that do w
   REQUIRE(plain.code == ExitCode::ok);
   REQUIRE(plain.findings.size() == 1);
   CHECK(plain.findings[0].name == "slow-code");
-  CHECK(plain.findings[0].text ==
-        "`turn` for sm_80 is slower than it could be, says ptxas: (C7510) "
-        "Potential Performance Loss: waits");
-  CHECK(plain.findings[0].at.line == 1); // there is no product
+  CHECK(plain.findings[0].text == "ptxas performance advisory for `turn` (sm_80): (C7510) "
+                                  "Potential Performance Loss: waits");
+  CHECK(plain.findings[0].at.line == 1); // there is no matmul
 
   options.sources = {TRITONC_TESTS_DIR "/../kernels/matmul.tc"};
   options.gpus = {find_gpu("90a")};
@@ -154,6 +151,6 @@ TEST_CASE("what ptxas advises about a plain kernel, and the structures that do w
   CompileResult product = compile(options);
   REQUIRE_MESSAGE(product.code == ExitCode::ok, product.diagnostics);
   REQUIRE(product.findings.size() == 1);
-  CHECK(product.findings[0].name == "structure-left-out");
+  CHECK(product.findings[0].name == "schedule-left-out");
   CHECK(product.findings[0].at.line > 1);
 }

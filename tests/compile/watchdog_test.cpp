@@ -1,9 +1,9 @@
 // Tests watchdog.cpp, and the tool's --time-limit and --memory-limit.
 
-#include "watchdog.h"
+#include "support/watchdog.h"
 
-#include "backend/child_process.h"
 #include "source_files.h"
+#include "support/child_process.h"
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@ template <typename Work> std::string said(Budget budget, bool is_exceeded, Work 
   std::atomic<bool> has_said = false;
   std::string text_said;
   {
-    Watchdog watchdog(budget, [&](const Failure &failure) {
+    Watchdog watchdog(budget, [&](const Error &failure) {
       text_said = text(failure);
       has_said = true;
     });
@@ -43,7 +43,8 @@ void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
 
 TEST_CASE("a task that computes for too long is named") {
   CHECK(said({.seconds = 1, .bytes = 0}, true, compute) ==
-        "error: stopped after 1 seconds on `f`; allow more with --time-limit");
+        "error: time limit exceeded: 1 seconds of CPU time on `f`; increase the limit with "
+        "--time-limit");
 }
 
 TEST_CASE("who waits, or has no limit, is not stopped") {
@@ -54,16 +55,16 @@ TEST_CASE("who waits, or has no limit, is not stopped") {
 
 TEST_CASE("memory counts for all tasks together") {
   std::string text = said({.seconds = 0, .bytes = 1 << 20}, true, rest);
-  CHECK(text.rfind("error: stopped at ", 0) == 0);
-  CHECK(text.find(" MiB of memory; allow more with --memory-limit, or start fewer jobs with -j") !=
-        text.npos);
+  CHECK(text.rfind("error: memory limit exceeded: ", 0) == 0);
+  CHECK(text.find(" MiB in use; increase the limit with --memory-limit, or run fewer jobs with "
+                  "-j") != text.npos);
 }
 
 TEST_CASE("nobody is watched without a watchdog, and nothing is said without a task") {
   Watchdog::Task task(nullptr, "`f`");
   bool has_said = false;
   {
-    Watchdog watchdog({.seconds = 0, .bytes = 1}, [&](const Failure &) { has_said = true; });
+    Watchdog watchdog({.seconds = 0, .bytes = 1}, [&](const Error &) { has_said = true; });
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   CHECK_FALSE(has_said);
@@ -87,7 +88,8 @@ TEST_CASE("the tool ends where a kernel needs more than it may have") {
     CHECK_FALSE(files.exists("out"));
     return child.output;
   };
-  CHECK(run({"--memory-limit", "20M"}).find("error: stopped at ") == 0);
+  CHECK(run({"--memory-limit", "20M"}).find("error: memory limit exceeded: ") == 0);
   CHECK(run({"--time-limit", "1"}) ==
-        "error: stopped after 1 seconds on `f` for sm_80; allow more with --time-limit\n");
+        "error: time limit exceeded: 1 seconds of CPU time on `f` for sm_80; increase the limit "
+        "with --time-limit\n");
 }

@@ -238,11 +238,11 @@ void check_multiplies(bool emulated) {
   check(said, !said.has("error"), "no error");
   const std::string program = "program (0, 0, 0): ";
   if (emulated) {
-    check(said, said.has(program + "behind 0 [[32, 32, 32, ..., 32, 32, 32], "), "its first step");
-    check(said, said.has(program + "behind 64 [[64, 64, 64, ..., 64, 64, 64], "), "its second one");
+    check(said, said.has(program + "after 0 [[32, 32, 32, ..., 32, 32, 32], "), "its first step");
+    check(said, said.has(program + "after 64 [[64, 64, 64, ..., 64, 64, 64], "), "its second one");
     return;
   }
-  check_lines(said, {program + "behind 0 f32[64, 64]", program + "behind 64 f32[64, 64]"});
+  check_lines(said, {program + "after 0 f32[64, 64]", program + "after 64 f32[64, 64]"});
   for (int i : {0, 1, 2, 61, 62, 63})
     for (int j : {0, 1, 2, 61, 62, 63})
       for (const char *sum : {"32", "64"})
@@ -272,8 +272,8 @@ int main(int count, char **arguments) {
               "assertion `*(x + at) < n` failed: too large, at element (2, 5)",
               "*(x + at) < n: too large");
   check_fails("position_fails", emulated, "34",
-              "`gather` from a position outside of an axis of extent 32, at element (31)",
-              "`gather` from a position outside of an axis of extent 32");
+              "`gather` index out of range for an axis of extent 32, at element (31)",
+              "`gather` index out of range for an axis of extent 32");
   check_multiplies(emulated);
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;

@@ -125,14 +125,14 @@ template <typename T> void lookups(const char *type) {
     return problem.empty() ? lookup.compare(tables) : problem;
   }());
 
-  // In the order of the stream: the launch in between has other values than the one behind.
+  // In the order of the stream: the launch in between has other values than the one after.
   tables.scale = 3;
   require(Kernel::set_scale({}, &tables.scale, 1), "set_scale");
   tritonc::status launched = Kernel::launch({}, lookup.args());
   int32_t later = 5;
   require(Kernel::set_scale({}, &later, 1), "set_scale");
   std::string problem = outcome(launched);
-  check(text("lookup<%s>, filled again behind the launch", type),
+  check(text("lookup<%s>, filled again after the launch", type),
         problem.empty() ? lookup.compare(tables) : problem);
 
   auto refuses = [&](const char *what, tritonc::status status, tritonc::status_code code) {

@@ -13,7 +13,7 @@
 
 #include "random/isolate.h"
 
-#include "runtime/stand_in.h"
+#include "runtime/fake_driver.h"
 
 #include <driver_facts_kernels.hpp>
 #include <tritonc/device.hpp>
@@ -78,7 +78,7 @@ bool open() {
     return false;
 #define FUNCTION(name, symbol, since, parameters)                                                  \
   driver.symbol = reinterpret_cast<decltype(driver.symbol)>(dlsym(driver_library, #symbol));
-#include "emulator/driver/functions.def"
+#include "emulator/fake_driver/functions.def"
   return driver.cuInit && driver.cuInit(0) == 0;
 }
 

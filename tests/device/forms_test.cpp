@@ -1,6 +1,6 @@
 // Runs the kernels of forms/ on the GPU: forms of the language that the shipped matrix products
 // don't have. Masks and odd sizes, bfloat16, tf32, a fused epilogue, prefetching without a guard,
-// transposition, gathers, loops that are left early, exp and log, numbers of 8 bits; launches that
+// transposition, gathers, loops that are left early, exp and log, 8-bit types; launches that
 // depend on each other, and arguments that nobody should pass.
 //
 // As strict as device_test.cpp: random inputs, NaN around everything, buffers that end with their
@@ -60,8 +60,8 @@ std::string run_product(const Params &tile, int m, int n, int k, int gap, bool a
 }
 
 template <typename T, forms::LD promise>
-void masked_products(const char *type, double tolerance, int round) {
-  using Kernel = forms::masked_product<T, promise>;
+void masked_matmuls(const char *type, double tolerance, int round) {
+  using Kernel = forms::masked_matmul<T, promise>;
   for (const auto &tile : Kernel::variants())
     for (auto [m, n, k] :
          {std::tuple(1, 1, 1), std::tuple(33, 65, 17), std::tuple(100, 150, 70),
@@ -72,18 +72,18 @@ void masked_products(const char *type, double tolerance, int round) {
         continue;
       if (!has_its_turn())
         continue;
-      check(text("masked_product<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
+      check(text("masked_matmul<%s> TM=%d TN=%d TK=%d %d x %d x %d", type, tile.TM, tile.TN,
                  tile.TK, m, n, k),
             run_product<Kernel, T>(tile, m, n, k, round == 1 ? 3 : 8, false, false, tolerance,
                                    false, round == 1 ? 1 : 0));
     }
 }
 
-// Launches one behind the other, each of which reads what the one before it has written, and writes
+// Launches one after the other, each of which reads what the one before it has written, and writes
 // what that one has read: a launch that starts before the other is done has to wait for it. Each
 // moves the columns on, so the result is known to the bit.
 void chains() {
-  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  using Kernel = forms::masked_matmul<tritonc::half, forms::LD::aligned>;
   constexpr int launches = 60;
   auto run = [](const std::string &what, int m, int n, auto launch) {
     Matrix a = random_matrix<tritonc::half>(m, n);
@@ -135,7 +135,7 @@ int number_at(int row, int column) { return (row * 7 + column * 5) % 5 - 2; }
 
 // Rows that are the same in memory, or that lie backwards: there are no tensor maps of such.
 template <forms::LD promise> void strange_distances() {
-  using Kernel = forms::masked_product<tritonc::half, promise>;
+  using Kernel = forms::masked_matmul<tritonc::half, promise>;
   constexpr int m = 100, n = 72, k = 128;
   auto run = [](const auto *tile, int sign_a, int sign_b) {
     std::vector<tritonc::half> a(m * k), b(k * n), c(m * n, tritonc::half(-1.0f));
@@ -177,7 +177,7 @@ template <forms::LD promise> void strange_distances() {
         if (double found = float(c[size_t(row * n + column)]); found != expected)
           problem = text("row %d, column %d is %g, not %g", row, column, found, expected);
       }
-    check(text("masked_product of rows %d and %d apart", sign_a * k, sign_b * n), problem);
+    check(text("masked_matmul of rows %d and %d apart", sign_a * k, sign_b * n), problem);
   };
   for (int sign_a : {-1, 0, 1})
     for (int sign_b : {-1, 0, 1}) {
@@ -190,7 +190,7 @@ template <forms::LD promise> void strange_distances() {
 // Matrices whose elements are more than 2^31 apart from the first to the last, though each index
 // and distance is an int.
 void far_rows() {
-  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  using Kernel = forms::masked_matmul<tritonc::half, forms::LD::aligned>;
   constexpr int m = 40, n = 64, k = 72, distance = 1 << 26;
   static_assert(int64_t(m - 1) * distance > int64_t(1) << 31);
   tritonc::buffer<tritonc::half> a, b, c;
@@ -237,7 +237,7 @@ void far_rows() {
           problem = text("row %d, column %d is %g, not %d", i, j, float(row[size_t(j)]), expected);
       }
     }
-    check(text("masked_product of rows 2^26 apart, TM=%d TN=%d TK=%d", tile.TM, tile.TN, tile.TK),
+    check(text("masked_matmul of rows 2^26 apart, TM=%d TN=%d TK=%d", tile.TM, tile.TN, tile.TK),
           problem);
     write(c, m, n, [](int, int) { return -1; });
   }
@@ -245,7 +245,7 @@ void far_rows() {
 
 // A result of more than 2^31 elements, and more than 65535 rows of tiles.
 void many_elements() {
-  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  using Kernel = forms::masked_matmul<tritonc::half, forms::LD::aligned>;
   constexpr int m = 1 << 18, n = 8200, k = 32;
   static_assert(int64_t(m) * n > int64_t(1) << 31);
   std::vector<tritonc::half> a(size_t(m) * k), b(size_t(k) * n), row(n);
@@ -280,13 +280,13 @@ void many_elements() {
       if (float(row[size_t(j)]) != float(k * (i % 7) * (j % 5)))
         problem = text("row %d, column %d is %g", i, j, float(row[size_t(j)]));
   }
-  check("masked_product of 2^31 results and more", problem);
+  check("masked_matmul of 2^31 results and more", problem);
 }
 
 // A result that lies where a factor does has values that nobody can know, but it comes, and harms
 // nothing else.
 void overlapping_results() {
-  using Kernel = forms::masked_product<tritonc::half, forms::LD::aligned>;
+  using Kernel = forms::masked_matmul<tritonc::half, forms::LD::aligned>;
   constexpr int n = 512;
   std::vector<tritonc::half> host(size_t(n) * n, tritonc::half(0.0f));
   tritonc::buffer<tritonc::half> both, beside;
@@ -311,18 +311,18 @@ void overlapping_results() {
     require(beside.copy_to(found.data()), "copy");
     bool is_untouched = std::all_of(found.begin(), found.end(),
                                     [](tritonc::half value) { return float(value) == 0; });
-    check("masked_product in place",
+    check("masked_matmul in place",
           launched.ok() ? is_untouched ? "" : "wrote to B" : launched.message().c_str());
   }
 }
 
-template <forms::A a, forms::B b> void tf32_products() {
-  using Kernel = forms::tf32_product<a, b>;
+template <forms::A a, forms::B b> void tf32_matmuls() {
+  using Kernel = forms::tf32_matmul<a, b>;
   auto run = [](const auto &tile, int rows, int columns, int steps) {
     if (!has_its_turn())
       return;
     // 10 bits of mantissa: 2^-11 relative error of each factor.
-    check(text("tf32_product<%d, %d> TM=%d TN=%d TK=%d, %d steps", int(a), int(b), tile.TM, tile.TN,
+    check(text("tf32_matmul<%d, %d> TM=%d TN=%d TK=%d, %d steps", int(a), int(b), tile.TM, tile.TN,
                tile.TK, steps),
           run_product<Kernel, float>(tile, rows * tile.TM, columns * tile.TN, steps * tile.TK, 4,
                                      a == forms::A::T, b == forms::B::T, 1e-3, true));
@@ -572,10 +572,10 @@ int main(int count, char **arguments) {
       generator.seed(std::strtoull(arguments[i + 1], nullptr, 10));
   if (!find_device())
     return 77;
-  masked_products<tritonc::half, forms::LD::any>("half", 1e-3, 1);
-  masked_products<tritonc::half, forms::LD::aligned>("half", 1e-3, 8);
-  masked_products<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
-  masked_products<float, forms::LD::any>("float", 1e-5, 1);
+  masked_matmuls<tritonc::half, forms::LD::any>("half", 1e-3, 1);
+  masked_matmuls<tritonc::half, forms::LD::aligned>("half", 1e-3, 8);
+  masked_matmuls<tritonc::bfloat16, forms::LD::any>("bfloat16", 1e-2, 1);
+  masked_matmuls<float, forms::LD::any>("float", 1e-5, 1);
   if (every == 1)
     chains();
   strange_distances<forms::LD::any>();
@@ -585,10 +585,10 @@ int main(int count, char **arguments) {
     many_elements();
   }
   overlapping_results();
-  tf32_products<forms::A::N, forms::B::N>();
-  tf32_products<forms::A::N, forms::B::T>();
-  tf32_products<forms::A::T, forms::B::N>();
-  tf32_products<forms::A::T, forms::B::T>();
+  tf32_matmuls<forms::A::N, forms::B::N>();
+  tf32_matmuls<forms::A::N, forms::B::T>();
+  tf32_matmuls<forms::A::T, forms::B::N>();
+  tf32_matmuls<forms::A::T, forms::B::T>();
   fused_results<tritonc::half>("half", 2e-3);
   fused_results<tritonc::bfloat16>("bfloat16", 2e-2);
   fused_prefetches<tritonc::half>("half");

@@ -11,7 +11,7 @@ namespace tritonc::test {
 
 namespace {
 
-constexpr size_t most_texts = 6;
+constexpr size_t max_texts = 6;
 
 std::string format(const char *text, auto... values) {
   char buffer[300];
@@ -51,7 +51,7 @@ Differences compare(const OpEntry &entry, const Inputs &inputs, const Outputs &e
       if (x == y)
         continue;
       result.words++;
-      if (result.texts.size() < most_texts)
+      if (result.texts.size() < max_texts)
         result.texts.push_back(std::string(entry.name) + ", " + place(at) +
                                format(": GPU 0x%08x, emulator 0x%08x (%.9g, %.9g)", x, y,
                                       double(std::bit_cast<float>(x)),

@@ -279,7 +279,7 @@ uint64_t random_descriptor(Random &random, Matrix matrix, unsigned image, bool c
 
 // ---- tensors ----
 
-constexpr unsigned most_box_bytes = 16 * 1024;
+constexpr unsigned max_box_bytes = 16 * 1024;
 
 bool is_float(DataType type) { return type >= DataType::f16 && type <= DataType::tf32_ftz; }
 
@@ -339,7 +339,7 @@ Tensor random_tensor(Random &random, string_view op, unsigned rank, Mode mode) {
   unsigned span = models::span_of(Swizzle(tensor.swizzle));
   unsigned row = span ? span : std::min(16 * size_up_to(random, 128), 256 * size);
   tensor.box[0] = row / size;
-  unsigned room = most_box_bytes / row;
+  unsigned room = max_box_bytes / row;
   for (unsigned i = 0; i < rank; i++)
     tensor.element_strides[i] = strided ? 1 + random.below(random.one_in(2) ? 8 : 3) : 1;
   for (unsigned i = 1; i < rank; i++) {

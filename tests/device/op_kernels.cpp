@@ -240,7 +240,7 @@ private:
       function_->addFnAttr("nvvm.cluster_dim", std::to_string(kernel_.blocks) + ",1,1");
     if (kernel_.takes_map) {
       llvm::AttrBuilder maps(context_);
-      maps.addByValAttr(llvm::ArrayType::get(builder_.getInt8Ty(), most_maps * 128));
+      maps.addByValAttr(llvm::ArrayType::get(builder_.getInt8Ty(), max_maps * 128));
       maps.addAlignmentAttr(64);
       maps.addAttribute("nvvm.grid_constant");
       function_->addParamAttrs(2, maps);
@@ -543,7 +543,7 @@ private:
 
   void multiply() {
     llvm::SmallVector<Value *> values = operands(thread_);
-    call(TargetOp::wgmma_fence); // behind the loads: they touch the registers
+    call(TargetOp::wgmma_fence); // after the loads: they touch the registers
     llvm::CallInst *value = call(kernel_.op, values);
     call(TargetOp::wgmma_commit);
     bool is_float = info_.result.kind == TargetType::f32;

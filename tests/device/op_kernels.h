@@ -8,7 +8,7 @@
 //     in    of block b, at b * in_bytes():   image | memory | a record for each thread
 //     out   of block b, at b * out_bytes():  image | memory | a result for each thread
 //
-// image   shared memory: filled from `in` before the operation, written to `out` behind it
+// image   shared memory: filled from `in` before the operation, written to `out` after it
 // memory  global memory that the operation itself reads (from `in`) or writes (to `out`)
 // record  the operation's operands and its result, as host code lays them out; only the operands
 //         are read
@@ -35,7 +35,7 @@
 namespace tritonc::test {
 
 /// The most blocks of a launch whose blocks have a map each: parameters have 4 KB.
-inline constexpr unsigned most_maps = 30;
+inline constexpr unsigned max_maps = 30;
 
 struct OpKernel {
   std::string name; // "wgmma_f16_64_0_1"

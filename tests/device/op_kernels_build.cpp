@@ -2,7 +2,7 @@
 // (op_kernels.h) for Hopper and for this machine, each pair from the same module.
 //
 // Writes the static library of their host code; a C++ source with the table of them (op_table.h);
-// the cubins, one behind the other, which that source includes.
+// the cubins, one after the other, which that source includes.
 
 #include "op_kernels.h"
 
@@ -37,7 +37,7 @@ struct Built {
 
 template <typename T> T must(Result<T> result, const std::string &what) {
   if (!result)
-    fail(what + ": " + text(result.failure()));
+    fail(what + ": " + text(result.error()));
   return std::move(*result);
 }
 

@@ -45,9 +45,9 @@ TEST_CASE("every kernel becomes PTX that ptxas takes, without spills") {
       for (const std::vector<unsigned> &immediates : immediates_to_try(op.op))
         kernels.push_back(add_op_kernel(all.module, op.op, immediates));
   Result<std::string> ptx = emit_ptx(all.module, gpu);
-  REQUIRE_MESSAGE(ptx, text(ptx.failure()));
+  REQUIRE_MESSAGE(ptx, text(ptx.error()));
   Result<Cubin> cubin = assemble(*tools, *ptx, kernels[0].name, gpu);
-  REQUIRE_MESSAGE(cubin, text(cubin.failure()));
+  REQUIRE_MESSAGE(cubin, text(cubin.error()));
   CHECK(cubin->resources.advice.empty());
   std::set<std::string> names;
   for (const OpKernel &kernel : kernels) {
@@ -71,7 +71,7 @@ TEST_CASE("every kernel becomes host code that calls its operation") {
     Prepared prepared;
     add_op_kernel(prepared.module, op.op, immediates_to_try(op.op)[0]);
     auto optimized = optimize(prepared.module, *find_gpu("90a"));
-    REQUIRE_MESSAGE(optimized, text(optimized.failure()));
+    REQUIRE_MESSAGE(optimized, text(optimized.error()));
     HostFunction host = lower_to_host(prepared.module, layout, triple);
     CHECK_FALSE(llvm::verifyModule(*host.module));
     CHECK(std::count(host.operations.begin(), host.operations.end(), op.signature.str()) == 1);

@@ -65,7 +65,7 @@ struct Driver {
 
 // What kernels take as their third parameter.
 struct alignas(models::tensor_map_alignment) Maps {
-  std::byte bytes[most_maps][models::tensor_map_bytes];
+  std::byte bytes[max_maps][models::tensor_map_bytes];
 };
 
 } // namespace
@@ -144,7 +144,7 @@ int Gpu::encode_tensor_map(void *map, const models::TensorMapArguments &argument
 Gpu::Worker::Worker(Gpu &gpu) : gpu_(gpu) {
   use();
   for (Address *buffer : {&in_, &out_, &tensors_})
-    gpu.state_->driver.cuMemAlloc(buffer, most_buffer_bytes);
+    gpu.state_->driver.cuMemAlloc(buffer, max_buffer_bytes);
 }
 
 void Gpu::Worker::use() { gpu_.state_->driver.cuCtxSetCurrent(gpu_.state_->context); }
@@ -225,7 +225,7 @@ Outputs Gpu::Worker::run(const OpEntry &entry, const Inputs &inputs) {
 EmulatedGpu::EmulatedGpu(emulator::GlobalMemory &memory) : memory_(memory) {
   // Data begin at a multiple of 256, which is enough for everything.
   for (std::byte **buffer : {&in_, &out_, &tensors_})
-    *buffer = static_cast<std::byte *>(memory.allocate(most_buffer_bytes));
+    *buffer = static_cast<std::byte *>(memory.allocate(max_buffer_bytes));
 }
 
 Outputs EmulatedGpu::run(const OpEntry &entry, const Inputs &inputs,
@@ -257,7 +257,7 @@ Outputs EmulatedGpu::run(const OpEntry &entry, const Inputs &inputs,
   launch.arguments = arguments;
   emulator::Result result = emulator::launch(*entry.host, launch, options, memory_);
   if (!result.ok()) {
-    outputs.problem = result.findings[0].text;
+    outputs.problem = result.reports[0].text;
     return outputs;
   }
   outputs.out.assign(out_, out_ + inputs.out.size());

@@ -22,7 +22,7 @@ struct Outputs {
 };
 
 /// The most bytes of each of a launch's buffers.
-inline constexpr size_t most_buffer_bytes = 8 << 20;
+inline constexpr size_t max_buffer_bytes = 8 << 20;
 
 class Gpu {
 public:

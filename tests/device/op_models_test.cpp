@@ -4,7 +4,7 @@
 //     op_models_test                      on a Hopper: 10,000 executions of each operation on each
 //                                         kind of data; a table, and 1 if anything differs
 //     op_models_test --emulated           anywhere: a few executions of each in several orders of
-//                                         threads and copies, which must agree, without findings
+//                                         threads and copies, which must agree, without reports
 //                                         and, given --expect, with what a GPU gave for them
 //
 // Options: --cases N; --seed N; --filter TEXT (of "operation data"); --record FILE, --expect FILE
@@ -12,7 +12,7 @@
 // differ); --seconds N (begins nothing more after that). Exits with 77 where there is no Hopper.
 //
 // A child process does the work: an operation that hangs or kills the driver's context is one line
-// of the table, and another child goes on behind it.
+// of the table, and another child goes on after it.
 
 #include "op_compare.h"
 #include "op_machines.h"
@@ -179,7 +179,7 @@ std::vector<Job> jobs_of(const Task &task) {
     size_t bytes = entry.in_bytes() + entry.out_bytes() + (entry.takes_map ? 2 * tensor_bytes : 0);
     unsigned most = unsigned(std::clamp<size_t>((6 << 20) / std::max<size_t>(bytes, 1), 4, 256));
     if (entry.takes_map)
-      most = std::min(most, most_maps);
+      most = std::min(most, max_maps);
     most = most / entry.blocks * entry.blocks;
     unsigned left = unsigned((settings.cases + kernels - 1) / kernels) * entry.blocks;
     for (size_t batch = 0; left > 0; batch++) {
@@ -244,7 +244,7 @@ void run_on_both(Gpu &gpu, emulator::GlobalMemory &memory, const Task &task, Row
 void encode_tensor_maps(Gpu &gpu, const Task &task, Row &row) {
   using Kind = models::Problem::Kind;
   Random random(seed_of(task, 0, 0));
-  unsigned taken = 0, refused = 0, unmodelled = 0;
+  unsigned taken = 0, refused = 0, unmodeled = 0;
   alignas(64) static std::byte map[128];
   for (; row.cases < settings.cases; row.cases++) {
     Tensor tensor = random_arguments(random);
@@ -255,8 +255,8 @@ void encode_tensor_maps(Gpu &gpu, const Task &task, Row &row) {
     models::TensorMap decoded;
     if (!problem)
       problem = models::decode_tensor_map(decoded, map);
-    if (problem.kind == Kind::unmodelled) {
-      unmodelled++;
+    if (problem.kind == Kind::unmodeled) {
+      unmodeled++;
     } else if (gpu_takes != !problem) {
       row.different_cases++;
       add_text(row, std::string(gpu_takes ? "driver takes: " : "driver refuses: ") +
@@ -266,12 +266,12 @@ void encode_tensor_maps(Gpu &gpu, const Task &task, Row &row) {
     }
   }
   add_text(row, "both take " + std::to_string(taken) + ", both refuse " + std::to_string(refused) +
-                    "; " + std::to_string(unmodelled) + " aren't modelled");
+                    "; " + std::to_string(unmodeled) + " aren't modeled");
 }
 
 // ---- on the emulator alone ----
 
-// Every order of things gives the same, and no finding.
+// Every order of things gives the same, and no report.
 void run_emulated(emulator::GlobalMemory &memory, const Task &task, Row &row) {
   static EmulatedGpu machine(memory);
   for (size_t i = 0; i < task.entries.size(); i++) {

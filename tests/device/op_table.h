@@ -35,7 +35,7 @@ struct OpEntry {
 };
 
 /// The most blocks of a launch of kernels that take maps.
-inline constexpr unsigned most_maps = 30;
+inline constexpr unsigned max_maps = 30;
 
 extern const std::span<const OpEntry> op_entries;
 extern "C" const unsigned char op_cubins[];

@@ -1,12 +1,12 @@
 // Runs random kernels on the GPU, as compiled by `random_campaign --batch` and kept in a file: each
-// with and without ptxas' optimisation, on inputs drawn from the kernel's seed. What they leave in
+// with and without ptxas' optimization, on inputs drawn from the kernel's seed. What they leave in
 // memory must be what the kernel means, bit by bit, and around their buffers nothing may change.
 //
 //     random_test FILE [--from N]
 //
 // A kernel that faults takes the driver's context with it, and one that hangs never ends. So
 // kernels run in child processes, a few hundred at a time; where one ends early, the next goes on
-// behind the kernel that was at fault.
+// after the kernel that was at fault.
 //
 // Prints a line per failure and a closing count. Exits with 77 where there is no GPU, with 1 if
 // something failed.
@@ -14,7 +14,7 @@
 #include "random/batch_file.h"
 #include "random/isolate.h"
 
-#include "driver.h"
+#include "load/driver.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -150,7 +150,7 @@ std::string run(const Driver &driver, const BatchKernel &kernel, const BatchImag
 std::vector<BatchKernel> kernels;
 
 // Runs kernels from `first` on. Says of each that it is the next, and what is wrong with it; ends
-// with the number of the kernel behind the last one, and how many images did what they must.
+// with the number of the kernel after the last one, and how many images did what they must.
 std::string run_from(size_t first) {
   tritonc::status why;
   const Driver *driver = cuda::open_driver(why);

@@ -2,7 +2,7 @@
 // source/, language/ or translate/. Of every other error and warning a part of its text does that
 // no other text is likely to have, or its name, in some test.
 
-#include "source/diagnostics.h"
+#include "diagnostics/diagnostics.h"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ std::string read(const std::filesystem::path &path) {
 
 std::string all_tests() {
   std::string text;
-  for (const char *folder : {"diagnostics", "source", "language", "translate"})
+  for (const char *folder : {"diagnostics", "diagnostics/unit", "language", "translate"})
     for (const auto &entry :
          std::filesystem::directory_iterator(std::string(TRITONC_TESTS_DIR "/") + folder)) {
       std::string extension = entry.path().extension().string();
@@ -38,7 +38,7 @@ std::string all_tests() {
 std::regex pattern_of(const std::string &text) {
   std::string pattern;
   for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] == '\\' && i + 1 < text.size()) // in front of a quotation mark
+    if (text[i] == '\\' && i + 1 < text.size()) // before a quotation mark
       i++;
     if (text[i] == '%' && i + 1 < text.size() && isdigit(text[i + 1])) {
       pattern += "[^\n]*";
@@ -59,7 +59,7 @@ struct Row {
 // The messages of the sections whose titles are wanted.
 template <typename Wants> std::vector<Row> messages_of(Wants wants) {
   std::vector<Row> rows;
-  std::ifstream file(TRITONC_TESTS_DIR "/../generator/source/diagnostics.def");
+  std::ifstream file(TRITONC_TESTS_DIR "/../generator/diagnostics/diagnostics.def");
   std::string all((std::istreambuf_iterator<char>(file)), {});
   std::regex row(R"re(// --- ([^\n]*)|MESSAGE\((\w+),\s*(\w+),\s*"((?:[^"\\]|\\.)*)"\))re");
   bool is_wanted = false;

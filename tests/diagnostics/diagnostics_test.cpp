@@ -1,6 +1,6 @@
 // Compiles every kernel in this folder and wants exactly the messages that its comments announce.
 
-#include "advice.h"
+#include "diagnose/lint.h"
 #include "support/messages.h"
 #include "translate/translate.h"
 
@@ -40,7 +40,7 @@ void add_expectations(Case &test, int line, const std::string &comment) {
 Case read_case(const std::filesystem::path &path) {
   Case test;
   test.input.path = path.string();
-  test.input.messages.most_errors = 0;
+  test.input.messages.max_errors = 0;
   std::ifstream file(path);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -50,7 +50,7 @@ Case read_case(const std::filesystem::path &path) {
       continue;
     std::string text = line.substr(comment + 3);
     if (comment == 0 && text.rfind("--max-errors ", 0) == 0) {
-      test.input.messages.most_errors = std::stoi(text.substr(13));
+      test.input.messages.max_errors = std::stoi(text.substr(13));
     } else if (comment == 0 && text.rfind("-D ", 0) == 0) {
       size_t equals = text.find('=');
       test.input.defines.push_back({text.substr(3, equals - 3), text.substr(equals + 1)});
@@ -92,11 +92,11 @@ TEST_CASE("every kernel has exactly the messages it announces") {
     count++;
     CAPTURE(entry.path().filename().string());
     Case test = read_case(entry.path());
-    auto advise_on = [](const FrontEndResult &right, Diagnostics &diagnostics) {
+    auto lint_on = [](const FrontEndResult &right, Diagnostics &diagnostics) {
       for (const ir::Function &kernel : right.kernels)
-        advise(kernel, diagnostics);
+        lint(kernel, diagnostics);
     };
-    FrontEndResult result = translate_source(test.input, advise_on);
+    FrontEndResult result = translate_source(test.input, lint_on);
     CHECK(join(told(result.diagnostics)) == join(test.expected));
     CHECK(result.kernels.empty() == (result.errors > 0));
   }

@@ -1,7 +1,7 @@
 // What messages say is to be typed does mend what they are about: applies the fixes of every kernel
 // in this folder, and compiles what comes out. A kernel in fixes_*.tc is right then.
 
-#include "advice.h"
+#include "diagnose/lint.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
@@ -42,11 +42,11 @@ FrontEndResult translate_text(const std::string &name, const std::string &source
   FrontEndInput input = {.path = path.string(),
                          .defines = defines_in(source),
                          .include_dirs = {TRITONC_TESTS_DIR "/diagnostics"}};
-  input.messages.most_errors = 0;
+  input.messages.max_errors = 0;
   FrontEndResult result =
       translate_source(input, [](const FrontEndResult &right, Diagnostics &diagnostics) {
         for (const ir::Function &kernel : right.kernels)
-          advise(kernel, diagnostics);
+          lint(kernel, diagnostics);
       });
   std::filesystem::remove(path);
   return result;
@@ -69,11 +69,11 @@ struct Change {
   std::string text;
 };
 
-void collect(const Finding &finding, const std::string &source, std::vector<Change> &changes) {
+void collect(const Diagnostic &finding, const std::string &source, std::vector<Change> &changes) {
   for (const Replacement &edit : finding.fix)
     changes.push_back({offset_of(source, edit.at.line, edit.at.column),
                        offset_of(source, edit.at.end_line, edit.at.end_column), edit.text});
-  for (const Finding &note : finding.notes)
+  for (const Diagnostic &note : finding.notes)
     collect(note, source, changes);
 }
 
@@ -82,9 +82,9 @@ struct Mended {
   size_t changes = 0;
 };
 
-Mended mended(std::string source, const std::vector<Finding> &findings) {
+Mended mended(std::string source, const std::vector<Diagnostic> &findings) {
   std::vector<Change> changes;
-  for (const Finding &finding : findings)
+  for (const Diagnostic &finding : findings)
     collect(finding, source, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change &a, const Change &b) { return a.begin > b.begin; });
@@ -93,13 +93,13 @@ Mended mended(std::string source, const std::vector<Finding> &findings) {
   return {source, changes.size()};
 }
 
-bool has_fix(const Finding &finding) {
+bool has_fix(const Diagnostic &finding) {
   return !finding.fix.empty() || std::any_of(finding.notes.begin(), finding.notes.end(), has_fix);
 }
 
-std::multiset<std::string> syntax_errors(const std::vector<Finding> &findings) {
+std::multiset<std::string> syntax_errors(const std::vector<Diagnostic> &findings) {
   std::multiset<std::string> texts;
-  for (const Finding &finding : findings)
+  for (const Diagnostic &finding : findings)
     if (finding.name == "expected" || finding.name == "stray-character")
       texts.insert(finding.text);
   return texts;
@@ -108,7 +108,7 @@ std::multiset<std::string> syntax_errors(const std::vector<Finding> &findings) {
 } // namespace
 
 TEST_CASE("fixes mend what they are about, and what comes out can be read") {
-  constexpr int most_rounds = 4; // a word that is wrong twice is said once, and some hide others
+  constexpr int max_rounds = 4; // a word that is wrong twice is said once, and some hide others
   size_t sources = 0, changes = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/diagnostics")) {
     if (entry.path().extension() != ".tc")
@@ -118,7 +118,7 @@ TEST_CASE("fixes mend what they are about, and what comes out can be read") {
     std::string source = read(entry.path());
     FrontEndResult result = translate_text(name, source);
     std::multiset<std::string> known = syntax_errors(result.findings);
-    for (int round = 0; round < most_rounds; round++) {
+    for (int round = 0; round < max_rounds; round++) {
       Mended better = mended(source, result.findings);
       if (better.changes == 0)
         break;
@@ -129,7 +129,7 @@ TEST_CASE("fixes mend what they are about, and what comes out can be read") {
     }
     CAPTURE(source);
     CAPTURE(result.diagnostics);
-    for (const Finding &finding : result.findings)
+    for (const Diagnostic &finding : result.findings)
       CHECK_FALSE(has_fix(finding));
     if (name.rfind("fixes_", 0) == 0)
       CHECK(result.findings.empty());

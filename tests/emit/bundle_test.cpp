@@ -1,12 +1,12 @@
 // Tests emit/bundle.cpp, and objects whose images are in a bundle.
 
-#include "emit/bundle.h"
+#include "emit/object/bundle.h"
 
-#include "emit/contents.h"
 #include "emit/host_compiler.h"
-#include "emit/manifest.h"
-#include "emit/object.h"
-#include "emit/report.h"
+#include "emit/object/contents.h"
+#include "emit/object/object.h"
+#include "emit/report/manifest.h"
+#include "emit/report/report.h"
 #include "emit/sample_library.h"
 #include "emit/tables.h"
 
@@ -79,7 +79,7 @@ TEST_CASE("a bundle has each image once, aligned, and the object has none") {
 TEST_CASE("an object's images are found in its bundle, on every host") {
   for (const char *triple : {"", "x86_64-linux-gnu", "aarch64-linux-gnu"}) {
     CAPTURE(triple);
-    Bundled made(forms_library(), triple);
+    Bundled made(schedules_library(), triple);
     std::set<std::string> found;
     for (const ImageContents &image : made.images(made.bundle.bytes)) {
       CHECK(image.problem == "");
@@ -113,11 +113,11 @@ TEST_CASE("a bundle of another build, and one that is too short") {
   Library other = sample_library();
   other.kernels[0].variants[0].images[0].bytes += "x";
   for (const ImageContents &image : made.images(Bundled(other).bundle.bytes)) {
-    CHECK(image.problem == "it is in gemm.tcb, and that is of another build");
+    CHECK(image.problem == "it is in gemm.tcb, which is from another build");
     CHECK(image.sealed == "");
   }
   for (const ImageContents &image : made.images(made.bundle.bytes.substr(0, 64)))
-    CHECK(image.problem == "it is behind the end of gemm.tcb");
+    CHECK(image.problem == "it is after the end of gemm.tcb");
   for (const ImageContents &image : made.images(""))
     CHECK(image.problem != "");
 }

@@ -1,11 +1,11 @@
 // Tests emit/c_header.cpp: what the header for C says, that compilers of C and C++ accept it, and
 // that a program in C runs its kernels.
 
-#include "emit/c_header.h"
+#include "emit/cpp/c_header.h"
 #include "emit/golden.h"
 #include "emit/host_compiler.h"
 #include "emit/sample_library.h"
-#include "runtime/stand_in.h"
+#include "runtime/fake_driver.h"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ static int say(tritonc_status status) {
     return 1;
   tritonc_status_message(status, text, sizeof text);
   printf("%s %s %s %s %d\n", text, tritonc_status_name(status), tritonc_status_kernel(status),
-         tritonc_status_subject(status), tritonc_status_cuda_result(status));
+         tritonc_status_argument(status), tritonc_status_cuda_result(status));
   return 0;
 }
 
@@ -195,17 +195,17 @@ TEST_CASE("a program in C runs kernels, and links without the library of C++") {
 static int errors, loads, choices;
 static void on_error(const tritonc_status *what, void *data) {
   errors += data == &errors && what->code == TRITONC_NULL_POINTER &&
-            strcmp(tritonc_status_subject(*what), "values") == 0;
+            strcmp(tritonc_status_argument(*what), "values") == 0;
 }
 static void on_load(const tritonc_load_event *what, void *data) {
   loads += data == &errors && strcmp(what->kernel, "gemm::scale") == 0 &&
-           strcmp(what->gpu, "sm_80") == 0 && !*what->form && !*what->hints && what->bytes > 0 &&
-           what->nanoseconds >= 0;
+           strcmp(what->gpu, "sm_80") == 0 && strcmp(what->schedule, "baseline") == 0 &&
+           !*what->specialization && what->bytes > 0 && what->nanoseconds >= 0;
 }
 static void on_choice(const tritonc_choice_event *what, void *data) {
   choices += data == &errors && strcmp(what->kernel, "gemm::scale") == 0 &&
-             what->variant_count == 0 && strcmp(what->gpu, "sm_80") == 0 && !*what->form &&
-             !*what->hints && what->programs.x == 1 && what->programs.z == 1;
+             what->variant_count == 0 && strcmp(what->gpu, "sm_80") == 0 &&
+             strcmp(what->schedule, "baseline") == 0 && !*what->specialization && what->programs.x == 1 && what->programs.z == 1;
 }
 static const tritonc_hooks hooks = {on_error, on_load, on_choice, 0, &errors};
 int hooked(void) { return errors * 100 + loads * 10 + choices; }

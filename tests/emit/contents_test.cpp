@@ -1,10 +1,10 @@
 // Tests emit/contents.cpp, read_object.cpp and read_header.cpp: what was emitted can be read back.
 
-#include "emit/contents.h"
+#include "emit/object/contents.h"
 
-#include "emit/header.h"
+#include "emit/cpp/header.h"
 #include "emit/host_compiler.h"
-#include "emit/object.h"
+#include "emit/object/object.h"
 #include "emit/sample_library.h"
 #include "emit/tables.h"
 
@@ -32,7 +32,7 @@ std::string header(const Library &library) {
 }
 
 Kernels read(Result<Kernels> kernels) {
-  REQUIRE_MESSAGE(kernels, (kernels ? "" : text(kernels.failure())));
+  REQUIRE_MESSAGE(kernels, (kernels ? "" : text(kernels.error())));
   return *kernels;
 }
 
@@ -49,7 +49,8 @@ std::string text_of(const Kernels &kernels) {
       out += "\n";
     }
     for (const VariantContents &variant : kernel.variants) {
-      out += " " + variant.entry + ":" + (variant.hints.empty() ? "" : " under " + variant.hints);
+      out += " " + variant.entry + ":" +
+             (variant.specialization.empty() ? "" : " under " + variant.specialization);
       for (int32_t choice : variant.choices)
         out += " " + std::to_string(choice);
       for (const ParameterContents &parameter : variant.parameters)
@@ -59,7 +60,7 @@ std::string text_of(const Kernels &kernels) {
                std::to_string(constant.offset);
       out += "\n";
       for (const ImageContents &image : variant.images) {
-        out += "  " + image.gpu + " \"" + image.form + "\"";
+        out += "  " + image.gpu + " \"" + image.schedule + "\"";
         for (int fact :
              {image.threads, image.registers, image.shared_bytes, image.static_shared,
               image.spill_stores, image.spill_loads, image.stack_bytes, image.cubin_bytes})
@@ -84,10 +85,10 @@ std::string read_file(const std::string &path) {
 } // namespace
 
 TEST_CASE("what is in an object: kernels, variants, images") {
-  std::string found = text_of(read(read_object("forms.o", object(forms_library()))));
+  std::string found = text_of(read(read_object("schedules.o", object(schedules_library()))));
   CAPTURE(found);
-  CHECK(found.find("forms::dot\n dot:") == 0);
-  CHECK(found.find("  sm_80 \"\" 128 96 16384 0 0 0 0 20000 hidden: ") != found.npos);
+  CHECK(found.find("schedules::dot\n dot:") == 0);
+  CHECK(found.find("  sm_80 \"baseline\" 128 96 16384 0 0 0 0 20000 hidden: ") != found.npos);
   CHECK(found.find(" hidden 128 ") != found.npos); // a tensor map
   Kernels kernels = read(read_object("gemm.o", object(sample_library())));
   CHECK(kernels.size() == 5);
@@ -98,12 +99,12 @@ TEST_CASE("what is in an object: kernels, variants, images") {
   CHECK(found.find(", constant AD 20 at 0, constant shift 12 at 32\n") != found.npos);
 }
 
-TEST_CASE("what is compiled under hints is in front of the general code") {
-  std::vector<KernelContents> kernels = read(read_object("x.o", object(hinted_library())));
+TEST_CASE("what is compiled under specializations is before the general code") {
+  std::vector<KernelContents> kernels = read(read_object("x.o", object(specialized_library())));
   REQUIRE(kernels.size() == 1);
   std::string found;
   for (const VariantContents &variant : kernels[0].variants)
-    found += std::to_string(variant.choices.at(0)) + " [" + variant.hints + "] " +
+    found += std::to_string(variant.choices.at(0)) + " [" + variant.specialization + "] " +
              std::to_string(variant.images.size()) + "; ";
   CHECK(found == "64 [lda % 16] 2; 64 [M == 64] 1; 64 [] 2; 32 [] 2; ");
 }
@@ -120,7 +121,7 @@ TEST_CASE("what was measured is with the kernel that it is of, by GPU") {
 
 TEST_CASE("objects for other hosts, headers and programs have the same contents") {
   for (const Library &library :
-       {sample_library(), forms_library(), hinted_library(), measured_library()}) {
+       {sample_library(), schedules_library(), specialized_library(), measured_library()}) {
     std::string expected = text_of(read(read_object("x.o", object(library, "x86_64-linux-gnu"))));
     CHECK(text_of(read(read_object("x.o", object(library, "aarch64-linux-gnu")))) == expected);
     CHECK(text_of(read(read_header("x.hpp", header(library)))) == expected);
@@ -186,7 +187,7 @@ TEST_CASE("an image is whole, or it is said what is wrong") {
 
 TEST_CASE("damaged files are read to the end, or it is said why not") {
   std::mt19937 random(1);
-  std::string files[] = {object(forms_library()), header(forms_library()),
+  std::string files[] = {object(schedules_library()), header(schedules_library()),
                          object(measured_library()), header(measured_library())};
   for (size_t i = 0; i < std::size(files); i++) {
     const bool is_header = i % 2 != 0;
@@ -194,7 +195,7 @@ TEST_CASE("damaged files are read to the end, or it is said why not") {
     auto try_reading = [&](const std::string &bytes) {
       auto result = is_header ? read_header("f", bytes) : read_object("f", bytes);
       if (!result)
-        CHECK(text(result.failure()).rfind("error: `f` is damaged: ", 0) == 0);
+        CHECK(text(result.error()).rfind("error: `f` is damaged: ", 0) == 0);
       return bool(result);
     };
     int failed = 0;

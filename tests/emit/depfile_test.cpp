@@ -1,6 +1,6 @@
 // Tests emit/depfile.cpp: names survive Make, Ninja and CMake.
 
-#include "emit/depfile.h"
+#include "emit/report/depfile.h"
 
 #include <doctest/doctest.h>
 
@@ -34,5 +34,5 @@ TEST_CASE("characters with a meaning are escaped") {
 TEST_CASE("a name with a line break has no form") {
   Result<std::string> result = depfile({"t"}, {"a\nb"});
   REQUIRE_FALSE(result);
-  CHECK(result.failure().id == Message::line_break_in_path);
+  CHECK(result.error().id == Message::line_break_in_path);
 }

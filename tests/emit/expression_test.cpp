@@ -59,7 +59,7 @@ TEST_CASE("forms also refer to the grid of programs and to the device") {
   CHECK(*postfix(e) == std::vector<int64_t>{word(abi::op::programs), 2,
                                             word(abi::op::multiprocessors), word(abi::op::min),
                                             word(abi::op::end)});
-  CHECK(written(e) == "min(get_num_programs(2), multiprocessors)");
+  CHECK(written(e) == "min(get_num_programs(2), sms)");
 }
 
 TEST_CASE("what is known here has the value that the runtime will find") {

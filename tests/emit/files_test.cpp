@@ -80,7 +80,7 @@ TEST_CASE("a second file that cannot be written leaves the first as it was") {
   TemporaryFolder folder;
   std::string good = folder.write("good", "before");
   std::string bad = folder.path() + "/missing/file";
-  std::optional<Failure> failure = write_files({{good, "after"}, {bad, "text"}});
+  std::optional<Error> failure = write_files({{good, "after"}, {bad, "text"}});
   REQUIRE(failure);
   CHECK(failure->id == Message::cannot_write);
   CHECK(failure->args[0] == bad);
@@ -116,7 +116,7 @@ TEST_CASE("a full disk leaves no partial file") {
 TEST_CASE("what cannot be written is known before work starts") {
   TemporaryFolder folder;
   auto reason = [](const std::string &path) {
-    std::optional<Failure> failure = check_writable({path});
+    std::optional<Error> failure = check_writable({path});
     return failure ? text(*failure) : "";
   };
   CHECK(reason(folder.path() + "/file") == "");

@@ -1,7 +1,7 @@
 // Tests emit/header.cpp: what the header says, and that C++ compilers accept it.
 
+#include "emit/cpp/header.h"
 #include "emit/golden.h"
-#include "emit/header.h"
 #include "emit/host_compiler.h"
 #include "emit/sample_library.h"
 
@@ -103,10 +103,12 @@ TEST_CASE("with an object, nothing that code generation finds out changes the he
       variant.images.clear();
     }
   CHECK(object_mode(library) == before);
-  library = forms_library();
+  library = schedules_library();
   before = object_mode(library);
   for (Image &image : library.kernels[0].variants[0].images)
-    image.form = {.name = "another", .guards = {}, .cost = Expr::constant(7)};
+    image.launch = {.schedule = {.kind = Schedule::Kind::multistage, .tile = {1, 2, 3}},
+                    .guards = {},
+                    .cost = Expr::constant(7)};
   CHECK(object_mode(library) == before);
 }
 
@@ -126,7 +128,7 @@ TEST_CASE("both headers compile without a warning, by every compiler here, as C+
       }
 }
 
-TEST_CASE("C++20 has designated initialisers") {
+TEST_CASE("C++20 has designated initializers") {
   GeneratedFiles files(sample_library());
   Outcome outcome = files.compile("object", R"(
 #include <gemm.hpp>
@@ -150,7 +152,7 @@ size_t errors_in(const std::string &output) {
 
 } // namespace
 
-TEST_CASE("a combination that was not compiled is one error that lists those that were") {
+TEST_CASE("a instantiation that was not compiled is one error that lists those that were") {
   Library library = sample_library();
   library.kernels[0].variants.resize(6); // no float with A = T
   GeneratedFiles files(library);

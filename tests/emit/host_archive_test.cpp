@@ -1,6 +1,6 @@
 // Tests emit/host_archive.cpp.
 
-#include "emit/host_archive.h"
+#include "emit/object/host_archive.h"
 #include "emit/sample_library.h"
 
 #include "llvm/Object/Archive.h"

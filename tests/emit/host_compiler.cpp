@@ -2,8 +2,8 @@
 
 #include "emit/host_compiler.h"
 
-#include "emit/header.h"
-#include "emit/object.h"
+#include "emit/cpp/header.h"
+#include "emit/object/object.h"
 
 #include <doctest/doctest.h>
 

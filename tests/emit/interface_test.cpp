@@ -15,7 +15,7 @@ namespace {
 
 std::string failure_of(const Library &library) {
   Result<Interface> result = make_interface(library);
-  return result ? "" : text(result.failure());
+  return result ? "" : text(result.error());
 }
 
 std::vector<std::string> symbols_of(const Library &library) {
@@ -23,8 +23,8 @@ std::vector<std::string> symbols_of(const Library &library) {
   REQUIRE(result);
   std::vector<std::string> out;
   for (const KernelInterface &kernel : result->kernels)
-    for (const Combination &combination : kernel.combinations)
-      out.push_back(combination.symbol);
+    for (const Instantiation &instantiation : kernel.instantiations)
+      out.push_back(instantiation.symbol);
   return out;
 }
 
@@ -71,16 +71,16 @@ TEST_CASE("axes become template parameters by what their values are") {
   REQUIRE(dot.tuned.size() == 1);
   CHECK(dot.tuned[0].member == "TM");
   CHECK(dot.tuned[0].values == std::vector<int32_t>{64, 32});
-  CHECK(dot.combinations.size() == 4);
-  CHECK(dot.combinations[1].display == "gemm::dot<half, T, 1>");
+  CHECK(dot.instantiations.size() == 4);
+  CHECK(dot.instantiations[1].display == "gemm::dot<half, T, 1>");
 }
 
-TEST_CASE("variants of a combination are in their order of preference") {
+TEST_CASE("variants of a instantiation are in their order of preference") {
   Library library = sample_library();
   library.kernels[0].variants[0].preference = 5;
   Result<Interface> interface = make_interface(library);
   REQUIRE(interface);
-  const Combination &first = interface->kernels[0].combinations[0];
+  const Instantiation &first = interface->kernels[0].instantiations[0];
   CHECK(first.variants[0]->preference == 1);
   CHECK(first.variants[1]->preference == 5);
 }
@@ -92,7 +92,7 @@ TEST_CASE("arguments have the layout that C gives them") {
                                      scalar("b", "i8"), scalar("n", "i64"), scalar("c", "i8")});
   Result<Interface> interface = make_interface(library);
   REQUIRE(interface);
-  const Combination &only = interface->kernels[0].combinations[0];
+  const Instantiation &only = interface->kernels[0].instantiations[0];
   std::vector<int> offsets;
   for (const Member &member : only.members)
     offsets.push_back(member.offset);
@@ -101,7 +101,7 @@ TEST_CASE("arguments have the layout that C gives them") {
 }
 
 TEST_CASE("constant memory has a setter of its type") {
-  // "name element count; ..." of the kernel, and behind it those of each combination.
+  // "name element count; ..." of the kernel, and after it those of each instantiation.
   auto setters = [](const std::function<std::vector<Constant>(size_t)> &constants_of) {
     Library library = sample_library();
     for (size_t i = 0; i < library.kernels[0].variants.size(); i++)
@@ -116,8 +116,8 @@ TEST_CASE("constant memory has a setter of its type") {
       return out;
     };
     std::string out = text(kernel.setters);
-    for (const Combination &combination : kernel.combinations)
-      out += "| " + text(combination.setters);
+    for (const Instantiation &instantiation : kernel.instantiations)
+      out += "| " + text(instantiation.setters);
     return out;
   };
   auto constant = [](const char *name, const char *element, int64_t count, int64_t bytes) {
@@ -214,7 +214,7 @@ TEST_CASE("names that C++ cannot take are changed") {
   REQUIRE(interface);
   const KernelInterface &kernel = interface->kernels[0];
   CHECK(kernel.name == "launch_");
-  const std::vector<Member> &members = kernel.combinations[0].members;
+  const std::vector<Member> &members = kernel.instantiations[0].members;
   CHECK(members[0].name == "class_");
   CHECK(members[1].name == "args_");
   CHECK(members[2].name == "class__");
@@ -265,7 +265,7 @@ TEST_CASE("namespaces") {
        {"", "::a", "a::", "a:b", "a b", "class", "a::namespace", "std", "1a", "a\"", "tritonc"}) {
     CAPTURE(name);
     library.name = name;
-    CHECK(failure_of(library).find("is not a name for a C++ namespace") != std::string::npos);
+    CHECK(failure_of(library).find("is not a valid C++ namespace") != std::string::npos);
   }
 }
 

@@ -1,7 +1,7 @@
 // Tests emit/manifest.cpp.
 
 #include "emit/golden.h"
-#include "emit/manifest.h"
+#include "emit/report/manifest.h"
 #include "emit/sample_library.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -17,9 +17,9 @@ TEST_CASE("the manifest of a library") {
   test::check_expected("manifest.json", manifest(sample_library()));
 }
 
-TEST_CASE("forms are in the manifest, and the plain one is not") {
-  test::check_expected("forms_manifest.json", manifest(forms_library()));
-  CHECK(manifest(sample_library()).find("\"form\"") == std::string::npos);
+TEST_CASE("manifest: has the schedule of each image, and a launch that is not the default") {
+  test::check_expected("schedules_manifest.json", manifest(schedules_library()));
+  CHECK(manifest(sample_library()).find("\"launch\"") == std::string::npos);
 }
 
 TEST_CASE("the order in which variants were compiled does not show") {
@@ -35,10 +35,10 @@ TEST_CASE("what was measured is in the manifest, and where it is from") {
   const llvm::json::Array &kernels = *value->getAsObject()->getArray("kernels");
   CHECK(llvm::formatv("{0}", *kernels[0].getAsObject()->get("tuning")).str() ==
         "[{\"arguments\":[\"M\",\"N\"],\"files\":[\"new.json\",\"old.json\"],"
-        "\"gpu\":{\"arch\":90,\"multiprocessors\":132,\"name\":\"NVIDIA H200\"},"
+        "\"gpu\":{\"arch\":90,\"name\":\"NVIDIA H200\",\"sms\":132},"
         "\"problems\":2,\"types\":\"TYPE=half A=N\",\"variants\":2},"
         "{\"arguments\":[\"M\",\"N\"],\"files\":[\"old.json\"],"
-        "\"gpu\":{\"arch\":80,\"multiprocessors\":108,\"name\":\"another\"},"
+        "\"gpu\":{\"arch\":80,\"name\":\"another\",\"sms\":108},"
         "\"problems\":1,\"types\":\"TYPE=half A=N\",\"variants\":1}]");
   CHECK(kernels[1].getAsObject()->get("tuning") == nullptr);
 }
@@ -49,7 +49,7 @@ TEST_CASE("any text of a source becomes valid JSON") {
   library.kernels[0].variants[0].defines[0].value = "\"\\\x01</script>";
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(manifest(library));
   REQUIRE(bool(value));
-  CHECK(value->getAsObject()->getInteger("schema") == 1);
+  CHECK(value->getAsObject()->getInteger("schema") == 2);
 }
 
 TEST_CASE("host code is in the manifest where there is any") {
@@ -71,7 +71,7 @@ TEST_CASE("which images have checks is in the manifest") {
   CHECK(manifest(library).find("\"checks\": true") != std::string::npos);
 }
 
-TEST_CASE("images with equal bytes are recognised by their hash") {
+TEST_CASE("images with equal bytes are recognized by their hash") {
   std::string text = manifest(sample_library());
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   REQUIRE(bool(value));

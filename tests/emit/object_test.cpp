@@ -2,7 +2,7 @@
 
 #include "emit/golden.h"
 #include "emit/host_compiler.h"
-#include "emit/object.h"
+#include "emit/object/object.h"
 #include "emit/sample_library.h"
 
 #include "llvm/BinaryFormat/ELF.h"
@@ -70,11 +70,11 @@ const char *const said = R"(64 sm_80: 96 registers, 128 threads
 32 sm_90a: 96 registers, 128 threads
 sm_80: 20000 bytes
 ok
-gemm::dot<half, T>: none of 2 variants takes these arguments; the last one needs `lda % 8 == 0`
+gemm::dot<half, T>: none of 2 variants accepts these arguments: the last one requires `lda % 8 == 0`
 gemm::dot<half, T>: argument `A` is null
 gemm::dot<half, T>: the arguments do not satisfy `N % 64 == 0`
-gemm::dot<half, T>: no such variant: variants() lists those that were compiled
-gemm::scale: `grid` is negative, above the device's limits, or cannot be computed in 64 bits
+gemm::dot<half, T>: this variant was not compiled: variants() lists the variants
+gemm::scale: `grid` is negative, exceeds a limit of the device, or overflows 64 bits
 gemm::scale: argument `values` is null
 )";
 
@@ -166,7 +166,7 @@ TEST_CASE("other targets are refused by name") {
     CAPTURE(triple);
     Result<std::string> object = object_file(*make_tables(interface), triple);
     REQUIRE_FALSE(object);
-    CHECK(object.failure().id == Message::no_host_object);
+    CHECK(object.error().id == Message::no_host_object);
   }
 }
 
@@ -180,8 +180,8 @@ TEST_CASE("programs linked with the object and with the self-contained header sa
   CHECK(test::run(files.path("program")).output == said);
 }
 
-TEST_CASE("forms reach a program alike through the object and the self-contained header") {
-  const char *const prints_forms = R"(
+TEST_CASE("schedules reach a program alike through the object and the self-contained header") {
+  const char *const prints_schedules = R"(
 #include <gemm.hpp>
 #include <cstdio>
 using namespace tritonc;
@@ -198,27 +198,27 @@ void print(const char *title, const std::int64_t *code) {
   std::puts(code ? "" : " none");
 }
 int main() {
-  const abi::variant &variant = forms::dot::code::get().variants[0];
-  for (const image_info &info : forms::dot::info())
-    std::printf("%s [%s]\n", info.gpu, info.form);
+  const abi::variant &variant = schedules::dot::code::get().variants[0];
+  for (const image_info &info : schedules::dot::info())
+    std::printf("%s [%s]\n", info.gpu, info.schedule);
   for (unsigned i = 0; i < variant.image_count; i++) {
-    const abi::form *form = variant.images[i].form;
+    const abi::launch_config *launch = variant.images[i].launch;
     std::printf("image %u\n", i);
-    if (!form)
+    if (!launch)
       continue;
-    std::printf(" cluster %u, share %d, starts early %u\n", form->cluster, int(form->share),
-                form->starts_early);
-    print("scratch", form->scratch);
-    print("cost", form->cost);
-    for (const std::int64_t *axis : form->blocks)
+    std::printf(" cluster %u, part %d, starts early %u\n", launch->cluster, int(launch->part),
+                launch->starts_early);
+    print("workspace", launch->workspace);
+    print("cost", launch->cost);
+    for (const std::int64_t *axis : launch->blocks)
       print("blocks", axis);
-    for (unsigned g = 0; g < form->guard_count; g++)
-      print(form->guards[g].text, form->guards[g].condition);
-    for (unsigned h = 0; h < form->hidden_count; h++) {
-      const abi::hidden_parameter &hidden = form->hidden[h];
+    for (unsigned g = 0; g < launch->guard_count; g++)
+      print(launch->guards[g].text, launch->guards[g].condition);
+    for (unsigned h = 0; h < launch->hidden_count; h++) {
+      const abi::hidden_parameter &hidden = launch->hidden[h];
       const abi::tensor_map *map = hidden.map;
-      if (hidden.kind == abi::hidden_kind::scratch) {
-        std::printf(" scratch memory, %d %d %d\n", hidden.value == nullptr, hidden.text == nullptr,
+      if (hidden.kind == abi::hidden_kind::workspace) {
+        std::printf(" workspace, %d %d %d\n", hidden.value == nullptr, hidden.text == nullptr,
                     map == nullptr);
         continue;
       }
@@ -240,30 +240,30 @@ int main() {
   }
   const abi::parameter *parameters = variant.parameters;
   std::printf("bytes %d %d of %u\n", parameters[0].bytes, parameters[4].bytes,
-              forms::dot::code::get().argument_bytes);
+              schedules::dot::code::get().argument_bytes);
 }
 )";
-  Library library = forms_library();
+  Library library = schedules_library();
   std::vector<Image> &images = library.kernels[0].variants[0].images;
   Image first = images[2], rest = images[2];
   first.bytes = "first$";
-  first.form = {.name = "first"};
-  first.form.hidden = {{.value = {}, .map = {}, .is_scratch = true}};
-  first.form.scratch = Expr::parameter(2);
-  first.form.share = LaunchForm::Share::first;
-  first.form.starts_early = true;
+  first.launch = {.schedule = {.kind = Schedule::Kind::multistage, .tile = {1, 2, 3}}};
+  first.launch.hidden = {{.value = {}, .map = {}, .is_workspace = true}};
+  first.launch.workspace = Expr::parameter(2);
+  first.launch.part = LaunchConfig::Part::first;
+  first.launch.starts_early = true;
   rest.bytes = "rest$";
-  rest.form = first.form;
-  rest.form.share = LaunchForm::Share::rest;
-  rest.form.starts_early = false;
+  rest.launch = first.launch;
+  rest.launch.part = LaunchConfig::Part::second;
+  rest.launch.starts_early = false;
   images.insert(images.end(), {first, rest});
   GeneratedFiles files(library);
   Outcome with_object =
-      files.compile("object", prints_forms, link_flags(files, files.path("gemm.o")));
+      files.compile("object", prints_schedules, link_flags(files, files.path("gemm.o")));
   REQUIRE_MESSAGE(with_object.status == 0, with_object.output);
   std::string text = test::run(files.path("program")).output;
-  test::check_expected("forms.txt", text);
-  Outcome without = files.compile("self_contained", prints_forms, link_flags(files, ""));
+  test::check_expected("schedules.txt", text);
+  Outcome without = files.compile("self_contained", prints_schedules, link_flags(files, ""));
   REQUIRE_MESSAGE(without.status == 0, without.output);
   CHECK(test::run(files.path("program")).output == text);
 }
@@ -295,8 +295,9 @@ TEST_CASE("an object that does not belong to the header does not link") {
   CHECK(outcome.output.find("tritonc_gemm_dot_") != std::string::npos);
 }
 
-TEST_CASE("code under hints reaches a program through the object and the self-contained header") {
-  const char *const prints_hints = R"(
+TEST_CASE("code under specializations reaches a program through the object and the self-contained "
+          "header") {
+  const char *const prints_specialization = R"(
 #include <gemm.hpp>
 #include <cstdio>
 using namespace tritonc;
@@ -305,18 +306,18 @@ int main() {
   for (dot::params variant : dot::variants()) {
     std::printf("TM=%d:", variant.TM);
     for (const image_info &info : dot::info(variant))
-      std::printf(" %s [%s]", info.gpu, info.hints);
+      std::printf(" %s [%s]", info.gpu, info.specialization);
     std::puts("");
   }
   const abi::kernel &code = dot::code::get();
   for (unsigned i = 0; i < code.variant_count; i++) {
     const abi::variant &general = code.variants[i];
     for (unsigned j = 0; j < general.specialized_count; j++) {
-      const abi::variant &hinted = general.specialized[j];
-      std::printf("%d %s:", code.choices[i], hinted.infos[0].hints);
-      for (unsigned r = 0; r < hinted.requirement_count; r++)
-        std::printf(" %s,", hinted.requirements[r].text);
-      std::printf(" %u images\n", hinted.image_count);
+      const abi::variant &specialized = general.specialized[j];
+      std::printf("%d %s:", code.choices[i], specialized.infos[0].specialization);
+      for (unsigned r = 0; r < specialized.requirement_count; r++)
+        std::printf(" %s,", specialized.requirements[r].text);
+      std::printf(" %u images\n", specialized.image_count);
     }
   }
   static_assert(sizeof(dot::code::variants) == 8, "two variants");
@@ -327,12 +328,12 @@ int main() {
       "TM=32: sm_80 [] sm_90a []\n"
       "64 lda % 16: lda % 16 == 0, M % 64 == 0, N % 64 == 0, 2 images\n"
       "64 M == 64: lda % 8 == 0, M % 64 == 0, N % 64 == 0, M == 64, 1 images\n";
-  GeneratedFiles files(hinted_library());
+  GeneratedFiles files(specialized_library());
   Outcome with_object =
-      files.compile("object", prints_hints, link_flags(files, files.path("gemm.o")));
+      files.compile("object", prints_specialization, link_flags(files, files.path("gemm.o")));
   REQUIRE_MESSAGE(with_object.status == 0, with_object.output);
   CHECK(test::run(files.path("program")).output == expected);
-  Outcome without = files.compile("self_contained", prints_hints, link_flags(files, ""));
+  Outcome without = files.compile("self_contained", prints_specialization, link_flags(files, ""));
   REQUIRE_MESSAGE(without.status == 0, without.output);
   CHECK(test::run(files.path("program")).output == expected);
 }

@@ -1,6 +1,6 @@
-// Tests emit/registration.cpp: what a runner is told of a library.
+// Tests emit/registration.cpp: what a tuner is told of a library.
 
-#include "emit/registration.h"
+#include "emit/cpp/registration.h"
 
 #include "emit/sample_library.h"
 
@@ -20,7 +20,7 @@ std::string registration_of(const Library &library, bool self_contained = false)
 
 } // namespace
 
-TEST_CASE("each combination of types is a kernel with all its variants") {
+TEST_CASE("each instantiation of types is a kernel with all its variants") {
   Library library = sample_library();
   std::string text = registration_of(library);
   CHECK(contains(text, "\"dot\", \"TYPE=half A=N\""));

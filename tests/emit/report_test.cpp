@@ -1,7 +1,7 @@
 // Tests emit/report.cpp.
 
 #include "emit/golden.h"
-#include "emit/report.h"
+#include "emit/report/report.h"
 #include "emit/sample_library.h"
 
 #include <doctest/doctest.h>
@@ -22,26 +22,33 @@ TEST_CASE("spills and shared memory are sums, columns stay in line") {
                            "       sm_80      128         96  200016     1024  20000        16\n");
 }
 
-TEST_CASE("forms have a column, if any has a name") {
-  CHECK(report(forms_library()) ==
-        "dot  gpu     form              threads  registers  shared  spilled  cubin  embedded\n"
-        "     sm_80                         128         96   16384        0  20000        16\n"
-        "     sm_90a  128x256x64 wgmma      128         96   16384        0  30000        23\n"
-        "     sm_90a                        128         96   16384        0  30000        12\n"
-        "     sm_90a                        128         96   16384        0  30000         6\n");
+TEST_CASE("schedules have a column, if any has a name") {
+  CHECK(
+      report(schedules_library()) ==
+      "dot  gpu     schedule                     threads  registers  shared  spilled  cubin  "
+      "embedded\n"
+      "     sm_80   baseline                         128         96   16384        0  20000        "
+      "16\n"
+      "     sm_90a  128x256x64 warp-specialized      128         96   16384        0  30000        "
+      "23\n"
+      "     sm_90a  baseline                         128         96   16384        0  30000        "
+      "12\n"
+      "     sm_90a  baseline                         128         96   16384        0  30000        "
+      " "
+      "6\n");
 }
 
-TEST_CASE("hints have a column, if there are any") {
-  Library library = hinted_library();
+TEST_CASE("specializations have a column, if there are any") {
+  Library library = specialized_library();
   CHECK(report(library) ==
-        "dot  TM  hints     gpu     threads  registers  shared  spilled  cubin  embedded\n"
-        "     64  lda % 16  sm_80       128         96   16384        0  20000        21\n"
-        "     64  lda % 16  sm_90a      128         96   16384        0  20000        28\n"
-        "     64  M == 64   sm_80       128         96   16384        0  20000         7\n"
-        "     64            sm_80       128         96   16384        0  20000        16\n"
-        "     64            sm_90a      128         96   16384        0  20000        23\n"
-        "     32            sm_80       128         96   16384        0  20000        16\n"
-        "     32            sm_90a      128         96   16384        0  20000        23\n");
+        "dot  TM  specializations  gpu     threads  registers  shared  spilled  cubin  embedded\n"
+        "     64  lda % 16         sm_80       128         96   16384        0  20000        21\n"
+        "     64  lda % 16         sm_90a      128         96   16384        0  20000        28\n"
+        "     64  M == 64          sm_80       128         96   16384        0  20000         7\n"
+        "     64                   sm_80       128         96   16384        0  20000        16\n"
+        "     64                   sm_90a      128         96   16384        0  20000        23\n"
+        "     32                   sm_80       128         96   16384        0  20000        16\n"
+        "     32                   sm_90a      128         96   16384        0  20000        23\n");
   CHECK(variant_name(library.kernels[0], library.kernels[0].variants[0], " ") ==
         "TM=64, under lda % 16");
 }

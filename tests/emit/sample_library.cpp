@@ -46,7 +46,7 @@ Expr quotient(int parameter, int divisor) {
 }
 
 /// Not a real image: the runtime does not look inside, and no test gives it to a real driver. The
-/// stand-in for the driver wants a dollar sign at the end.
+/// fake for the driver wants a dollar sign at the end.
 Image image(const std::string &gpu, int sm, char suffix, const std::string &bytes) {
   Image image;
   image.gpu = gpu;
@@ -101,7 +101,7 @@ Expr programs(int axis) { return {Expr::Kind::programs, axis, {}}; }
 Expr multiprocessors() { return {Expr::Kind::multiprocessors, 0, {}}; }
 
 /// Of dot<half, N>.
-LaunchForm wgmma_form() {
+LaunchConfig wgmma_launch() {
   Expr tiles = Expr::binary(Expr::Kind::ceil_div, Expr::parameter(2), Expr::constant(128)); // of M
   TensorMap a, c;
   a.parameter = 0;
@@ -116,19 +116,19 @@ LaunchForm wgmma_form() {
   c.to_tf32 = true;
   c.sizes = {Expr::parameter(3)};
   c.box = {32};
-  LaunchForm form;
-  form.name = "128x256x64 wgmma";
-  form.guards = {divides(4, "lda", 8)};
-  form.cost =
+  LaunchConfig launch;
+  launch.schedule = {.kind = Schedule::Kind::warp_specialized, .tile = {128, 256, 64}};
+  launch.guards = {divides(4, "lda", 8)};
+  launch.cost =
       Expr::binary(Expr::Kind::ceil_div, Expr::binary(Expr::Kind::mul, programs(0), programs(1)),
                    multiprocessors());
-  form.blocks = {Expr::binary(Expr::Kind::min, tiles, multiprocessors()), Expr::constant(1)};
-  form.cluster = 2;
-  form.hidden = {{.value = {}, .map = a},
-                 {.elem = ir::Elem::i32, .value = tiles, .map = {}},
-                 {.value = {}, .map = c},
-                 {.elem = ir::Elem::i64, .value = Expr::constant(-5), .map = {}}};
-  return form;
+  launch.blocks = {Expr::binary(Expr::Kind::min, tiles, multiprocessors()), Expr::constant(1)};
+  launch.cluster = 2;
+  launch.hidden = {{.value = {}, .map = a},
+                   {.elem = ir::Elem::i32, .value = tiles, .map = {}},
+                   {.value = {}, .map = c},
+                   {.elem = ir::Elem::i64, .value = Expr::constant(-5), .map = {}}};
+  return launch;
 }
 
 /// No axes, no grid of its own, a pointer that may be null.
@@ -152,26 +152,26 @@ KernelEntry scale() {
 
 } // namespace
 
-Library forms_library() {
-  Library library = {"forms", "kernels/gemm.tc", "tritonc 0.1.0", {dot()}};
+Library schedules_library() {
+  Library library = {"schedules", "kernels/gemm.tc", "tritonc 0.1.0", {dot()}};
   KernelEntry &kernel = library.kernels[0];
   kernel.axes.clear();
   kernel.variants.resize(1);
   Variant &variant = kernel.variants[0];
   variant.values.clear();
   Image &tiled = variant.images[1];
-  tiled.form = wgmma_form();
+  tiled.launch = wgmma_launch();
   tiled.cubin_bytes = 30000;
   Image with_cost = tiled, plain = tiled;
   with_cost.bytes = "with a cost$";
-  with_cost.form = {.cost = Expr::parameter(2)};
+  with_cost.launch = {.cost = Expr::parameter(2)};
   plain.bytes = "plain$";
-  plain.form = {};
+  plain.launch = {};
   variant.images.insert(variant.images.end(), {with_cost, plain});
   return library;
 }
 
-Library hinted_library() {
+Library specialized_library() {
   KernelEntry kernel = dot();
   kernel.axes.erase(kernel.axes.begin(), kernel.axes.begin() + 2);
   kernel.variants = {dot_variant(0, 0, 0), dot_variant(0, 0, 0), dot_variant(0, 0, 0),
@@ -179,11 +179,11 @@ Library hinted_library() {
   for (Variant &variant : kernel.variants)
     variant.values.erase(variant.values.begin(), variant.values.begin() + 2);
   Variant &wide = kernel.variants[0], &folded = kernel.variants[1];
-  wide.plan.hints = "lda % 16";
+  wide.plan.specialization = "lda % 16";
   wide.parameters[4].multiple_of = 16;
   for (Image &image : wide.images)
     image.bytes = "wide " + image.bytes;
-  folded.plan.hints = "M == 64";
+  folded.plan.specialization = "M == 64";
   folded.plan.requirements.push_back(
       {Expr::binary(Expr::Kind::eq, Expr::parameter(2), Expr::constant(64)), "M == 64"});
   folded.images.pop_back(); // not for sm_90a

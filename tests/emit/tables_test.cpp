@@ -134,41 +134,41 @@ TEST_CASE("whether arguments fill their struct without a gap") {
   };
   Parameter pointer = {.name = "p", .element = "f16", .is_pointer = true};
   Parameter n = {.name = "n", .element = "i32"}, flag = {.name = "flag", .element = "i8"};
-  CHECK(filled({pointer, pointer, n}) == 20); // what is behind the last is no gap
+  CHECK(filled({pointer, pointer, n}) == 20); // what is after the last is no gap
   CHECK(filled({pointer, n, n}) == 16);
   CHECK(filled({n, flag}) == 5);
   CHECK(filled({n, pointer}) == 0);
   CHECK(filled({pointer, flag, n}) == 0);
 }
 
-TEST_CASE("forms, their maps and lists are stored once, and the plain form not at all") {
-  Library library = forms_library();
+TEST_CASE("schedules, their maps and lists are stored once, and the plain schedule not at all") {
+  Library library = schedules_library();
   std::vector<Image> &images = library.kernels[0].variants[0].images;
-  Image again = images[1]; // the same form with other code
+  Image again = images[1]; // the same schedule with other code
   again.bytes = "again$";
   images.push_back(again);
   Made made(library);
   Result<Tables> tables = make_tables(made.interface);
   REQUIRE(tables);
   CHECK(tables->kernels[0].gpus == "sm_80, sm_90a");
-  CHECK(tables->forms.size() == 2);
+  CHECK(tables->launches.size() == 2);
   CHECK(tables->maps.size() == 2);
   CHECK(tables->hidden.size() == 2); // one is empty
   const std::vector<ImageRow> &rows = tables->kernels[0].variants[0].images;
   REQUIRE(rows.size() == 5);
-  CHECK_FALSE(rows[0].form);
-  CHECK(rows[1].form);
-  CHECK(rows[2].form);
-  CHECK_FALSE(rows[3].form);
-  CHECK(rows[4].form == rows[1].form);
-  CHECK(tables->forms[*rows[2].form].cost);
+  CHECK_FALSE(rows[0].launch);
+  CHECK(rows[1].launch);
+  CHECK(rows[2].launch);
+  CHECK_FALSE(rows[3].launch);
+  CHECK(rows[4].launch == rows[1].launch);
+  CHECK(tables->launches[*rows[2].launch].cost);
   CHECK_FALSE(Made(sample_library()).interface.kernels.empty());
-  CHECK(make_tables(Made(sample_library()).interface)->forms.empty());
+  CHECK(make_tables(Made(sample_library()).interface)->launches.empty());
 }
 
 TEST_CASE("elements and swizzles of tensor maps are the driver's") {
-  Library library = forms_library();
-  TensorMap &map = *library.kernels[0].variants[0].images[1].form.hidden[0].map;
+  Library library = schedules_library();
+  TensorMap &map = *library.kernels[0].variants[0].images[1].launch.hidden[0].map;
   auto row = [&] {
     Made made(library);
     const Tables tables = *make_tables(made.interface);
@@ -233,10 +233,10 @@ TEST_CASE("an expression that is too deep is an error with its text") {
   Made made(library);
   Result<Tables> tables = make_tables(made.interface);
   REQUIRE_FALSE(tables);
-  CHECK(tables.failure().id == Message::plan_too_deep);
-  CHECK(tables.failure().args[0] == "dot");
-  Library forms = forms_library();
-  forms.kernels[0].variants[0].images[1].form.hidden[0].map->sizes[0] = deep;
-  Made of_form(forms);
-  REQUIRE_FALSE(make_tables(of_form.interface));
+  CHECK(tables.error().id == Message::plan_too_deep);
+  CHECK(tables.error().args[0] == "dot");
+  Library schedules = schedules_library();
+  schedules.kernels[0].variants[0].images[1].launch.hidden[0].map->sizes[0] = deep;
+  Made of_schedule(schedules);
+  REQUIRE_FALSE(make_tables(of_schedule.interface));
 }

@@ -2,7 +2,7 @@
 
 #include "emit/host_compiler.h"
 #include "emit/sample_library.h"
-#include "runtime/stand_in.h"
+#include "runtime/fake_driver.h"
 
 #include <doctest/doctest.h>
 
@@ -40,7 +40,7 @@ Run built(const GeneratedFiles &files, const std::string &mode) {
   return reinterpret_cast<Run>(run);
 }
 
-// What the kernels of the libraries do: host code, which the stand-in driver takes in place of a
+// What the kernels of the libraries do: host code, which the fake driver takes in place of a
 // cubin.
 int last = 0;
 using HostOperations = const abi::host_operation *;

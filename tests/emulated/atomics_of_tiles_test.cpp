@@ -1,5 +1,5 @@
-// Atomic operations on the whole way: scalar ones as steps of programs, those of tiles element by
-// element, with masks and what they give.
+// Tests atomic operations end to end: scalar operations once per program, tile operations per
+// element, with masks and results.
 
 #include "emulated/small_kernel.h"
 
@@ -19,8 +19,8 @@ std::vector<double> count_up(size_t count, double first = 0) {
 
 } // namespace
 
-TEST_CASE("programs add to one number, and each gets another of those before") {
-  // Whichever order they come in, the numbers that they got are 0 to 7.
+TEST_CASE("atomic_add: each program gets a different old value") {
+  // In any order, the results are 0 to 7.
   SmallKernel kernel(R"(
     __global__ void f(int *counter, int *seen) {
       int old = atomic_add(counter, 1);
@@ -33,8 +33,8 @@ TEST_CASE("programs add to one number, and each gets another of those before") {
   kernel.must_give(seen, count_up(8, 1));
 }
 
-TEST_CASE("what one thread got, all threads have") {
-  // Several warps, and a loop in which the shared memory is used again.
+TEST_CASE("scalar atomic: all threads get the one result") {
+  // Several warps, and a loop that reuses the shared memory.
   SmallKernel kernel(R"(
     __global__ void f(int *counter, int *y) {
       int i[512] = 0 ... 512;
@@ -51,7 +51,7 @@ TEST_CASE("what one thread got, all threads have") {
   kernel.must_give(y, expected);
 }
 
-TEST_CASE("every operation, on tiles with a mask and what they give") {
+TEST_CASE("tile atomics: every operation with a mask and its result") {
   struct {
     const char *name;
     double (*apply)(int64_t, int64_t);
@@ -86,7 +86,7 @@ TEST_CASE("every operation, on tiles with a mask and what they give") {
     }
 }
 
-TEST_CASE("unsigned minima, and maxima of floats") {
+TEST_CASE("atomic_min, atomic_max: unsigned and float") {
   SmallKernel kernel(R"(
     __global__ void f(unsigned *u, float *x) {
       int i[8] = 0 ... 8;
@@ -101,7 +101,7 @@ TEST_CASE("unsigned minima, and maxima of floats") {
   kernel.must_give(x, {3.5, 1, 2, 6, 4, 5, 6, 6});
 }
 
-TEST_CASE("compare and exchange, where it is what was expected") {
+TEST_CASE("atomic_cas: exchanges only where the old value matches") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, float *y, long *lock) {
       int i[16] = 0 ... 16;
@@ -120,7 +120,7 @@ TEST_CASE("compare and exchange, where it is what was expected") {
   kernel.must_give(lock, {7 + 9});
 }
 
-TEST_CASE("many elements are added to one place, in every type that can be") {
+TEST_CASE("atomic_add: many elements to one address, every type") {
   for (auto &[type, elem] :
        {std::pair("float", Elem::f32), std::pair("double", Elem::f64), std::pair("half", Elem::f16),
         std::pair("bfloat16", Elem::bf16), std::pair("int", Elem::i32)}) {
@@ -136,7 +136,7 @@ TEST_CASE("many elements are added to one place, in every type that can be") {
   }
 }
 
-TEST_CASE("the old compiler's forms") {
+TEST_CASE("atomics: the old compiler's syntax") {
   SmallKernel kernel(R"(
     #define TYPE float
     #define TM 16
@@ -162,8 +162,8 @@ TEST_CASE("the old compiler's forms") {
   kernel.must_give(h, {3.5});
 }
 
-TEST_CASE("locks: programs add tiles to one place, one after the other") {
-  // The emulator knows of no order between blocks, so it can't look for races here.
+TEST_CASE("lock: programs add tiles to one address in turn") {
+  // In the emulator, nothing orders blocks, so race checks must be off here.
   SmallKernel kernel(R"(
     __global__ void f(int *lock, int *count, float *c) {
       int i[256] = 0 ... 256;
@@ -189,7 +189,7 @@ TEST_CASE("locks: programs add tiles to one place, one after the other") {
   kernel.must_give(lock, {0});
 }
 
-TEST_CASE("a lock as the condition of a loop, and a barrier of one's own") {
+TEST_CASE("lock: as a loop condition, with an explicit barrier") {
   SmallKernel kernel(R"(
     __global__ void f(int *lock, float *x, float *y) {
       while (atomic_cas(lock, 0, 1) == 1)
@@ -210,7 +210,7 @@ TEST_CASE("a lock as the condition of a loop, and a barrier of one's own") {
   kernel.must_give(lock, {0});
 }
 
-TEST_CASE("a product split along K, its parts added under a lock or by atomic operations") {
+TEST_CASE("split-K: partials added under a lock or by atomics") {
   const std::string product = R"(
     __global__ void f(half *A, half *B, float *C, int *lock) {
       int m[16] = 0 ... 16, k[16] = 0 ... 16;

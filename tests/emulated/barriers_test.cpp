@@ -1,4 +1,4 @@
-// Barriers of warps and blocks: who waits, who goes on, and what happens if somebody doesn't come.
+// Tests ops/barriers.cpp: which threads wait, which accesses are ordered, and deadlocks.
 
 #include "emulated/kernel.h"
 
@@ -7,7 +7,7 @@
 using namespace tritonc::emulator;
 using namespace tritonc::emulator::test;
 
-TEST_CASE("all threads of a block wait for each other") {
+TEST_CASE("barrier: all threads of a block wait for each other") {
   for (Order order : {Order::forward, Order::reversed, Order::random}) {
     Kernel k;
     k.options.order = order;
@@ -20,13 +20,13 @@ TEST_CASE("all threads of a block wait for each other") {
       gpu.barrier();
       gpu.store(y + i, gpu.load_shared<int>(4 * (127 - i)));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (int i = 0; i < 128; i++)
       CHECK(y[i] == 127 - i);
   }
 }
 
-TEST_CASE("some warps wait at a barrier of their own") {
+TEST_CASE("barrier_sync: a subset of the warps") {
   Kernel k;
   k.threads = 128;
   k.shared_bytes = 512;
@@ -39,10 +39,10 @@ TEST_CASE("some warps wait at a barrier of their own") {
       gpu.barrier_sync(1 + half, 64);
     }
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("a barrier says nothing about those who didn't come") {
+TEST_CASE("barrier_sync: does not order threads that did not arrive") {
   Kernel k;
   k.threads = 128;
   k.shared_bytes = 512;
@@ -53,13 +53,13 @@ TEST_CASE("a barrier says nothing about those who didn't come") {
     if (i == 64)
       gpu.load_shared<int>(0, 7);
   });
-  CHECK(k.findings() ==
+  CHECK(k.reports() ==
         "k.tc:7:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 64: nothing "
         "orders it after an earlier write [kernel k, program (0, 0, 0), thread 64]\n"
         "k.tc:5:1: note: the other access: write by thread 0\n");
 }
 
-TEST_CASE("who arrives doesn't wait, and those who wait know what it did") {
+TEST_CASE("barrier_arrive: does not wait, but releases") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 128;
@@ -74,11 +74,11 @@ TEST_CASE("who arrives doesn't wait, and those who wait know what it did") {
       gpu.barrier_arrive(3, 64);
     }
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(y[5] == 37);
 }
 
-TEST_CASE("who arrives knows nothing of the others") {
+TEST_CASE("barrier_arrive: does not acquire") {
   Kernel k;
   k.options.order = Order::reversed;
   k.threads = 64;
@@ -95,13 +95,13 @@ TEST_CASE("who arrives knows nothing of the others") {
       gpu.barrier_sync(3, 64);
     }
   });
-  CHECK(k.findings() ==
+  CHECK(k.reports() ==
         "k.tc:9:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 0: nothing "
         "orders it after an earlier write [kernel k, program (0, 0, 0), thread 0]\n"
         "k.tc:10:1: note: the other access: write by thread 32\n");
 }
 
-TEST_CASE("warp_sync orders the threads of a warp, and no others") {
+TEST_CASE("warp_sync: orders only the threads of the warp") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 256;
@@ -111,7 +111,7 @@ TEST_CASE("warp_sync orders the threads of a warp, and no others") {
     gpu.warp_sync();
     gpu.load_shared<int>(4 * (i ^ 1));
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   k.run([=](Gpu &gpu) {
     uint32_t i = gpu.tid_x();
     gpu.store_shared<int>(4 * i, 1, 3);
@@ -119,13 +119,13 @@ TEST_CASE("warp_sync orders the threads of a warp, and no others") {
     if (i == 32)
       gpu.load_shared<int>(0, 4);
   });
-  CHECK(k.findings() ==
+  CHECK(k.reports() ==
         "k.tc:4:1: error: race: load of 4 bytes at offset 0 of shared memory by thread 32: nothing "
         "orders it after an earlier write [kernel k, program (0, 0, 0), thread 32]\n"
         "k.tc:3:1: note: the other access: write by thread 0\n");
 }
 
-TEST_CASE("a barrier that not all warps come to is a deadlock") {
+TEST_CASE("barrier: deadlock when a warp does not arrive") {
   Kernel k;
   k.threads = 128;
   k.run([](Gpu &gpu) {
@@ -133,13 +133,13 @@ TEST_CASE("a barrier that not all warps come to is a deadlock") {
     if (i < 64)
       gpu.barrier(31);
   });
-  CHECK(k.findings() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
-                        "0)]\n"
-                        "k.tc:31:1: note: 64 threads (0-63) wait at the barrier\n"
-                        "k.tc:31:1: note: 64 threads (64-127) have exited\n");
+  CHECK(k.reports() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
+                       "0)]\n"
+                       "k.tc:31:1: note: 64 threads (0-63) wait at the barrier\n"
+                       "k.tc:31:1: note: 64 threads (64-127) have exited\n");
 }
 
-TEST_CASE("threads that wait at different barriers are a deadlock") {
+TEST_CASE("barrier: deadlock when threads wait at different barriers") {
   Kernel k;
   k.threads = 96;
   k.run([](Gpu &gpu) {
@@ -151,31 +151,29 @@ TEST_CASE("threads that wait at different barriers are a deadlock") {
     else
       gpu.barrier_sync(2, 64, 36);
   });
-  CHECK(k.findings() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
-                        "0)]\n"
-                        "k.tc:31:1: note: 32 threads (0-31) wait at the barrier\n"
-                        "k.tc:35:1: note: 32 threads (32-63) wait at barrier 1 for 64 threads\n"
-                        "k.tc:36:1: note: 32 threads (64-95) wait at barrier 2 for 64 threads\n");
+  CHECK(k.reports() == "k.tc:31:1: error: deadlock: no thread can go on [kernel k, program (0, 0, "
+                       "0)]\n"
+                       "k.tc:31:1: note: 32 threads (0-31) wait at the barrier\n"
+                       "k.tc:35:1: note: 32 threads (32-63) wait at barrier 1 for 64 threads\n"
+                       "k.tc:36:1: note: 32 threads (64-95) wait at barrier 2 for 64 threads\n");
 }
 
-TEST_CASE("barriers take numbers that make sense") {
+TEST_CASE("barrier_sync: rejects invalid operands") {
   Kernel k;
   k.threads = 64;
   k.run([](Gpu &gpu) { gpu.barrier_sync(16, 64, 3); });
-  CHECK(k.findings() ==
-        "k.tc:3:1: error: there is no barrier 16: a block has 16 [kernel k, program "
-        "(0, 0, 0), thread 0]\n");
+  CHECK(k.reports() == "k.tc:3:1: error: there is no barrier 16: a block has 16 [kernel k, program "
+                       "(0, 0, 0), thread 0]\n");
   k.run([](Gpu &gpu) { gpu.barrier_sync(1, 96, 3); });
   CHECK(
-      k.findings() ==
+      k.reports() ==
       "k.tc:3:1: error: barrier 1 with 96 threads: there are 64 in the block, and only whole warps "
       "can meet [kernel k, program (0, 0, 0), thread 0]\n");
   k.run([](Gpu &gpu) { gpu.barrier_sync(1, gpu.tid_x() < 32 ? 64 : 32, 3); });
-  CHECK(k.findings() ==
-        "k.tc:3:1: error: barrier 1 with 32 threads, while others are waiting there "
-        "for 64 [kernel k, program (0, 0, 0), thread 32]\n");
+  CHECK(k.reports() == "k.tc:3:1: error: barrier 1 with 32 threads, while others are waiting there "
+                       "for 64 [kernel k, program (0, 0, 0), thread 32]\n");
   k.run([](Gpu &gpu) { gpu.barrier_sync(gpu.tid_x() % 2, 64, 3); });
-  CHECK(k.findings() ==
+  CHECK(k.reports() ==
         "k.tc:3:1: error: barrier 1 with 64 threads, but thread 0 of the warp is at barrier 0 with "
         "64 [kernel k, program (0, 0, 0), thread 1]\n");
 }

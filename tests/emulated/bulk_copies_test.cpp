@@ -1,5 +1,4 @@
-// Bulk copies and their groups: what they copy, what waiting for them orders, and each way to use
-// them wrongly.
+// Tests bulk copies and bulk groups: the copied data, the order after waits, and each misuse.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -45,7 +44,7 @@ uint32_t make(Gpu &gpu, bool fence = true) {
 
 } // namespace
 
-TEST_CASE("there and back") {
+TEST_CASE("bulk copy: global to shared and back, all modes") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -68,16 +67,16 @@ TEST_CASE("there and back") {
         gpu.bulk_store(y, gpu.shared_base(), 512);
         gpu.bulk_commit();
         gpu.bulk_wait(0);
-        gpu.load(y + 5); // what was waited for may be read
+        gpu.load(y + 5); // readable after the wait
       }
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t i = 0; i < 128; i++)
       CHECK(y[i] == 1001 + i);
   }
 }
 
-TEST_CASE("what has not landed is not there") {
+TEST_CASE("bulk_load: reports a read before the wait") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(128));
   auto body = [=](Gpu &gpu) {
@@ -97,7 +96,7 @@ TEST_CASE("what has not landed is not there") {
   CHECK(said(k) == Contains("where an asynchronous copy has not written yet"));
 }
 
-TEST_CASE("a barrier is no wait for a copy") {
+TEST_CASE("bulk_load: a barrier does not wait for the copy") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(128));
   k.run([=](Gpu &gpu) {
@@ -112,7 +111,7 @@ TEST_CASE("a barrier is no wait for a copy") {
   CHECK(said(k) == Contains("race"));
 }
 
-TEST_CASE("memory that others still read or write") {
+TEST_CASE("bulk copy: races with unordered accesses of threads") {
   for (Async async : {Async::early, Async::late})
     for (bool is_write : {false, true})
       for (bool ordered : {false, true}) {
@@ -139,13 +138,13 @@ TEST_CASE("memory that others still read or write") {
           gpu.mbarrier_wait(mbarrier, 0);
         });
         if (ordered)
-          CHECK(k.findings() == "");
+          CHECK(k.reports() == "");
         else
           CHECK(said(k) == Contains("race"));
       }
 }
 
-TEST_CASE("two copies under way are not ordered") {
+TEST_CASE("bulk copy: two copies in flight are not ordered") {
   for (Async async : {Async::early, Async::late}) {
     Bench k;
     k.options.async = async;
@@ -163,7 +162,7 @@ TEST_CASE("two copies under way are not ordered") {
   }
 }
 
-TEST_CASE("a store needs the fence of who wrote") {
+TEST_CASE("bulk_store: needs a proxy fence by the writing thread") {
   for (bool fence : {false, true}) {
     Bench k;
     uint32_t *y = k.unwritten<uint32_t>("y", 128);
@@ -182,13 +181,13 @@ TEST_CASE("a store needs the fence of who wrote") {
       }
     });
     if (fence)
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
     else
       CHECK(said(k) == Contains("execute fence.proxy.async between the write and the"));
   }
 }
 
-TEST_CASE("a fence in front of the write does nothing") {
+TEST_CASE("bulk_store: a fence before the write has no effect") {
   Bench k;
   uint32_t *y = k.unwritten<uint32_t>("y", 128);
   k.run([=](Gpu &gpu) {
@@ -206,7 +205,7 @@ TEST_CASE("a fence in front of the write does nothing") {
   CHECK(said(k) == Contains("fence.proxy.async"));
 }
 
-TEST_CASE("the source of a store may be written again once it has been read") {
+TEST_CASE("bulk_wait_read: the source may be overwritten afterwards") {
   enum Wait { none, weak, reading, all };
   for (Wait wait : {none, weak, reading, all})
     for (Async async : {Async::early, Async::late}) {
@@ -234,7 +233,7 @@ TEST_CASE("the source of a store may be written again once it has been read") {
         gpu.bulk_wait_read(0);
       });
       if (wait == reading || wait == all) {
-        CHECK(k.findings() == "");
+        CHECK(k.reports() == "");
         CHECK(y[0] == 0);
         CHECK(y[7] == 1);
       } else {
@@ -243,7 +242,7 @@ TEST_CASE("the source of a store may be written again once it has been read") {
     }
 }
 
-TEST_CASE("what has been read has not been written") {
+TEST_CASE("bulk_wait_read: does not wait for the write") {
   for (bool reading : {false, true}) {
     Bench k;
     uint32_t *y = k.parameter("y", counting(4));
@@ -265,11 +264,11 @@ TEST_CASE("what has been read has not been written") {
     if (reading)
       CHECK(said(k) == Contains("race"));
     else
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
   }
 }
 
-TEST_CASE("a block that ends while its shared memory is still read") {
+TEST_CASE("bulk_store: race when the block ends before the read") {
   for (Async async : {Async::early, Async::late})
     for (bool races : {true, false}) {
       Bench k;
@@ -294,7 +293,7 @@ TEST_CASE("a block that ends while its shared memory is still read") {
     }
 }
 
-TEST_CASE("a block that ends while its shared memory is still written") {
+TEST_CASE("bulk_load: race when the block ends before the write") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(4));
   k.run([=](Gpu &gpu) {
@@ -307,7 +306,7 @@ TEST_CASE("a block that ends while its shared memory is still written") {
   CHECK(said(k) == Contains("bulk_load accesses the block's shared memory and may do so after"));
 }
 
-TEST_CASE("an mbarrier for copies needs a fence") {
+TEST_CASE("bulk_load: the mbarrier needs fence_mbarrier_init") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(4));
   k.run([=](Gpu &gpu) {
@@ -321,7 +320,7 @@ TEST_CASE("an mbarrier for copies needs a fence") {
   CHECK(said(k) == Contains("no fence_mbarrier_init follows its mbarrier_init"));
 }
 
-TEST_CASE("bytes that were not expected, or don't come") {
+TEST_CASE("bulk_load: reports missing and unexpected bytes") {
   for (uint32_t expected : {16u, 48u})
     for (Async async : {Async::early, Async::late}) {
       Bench k;
@@ -345,7 +344,7 @@ TEST_CASE("bytes that were not expected, or don't come") {
     }
 }
 
-TEST_CASE("sizes and addresses that no copy has") {
+TEST_CASE("bulk copy: rejects invalid sizes and addresses") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(16));
   auto load = [&](uint32_t to, const uint32_t *from, uint32_t bytes, uint32_t at = 0) {
@@ -357,22 +356,22 @@ TEST_CASE("sizes and addresses that no copy has") {
       }
       gpu.mbarrier_wait(mbarrier, 0);
     });
-    return k.result.ok() ? -1 : int(k.result.findings[0].kind);
+    return k.result.ok() ? -1 : int(k.result.reports[0].kind);
   };
   CHECK(load(0, x, 64) == -1);
-  CHECK(load(0, x, 0) == int(Finding::Kind::misuse));
-  CHECK(load(0, x, 24) == int(Finding::Kind::misuse));
+  CHECK(load(0, x, 0) == int(Report::Kind::misuse));
+  CHECK(load(0, x, 24) == int(Report::Kind::misuse));
   CHECK(said(k) == Contains("bulk_load of 24 bytes: it has to be a multiple of 16"));
-  CHECK(load(8, x, 16) == int(Finding::Kind::misaligned));
-  CHECK(load(0, x + 1, 16) == int(Finding::Kind::misaligned));
-  CHECK(load(512, x, 16) == int(Finding::Kind::out_of_bounds));
-  CHECK(load(0, x, 80) == int(Finding::Kind::out_of_bounds));
-  CHECK(load(0, x, 64, -4) == int(Finding::Kind::misaligned));
-  CHECK(load(0, x, 64, -8) == int(Finding::Kind::misuse));
+  CHECK(load(8, x, 16) == int(Report::Kind::misaligned));
+  CHECK(load(0, x + 1, 16) == int(Report::Kind::misaligned));
+  CHECK(load(512, x, 16) == int(Report::Kind::out_of_bounds));
+  CHECK(load(0, x, 80) == int(Report::Kind::out_of_bounds));
+  CHECK(load(0, x, 64, -4) == int(Report::Kind::misaligned));
+  CHECK(load(0, x, 64, -8) == int(Report::Kind::misuse));
   CHECK(said(k) == Contains("there is no mbarrier at offset 504"));
 }
 
-TEST_CASE("a copy over an mbarrier in use") {
+TEST_CASE("bulk_load: rejects overwriting a live mbarrier") {
   Bench k;
   uint32_t *x = k.parameter("x", counting(4));
   k.run([=](Gpu &gpu) {

@@ -1,4 +1,4 @@
-// Vector clocks.
+// Tests runtime/emulator/clocks.cpp.
 
 #include "clocks.h"
 
@@ -8,14 +8,14 @@ using namespace tritonc::emulator;
 
 namespace {
 
-// Whether what `first` did up to now comes before what `second` does now.
+// Whether the event of `first` comes before the next event of `second`.
 bool comes_before(const Clocks &clocks, const View &first, Actor second) {
   return clocks.view(second).after(first.actor, first.epoch);
 }
 
 } // namespace
 
-TEST_CASE("nothing is ordered but one's own") {
+TEST_CASE("clocks: only an actor's own events are ordered at first") {
   Clocks clocks;
   clocks.start(64, true);
   View one = clocks.view(1);
@@ -23,7 +23,7 @@ TEST_CASE("nothing is ordered but one's own") {
   CHECK_FALSE(comes_before(clocks, one, 2));
 }
 
-TEST_CASE("release and acquire") {
+TEST_CASE("clocks: release and acquire") {
   Clocks clocks;
   clocks.start(64, true);
   Clock place;
@@ -35,7 +35,7 @@ TEST_CASE("release and acquire") {
   CHECK_FALSE(comes_before(clocks, after, 2));
   CHECK_FALSE(comes_before(clocks, before, 3));
 
-  // What one knows goes on with what one does.
+  // A release passes on acquired events, too.
   Clock second;
   clocks.release(2, second);
   clocks.acquire(3, second);
@@ -43,7 +43,7 @@ TEST_CASE("release and acquire") {
   CHECK_FALSE(comes_before(clocks, before, 4));
 }
 
-TEST_CASE("a clock is a value") {
+TEST_CASE("clock: is a value") {
   Clocks clocks;
   clocks.start(64, true);
   Clock place;
@@ -60,7 +60,7 @@ TEST_CASE("a clock is a value") {
   CHECK(comes_before(clocks, two, 5));
 }
 
-TEST_CASE("threads that meet know all of each other, until then") {
+TEST_CASE("meet: orders all earlier events of all threads") {
   Clocks clocks;
   clocks.start(64, true);
   Actor actors[] = {1, 2, 3};
@@ -76,7 +76,7 @@ TEST_CASE("threads that meet know all of each other, until then") {
   CHECK_FALSE(comes_before(clocks, clocks.view(1), 2));
   CHECK_FALSE(comes_before(clocks, before[0], 4));
 
-  // They shared one vector; now one changes its own.
+  // The threads share one vector; now one thread changes its copy.
   Clock place;
   View five = clocks.view(5);
   clocks.release(5, place);
@@ -85,19 +85,19 @@ TEST_CASE("threads that meet know all of each other, until then") {
   CHECK_FALSE(comes_before(clocks, five, 2));
 }
 
-TEST_CASE("asynchronous operations come after what their issuer had seen") {
+TEST_CASE("issue: the operation comes after the issuer's clock") {
   Clocks clocks;
   clocks.start(64, true);
   View before = clocks.view(1);
   Clock issued, first, second;
   clocks.release(1, issued);
-  Actor engine = clocks.copy_engine(0);
+  Actor engine = clocks.async_agent(0);
   clocks.issue(engine, issued, first);
   clocks.issue(engine, issued, second);
   View one = clocks.view(engine, first), two = clocks.view(engine, second);
   CHECK(one.after(before.actor, before.epoch));
   CHECK_FALSE(one.after(1, clocks.view(1).epoch));
-  // Two copies of one engine aren't ordered; one's own accesses are.
+  // Two copies of one engine are not ordered; accesses of one copy are.
   CHECK_FALSE(two.after(one.actor, one.epoch));
   CHECK(two.after(two.actor, two.epoch));
 
@@ -106,7 +106,7 @@ TEST_CASE("asynchronous operations come after what their issuer had seen") {
   CHECK(comes_before(clocks, one, 1));
   CHECK_FALSE(comes_before(clocks, two, 1));
 
-  // A copy issued after waiting for another comes after that.
+  // A copy issued after a wait for another copy comes after that copy.
   Clock again, third;
   clocks.release(1, again);
   clocks.issue(engine, again, third);
@@ -114,16 +114,16 @@ TEST_CASE("asynchronous operations come after what their issuer had seen") {
   CHECK_FALSE(clocks.view(engine, third).after(two.actor, two.epoch));
 }
 
-TEST_CASE("copy engines take turns") {
+TEST_CASE("next_async_agent: TMA units take turns") {
   Clocks clocks;
   clocks.start(64, true);
-  for (unsigned i = 0; i < 2 * copy_engines; i++)
-    CHECK(clocks.next_copy_engine() == clocks.copy_engine(i % copy_engines));
-  CHECK(clocks.tensor_core(1) == 64 + copy_engines + 1);
-  CHECK(clocks.actors() == 64u + copy_engines + 2);
+  for (unsigned i = 0; i < 2 * async_agents; i++)
+    CHECK(clocks.next_async_agent() == clocks.async_agent(i % async_agents));
+  CHECK(clocks.tensor_core(1) == 64 + async_agents + 1);
+  CHECK(clocks.actors() == 64u + async_agents + 2);
 }
 
-TEST_CASE("a fence counts between a write and the synchronisation") {
+TEST_CASE("fence: takes effect between write and synchronization") {
   Clocks clocks;
   clocks.start(64, true);
   auto learn = [&](Actor from, Actor by) {
@@ -137,15 +137,15 @@ TEST_CASE("a fence counts between a write and the synchronisation") {
   CHECK_FALSE(clocks.fenced(1, written, clocks.view(1)));
   clocks.fence(1);
   CHECK(clocks.fenced(1, written, clocks.view(1)));
-  CHECK_FALSE(clocks.fenced(1, written, clocks.view(2))); // it doesn't know of the fence
+  CHECK_FALSE(clocks.fenced(1, written, clocks.view(2))); // does not come after the fence
   learn(1, 2);
   CHECK(clocks.fenced(1, written, clocks.view(2)));
-  Epoch later = clocks.view(1).epoch; // the fence came too early for this one
+  Epoch later = clocks.view(1).epoch; // the fence was before this epoch
   learn(1, 2);
   CHECK_FALSE(clocks.fenced(1, later, clocks.view(2)));
 }
 
-TEST_CASE("what earlier clusters did lies before everything") {
+TEST_CASE("start: events of earlier clusters come before everything") {
   Clocks clocks;
   clocks.start(64, true);
   Clock place;
@@ -164,7 +164,7 @@ TEST_CASE("what earlier clusters did lies before everything") {
   CHECK_FALSE(comes_before(clocks, clocks.view(1), 2));
 }
 
-TEST_CASE("nothing happens while races are not looked for") {
+TEST_CASE("clocks: do nothing when race checks are off") {
   Clocks clocks;
   clocks.start(64, false);
   Clock place, operation;
@@ -172,11 +172,11 @@ TEST_CASE("nothing happens while races are not looked for") {
   clocks.release(1, place);
   clocks.acquire(2, place);
   clocks.meet(actors, 2, place);
-  clocks.issue(clocks.copy_engine(0), place, operation);
+  clocks.issue(clocks.async_agent(0), place, operation);
   clocks.join(place, operation);
   clocks.fence(1);
   CHECK_FALSE(place);
   CHECK_FALSE(operation);
   CHECK(clocks.view(1).seen == nullptr);
-  CHECK(clocks.view(clocks.copy_engine(0), operation).seen == nullptr);
+  CHECK(clocks.view(clocks.async_agent(0), operation).seen == nullptr);
 }

@@ -1,4 +1,4 @@
-// Clusters: their barrier, and access to other blocks' shared memory.
+// Tests ops/clusters.cpp: the cluster barrier and access to other blocks' shared memory.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -28,7 +28,7 @@ void meet(Gpu &gpu) {
 
 } // namespace
 
-TEST_CASE("blocks exchange words") {
+TEST_CASE("cluster: blocks exchange words, all modes") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -45,14 +45,14 @@ TEST_CASE("blocks exchange words") {
       meet(gpu);
       gpu.store(y + 64 * block + i, gpu.load_shared<uint32_t>(256 + 4 * i));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t block = 0; block < 8; block++)
       for (uint32_t i = 0; i < 64; i++)
-        CHECK(y[64 * block + i] == 100 * block + i + 1); // there and back
+        CHECK(y[64 * block + i] == 100 * block + i + 1); // to the other block and back
   }
 }
 
-TEST_CASE("four words of another block at once") {
+TEST_CASE("load_cluster_x4: loads four words of another block") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k(2);
@@ -68,14 +68,14 @@ TEST_CASE("four words of another block at once") {
         gpu.store(y + 256 * rank + 4 * i + word, words[word]);
       meet(gpu);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t rank = 0; rank < 2; rank++)
       for (uint32_t i = 0; i < 256; i++)
         CHECK(y[256 * rank + i] == 1000 * (1 - rank) + i);
   }
 }
 
-TEST_CASE("four words of another block: each of them is read, in time and in its place") {
+TEST_CASE("load_cluster_x4: checks order and bounds of each word") {
   auto loads = [](uint32_t offset, bool meets, bool all_written = true) {
     Bench k(2);
     k.run([=](Gpu &gpu) {
@@ -99,7 +99,7 @@ TEST_CASE("four words of another block: each of them is read, in time and in its
   CHECK(loads(1024, true) == Contains("of 16 bytes at offset 1024 of shared memory of block 1"));
 }
 
-TEST_CASE("words of another block, without a barrier between") {
+TEST_CASE("cluster barrier: reports races when one is missing") {
   enum Missing { before, after, nothing, relaxed };
   for (Missing missing : {before, after, nothing, relaxed}) {
     CAPTURE(int(missing));
@@ -120,7 +120,7 @@ TEST_CASE("words of another block, without a barrier between") {
         meet(gpu);
     });
     if (missing == nothing)
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
     else if (missing == after)
       CHECK(said(k) == Contains("load_cluster"));
     else
@@ -128,8 +128,8 @@ TEST_CASE("words of another block, without a barrier between") {
   }
 }
 
-TEST_CASE("a block that ends before others are done with its memory") {
-  // Whoever comes first.
+TEST_CASE("cluster: race when a block ends before remote accesses") {
+  // In both orders.
   for (Order order : {Order::forward, Order::reversed}) {
     Bench k(2);
     k.options.order = order;
@@ -140,12 +140,12 @@ TEST_CASE("a block that ends before others are done with its memory") {
       if (rank == 0 && gpu.tid_x() == 0)
         gpu.load_cluster(gpu.map_shared_rank(gpu.shared_base(), 1));
     });
-    CHECK(k.result.findings.size() == 1);
+    CHECK(k.result.reports.size() == 1);
     CHECK(said(k) == Contains("load_cluster accesses"));
   }
 }
 
-TEST_CASE("arrivals at another block's mbarrier") {
+TEST_CASE("mbarrier_arrive_cluster: needs fence and cluster barriers") {
   enum Missing { fence, cluster_barrier, last_barrier, nothing };
   for (Missing missing : {nothing, fence, cluster_barrier, last_barrier})
     for (const Options &mode : all_modes()) {
@@ -178,19 +178,19 @@ TEST_CASE("arrivals at another block's mbarrier") {
           meet(gpu);
       });
       if (missing == nothing) {
-        CHECK(k.findings() == "");
+        CHECK(k.reports() == "");
         CHECK(y[0] == 34);
         CHECK(y[1] == 33);
       } else if (missing == last_barrier) {
-        // Each waits for all arrivals of the other: nothing is missing.
-        CHECK(k.findings() == "");
+        // Each block waits for all arrivals of the other, so the last barrier is not needed.
+        CHECK(k.reports() == "");
       } else {
         CHECK(!k.result.ok());
       }
     }
 }
 
-TEST_CASE("an arrival that nobody waits for keeps no block alive") {
+TEST_CASE("mbarrier_arrive_cluster: race when no thread waits for it") {
   Bench k(2);
   k.run([=](Gpu &gpu) {
     uint32_t i = gpu.tid_x(), rank = gpu.cluster_ctarank(), mbarrier = gpu.shared_base() + 512;
@@ -205,7 +205,7 @@ TEST_CASE("an arrival that nobody waits for keeps no block alive") {
   CHECK(said(k) == Contains("mbarrier_arrive_cluster accesses"));
 }
 
-TEST_CASE("threads that have exited are not waited for") {
+TEST_CASE("cluster barrier: does not wait for exited threads") {
   Bench k(2);
   k.run([=](Gpu &gpu) {
     if (gpu.tid_x() >= 32)
@@ -213,10 +213,10 @@ TEST_CASE("threads that have exited are not waited for") {
     meet(gpu);
     meet(gpu);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("misuse of the cluster's barrier") {
+TEST_CASE("cluster barrier: rejects misuse") {
   Bench k(2);
   k.run([=](Gpu &gpu) { gpu.cluster_wait(); });
   CHECK(said(k) == Contains("cluster_wait by a warp that has not arrived"));
@@ -229,21 +229,21 @@ TEST_CASE("misuse of the cluster's barrier") {
     if (gpu.cluster_ctarank() == 0 || gpu.tid_x() >= 32)
       gpu.cluster_arrive();
     else
-      gpu.barrier_sync(1, 64); // its other half is elsewhere
+      gpu.barrier_sync(1, 64); // the block's other warp is not here
     gpu.cluster_wait();
   });
   CHECK(said(k) == Contains("deadlock"));
   CHECK(said(k) == Contains("the cluster's barrier"));
 }
 
-TEST_CASE("addresses of the cluster") {
+TEST_CASE("map_shared_rank: rejects invalid ranks and addresses") {
   Bench k(2);
   k.run([=](Gpu &gpu) { gpu.map_shared_rank(gpu.shared_base(), 2); });
   CHECK(said(k) == Contains("the cluster has 2 blocks, and none of rank 2"));
   k.run([=](Gpu &gpu) { gpu.map_shared_rank(16, 1); });
   CHECK(said(k) == Contains("0x10 is no address of the block's shared memory"));
   k.run([=](Gpu &gpu) { gpu.load_cluster(gpu.map_shared_rank(gpu.shared_base() + 1024, 1)); });
-  CHECK(k.result.findings.at(0).kind == Finding::Kind::out_of_bounds);
+  CHECK(k.result.reports.at(0).kind == Report::Kind::out_of_bounds);
   k.run([=](Gpu &gpu) { gpu.load_cluster(gpu.map_shared_rank(gpu.shared_base() + 2, 1)); });
-  CHECK(k.result.findings.at(0).kind == Finding::Kind::misaligned);
+  CHECK(k.result.reports.at(0).kind == Report::Kind::misaligned);
 }

@@ -1,4 +1,4 @@
-// cp.async: what it copies, what waiting for it orders, and each way to use it wrongly.
+// Tests ops/copies.cpp (cp.async): the copied data, the order after waits, and each misuse.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -20,18 +20,18 @@ std::vector<uint32_t> counting(size_t n) {
   return numbers;
 }
 
-// Whether some mode objects, and with what.
+// The reports of all modes.
 std::string objections(Kernel &k, const std::function<void(Gpu &)> &body, Async async,
                        bool races = true) {
   k.options.async = async;
   k.options.races = races;
   k.run(body);
-  return k.findings();
+  return k.reports();
 }
 
 } // namespace
 
-TEST_CASE("what was waited for is there, zeros behind the bytes that were asked for") {
+TEST_CASE("cp.async: copies the bytes and fills up with zeros") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Kernel k;
@@ -48,14 +48,14 @@ TEST_CASE("what was waited for is there, zeros behind the bytes that were asked 
       gpu.cp_async_commit();
       gpu.cp_async_wait(0);
       gpu.barrier();
-      uint32_t j = 63 - i; // another thread's
+      uint32_t j = 63 - i; // copied by another thread
       for (uint32_t word = 0; word < 4; word++)
         gpu.store(y + 7 * j + word, gpu.load_shared<uint32_t>(16 * j + 4 * word));
       for (uint32_t word = 0; word < 2; word++)
         gpu.store(y + 7 * j + 4 + word, gpu.load_shared<uint32_t>(1024 + 8 * j + 4 * word));
       gpu.store(y + 7 * j + 6, gpu.load_shared<uint32_t>(1536 + 4 * j));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t i = 0; i < 64; i++) {
       const uint32_t *from = x + 4 * i, *to = y + 7 * i;
       uint32_t all = i % 2 ? ~0u : 0;
@@ -70,7 +70,7 @@ TEST_CASE("what was waited for is there, zeros behind the bytes that were asked 
   }
 }
 
-TEST_CASE("a wait leaves the last groups alone") {
+TEST_CASE("cp_async_wait: leaves the last groups pending") {
   Kernel k;
   k.shared_bytes = 48;
   uint32_t *x = k.parameter("x", counting(4));
@@ -90,18 +90,17 @@ TEST_CASE("a wait leaves the last groups alone") {
   };
   CHECK(objections(k, two_groups(0), Async::late) == "");
   CHECK(y[1] == 1001);
-  CHECK(objections(k, two_groups(1), Async::late) !=
-        ""); // the second is read while it is under way
+  CHECK(objections(k, two_groups(1), Async::late) != ""); // the second group is read while pending
   CHECK(y[0] == 1000);
   CHECK(y[1] == 0xffffffff);
   CHECK(said(k) == Contains("load of 4 bytes at offset 16 of shared memory, where an asynchronous "
                             "copy has not written yet: nobody has waited for it"));
   CHECK(objections(k, two_groups(2), Async::late) != "");
   CHECK(y[0] == 0xffffffff);
-  CHECK(objections(k, two_groups(1), Async::early) == ""); // as it may happen to be
+  CHECK(objections(k, two_groups(1), Async::early) == ""); // with early copies the data is there
 }
 
-TEST_CASE("copies that were not committed are not waited for") {
+TEST_CASE("cp_async_wait: ignores uncommitted copies") {
   Kernel k;
   k.shared_bytes = 16;
   uint32_t *x = k.parameter("x", counting(4));
@@ -115,7 +114,7 @@ TEST_CASE("copies that were not committed are not waited for") {
   CHECK(objections(k, body, Async::late) != "");
 }
 
-TEST_CASE("only the thread itself knows that its copies have landed") {
+TEST_CASE("cp_async_wait: orders only the thread's own copies") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 256;
@@ -131,7 +130,7 @@ TEST_CASE("only the thread itself knows that its copies have landed") {
   CHECK(doctest::String(objections(k, body, Async::late).c_str()) == Contains("race"));
 }
 
-TEST_CASE("a buffer that others still read") {
+TEST_CASE("cp.async: race with another thread's read of the buffer") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 256;
@@ -149,7 +148,7 @@ TEST_CASE("a buffer that others still read") {
   CHECK(doctest::String(objections(k, body, Async::late).c_str()) == Contains("race: "));
 }
 
-TEST_CASE("a place that a copy is still to write belongs to the copy") {
+TEST_CASE("cp.async: race with a write to the pending destination") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 256;
@@ -176,11 +175,11 @@ TEST_CASE("a place that a copy is still to write belongs to the copy") {
   CHECK(objections(k, reuse(false), Async::late, /*races=*/false) == "");
 }
 
-TEST_CASE("copies have to land before the block ends") {
+TEST_CASE("cp.async: race when the block ends before the wait") {
   Kernel k;
   k.shared_bytes = 256;
   uint32_t *x = k.parameter("x", counting(64));
-  // The second group's copies are of nothing, but they write zeros.
+  // The second group copies 0 bytes, but writes zeros.
   auto two_groups = [=](uint32_t pending) {
     return [=](Gpu &gpu) {
       uint32_t i = gpu.tid_x();
@@ -195,11 +194,11 @@ TEST_CASE("copies have to land before the block ends") {
   objections(k, two_groups(1), Async::late);
   CHECK(said(k) == Contains("cp_async_4 of 4 bytes to offset 128 of shared memory may land after "
                             "the block has ended: its thread does not wait for it"));
-  CHECK(k.result.findings.size() == 1);
+  CHECK(k.result.reports.size() == 1);
   CHECK(objections(k, two_groups(1), Async::late, /*races=*/false) == "");
 }
 
-TEST_CASE("a copy of nothing does not look at its source") {
+TEST_CASE("cp.async: ignores the source address of 0 bytes") {
   Kernel k;
   k.shared_bytes = 16;
   uint32_t *y = k.unwritten<uint32_t>("y", 1);
@@ -211,11 +210,11 @@ TEST_CASE("a copy of nothing does not look at its source") {
     gpu.cp_async_wait(0);
     gpu.store(y, gpu.load_shared<uint32_t>(12));
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(y[0] == 0);
 }
 
-TEST_CASE("addresses that are not aligned, or out of bounds") {
+TEST_CASE("cp.async: rejects misaligned and out-of-bounds addresses") {
   Kernel k;
   k.shared_bytes = 64;
   uint32_t *x = k.parameter("x", counting(8));
@@ -224,19 +223,19 @@ TEST_CASE("addresses that are not aligned, or out of bounds") {
       if (gpu.tid_x() == 0)
         gpu.cp_async_16(gpu.shared_base() + to, from, bytes);
     });
-    return k.result.ok() ? -1 : int(k.result.findings[0].kind);
+    return k.result.ok() ? -1 : int(k.result.reports[0].kind);
   };
   CHECK(copy(0, x, 16) == -1);
   CHECK(copy(48, x + 4, 16) == -1);
-  CHECK(copy(8, x, 16) == int(Finding::Kind::misaligned));
-  CHECK(copy(0, x + 1, 16) == int(Finding::Kind::misaligned));
-  CHECK(copy(64, x, 16) == int(Finding::Kind::out_of_bounds));
-  CHECK(copy(0, x + 8, 16) == int(Finding::Kind::out_of_bounds));
-  CHECK(copy(0, x + 4, 17) == int(Finding::Kind::misuse));
+  CHECK(copy(8, x, 16) == int(Report::Kind::misaligned));
+  CHECK(copy(0, x + 1, 16) == int(Report::Kind::misaligned));
+  CHECK(copy(64, x, 16) == int(Report::Kind::out_of_bounds));
+  CHECK(copy(0, x + 8, 16) == int(Report::Kind::out_of_bounds));
+  CHECK(copy(0, x + 4, 17) == int(Report::Kind::misuse));
   CHECK(said(k) == Contains("cp_async_16 copies 17 bytes; it has room for no more than 16"));
 }
 
-TEST_CASE("an mbarrier learns that a thread's copies have landed") {
+TEST_CASE("cp_async_mbarrier_arrive: arrives when copies have landed") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Kernel k;
@@ -260,13 +259,13 @@ TEST_CASE("an mbarrier learns that a thread's copies have landed") {
       if (i >= 32)
         gpu.store(y + i - 32, gpu.load_shared<uint32_t>(4 * (63 - i)));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t i = 0; i < 32; i++)
       CHECK(y[i] == x[31 - i]);
   }
 }
 
-TEST_CASE("an mbarrier that tells of copies by threads needs no fence after its initialisation") {
+TEST_CASE("cp_async_mbarrier_arrive: needs no fence_mbarrier_init") {
   Kernel k;
   k.shared_bytes = 136;
   uint32_t *x = k.parameter("x", counting(32));
@@ -279,10 +278,10 @@ TEST_CASE("an mbarrier that tells of copies by threads needs no fence after its 
     gpu.cp_async_mbarrier_arrive(mbarrier);
     gpu.mbarrier_wait(mbarrier, 0);
   });
-  CHECK(said(k) == ""); // cp.async takes the generic way
+  CHECK(said(k) == ""); // cp.async uses the generic proxy
 }
 
-TEST_CASE("an mbarrier that says that copies of a thread have landed says so of no later ones") {
+TEST_CASE("cp_async_mbarrier_arrive: does not cover later copies") {
   Kernel k;
   k.threads = 64;
   k.shared_bytes = 24;
@@ -307,7 +306,7 @@ TEST_CASE("an mbarrier that says that copies of a thread have landed says so of 
   };
   for (Async async : {Async::early, Async::late}) {
     objections(k, body, async);
-    REQUIRE(k.result.findings.size() >= 1);
+    REQUIRE(k.result.reports.size() >= 1);
     CHECK(said(k) == Contains("at offset 4"));
     CHECK(said(k) != Contains("at offset 0"));
   }

@@ -1,4 +1,4 @@
-// Functions that are inlined, with all ways to leave them.
+// Tests inlined device functions with all kinds of returns.
 
 #include "emulated/small_kernel.h"
 
@@ -7,7 +7,7 @@
 using namespace tritonc::test;
 using tritonc::ir::Elem;
 
-TEST_CASE("functions of numbers, of tiles, of pointers, in one another") {
+TEST_CASE("functions: scalar, tile and pointer parameters, nested calls") {
   SmallKernel kernel(R"(
     #define N 64
     float square(float x) { return x * x; }
@@ -45,7 +45,7 @@ TEST_CASE("functions of numbers, of tiles, of pointers, in one another") {
   kernel.must_give(q, {7, 2, 3});
 }
 
-TEST_CASE("returns from loops, twice in a kernel, and loops around calls") {
+TEST_CASE("functions: returns from loops, two calls, calls in loops") {
   SmallKernel kernel(R"(
     // The first multiple of `step` above `least`; -1 if it takes too long.
     int next(int least, int step) {
@@ -103,7 +103,7 @@ TEST_CASE("returns from loops, twice in a kernel, and loops around calls") {
                        double(next(5000, 1002)), sum});
 }
 
-TEST_CASE("arguments are converted, and are the function's own variables") {
+TEST_CASE("functions: arguments are converted and local") {
   SmallKernel kernel(R"(
     half[4] f(float x[4], int n) {
       n += 1;
@@ -119,7 +119,7 @@ TEST_CASE("arguments are converted, and are the function's own variables") {
   kernel.must_give(y, {304, 305, 306, 307});
 }
 
-TEST_CASE("only where the condition holds is a function called that accesses memory") {
+TEST_CASE("functions: a masked-out call accesses no memory") {
   SmallKernel kernel(R"(
     int add(int *p) { return atomic_add(p, 1); }
     __global__ void k(int *p, int n) {

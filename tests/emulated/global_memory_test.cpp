@@ -1,4 +1,4 @@
-// The heap behind device pointers.
+// Tests runtime/emulator/global_memory.cpp.
 
 #include "global_memory.h"
 
@@ -10,7 +10,7 @@
 
 using namespace tritonc::emulator;
 
-TEST_CASE("allocations lie apart, aligned as promised and no better") {
+TEST_CASE("GlobalMemory: separate allocations, exact alignment") {
   GlobalMemory memory;
   std::vector<char *> all;
   for (size_t bytes : {1, 4096, 100'000, 0, 7}) {
@@ -25,7 +25,7 @@ TEST_CASE("allocations lie apart, aligned as promised and no better") {
   CHECK(memory.live_count() == 5);
 }
 
-TEST_CASE("what is live, written and freed") {
+TEST_CASE("GlobalMemory: tracks live, written and freed memory") {
   GlobalMemory memory;
   auto *begin = static_cast<char *>(memory.allocate(100));
   CHECK(memory.is_live(begin, 100));
@@ -47,7 +47,7 @@ TEST_CASE("what is live, written and freed") {
   CHECK(memory.release(nullptr));
 }
 
-TEST_CASE("freed memory is not used again") {
+TEST_CASE("GlobalMemory: does not reuse freed memory") {
   GlobalMemory memory;
   std::vector<void *> seen;
   for (int i = 0; i < 100; i++) {
@@ -58,7 +58,7 @@ TEST_CASE("freed memory is not used again") {
   }
 }
 
-TEST_CASE("unless all addresses have been used") {
+TEST_CASE("GlobalMemory: reuses freed memory when addresses run out") {
   GlobalMemory memory;
   void *kept = memory.allocate(1000);
   for (int i = 0; i < 100; i++) {
@@ -72,7 +72,7 @@ TEST_CASE("unless all addresses have been used") {
   CHECK(memory.allocate(size_t(1) << 39) == nullptr);
 }
 
-TEST_CASE("the allocation that an address is in, or is near to") {
+TEST_CASE("GlobalMemory::find: containing or nearest allocation") {
   GlobalMemory memory;
   auto *a = static_cast<std::byte *>(memory.allocate(100));
   auto *b = static_cast<std::byte *>(memory.allocate(100));

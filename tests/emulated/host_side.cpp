@@ -1,8 +1,8 @@
-// What the host does before a launch on the emulator. See host_side.h.
+// Does the host's work before a launch on the emulator. See host_side.h.
 
 #include "emulated/host_side.h"
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "models/tensor_map.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tritonc::test {
 
 namespace {
 
-// What the expressions of a launch form are about.
+// The values that a schedule's launch expressions use.
 struct Host {
   const std::vector<int64_t> &arguments;
   const std::array<int, 3> &grid;
@@ -79,7 +79,7 @@ emulator::models::DataType data_type(ir::Elem elem) {
   return DataType::u8;
 }
 
-// Writes the bytes of a map; false if there is no such map.
+// Writes the bytes of a map. Returns false if the driver would refuse it.
 bool encode(void *bytes, const TensorMap &map, const Host &host) {
   int64_t element = ir::bytes_of(map.elem);
   std::vector<uint64_t> sizes, strides;
@@ -110,14 +110,14 @@ bool encode(void *bytes, const TensorMap &map, const Host &host) {
 HostSide::HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments,
                    const std::array<int, 3> &grid, int multiprocessors)
     : blocks_{uint32_t(grid[0]), uint32_t(grid[1]), uint32_t(grid[2])} {
-  LaunchForm form = launch_form(fn);
+  LaunchConfig form = launch_config(fn);
   Host host{arguments, grid, multiprocessors};
   for (const HiddenParameter &hidden : form.hidden)
     if (hidden.map) {
       hidden_.push_back(&maps_.emplace_back());
       fits_ &= encode(hidden_.back(), *hidden.map, host);
-    } else if (hidden.is_scratch) {
-      hidden_.push_back(&scratch_);
+    } else if (hidden.is_workspace) {
+      hidden_.push_back(&workspace_);
     } else {
       hidden_.push_back(&values_.emplace_back(host.value(hidden.value)));
     }
@@ -125,8 +125,8 @@ HostSide::HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments
     blocks_[axis] = axis < form.blocks.size() ? uint32_t(host.value(form.blocks[axis])) : 1;
   cluster_ = uint32_t(form.cluster);
   starts_early_ = form.starts_early;
-  if (form.scratch)
-    scratch_bytes_ = size_t(host.value(*form.scratch));
+  if (form.workspace)
+    workspace_bytes_ = size_t(host.value(*form.workspace));
 }
 
 } // namespace tritonc::test

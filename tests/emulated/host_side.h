@@ -1,5 +1,5 @@
-// What the host does for a kernel before it launches it on the emulator: see
-// analysis/launch_form.h.
+// Does the host's work before a kernel launch on the emulator: grid, tensor maps, workspace. See
+// analysis/launch_config.h.
 
 #pragma once
 
@@ -16,22 +16,21 @@ namespace tritonc::test {
 
 class HostSide {
 public:
-  /// For `fn` with these arguments, numbers or addresses, and a grid of programs, on a GPU with so
-  /// many multiprocessors.
+  /// For `fn` with these arguments (values or addresses), a grid of programs, and a number of SMs.
   HostSide(const ir::Function &fn, const std::vector<int64_t> &arguments,
            const std::array<int, 3> &grid, int multiprocessors);
-  HostSide(const HostSide &) = delete; // pointers point into it
+  HostSide(const HostSide &) = delete; // `hidden` points into it
 
-  /// Whether the driver takes the tensor maps. If not, the kernel is not launched in this form.
+  /// Whether the driver accepts the tensor maps. If not, this schedule is not launched.
   bool fits() const { return fits_; }
 
-  /// Pointers to what the kernel gets behind its parameters. They live as long as this.
+  /// Pointers to the kernel's hidden arguments, valid as long as this object.
   const std::vector<void *> &hidden() const { return hidden_; }
   std::array<uint32_t, 3> blocks() const { return blocks_; }
 
-  /// How much scratch memory the launch needs; 0: none. Where it is has to be said before it.
-  size_t scratch_bytes() const { return scratch_bytes_; }
-  void put_scratch_at(const void *memory) { scratch_ = int64_t(uintptr_t(memory)); }
+  /// Workspace of the launch in bytes; 0 = none. Set its address before the launch.
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  void put_workspace_at(const void *memory) { workspace_ = int64_t(uintptr_t(memory)); }
   uint32_t cluster() const { return cluster_; }
   bool starts_early() const { return starts_early_; }
 
@@ -41,8 +40,8 @@ private:
   };
 
   bool fits_ = true;
-  size_t scratch_bytes_ = 0;
-  int64_t scratch_ = 0;
+  size_t workspace_bytes_ = 0;
+  int64_t workspace_ = 0;
   std::deque<int64_t> values_;
   std::deque<MapBytes> maps_;
   std::vector<void *> hidden_;

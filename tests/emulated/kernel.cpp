@@ -6,7 +6,7 @@
 namespace tritonc::emulator::test {
 namespace {
 
-/// Host code of every kernel: what to run stands behind the last parameter.
+/// The host code of every kernel: the function to run follows the last parameter.
 void entry(const abi::host_operation *operations, abi::host_thread *thread,
            void *const *arguments) {
   size_t count = *static_cast<const size_t *>(arguments[0]);
@@ -106,7 +106,7 @@ void Kernel::buffer(std::string buffer_name, uint32_t offset, uint32_t bytes) {
 }
 
 const Result &Kernel::run(std::function<void(Gpu &)> body) {
-  // The first parameter says how many others there are; the last is `body`.
+  // The first parameter is the number of the others; the last is `body`.
   size_t count = parameters_.size();
   std::vector<void *> arguments = {&count};
   std::vector<abi::host_parameter> parameters = {{"", 8, 0}};
@@ -151,10 +151,10 @@ const Result &Kernel::run(std::function<void(Gpu &)> body) {
   return result;
 }
 
-std::string Kernel::findings() const {
+std::string Kernel::reports() const {
   std::string texts;
-  for (const Finding &finding : result.findings)
-    texts += finding.text + "\n";
+  for (const Report &report : result.reports)
+    texts += report.text + "\n";
   return texts;
 }
 

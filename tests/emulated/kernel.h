@@ -1,5 +1,5 @@
-// Kernels in C++ for tests of the emulator: written against the operations, as the generator's host
-// code is, but by hand, so that a test says exactly which thread does what.
+// Hand-written C++ kernels for tests of the emulator. They call the operations, as the generator's
+// host code does, so a test controls exactly what each thread does.
 //
 //     Kernel k;
 //     k.threads = 64;
@@ -9,14 +9,14 @@
 //       gpu.store_shared<float>(4 * gpu.tid_x(), gpu.load(x));
 //       gpu.barrier();
 //     });
-//     CHECK(k.findings() == "");
+//     CHECK(k.reports() == "");
 //
-// Each operation of target_ops.def is a member of Gpu of the same name, with the operands of its
-// row. All take the line that they are at as a last argument, else it is where they stand. The
-// source file of all kernels is called "k.tc".
+// Each operation of target_ops.def is a member function of Gpu with the same name and the operands
+// of its row. The last argument is the source line; the default is the C++ line. The source file of
+// all kernels is "k.tc".
 //
-// Nothing that owns memory may live in a kernel across an operation: fibers aren't unwound when a
-// launch ends early. (Sanitizers would say that it leaks; nothing else happens.)
+// In a kernel, no object that owns memory may live across an operation, because fibers are not
+// unwound when a launch ends early. (The only effect is a leak, which sanitizers report.)
 
 #pragma once
 
@@ -52,12 +52,12 @@ enum class Row : size_t {
 #include "backend/target_ops.def"
 };
 
-/// Where the table that kernels of tests are handed has an operation. Ends the process if the
-/// emulator has none of this name.
+/// The index of an operation in the table that test kernels receive. Ends the process if the
+/// emulator does not have the operation.
 size_t operation_number(Row row);
 size_t operation_number(std::string_view hook);
 
-/// The place "k.tc:<line>:1".
+/// The site "k.tc:<line>:1".
 const abi::host_site &site_of_line(uint32_t line);
 inline constexpr uint32_t site_lines = 4096;
 
@@ -65,7 +65,7 @@ class Gpu;
 
 namespace table {
 
-/// An operation of the table as a function.
+/// An operation of the table as a C++ function.
 template <typename Signature> class Function;
 template <typename R, typename... Operands> class Function<R(Operands...)> {
 public:
@@ -83,8 +83,8 @@ public:
     }
   }
 
-  /// All of `operands` in one go, as the generator does with independent operations: the elements
-  /// are tuples of operands.
+  /// Runs several independent operations in one call, like the generator. Each element of
+  /// `operands` is a tuple of operands.
   void many(const std::tuple<Operands...> *operands, R *results, uint32_t count,
             uint32_t line = __builtin_LINE()) const {
     call(
@@ -124,7 +124,7 @@ private:
   const Row row_;
 };
 
-// The words of the table's columns.
+// The type names of the table's columns.
 using none = void;
 using i32 = uint32_t;
 using imm = uint32_t;
@@ -170,7 +170,7 @@ public:
     return value;
   }
 
-  // Accesses to memory as host code makes them: the hook, then the access itself.
+  // Memory accesses like those of host code: first the hook, then the access.
   template <typename T> T load(const T *address, uint32_t line = __builtin_LINE()) {
     hook("load_global", address, sizeof(T), alignof(T), line);
     return *address;
@@ -185,7 +185,7 @@ public:
     hook("atomic_global", address, sizeof(T), alignof(T), line);
     return std::atomic_ref<T>(*address).fetch_add(value);
   }
-  /// `offset` is from the beginning of the block's shared memory.
+  /// `offset` is relative to the block's shared memory.
   template <typename T> T load_shared(uint32_t offset, uint32_t line = __builtin_LINE()) {
     T *address = shared<T>(offset);
     hook("load_shared", address, sizeof(T), alignof(T), line);
@@ -218,7 +218,7 @@ public:
     return reinterpret_cast<T *>(uintptr_t(thread_->shared_base + offset));
   }
 
-  /// A turn of a loop.
+  /// A loop iteration.
   void step(uint32_t line = __builtin_LINE()) {
     if (--thread_->steps_left < 0)
       call(operation_number("out_of_steps"), nullptr, 0, line);
@@ -271,7 +271,7 @@ void table::Function<R(Operands...)>::call(uint32_t count, uint32_t line, Fill f
                   bytes_of(results[i]));
 }
 
-/// A kernel, its parameters and how to run it.
+/// A kernel, its parameters, and its launch options.
 class Kernel {
 public:
   Kernel() = default;
@@ -284,34 +284,34 @@ public:
   Options options;
   GlobalMemory memory;
   Result result; // of the last run
-  /// What to launch in place of the kernel's own host code, if set.
+  /// If set, returns the host code to launch instead of the kernel's own.
   std::function<abi::host_code(const abi::host_code &)> instead;
 
-  /// A pointer parameter to memory with these elements.
+  /// Adds a pointer parameter to memory with these elements.
   template <typename T> T *parameter(std::string parameter_name, const std::vector<T> &elements) {
     T *begin = unwritten<T>(std::move(parameter_name), elements.size());
     std::memcpy(static_cast<void *>(begin), elements.data(), elements.size() * sizeof(T));
     memory.mark_initialized(begin, elements.size() * sizeof(T));
     return begin;
   }
-  /// The same with `count` elements that nobody has written.
+  /// Adds a pointer parameter to `count` unwritten elements.
   template <typename T> T *unwritten(std::string parameter_name, size_t count) {
     T *begin = static_cast<T *>(memory.allocate(count * sizeof(T)));
     add(std::move(parameter_name), &begin, sizeof begin, true);
     return begin;
   }
-  /// A parameter that is no pointer to memory of ours.
+  /// Adds a parameter that is not a pointer to the test's memory.
   template <typename T> void value(std::string parameter_name, const T &what) {
     add(std::move(parameter_name), &what, sizeof what, std::is_pointer_v<T>);
   }
-  /// Names a part of shared memory.
+  /// Names a range of shared memory.
   void buffer(std::string buffer_name, uint32_t offset, uint32_t bytes);
 
-  /// Runs `body` as every thread.
+  /// Runs `body` in every thread.
   const Result &run(std::function<void(Gpu &)> body);
 
-  /// The texts of the last run's findings, a line each.
-  std::string findings() const;
+  /// The texts of the last run's reports, one per line.
+  std::string reports() const;
 
 private:
   void add(std::string parameter_name, const void *bytes, size_t size, bool is_pointer);

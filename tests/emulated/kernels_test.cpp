@@ -1,18 +1,18 @@
-// Every kernel as its GPU's code is, thread by thread: the shipped ones and those of the forms,
-// compiled to host code and run on the emulator.
+// Runs every kernel, the shipped kernels and the test kernels in forms/, as host code on the
+// emulator.
 //
-// What comes out must be what the kernel's definition says, and bit for bit what the tile
-// interpreter makes of the source; and the emulator, which looks for races, reads of what nobody
-// wrote and accesses out of bounds, must find nothing, whoever runs first and whenever copies land.
-// Code that two GPUs have in common is run once.
+// The results must match the kernel's definition, and match the tile interpreter's results bit for
+// bit. The emulator checks for races, uninitialized reads, and out-of-bounds accesses. It must find
+// nothing, in any interleaving and at any landing time of copies. Code shared by two GPUs runs
+// once.
 //
-//     test_emulated_kernels              # a variant or so for each choice of types and layouts
+//     test_emulated_kernels              # about one variant per choice of types and layouts
 //     test_emulated_kernels --no-skip    # all variants with tiles up to 64: many minutes
 
 #include "emulated/tile_memory.h"
-#include "interpreter/subjects.h"
+#include "interpreter/test_kernels.h"
 #include "support/host_code.h"
-#include "support/structures.h"
+#include "support/schedules.h"
 
 #include "ir/printer.h"
 #include "passes/pipeline.h"
@@ -41,7 +41,7 @@ struct Mode {
   uint64_t seed = 0;
 };
 
-// Every order and every way of copies, though not each with each.
+// Every Order and every Async, but not every combination.
 const std::vector<Mode> modes = {
     {"forward, copies early", Order::forward, Async::early},
     {"reversed, copies late", Order::reversed, Async::late},
@@ -50,13 +50,13 @@ const std::vector<Mode> modes = {
     {"random, copies late", Order::random, Async::late, 2},
 };
 
-// What the interpreter makes of a run.
+// The interpreter's result of a run.
 struct Expected {
   interpreter::Memory memory;
   std::vector<std::string> printed;
 };
 
-// A function as the GPU runs it.
+// A function compiled to host code.
 struct Code {
   ir::Function fn;
   LinkedHostCode host;
@@ -65,12 +65,12 @@ struct Code {
       : fn(std::move(function)), host(host_code_of(fn, gpu)) {}
 };
 
-// What is wrong with a run, in which these are launched one after another; "" if nothing is.
-// Nothing if it cannot be launched in this form.
+// The error of a run that launches these in sequence; "" = no error, nullopt = this schedule cannot
+// be launched.
 std::optional<std::string> emulate(const std::deque<Code> &codes, const Run &run, const Mode &mode,
                                    const Expected &expected, bool looks_for_races) {
   TileMemory memory(run.memory);
-  if (run.launch.grid[0] == 0) // nothing is launched, see abi::launch
+  if (run.launch.grid[0] == 0) // an empty grid launches nothing, see abi::launch
     return run.check(memory.read());
   std::vector<std::string> printed;
   emulator::Options options;
@@ -86,8 +86,8 @@ std::optional<std::string> emulate(const std::deque<Code> &codes, const Run &run
     if (!launch)
       return std::nullopt;
     emulator::Result result = emulator::launch(*code.host, *launch, options, memory.memory());
-    for (const emulator::Finding &finding : result.findings)
-      wrong += finding.text + "\n";
+    for (const emulator::Report &report : result.reports)
+      wrong += report.text + "\n";
   }
   interpreter::Memory after = memory.read();
   wrong += run.check(after) + interpreter::difference(expected.memory, after);
@@ -102,17 +102,17 @@ std::optional<std::string> emulate(const std::deque<Code> &codes, const Run &run
 
 // One variant of one kernel.
 struct Trial {
-  const Subject &subject;
+  const TestKernel &test_kernel;
   const Variant &variant;
   std::vector<Run> runs = {};
   std::vector<Expected> expected = {};
-  std::set<std::string> done = {}; // functions emulated, as text
+  std::set<std::string> done = {}; // emulated functions, as text
   size_t next_mode = 0;
   int emulated = 0;
 
   ir::Function translated() const {
-    FrontEndResult result = translate_source(input_of(subject, variant));
-    INFO(subject.file, " [", variant.text, "]\n", result.diagnostics);
+    FrontEndResult result = translate_source(input_of(test_kernel, variant));
+    INFO(test_kernel.file, " [", variant.text, "]\n", result.diagnostics);
     REQUIRE(result.errors == 0);
     REQUIRE(result.checked.size() == 1);
     return std::move(result.checked[0]);
@@ -126,52 +126,51 @@ struct Trial {
   }
 
   void emulate_for(const char *name) {
-    for (const Structure &structure : test::complete_structures_for(translated(), *find_gpu(name)))
-      emulate_for(name, structure);
+    for (const Schedule &schedule : test::complete_schedules_for(translated(), *find_gpu(name)))
+      emulate_for(name, schedule);
   }
 
-  // Structures are many, and their tiles large: one mode for each but the plain one.
-  std::vector<Mode> modes_for(const Structure &structure) {
-    bool is_plain = structure.name.empty();
+  // One mode per schedule except for the baseline: there are many schedules with large tiles.
+  std::vector<Mode> modes_for(const Schedule &schedule) {
+    bool is_plain = schedule.is_baseline();
     return is_plain ? modes : std::vector{modes[next_mode++ % modes.size()]};
   }
 
-  // In one structure, or two that share the work.
-  void emulate_for(const char *name, const Structure &structure,
-                   const Structure *second = nullptr) {
+  // With one schedule, or two that share the work.
+  void emulate_for(const char *name, const Schedule &schedule, const Schedule *second = nullptr) {
     const Gpu &gpu = *find_gpu(name);
     std::deque<Code> codes;
-    for (const Structure *one : {&structure, second}) {
+    for (const Schedule *one : {&schedule, second}) {
       if (!one)
         continue;
       ir::Function fn = translated();
       run_pipeline(fn, gpu, {}, *one);
       if (!done.insert(ir::print(fn)).second && !second)
         return;
-      if (one->specialized && fn.shared_bytes > gpu.max_shared_bytes)
-        return; // the compiler leaves it out
+      if (one->is_warp_specialized() && fn.shared_bytes > gpu.max_shared_bytes)
+        return; // the compiler omits this schedule
       codes.emplace_back(std::move(fn), gpu);
     }
-    for (Run &run : runs) // few pieces, of which each team is to have one
-      run.launch.multiprocessors = structure.teams > 1 ? 1 : 2;
-    for (const Mode &mode : modes_for(structure))
+    for (Run &run : runs) // few output tiles, so that each consumer group gets one
+      run.launch.multiprocessors = schedule.consumer_groups > 1 ? 1 : 2;
+    for (const Mode &mode : modes_for(schedule))
       for (size_t i = 0; i < runs.size(); i++) {
         std::optional<std::string> wrong =
-            emulate(codes, runs[i], mode, expected[i], !subject.locks);
+            emulate(codes, runs[i], mode, expected[i], !test_kernel.locks);
         if (!wrong)
           continue;
         emulated++;
-        CHECK_MESSAGE(wrong->empty(), subject.file, " [", variant.text, "] for sm_",
-                      std::string(name), " ", structure.name, ", ", runs[i].text, ", ",
+        CHECK_MESSAGE(wrong->empty(), test_kernel.file, " [", variant.text, "] for sm_",
+                      std::string(name), " ", text_of(schedule), ", ", runs[i].text, ", ",
                       std::string(mode.name), ":\n", *wrong);
         if (!wrong->empty())
-          return; // the others would only repeat it
+          return; // the other runs would only repeat it
       }
   }
 
   void run() {
     std::mt19937 random(1);
-    runs = subject.runs(variant, random);
+    runs = test_kernel.runs(variant, random);
     interpret(translated());
     for (const char *gpu : gpus)
       emulate_for(gpu);
@@ -179,12 +178,12 @@ struct Trial {
 };
 
 void try_all(bool all_variants) {
-  for (const Subject &subject : subjects()) {
-    std::vector<Variant> variants = variants_of(subject, all_variants);
-    CAPTURE(subject.file);
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_of(test_kernel, all_variants);
+    CAPTURE(test_kernel.file);
     REQUIRE_FALSE(variants.empty());
     for (const Variant &variant : variants) {
-      Trial trial{subject, variant};
+      Trial trial{test_kernel, variant};
       trial.run();
       CHECK(trial.emulated > 0);
     }
@@ -193,95 +192,93 @@ void try_all(bool all_variants) {
 
 } // namespace
 
-TEST_CASE("every kernel, thread by thread, is what the interpreter says") { try_all(false); }
+TEST_CASE("emulated kernels: every kernel matches the interpreter") { try_all(false); }
 
-TEST_CASE("every variant, thread by thread, is what the interpreter says" * doctest::skip()) {
+TEST_CASE("emulated kernels: every variant matches the interpreter" * doctest::skip()) {
   try_all(true);
 }
 
-TEST_CASE("products in other structures than the plain one, thread by thread, are what the "
-          "interpreter says") {
-  size_t next_mode = 0; // goes on where the last kernel ended
+TEST_CASE("emulated kernels: matmul schedules match the interpreter") {
+  size_t next_mode = 0; // continues from the last kernel
   std::set<std::string> files, divided, in_parts, together, alone;
   std::set<std::string> expected = files_to_specialize(), expected_divided = files_to_divide();
-  for (const Subject &subject : subjects())
-    for (const Variant &variant : variants_to_specialize(subject)) {
-      Trial trial{subject, variant};
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant};
       trial.next_mode = next_mode;
       std::mt19937 random(1);
-      trial.runs.push_back(subject.runs_of(variant, random, few_steps).back());
+      trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
       trial.interpret(trial.translated());
-      for (const Structure &structure :
-           test::complete_structures_for(trial.translated(), *find_gpu("90a"))) {
-        if (structure.name.empty())
-          continue; // the plain one
+      for (const Schedule &schedule :
+           test::complete_schedules_for(trial.translated(), *find_gpu("90a"))) {
+        if (schedule.is_baseline())
+          continue; // the baseline
         int before = trial.emulated;
-        trial.emulate_for("90a", structure);
+        trial.emulate_for("90a", schedule);
         if (trial.emulated == before)
           continue;
-        (structure.splits > 1 ? divided
-         : structure.together ? together
-         : structure.alone    ? alone
-                              : files)
-            .insert(subject.file);
+        (schedule.split_k > 1                                ? divided
+         : schedule.kind == Schedule::Kind::multistage_wgmma ? together
+         : schedule.kind == Schedule::Kind::multistage       ? alone
+                                                             : files)
+            .insert(test_kernel.file);
       }
-      if (auto launches = divided_launches_for(trial.translated(), *find_gpu("90a"))) {
+      if (auto launches = split_k_launches_for(trial.translated(), *find_gpu("90a"))) {
         int before = trial.emulated;
         trial.emulate_for("90a", launches->first, &launches->second);
         if (trial.emulated > before)
-          in_parts.insert(subject.file);
+          in_parts.insert(test_kernel.file);
       }
       next_mode = trial.next_mode;
     }
-  // With its checks, it uses what it loads in other ways too.
+  // Its checks use the loaded tiles, too.
   for (std::set<std::string> *all : {&expected, &expected_divided})
-    all->erase("tests/interpreter/forms/checked_product.tc");
+    all->erase("tests/interpreter/forms/checked_matmul.tc");
   CHECK(files == expected);
   CHECK(divided == expected_divided);
   CHECK(in_parts == expected_divided);
-  // Of tiles that are small enough, which not every kernel has its turn with.
+  // Only with small enough tiles, which not every kernel has.
   CHECK(together.size() >= 4);
   CHECK(alone.size() >= 2);
 }
 
-TEST_CASE("products by mma beside a warp that copies, thread by thread, are what the interpreter "
-          "says") {
+TEST_CASE("emulated kernels: mma with a producer warp matches the interpreter") {
   size_t next_mode = 0;
   std::map<std::string, std::set<std::string>> files;
-  for (const Subject &subject : subjects())
-    for (const Variant &variant : variants_to_specialize(subject))
-      // With a deep ring, and with one of three slots beside a place for one piece of results.
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel))
+      // With many stages, and with three stages next to the buffer for one output tile.
       for (const char *gpu : {"90", "120"}) {
-        Trial trial{subject, variant};
-        Structure structure = structures_for(trial.translated(), *find_gpu(gpu))[0];
-        if (!structure.specialized)
+        Trial trial{test_kernel, variant};
+        Schedule schedule = test::schedules_for(trial.translated(), *find_gpu(gpu))[0];
+        if (!schedule.is_warp_specialized())
           continue;
         trial.next_mode = next_mode++;
         std::mt19937 random(1);
-        trial.runs.push_back(subject.runs_of(variant, random, few_steps).back());
+        trial.runs.push_back(test_kernel.runs_of(variant, random, few_steps).back());
         trial.interpret(trial.translated());
-        trial.emulate_for(gpu, structure);
+        trial.emulate_for(gpu, schedule);
         if (trial.emulated > 0)
-          files[gpu].insert(subject.file);
+          files[gpu].insert(test_kernel.file);
       }
   std::set<std::string> expected = files_to_divide();
-  // With its checks, it uses what it loads in other ways too.
-  expected.erase("tests/interpreter/forms/checked_product.tc");
-  // What it loads behind the product finds no place beside the ring.
+  // Its checks use the loaded tiles, too.
+  expected.erase("tests/interpreter/forms/checked_matmul.tc");
+  // Its load after the matmul does not fit next to the circular buffer.
   expected.erase("tests/device/forms/fused_result.tc");
   CHECK(files["90"] == expected);
   CHECK(files["120"] == expected);
 }
 
-TEST_CASE("a kernel without one of its barriers is not") {
-  const Subject &subject = subjects()[0];
-  Variant variant = variants_of(subject, false)[0];
-  FrontEndResult source = translate_source(input_of(subject, variant));
+TEST_CASE("emulated kernels: a missing barrier is found") {
+  const TestKernel &test_kernel = test_kernels()[0];
+  Variant variant = variants_of(test_kernel, false)[0];
+  FrontEndResult source = translate_source(input_of(test_kernel, variant));
   REQUIRE(source.errors == 0);
   const Gpu &gpu = *find_gpu("80");
   run_pipeline(source.checked[0], gpu, [](std::string_view, ir::Function &) {});
   std::mt19937 random(1);
-  Run run = subject.runs(variant, random).back();
+  Run run = test_kernel.runs(variant, random).back();
   size_t barriers = 0;
   ir::for_each_op(*source.checked[0].body,
                   [&](const ir::Op &op) { barriers += op.is(ir::Opcode::barrier_); });
@@ -298,9 +295,9 @@ TEST_CASE("a kernel without one of its barriers is not") {
     TileMemory memory(run.memory);
     emulator::Result result = emulator::launch(*code, *memory.launch(*code, fn, run.launch),
                                                emulator::Options(), memory.memory());
-    REQUIRE_FALSE(result.findings.empty());
-    CHECK(result.findings[0].kind == emulator::Finding::Kind::race);
-    CHECK(std::string(result.findings[0].site.file).find("matmul.tc") != std::string::npos);
-    CHECK(result.findings[0].site.line > 0);
+    REQUIRE_FALSE(result.reports.empty());
+    CHECK(result.reports[0].kind == emulator::Report::Kind::race);
+    CHECK(std::string(result.reports[0].site.file).find("matmul.tc") != std::string::npos);
+    CHECK(result.reports[0].site.line > 0);
   }
 }

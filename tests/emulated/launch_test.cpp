@@ -1,4 +1,4 @@
-// Launching: sizes, blocks, workers, what ends a launch and what comes out of it.
+// Tests runtime/emulator/emulator.cpp: launch sizes, blocks, workers, early ends, and results.
 
 #include "emulated/kernel.h"
 
@@ -11,7 +11,7 @@
 using namespace tritonc::emulator;
 using namespace tritonc::emulator::test;
 
-TEST_CASE("every thread of every block runs once, where it thinks it is") {
+TEST_CASE("launch: every thread of every block runs once") {
   for (int workers : {1, 4}) {
     Kernel k;
     k.options.workers = workers;
@@ -24,14 +24,14 @@ TEST_CASE("every thread of every block runs once, where it thinks it is") {
       CHECK(gpu.nctaid_z() == 2);
       gpu.atomic_add(y + 64 * x + gpu.tid_x(), 1 + x);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(k.result.stats.blocks == 30);
     for (uint32_t i = 0; i < 30 * 64; i++)
       CHECK(y[i] == 1 + i / 64);
   }
 }
 
-TEST_CASE("blocks of clusters know their rank") {
+TEST_CASE("launch: cluster_ctarank of each block") {
   Kernel k;
   k.grid = {4, 4, 1};
   k.cluster = {2, 2, 1};
@@ -41,12 +41,12 @@ TEST_CASE("blocks of clusters know their rank") {
       gpu.store(y + gpu.ctaid_x() + 4 * gpu.ctaid_y(),
                 10 * gpu.cluster_nctarank() + gpu.cluster_ctarank());
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   for (uint32_t i = 0; i < 16; i++)
     CHECK(y[i] == 40 + i % 2 + 2 * (i / 4 % 2));
 }
 
-TEST_CASE("1024 threads") {
+TEST_CASE("launch: 1024 threads per block") {
   for (Order order : {Order::forward, Order::reversed, Order::random}) {
     Kernel k;
     k.options.order = order;
@@ -67,12 +67,12 @@ TEST_CASE("1024 threads") {
       if (i == 0)
         gpu.store(y + gpu.ctaid_x(), gpu.load_shared<uint32_t>(0));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(y[2] == 1023 * 512);
   }
 }
 
-TEST_CASE("many blocks") {
+TEST_CASE("launch: many blocks") {
   Kernel k;
   k.grid = {1000, 10, 1};
   uint32_t *y = k.parameter<uint32_t>("y", {0});
@@ -80,16 +80,16 @@ TEST_CASE("many blocks") {
     if (gpu.tid_x() == 0)
       gpu.atomic_add(y, 1);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(*y == 10000);
 }
 
-TEST_CASE("a new block finds nothing of the one before") {
+TEST_CASE("launch: a block sees no state of the previous block") {
   Kernel k;
   k.options.workers = 1;
   k.grid.x = 2;
   k.shared_bytes = 128;
-  k.options.max_findings = 1;
+  k.options.max_reports = 1;
   k.run([](Gpu &gpu) {
     uint32_t i = gpu.tid_x();
     if (gpu.ctaid_x() == 0)
@@ -97,11 +97,11 @@ TEST_CASE("a new block finds nothing of the one before") {
     else if (i == 3)
       gpu.load_shared<uint32_t>(16, 5);
   });
-  CHECK(k.findings() == "k.tc:5:1: error: load of 4 bytes at offset 16 of shared memory, where "
-                        "nobody has written [kernel k, program (1, 0, 0), thread 3]\n");
+  CHECK(k.reports() == "k.tc:5:1: error: load of 4 bytes at offset 16 of shared memory, where "
+                       "nobody has written [kernel k, program (1, 0, 0), thread 3]\n");
 }
 
-TEST_CASE("the launch ends with the first block that goes wrong, whoever was faster") {
+TEST_CASE("launch: ends with the first faulty block, in any timing") {
   for (int workers : {1, 2, 5}) {
     Kernel k;
     k.options.workers = workers;
@@ -112,12 +112,12 @@ TEST_CASE("the launch ends with the first block that goes wrong, whoever was fas
       if (b >= 17 && gpu.tid_x() == b % 32)
         gpu.load(x + b, 9);
     });
-    CHECK(k.findings() == "k.tc:9:1: error: load of 4 bytes at byte 68 of `x`, which has 4 bytes "
-                          "[kernel k, program (17, 0, 0), thread 17]\n");
+    CHECK(k.reports() == "k.tc:9:1: error: load of 4 bytes at byte 68 of `x`, which has 4 bytes "
+                         "[kernel k, program (17, 0, 0), thread 17]\n");
   }
 }
 
-TEST_CASE("one finding is reported once, of the first block") {
+TEST_CASE("launch: equal reports become one, of the first block") {
   for (int workers : {1, 4}) {
     Kernel k;
     k.options.workers = workers;
@@ -131,7 +131,7 @@ TEST_CASE("one finding is reported once, of the first block") {
       }
     });
     CHECK(
-        k.findings() ==
+        k.reports() ==
         "k.tc:7:1: error: load of 4 bytes at byte 12 of `x`, where nobody has written [kernel k, "
         "program (3, 0, 0), thread 5]\n"
         "k.tc:8:1: error: load of 4 bytes at byte 412 of `x`, where nobody has written [kernel k, "
@@ -139,47 +139,47 @@ TEST_CASE("one finding is reported once, of the first block") {
   }
 }
 
-TEST_CASE("only so many findings are kept") {
+TEST_CASE("launch: keeps at most max_reports") {
   Kernel k;
-  k.options.max_findings = 2;
+  k.options.max_reports = 2;
   int *x = k.unwritten<int>("x", 8);
   k.run([=](Gpu &gpu) {
     if (gpu.tid_x() == 0)
       for (uint32_t i = 0; i < 5; i++)
         gpu.load(x + i, 10 + i);
   });
-  CHECK(k.result.findings.size() == 2);
-  CHECK(k.result.stats.more_findings == 3);
+  CHECK(k.result.reports.size() == 2);
+  CHECK(k.result.stats.more_reports == 3);
 }
 
-TEST_CASE("launches that no GPU takes") {
+TEST_CASE("launch: rejects sizes that no GPU supports") {
   Kernel k;
   auto nothing = [](Gpu &) {};
   k.threads = 33;
   k.run(nothing);
-  CHECK(k.findings() == "k: error: a block can't have 33 threads [kernel k]\n");
+  CHECK(k.reports() == "k: error: a block can't have 33 threads [kernel k]\n");
   k.threads = 2048;
   k.run(nothing);
-  CHECK(k.findings() == "k: error: a block can't have 2048 threads [kernel k]\n");
+  CHECK(k.reports() == "k: error: a block can't have 2048 threads [kernel k]\n");
   k.threads = 32;
   k.grid.y = 0;
   k.run(nothing);
-  CHECK(k.findings() == "k: error: there is no grid of (1, 0, 1) blocks [kernel k]\n");
+  CHECK(k.reports() == "k: error: there is no grid of (1, 0, 1) blocks [kernel k]\n");
   k.grid.y = 1;
   k.shared_bytes = 300'000;
   k.run(nothing);
-  CHECK(k.findings() == "k: error: a block can't have 300000 bytes of shared memory [kernel k]\n");
+  CHECK(k.reports() == "k: error: a block can't have 300000 bytes of shared memory [kernel k]\n");
   k.shared_bytes = 0;
   k.cluster.x = 2;
   k.run(nothing);
-  CHECK(k.findings() == "k: error: clusters of (2, 1, 1) blocks: at most 16, and they must divide "
-                        "the grid [kernel k]\n");
+  CHECK(k.reports() == "k: error: clusters of (2, 1, 1) blocks: at most 16, and they must divide "
+                       "the grid [kernel k]\n");
   k.cluster.x = 1;
   k.run(nothing);
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("several launches at once with one memory") {
+TEST_CASE("launch: concurrent launches with one memory") {
   Kernel k;
   uint32_t *y = k.parameter<uint32_t>("y", {0});
   k.grid.x = 50;
@@ -187,17 +187,17 @@ TEST_CASE("several launches at once with one memory") {
     if (gpu.tid_x() == 0)
       gpu.store(y, 1u + *y, 4);
   });
-  // Programs of one launch race; two launches one after the other don't.
-  CHECK(k.result.findings.size() == 1);
+  // Programs of one launch race; two sequential launches don't.
+  CHECK(k.result.reports.size() == 1);
   k.grid.x = 1;
   k.run([=](Gpu &gpu) {
     if (gpu.tid_x() == 0)
       gpu.store(y, gpu.load(y) + 1);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("a stack that overflows kills the process, rather than another thread's values") {
+TEST_CASE("launch: a stack overflow hits the guard page") {
   Kernel k;
   k.threads = 64;
   std::function<int(Gpu &, int)> dig = [&](Gpu &gpu, int depth) {

@@ -1,4 +1,4 @@
-// Functions of numbers, through the passes of all GPUs, against the C library's in double.
+// Tests math functions, compiled for all GPUs, against the C library in double.
 
 #include "emulated/small_kernel.h"
 
@@ -20,14 +20,14 @@ std::string kernel_of(const std::string &type, const std::string &call) {
 
 std::vector<double> around(double center, double width) {
   std::vector<double> values;
-  for (int i = 0; i < 128; i++) // whole floats and halves of small numbers
+  for (int i = 0; i < 128; i++) // integers and half integers
     values.push_back(center + width * std::round((i - 64) * 16) / 1024);
   return values;
 }
 
 } // namespace
 
-TEST_CASE("functions of one number, in every type") {
+TEST_CASE("math: unary functions in every type") {
   struct {
     const char *name;
     double (*exact)(double);
@@ -59,7 +59,7 @@ TEST_CASE("functions of one number, in every type") {
     }
 }
 
-TEST_CASE("of integers, in float") {
+TEST_CASE("math: functions of integers, computed in float") {
   SmallKernel kernel(R"(
     __global__ void f(int n, float *y) {
       int i[8] = 0 ... 8;
@@ -73,7 +73,7 @@ TEST_CASE("of integers, in float") {
   kernel.must_give(y, expected, 1e-6);
 }
 
-TEST_CASE("powers, and products that are rounded once") {
+TEST_CASE("math: pow and fma") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, float *y, double *d) {
       int i[8] = 0 ... 8;
@@ -90,7 +90,7 @@ TEST_CASE("powers, and products that are rounded once") {
     expected.push_back(std::pow(v, 2.5));
   for (double v : x)
     expected.push_back(-v * v * v);
-  for (double v : x) // what the product lost, enlarged
+  for (double v : x) // the rounding error of the product, scaled up
     expected.push_back((v * v - double(float(v) * float(v))) * 16777216);
   for (double v : x)
     of_doubles.push_back(v * 3 + 1);

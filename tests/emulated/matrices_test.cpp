@@ -1,5 +1,5 @@
-// ldmatrix, stmatrix and mma.sync as operations: who gives addresses, what is checked and ordered.
-// What they compute is in models_mma_test.cpp.
+// Tests ldmatrix, stmatrix, and mma.sync as operations: addresses, checks, and ordering.
+// models_mma_test.cpp tests their arithmetic.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -13,7 +13,7 @@ using namespace tritonc::emulator;
 using namespace tritonc::emulator::test;
 using doctest::Contains;
 
-TEST_CASE("stmatrix puts where ldmatrix takes from") {
+TEST_CASE("stmatrix: inverse of ldmatrix") {
   for (bool transposed : {false, true})
     for (const Options &mode : all_modes()) {
       CAPTURE(transposed);
@@ -24,7 +24,7 @@ TEST_CASE("stmatrix puts where ldmatrix takes from") {
       uint32_t *y = k.unwritten<uint32_t>("y", 32 * 7);
       uint16_t *z = k.unwritten<uint16_t>("z", 256);
       k.run([=](Gpu &gpu) {
-        uint32_t lane = gpu.tid_x(), row = gpu.shared_base() + 16 * lane; // of 32 rows
+        uint32_t lane = gpu.tid_x(), row = gpu.shared_base() + 16 * lane; // one of 32 rows
         Words<4> words;
         for (uint32_t m = 0; m < 4; m++)
           words[m] = (256 * m + lane) | (256 * m + lane + 100) << 16;
@@ -44,7 +44,7 @@ TEST_CASE("stmatrix puts where ldmatrix takes from") {
         for (uint32_t i = lane; i < 256; i += 32)
           gpu.store(z + i, gpu.load_shared<uint16_t>(2 * i));
       });
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
       uint32_t wrong = 0;
       for (uint32_t lane = 0; lane < 32; lane++)
         for (uint32_t m = 0; m < 4; m++) {
@@ -62,7 +62,7 @@ TEST_CASE("stmatrix puts where ldmatrix takes from") {
     }
 }
 
-TEST_CASE("only lanes that give a row need a good address") {
+TEST_CASE("ldmatrix: ignores addresses of unused lanes") {
   Kernel k;
   k.shared_bytes = 128;
   k.run([=](Gpu &gpu) {
@@ -72,10 +72,10 @@ TEST_CASE("only lanes that give a row need a good address") {
     gpu.barrier();
     gpu.ldmatrix_x1(lane < 8 ? gpu.shared_base() + 16 * lane : 3);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("rows that are not aligned, out of bounds, or not written") {
+TEST_CASE("ldmatrix: misaligned, out-of-bounds, unwritten rows") {
   Kernel k;
   k.shared_bytes = 512;
   auto load = [&](uint32_t first, bool written = true) {
@@ -86,16 +86,16 @@ TEST_CASE("rows that are not aligned, out of bounds, or not written") {
       gpu.barrier();
       gpu.ldmatrix_x4(gpu.shared_base() + 16 * lane + first);
     });
-    return k.result.ok() ? -1 : int(k.result.findings[0].kind);
+    return k.result.ok() ? -1 : int(k.result.reports[0].kind);
   };
   CHECK(load(0) == -1);
-  CHECK(load(8) == int(Finding::Kind::misaligned));
-  CHECK(load(16) == int(Finding::Kind::out_of_bounds));
-  CHECK(load(0, false) == int(Finding::Kind::uninitialized));
+  CHECK(load(8) == int(Report::Kind::misaligned));
+  CHECK(load(16) == int(Report::Kind::out_of_bounds));
+  CHECK(load(0, false) == int(Report::Kind::uninitialized));
   CHECK(said(k) == Contains("ldmatrix_x4 of 16 bytes"));
 }
 
-TEST_CASE("ldmatrix and stmatrix order nothing") {
+TEST_CASE("ldmatrix, stmatrix: order no accesses") {
   for (bool sync : {true, false}) {
     Kernel k;
     k.shared_bytes = 512;
@@ -107,20 +107,20 @@ TEST_CASE("ldmatrix and stmatrix order nothing") {
       gpu.ldmatrix_x4(gpu.shared_base() + 16 * (31 - lane));
     });
     if (sync)
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
     else
       CHECK(said(k) == Contains("race: ldmatrix_x4"));
   }
 }
 
-TEST_CASE("a product of each family") {
+TEST_CASE("mma: one of each family") {
   Kernel k;
   float *sums = k.unwritten<float>("sums", 128);
   uint32_t *integers = k.unwritten<uint32_t>("integers", 128);
   double *doubles = k.unwritten<double>("doubles", 64);
   k.run([=](Gpu &gpu) {
     uint32_t lane = gpu.tid_x();
-    // All elements of A are 1, of B 2: sums of k products.
+    // All elements of A are 1, all elements of B are 2: each result is 2 k.
     uint32_t one = 0x3c003c00, two = 0x40004000;
     Vector<float, 4> d =
         gpu.mma_m16n8k16_f16({one, one, one, one}, {two, two}, {1, 1, 1, float(lane)});
@@ -134,7 +134,7 @@ TEST_CASE("a product of each family") {
     gpu.store(doubles + 2 * lane, f[0]);
     gpu.store(doubles + 2 * lane + 1, f[1]);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   for (uint32_t lane = 0; lane < 32; lane++) {
     CHECK(sums[4 * lane] == 33);
     CHECK(sums[4 * lane + 3] == 32 + lane);
@@ -144,7 +144,7 @@ TEST_CASE("a product of each family") {
   }
 }
 
-TEST_CASE("several products in one go") {
+TEST_CASE("mma: several records in one call") {
   Kernel k;
   float *sums = k.unwritten<float>("sums", 32);
   k.run([=](Gpu &gpu) {
@@ -155,6 +155,6 @@ TEST_CASE("several products in one go") {
     gpu.mma_m16n8k16_f16.many(operands, results, 3);
     gpu.store(sums + gpu.tid_x(), results[0][0] + results[1][0] + results[2][0]);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(sums[0] == 4 * 3 + 30); // columns 0, 2, 4, 6 of A
 }

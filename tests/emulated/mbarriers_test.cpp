@@ -1,4 +1,4 @@
-// mbarriers: their phases, what waiting for them orders, and each way to use them wrongly.
+// Tests ops/mbarriers.cpp: phases, the order after waits, and each misuse.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -12,7 +12,7 @@ using doctest::Contains;
 
 namespace {
 
-// A kernel of 64 threads with one mbarrier behind 256 bytes of data.
+// A kernel of 64 threads with one mbarrier after 256 bytes of data.
 struct Bench : Kernel {
   static constexpr uint32_t data_bytes = 256;
   explicit Bench(uint32_t thread_count = 64) {
@@ -25,7 +25,7 @@ struct Bench : Kernel {
 
 uint32_t mbarrier_of(Gpu &gpu) { return gpu.shared_base() + Bench::data_bytes; }
 
-// Thread 0 makes it, for `count` arrivals, and all learn of it.
+// Thread 0 initializes the mbarrier for `count` arrivals; a barrier follows.
 uint32_t make(Gpu &gpu, uint32_t count) {
   uint32_t mbarrier = mbarrier_of(gpu);
   if (gpu.tid_x() == 0) {
@@ -38,7 +38,7 @@ uint32_t make(Gpu &gpu, uint32_t count) {
 
 } // namespace
 
-TEST_CASE("waiting for an mbarrier orders what came before the arrivals") {
+TEST_CASE("mbarrier_wait: orders accesses before the arrivals") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -47,23 +47,23 @@ TEST_CASE("waiting for an mbarrier orders what came before the arrivals") {
     k.run([=](Gpu &gpu) {
       uint32_t mbarrier = make(gpu, 32), i = gpu.tid_x();
       for (uint32_t phase = 0; phase < 3; phase++) {
-        if (i < 32) { // each of these arrives,
+        if (i < 32) { // these threads arrive,
           gpu.store_shared<int>(4 * i, int(i + 100 * phase));
           gpu.mbarrier_arrive(mbarrier);
-        } else { // and these wait
+        } else { // and these threads wait
           gpu.mbarrier_wait(mbarrier, phase % 2);
           gpu.store(y + 32 * phase + i - 32, gpu.load_shared<int>(4 * (63 - i)));
         }
         gpu.barrier();
       }
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (int i = 0; i < 96; i++)
       CHECK(y[i] == 31 - i % 32 + 100 * (i / 32));
   }
 }
 
-TEST_CASE("not waiting is a race") {
+TEST_CASE("mbarrier: race without a wait") {
   Bench k;
   int *y = k.unwritten<int>("y", 32);
   k.run([=](Gpu &gpu) {
@@ -78,7 +78,7 @@ TEST_CASE("not waiting is a race") {
   CHECK(said(k) == Contains("race: "));
 }
 
-TEST_CASE("waiting for the phase before does not order what came in this one") {
+TEST_CASE("mbarrier_wait: the previous phase orders nothing of this one") {
   Bench k;
   int *y = k.unwritten<int>("y", 1);
   k.run([=](Gpu &gpu) {
@@ -87,14 +87,14 @@ TEST_CASE("waiting for the phase before does not order what came in this one") {
       gpu.store_shared<int>(0, 1);
       gpu.mbarrier_arrive(mbarrier);
     } else if (gpu.tid_x() == 32) {
-      gpu.mbarrier_wait(mbarrier, 1); // of the phase before the first: never waits
+      gpu.mbarrier_wait(mbarrier, 1); // the phase before the first: returns at once
       gpu.store(y, gpu.load_shared<int>(0));
     }
   });
   CHECK(said(k) == Contains("race: "));
 }
 
-TEST_CASE("an arrival of a later phase is nothing that a wait learns of") {
+TEST_CASE("mbarrier_wait: does not acquire a later phase's arrival") {
   Bench k(128);
   int *y = k.unwritten<int>("y", 1);
   k.run([=](Gpu &gpu) {
@@ -106,7 +106,7 @@ TEST_CASE("an arrival of a later phase is nothing that a wait learns of") {
     if (warp == 0) {
       gpu.mbarrier_wait(mbarrier, 0);
       gpu.store_shared<int>(0, 1);
-      gpu.mbarrier_arrive(mbarrier); // phase 1, and not all of it
+      gpu.mbarrier_arrive(mbarrier); // phase 1, incomplete
     }
     if (warp == 2) {
       gpu.mbarrier_wait(mbarrier, 0);
@@ -116,7 +116,7 @@ TEST_CASE("an arrival of a later phase is nothing that a wait learns of") {
   CHECK(said(k) == Contains("race: "));
 }
 
-TEST_CASE("mbarrier_test says whether a phase has ended") {
+TEST_CASE("mbarrier_test: returns whether a phase has ended") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -134,19 +134,19 @@ TEST_CASE("mbarrier_test says whether a phase has ended") {
         gpu.store(y + 1, gpu.load_shared<int>(0));
       }
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(y[0] == 0);
     CHECK(y[1] == 5);
   }
 }
 
-TEST_CASE("an mbarrier that was never initialised") {
+TEST_CASE("mbarrier: rejects use without mbarrier_init") {
   Bench k;
   k.run([=](Gpu &gpu) { gpu.mbarrier_arrive(mbarrier_of(gpu)); });
   CHECK(said(k) == Contains("mbarrier_arrive: there is no mbarrier at offset 256"));
 }
 
-TEST_CASE("an mbarrier that was invalidated") {
+TEST_CASE("mbarrier: rejects use after mbarrier_inval") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 64);
@@ -158,7 +158,7 @@ TEST_CASE("an mbarrier that was invalidated") {
   CHECK(said(k) == Contains("mbarrier_arrive: there is no mbarrier"));
 }
 
-TEST_CASE("memory of an mbarrier that was invalidated may be used again") {
+TEST_CASE("mbarrier_inval: the memory may be reused") {
   Bench k;
   int *y = k.unwritten<int>("y", 64);
   k.run([=](Gpu &gpu) {
@@ -175,10 +175,10 @@ TEST_CASE("memory of an mbarrier that was invalidated may be used again") {
     gpu.barrier();
     gpu.store(y + i, gpu.load_shared<int>(Bench::data_bytes));
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("an mbarrier that is invalidated while others use it") {
+TEST_CASE("mbarrier_inval: race with unordered uses") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 64), i = gpu.tid_x();
@@ -191,17 +191,17 @@ TEST_CASE("an mbarrier that is invalidated while others use it") {
   CHECK(said(k) == Contains("nothing orders the two"));
 }
 
-TEST_CASE("an mbarrier that is initialised twice") {
+TEST_CASE("mbarrier_init: rejects a second initialization") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 1);
     if (gpu.tid_x() == 0)
       gpu.mbarrier_init(mbarrier, 1);
   });
-  CHECK(said(k) == Contains("has been initialised already"));
+  CHECK(said(k) == Contains("has been initialized already"));
 }
 
-TEST_CASE("an mbarrier for no arrivals, or too many") {
+TEST_CASE("mbarrier_init: rejects invalid counts") {
   for (uint32_t count : {0u, 1u << 20}) {
     Bench k;
     k.run([=](Gpu &gpu) {
@@ -212,7 +212,7 @@ TEST_CASE("an mbarrier for no arrivals, or too many") {
   }
 }
 
-TEST_CASE("an mbarrier that is not aligned, or out of bounds") {
+TEST_CASE("mbarrier_init: rejects misaligned, out-of-bounds addresses") {
   Bench k;
   k.run([=](Gpu &gpu) {
     if (gpu.tid_x() == 0)
@@ -223,15 +223,15 @@ TEST_CASE("an mbarrier that is not aligned, or out of bounds") {
     if (gpu.tid_x() == 0)
       gpu.mbarrier_init(mbarrier_of(gpu) + 64, 1);
   });
-  CHECK(k.result.findings.at(0).kind == Finding::Kind::out_of_bounds);
+  CHECK(k.result.reports.at(0).kind == Report::Kind::out_of_bounds);
 }
 
-TEST_CASE("more arrivals than an mbarrier was made for") {
+TEST_CASE("mbarrier_arrive: rejects too many arrivals") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 1);
     if (gpu.tid_x() == 0) {
-      gpu.mbarrier_arrive_expect_tx(mbarrier, 16); // keeps the phase going
+      gpu.mbarrier_arrive_expect_tx(mbarrier, 16); // keeps the phase open
       gpu.mbarrier_arrive(mbarrier);
     }
   });
@@ -239,7 +239,7 @@ TEST_CASE("more arrivals than an mbarrier was made for") {
   CHECK(said(k) == Contains("all 1 of phase 0 have come, which still waits for 16 bytes"));
 }
 
-TEST_CASE("more bytes than an mbarrier can count") {
+TEST_CASE("mbarrier_expect_tx: rejects too many bytes") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 2);
@@ -257,7 +257,7 @@ TEST_CASE("more bytes than an mbarrier can count") {
   CHECK(said(k) == Contains("no more than 1048575 can be expected"));
 }
 
-TEST_CASE("a parity that is none") {
+TEST_CASE("mbarrier_wait: rejects an invalid parity") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 1);
@@ -266,7 +266,7 @@ TEST_CASE("a parity that is none") {
   CHECK(said(k) == Contains("mbarrier_wait: the parity is 2"));
 }
 
-TEST_CASE("an mbarrier that is overwritten") {
+TEST_CASE("mbarrier: rejects a store to its bytes") {
   Bench k;
   k.run([=](Gpu &gpu) {
     make(gpu, 1);
@@ -276,7 +276,7 @@ TEST_CASE("an mbarrier that is overwritten") {
   CHECK(said(k) == Contains("overwrites an mbarrier in use"));
 }
 
-TEST_CASE("a wait that can't end says what is missing") {
+TEST_CASE("mbarrier_wait: deadlock report names missing arrivals") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 3);
@@ -284,28 +284,28 @@ TEST_CASE("a wait that can't end says what is missing") {
       gpu.mbarrier_arrive_expect_tx(mbarrier, 4096);
     gpu.mbarrier_wait(mbarrier, 0);
   });
-  REQUIRE(k.result.findings.size() >= 1);
-  CHECK(k.result.findings[0].kind == Finding::Kind::deadlock);
+  REQUIRE(k.result.reports.size() >= 1);
+  CHECK(k.result.reports[0].kind == Report::Kind::deadlock);
   CHECK(said(k) == Contains("64 threads (0-63) wait at the mbarrier at offset 256"));
   CHECK(said(k) == Contains("phase of parity 0; 0 phases have ended; this one has had 1 of 3 "
                             "arrivals and expects 4096 more bytes"));
 }
 
-TEST_CASE("a wait for the wrong parity") {
+TEST_CASE("mbarrier_wait: deadlock when the parity is wrong") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 64);
     gpu.mbarrier_arrive(mbarrier);
-    gpu.mbarrier_wait(mbarrier, 1); // ends at once: before the first phase
+    gpu.mbarrier_wait(mbarrier, 1); // returns at once: before the first phase
     gpu.mbarrier_wait(mbarrier, 0);
-    gpu.mbarrier_wait(mbarrier, 1); // nobody arrives in this phase
+    gpu.mbarrier_wait(mbarrier, 1); // no thread arrives in this phase
   });
   CHECK(said(k) == Contains("deadlock"));
   CHECK(said(k) == Contains("phase of parity 1; 1 phases have ended; this one has had 0 of "
                             "64 arrivals"));
 }
 
-TEST_CASE("nobody is told of a new mbarrier") {
+TEST_CASE("mbarrier_init: race without a barrier before use") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = mbarrier_of(gpu);
@@ -314,10 +314,10 @@ TEST_CASE("nobody is told of a new mbarrier") {
     gpu.mbarrier_arrive(mbarrier);
   });
   CHECK(said(k) == Contains("mbarrier_arrive uses the mbarrier at offset 256"));
-  CHECK(said(k) == Contains("which thread 0 initialises, and nothing orders the two"));
+  CHECK(said(k) == Contains("which thread 0 initializes, and nothing orders the two"));
 }
 
-TEST_CASE("threads of the block need no fence to use a new mbarrier") {
+TEST_CASE("mbarrier_init: the block's threads need no fence") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = mbarrier_of(gpu);
@@ -327,10 +327,10 @@ TEST_CASE("threads of the block need no fence to use a new mbarrier") {
     gpu.mbarrier_arrive(mbarrier);
     gpu.mbarrier_wait(mbarrier, 0);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
-TEST_CASE("a block that ends while an mbarrier expects bytes") {
+TEST_CASE("mbarrier: reports expected bytes at the block's end") {
   Bench k;
   k.run([=](Gpu &gpu) {
     uint32_t mbarrier = make(gpu, 2);

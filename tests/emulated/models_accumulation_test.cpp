@@ -1,10 +1,10 @@
-// Dot products of tensor cores: the definition against one written with doubles, and the fast code
-// for tiles against the definition.
+// Tests dot products of tensor cores: the definition against a reference in double, and the fast
+// code for tiles against the definition.
 
 #include "models_random.h"
 
 #include "models/accumulation.h"
-#include "models/tile_product.h"
+#include "models/mma_tile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ using namespace tritonc::emulator::models;
 
 namespace {
 
-// A number as significand times 2^exponent, significand from 1 to below 2, or less with the least
-// exponent; zero with an exponent below all others.
+// A value as significand * 2^exponent. The significand is in [1, 2), or smaller with the min
+// exponent. Zero has an exponent below all others.
 struct Parts {
   double significand;
   int exponent;
@@ -37,9 +37,9 @@ Parts parts(double value, int least) {
   return {significand, exponent};
 }
 
-// One block, as the papers write it down.
-float by_the_book(const Accumulation &how, std::vector<float> a, std::vector<float> b, int least_a,
-                  int least_b, float c) {
+// One block, as the papers define it.
+float by_the_book(const Accumulation &how, std::vector<float> a, std::vector<float> b, int min_a,
+                  int min_b, float c) {
   double plain = c;
   bool finite = std::isfinite(c);
   for (size_t i = 0; i < a.size(); i++) {
@@ -51,7 +51,7 @@ float by_the_book(const Accumulation &how, std::vector<float> a, std::vector<flo
 
   std::vector<Parts> terms = {parts(c, -126)};
   for (size_t i = 0; i < a.size(); i++) {
-    Parts x = parts(a[i], least_a), y = parts(b[i], least_b);
+    Parts x = parts(a[i], min_a), y = parts(b[i], min_b);
     terms.push_back({x.significand * y.significand, x.exponent + y.exponent});
   }
   int largest = -133;
@@ -67,14 +67,14 @@ float by_the_book(const Accumulation &how, std::vector<float> a, std::vector<flo
   return float(std::ldexp(cut, result.exponent - how.mantissa_bits)) + 0.0f;
 }
 
-// All blocks. Of an unpacked product: k % 4 is 0 or 1, then 2 or 3, as halves; c is added last.
+// All blocks. Unpacked: as f16, first k % 4 == 0 or 1, then 2 or 3; c is added last.
 float by_the_book(const Accumulation &how, Input type_a, Input type_b, const std::vector<float> &a,
                   const std::vector<float> &b, float c) {
-  int least_a = least_exponent(type_a), least_b = least_exponent(type_b);
+  int min_a = min_exponent(type_a), min_b = min_exponent(type_b);
   float sum = c;
   if (how.unpacked) {
     sum = 0;
-    least_a = least_b = -14;
+    min_a = min_b = -14;
   }
   for (size_t begin = 0; begin < a.size(); begin += size_t(how.block)) {
     std::vector<float> x, y;
@@ -84,7 +84,7 @@ float by_the_book(const Accumulation &how, Input type_a, Input type_b, const std
         x.push_back(a[i]);
         y.push_back(b[i]);
       }
-    sum = by_the_book(how, x, y, least_a, least_b, sum);
+    sum = by_the_book(how, x, y, min_a, min_b, sum);
   }
   if (!how.unpacked)
     return sum;
@@ -114,7 +114,7 @@ constexpr Gpu gpus[] = {{75, Instruction::mma}, {80, Instruction::mma},   {89, I
 
 } // namespace
 
-TEST_CASE("The definition is that of the papers") {
+TEST_CASE("fused_dot: matches the papers' definition") {
   Random random(1);
   int wrong = 0;
   for (Gpu gpu : gpus)
@@ -128,32 +128,32 @@ TEST_CASE("The definition is that of the papers") {
           for (float &x : b)
             x = value_of(c.b, random.element(c.b, kind));
           float sum = random.accumulator(kind), expected = by_the_book(how, c.a, c.b, a, b, sum);
-          int least_a = least_exponent(c.a), least_b = least_exponent(c.b);
-          float result = fused_dot(how, c.k, a.data(), 1, least_a, b.data(), 1, least_b, sum);
+          int min_a = min_exponent(c.a), min_b = min_exponent(c.b);
+          float result = fused_dot(how, c.k, a.data(), 1, min_a, b.data(), 1, min_b, sum);
           wrong += bits(result) != bits(expected);
         }
   CHECK(wrong == 0);
 }
 
-TEST_CASE("Known dot products") {
+TEST_CASE("fused_dot: known results") {
   Accumulation hopper = accumulation(90, Instruction::wgmma, Input::f16);
   CHECK(hopper.fraction_bits == 25);
   CHECK(hopper.block == 16);
   auto dot = [](const Accumulation &how, std::vector<float> a, std::vector<float> b, float c) {
     return fused_dot(how, unsigned(a.size()), a.data(), 1, -14, b.data(), 1, -14, c);
   };
-  // Behind 25 bits of the largest term all is lost, be it ever so much.
+  // Bits more than 25 below the largest term are lost, even if many terms have them.
   float small = 0x1p-13f;
   CHECK(dot(hopper, {1, small, small, small, small}, {1, small, small, small, small}, 0) == 1);
   CHECK(dot(hopper, {1, small, small, small, small}, {1, 0x1p-12f, 0x1p-12f, 0x1p-12f, 0x1p-12f},
             0) == 1 + 0x1p-23f);
-  // The result is cut off, not rounded: 1 + 2^-24 + 2^-25.
+  // The result is truncated, not rounded: 1 + 2^-24 + 2^-25.
   CHECK(dot(hopper, {1, 0x1p-12f, 0x1p-12f, 0}, {1, 0x1p-12f, 0x1p-13f, 0}, 0) == 1);
   CHECK(dot(hopper, {-1, -0x1p-12f, -0x1p-12f, 0}, {1, 0x1p-12f, 0x1p-13f, 0}, 0) == -1);
-  // Large numbers that cancel take small ones with them.
+  // Large terms that cancel make small terms vanish.
   CHECK(dot(hopper, {0x1p15f, -0x1p15f, 1, 0}, {0x1p15f, 0x1p15f, 1, 0}, 0) == 0);
 
-  // fp8 on Hopper: integers are exact below 2^13 only.
+  // fp8 on Hopper: integers are exact only below 2^13.
   Accumulation fp8 = accumulation(90, Instruction::wgmma, Input::e4m3);
   CHECK(dot(fp8, {128, 1, 0, 0}, {63, 1, 0, 0}, 0) == 8065);
   CHECK(dot(fp8, {128, 1, 0, 0}, {128, 1, 0, 0}, 0) == 16384);
@@ -169,7 +169,7 @@ TEST_CASE("Known dot products") {
                   -126, 0) == INFINITY);
 }
 
-TEST_CASE("mma.sync of fp8, as an H200 does it") {
+TEST_CASE("fused_dot: fp8 mma.sync matches an H200") {
   struct {
     Input type_a, type_b;
     uint32_t c, sum;
@@ -221,12 +221,12 @@ TEST_CASE("mma.sync of fp8, as an H200 does it") {
   for (const auto &one : cases) {
     std::vector<float> a = numbers(one.type_a, one.a), b = numbers(one.type_b, one.b);
     auto dot = [&](const Accumulation &how) {
-      return bits(fused_dot(how, 32, a.data(), 1, least_exponent(one.type_a), b.data(), 1,
-                            least_exponent(one.type_b), std::bit_cast<float>(one.c)));
+      return bits(fused_dot(how, 32, a.data(), 1, min_exponent(one.type_a), b.data(), 1,
+                            min_exponent(one.type_b), std::bit_cast<float>(one.c)));
     };
     CHECK(dot(accumulation(90, Instruction::mma, one.type_a)) == one.sum);
     CHECK(dot(accumulation(103, Instruction::mma, one.type_a)) == one.sum);
-    // In order of k, and C with the first block, the last bits are others.
+    // With k in order and C in the first block, the last bits differ.
     CHECK(dot(Accumulation{25, 16, 23}) != one.sum);
   }
   CHECK(accumulation(90, Instruction::mma, Input::e4m3).unpacked);
@@ -236,7 +236,7 @@ TEST_CASE("mma.sync of fp8, as an H200 does it") {
   CHECK(!accumulation(120, Instruction::mma, Input::e4m3).unpacked);
 }
 
-TEST_CASE("Terms below 2^-158 don't count, be all as small") {
+TEST_CASE("fused_dot: terms below 2^-158 are ignored") {
   Accumulation how = accumulation(90, Instruction::wgmma, Input::tf32);
   auto dot = [&](float a, float b) {
     float x[] = {0x1p-75f, a}, y[] = {0x1p-74f, b};
@@ -247,19 +247,19 @@ TEST_CASE("Terms below 2^-158 don't count, be all as small") {
   CHECK(dot(-0x1p-80f, 0x1p-78f) == 0);
 }
 
-TEST_CASE("What is too small for a float is +0, as on an H200") {
+TEST_CASE("fused_dot: underflow gives +0, as on an H200") {
   Accumulation how = accumulation(90, Instruction::mma, Input::tf32);
   float a[] = {0x1.be4p-83f, 0x1.9ep-9f, 0x1.d44p-77f, 0x1.9b4p+105f};
   float b[] = {-0x1.edp-69f, -0.0f, -0x1.60cp-100f, -0.0f};
   CHECK(bits(fused_dot(how, 4, a, 1, -126, b, 1, -126, -0.0f)) == 0);
-  // Nearly.
+  // Just large enough.
   b[0] = -0x1p-66f;
   CHECK(bits(fused_dot(how, 4, a, 1, -126, b, 1, -126, -0.0f)) == 0x8000'0001);
 }
 
 namespace {
 
-// A tile of 8 strips of random numbers, computed by the code for tiles and by definition.
+// Computes a tile of 8 strips of random values, by the tile code and by definition.
 int wrong_results(const Accumulation &how, Case c, unsigned width, Kind kind, Random &random,
                   bool with_exactness) {
   unsigned k = c.k;
@@ -282,25 +282,25 @@ int wrong_results(const Accumulation &how, Case c, unsigned width, Kind kind, Ra
   tile.k = k;
   tile.width = width;
   tile.b = strips_b;
-  tile.least_a = least_exponent(c.a);
-  tile.least_b = least_exponent(c.b);
-  exponents(exponents_a, strips_a, 8 * 4 * k, tile.least_a);
-  exponents(exponents_b, strips_b, width * k, tile.least_b);
+  tile.min_a = min_exponent(c.a);
+  tile.min_b = min_exponent(c.b);
+  exponents(exponents_a, strips_a, 8 * 4 * k, tile.min_a);
+  exponents(exponents_b, strips_b, width * k, tile.min_b);
   Strip strips[8];
   for (unsigned g = 0; g < 8; g++) {
     strips[g] = {strips_a + g * 4 * k, exponents_a + g * 4 * k, sums[g]};
     for (unsigned i = 0; i < width; i++) {
       sums[g][i] = random.accumulator(kind);
       unsigned row = g + i / 2 % 2 * 8, column = i / 4 * 2 + i % 2;
-      expected[g][i] = fused_dot(how, k, &a[row * k], 1, tile.least_a, &b[column * k], 1,
-                                 tile.least_b, sums[g][i]);
+      expected[g][i] =
+          fused_dot(how, k, &a[row * k], 1, tile.min_a, &b[column * k], 1, tile.min_b, sums[g][i]);
     }
   }
   Exactness exact;
   if (with_exactness)
     exact = Exactness(how, k, extent(strips_a, 8 * 4 * k), extent(strips_b, width * k));
   if (with_exactness && kind == Kind::integers && how.exact_bits() == 24) {
-    // These never need the slow code.
+    // These values never need the slow code.
     CHECK(multiply_add(how, exact, tile, strips));
   } else {
     tile.b_exponents = exponents_b;
@@ -315,7 +315,7 @@ int wrong_results(const Accumulation &how, Case c, unsigned width, Kind kind, Ra
 
 } // namespace
 
-TEST_CASE("Tiles are computed as defined") {
+TEST_CASE("multiply_add: matches the definition") {
   for (bool portable : {false, true}) {
     use_portable_code(portable);
     Random random(2);
@@ -326,7 +326,7 @@ TEST_CASE("Tiles are computed as defined") {
           for (unsigned width : {8, 16, 24, 104, 128})
             for (bool with_exactness : {false, true}) {
               Accumulation how = accumulation(gpu.sm, gpu.instruction, c.a);
-              how.unpacked = false; // mma's business
+              how.unpacked = false; // mma handles unpacking
               wrong += wrong_results(how, c, width, kind, random, with_exactness);
             }
     CHECK(wrong == 0);
@@ -334,7 +334,7 @@ TEST_CASE("Tiles are computed as defined") {
   use_portable_code(false);
 }
 
-TEST_CASE("Tiles: what is out of a float's range, and what is only just exact") {
+TEST_CASE("multiply_add: extreme exponents, barely exact sums") {
   Accumulation how = accumulation(90, Instruction::mma, Input::bf16);
   alignas(32) float a[8 * 4 * 4], b[4 * 8], sums[8][8];
   alignas(32) int32_t exponents_a[8 * 4 * 4], exponents_b[4 * 8];
@@ -348,8 +348,7 @@ TEST_CASE("Tiles: what is out of a float's range, and what is only just exact") 
   Random random(3);
   int wrong = 0, fast = 0;
   for (int repetition = 0; repetition < 4000; repetition++) {
-    // Exponents near some place, which may be anywhere; half of the time so that sums are exact,
-    // or nearly so.
+    // Exponents near a random center. In half of the cases, sums are exact or almost exact.
     bool near = random.below(2);
     int at_a = int(random.below(260)) - 130, at_b = int(random.below(260)) - 130;
     int at_c = near ? at_a + at_b - int(random.below(2)) : int(random.below(260)) - 130;
@@ -386,7 +385,7 @@ TEST_CASE("Tiles: what is out of a float's range, and what is only just exact") 
   CHECK(fast > 0);
 }
 
-TEST_CASE("Rows are widened exactly") {
+TEST_CASE("widen: exact") {
   for (bool portable : {false, true}) {
     use_portable_code(portable);
     int wrong = 0;
@@ -408,7 +407,7 @@ TEST_CASE("Rows are widened exactly") {
   use_portable_code(false);
 }
 
-TEST_CASE("Extents: units and highest magnitudes") {
+TEST_CASE("extent: unit and highest magnitude") {
   alignas(32) float x[8] = {};
   CHECK(extent(x, 8).highest == 0);
   x[1] = -6;

@@ -1,4 +1,4 @@
-// mma.sync: fragments as the PTX ISA's tables have them, and products against double loops.
+// Tests mma.sync: fragments against the PTX ISA's tables, and matmuls against loops in double.
 
 #include "models_random.h"
 
@@ -16,8 +16,8 @@ using namespace tritonc::emulator::models;
 
 namespace {
 
-// Where element i of a thread's fragment is, copied shape by shape from "Matrix Fragments for
-// mma...": groupID = lane / 4, threadID_in_group = lane % 4.
+// The position of element i of a thread's fragment, copied shape by shape from "Matrix Fragments
+// for mma...": groupID = lane / 4, threadID_in_group = lane % 4.
 Place table_a(MmaShape shape, unsigned bits, unsigned lane, unsigned i) {
   unsigned g = lane / 4, t = lane % 4;
   if (bits == 16 && shape.k == 8)
@@ -82,7 +82,7 @@ unsigned elements_c(Form form) { return form.shape.m * 8 / 32; }
 
 } // namespace
 
-TEST_CASE("Fragments are those of the PTX ISA's tables") {
+TEST_CASE("mma fragments: match the PTX ISA's tables") {
   for (Form form : forms) {
     unsigned per_register = form.bits >= 32 ? 1 : 32 / form.bits;
     CAPTURE(form.shape.m);
@@ -110,14 +110,14 @@ TEST_CASE("Fragments are those of the PTX ISA's tables") {
       }
     }
     CHECK(right);
-    // Every element is held once.
+    // Exactly one thread holds each element.
     CHECK(seen_a == std::vector<int>(seen_a.size(), 1));
     CHECK(seen_b == std::vector<int>(seen_b.size(), 1));
     CHECK(seen_c == std::vector<int>(seen_c.size(), 1));
   }
 }
 
-TEST_CASE("ldmatrix and stmatrix: every element of a matrix is held once") {
+TEST_CASE("place_in_8x8: each element is held once") {
   for (bool transposed : {false, true}) {
     int seen[8][8] = {};
     for (unsigned lane = 0; lane < 32; lane++)
@@ -135,7 +135,7 @@ TEST_CASE("ldmatrix and stmatrix: every element of a matrix is held once") {
 
 namespace {
 
-// Operands and results of a warp, put into registers by the tables.
+// Operands and results of a warp, placed in registers by the tables.
 template <typename Result> struct Warp {
   uint32_t a[32][4] = {}, b[32][2] = {};
   Result c[32][4] = {}, d[32][4] = {};
@@ -169,7 +169,7 @@ constexpr FloatCase float_cases[] = {
 
 } // namespace
 
-TEST_CASE("Products of floating-point numbers") {
+TEST_CASE("mma: floating-point types match fused_dot") {
   Random random(5);
   for (FloatCase c : float_cases)
     for (unsigned sm : {75, 80, 89, 90, 120})
@@ -207,8 +207,8 @@ TEST_CASE("Products of floating-point numbers") {
             for (unsigned i = 0; i < 4; i++) {
               Place place = table_c(shape, lane, i);
               float expected =
-                  fused_dot(how, c.k, &a[place.row * c.k], 1, least_exponent(c.a), &b[place.column],
-                            8, least_exponent(c.b), sums[place.row][place.column]);
+                  fused_dot(how, c.k, &a[place.row * c.k], 1, min_exponent(c.a), &b[place.column],
+                            8, min_exponent(c.b), sums[place.row][place.column]);
               float result = warp.registers.d[lane][i];
               wrong += std::memcmp(&result, &expected, 4) != 0;
               if (kind != Kind::integers || how.exact_bits() < 24)
@@ -222,7 +222,7 @@ TEST_CASE("Products of floating-point numbers") {
         }
 }
 
-TEST_CASE("Products of integers wrap around") {
+TEST_CASE("mma: integer accumulators wrap around") {
   Random random(6);
   for (MmaShape shape : {MmaShape{8, 8, 16}, MmaShape{16, 8, 16}, MmaShape{16, 8, 32}})
     for (Input input : {Input::s8, Input::u8})
@@ -253,7 +253,7 @@ TEST_CASE("Products of integers wrap around") {
             sums[place.row][place.column] = warp.c[lane][i];
           }
           for (unsigned i = elements_c(form); i < 4; i++)
-            warp.d[lane][i] = 77; // not of the fragment
+            warp.d[lane][i] = 77; // not in the fragment
         }
         mma(shape, input, input, warp.registers);
         int wrong = 0;
@@ -272,7 +272,7 @@ TEST_CASE("Products of integers wrap around") {
       }
 }
 
-TEST_CASE("Products of doubles are fused multiply-adds in order") {
+TEST_CASE("mma: f64 is a sequence of fused multiply-adds") {
   Random random(7);
   for (Form form : forms) {
     if (form.bits != 64)
@@ -314,7 +314,7 @@ TEST_CASE("Products of doubles are fused multiply-adds in order") {
   }
 }
 
-TEST_CASE("Products of doubles: which NaN goes on, as on an H200") {
+TEST_CASE("mma: f64 NaN propagation matches an H200") {
   auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
   auto number = [](uint64_t x) { return std::bit_cast<double>(x); };
   const double of_a = number(0x7ff8'0000'0000'000a), of_b = number(0xfff0'0000'0000'000b),
@@ -332,7 +332,7 @@ TEST_CASE("Products of doubles: which NaN goes on, as on an H200") {
     double a[32], b[32], c[32][2], d[32][2];
     WarpRegisters<double, double> registers;
     for (unsigned lane = 0; lane < 32; lane++) {
-      // Only k = 0 counts.
+      // Only k = 0 is nonzero.
       a[lane] = lane % 4 == 0 ? one.a : 0;
       b[lane] = lane % 4 == 0 ? one.b : 0;
       c[lane][0] = c[lane][1] = one.c;

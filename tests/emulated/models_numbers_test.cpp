@@ -1,4 +1,4 @@
-// The narrow numbers: every half, bfloat16 and 8-bit float, and rounding at every tie.
+// Tests models/numbers.h: every f16, bf16, and 8-bit float value, and rounding at every tie.
 
 #include "models/numbers.h"
 
@@ -11,7 +11,7 @@ using namespace tritonc::emulator::models;
 
 namespace {
 
-// What bits stand for, by the definition of a binary format.
+// The value of bits, by the definition of a binary float format.
 double defined(uint32_t bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
   int bias = (1 << (exponent_bits - 1)) - 1;
   int exponent = int(bits >> mantissa_bits & ((1u << exponent_bits) - 1));
@@ -42,7 +42,7 @@ template <typename Format> void check_all(int exponent_bits, int mantissa_bits, 
       wrong += Format::narrowed(widened, Overflow::infinity) != Format::not_a_number;
       continue;
     }
-    // Back again; and what lies beside it and halfway to the next.
+    // Narrow the value, its adjacent floats, and the midpoint to the next value.
     if (!std::isinf(value))
       for (Overflow overflow : {Overflow::infinity, Overflow::largest})
         wrong += Format::narrowed(widened, overflow) != bits;
@@ -52,7 +52,7 @@ template <typename Format> void check_all(int exponent_bits, int mantissa_bits, 
     double next = defined(bits + 1, exponent_bits, mantissa_bits, has_infinity);
     float half = float((value + next) / 2);
     if (double(half) != (value + next) / 2)
-      continue; // bfloat16's smallest have no float in between
+      continue; // no float lies between the smallest bf16 values
     uint32_t even = magnitude % 2 == 0 ? bits : bits + 1;
     wrong += Format::narrowed(half, Overflow::largest) != even;
     wrong += Format::narrowed(std::nextafter(half, float(value)), Overflow::largest) != bits;
@@ -63,14 +63,14 @@ template <typename Format> void check_all(int exponent_bits, int mantissa_bits, 
 
 } // namespace
 
-TEST_CASE("Every number is what its bits say and comes back") {
+TEST_CASE("numbers: widening and narrowing of every value") {
   SUBCASE("half") { check_all<Half>(5, 10, true); }
   SUBCASE("bfloat16") { check_all<BFloat16>(8, 7, true); }
   SUBCASE("e4m3") { check_all<E4M3>(4, 3, false); }
   SUBCASE("e5m2") { check_all<E5M2>(5, 2, true); }
 }
 
-TEST_CASE("What is too large becomes infinity, NaN or the largest number") {
+TEST_CASE("numbers: overflow gives infinity, NaN or the max value") {
   CHECK(to_half(65504) == 0x7bff);
   CHECK(to_half(65519) == 0x7bff);
   CHECK(to_half(65520) == 0x7c00);
@@ -80,7 +80,7 @@ TEST_CASE("What is too large becomes infinity, NaN or the largest number") {
   CHECK(to_bfloat16(std::numeric_limits<float>::max()) == 0x7f80);
 
   CHECK(from_e4m3(0x7e) == 448);
-  CHECK(to_e4m3(464) == 0x7e); // the tie goes to the even one, 448
+  CHECK(to_e4m3(464) == 0x7e); // a tie rounds to even: 448
   CHECK(to_e4m3(465) == 0x7e);
   CHECK(to_e4m3(465, Overflow::infinity) == 0x7f);
   CHECK(to_e4m3(-INFINITY) == 0xfe);
@@ -89,16 +89,16 @@ TEST_CASE("What is too large becomes infinity, NaN or the largest number") {
   CHECK(to_e5m2(-1e9f, Overflow::infinity) == 0xfc);
 }
 
-TEST_CASE("NaN has one form") {
+TEST_CASE("numbers: narrowing gives one NaN") {
   float nan = std::bit_cast<float>(0xffc1'2345u);
   CHECK(to_half(nan) == 0x7fff);
   CHECK(to_bfloat16(nan) == 0x7fff);
   CHECK(to_e4m3(nan) == 0x7f);
   CHECK(to_e5m2(nan) == 0x7f);
-  CHECK(to_tf32(nan) == 0xffc1'2000); // but this
+  CHECK(to_tf32(nan) == 0xffc1'2000); // tf32 keeps the NaN's upper bits
 }
 
-TEST_CASE("tf32 rounds to nearest, ties away from zero, and is cut off when read") {
+TEST_CASE("tf32: rounds ties away from zero, truncates on reads") {
   CHECK(to_tf32(1.0f) == 0x3f80'0000);
   CHECK(to_tf32(std::bit_cast<float>(0x3f80'0fffu)) == 0x3f80'0000);
   CHECK(to_tf32(std::bit_cast<float>(0x3f80'1000u)) == 0x3f80'2000);
@@ -109,8 +109,8 @@ TEST_CASE("tf32 rounds to nearest, ties away from zero, and is cut off when read
   CHECK(from_tf32(0x3f80'1fff) == 1.0f);
 }
 
-TEST_CASE("Sums of halves and bfloat16 are rounded once") {
-  // 2048 + 1 lies halfway between two halves; a bit more doesn't.
+TEST_CASE("add_half, add_bfloat16: round once") {
+  // 2048 + 1 is the midpoint of two f16 values; a bit more is above it.
   CHECK(add_half(to_half(2048), to_half(1)) == to_half(2048));
   CHECK(add_half(to_half(2048), to_half(1.0009765625f)) == to_half(2050));
   CHECK(add_half(to_half(65504), to_half(16)) == 0x7c00);

@@ -1,4 +1,4 @@
-// Random operands for the tests of models: bits of every kind of number.
+// Random operands for the tests of models: bits of several kinds of values.
 
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace tritonc::emulator::models {
 
-/// What a test feeds a matrix product with.
+/// The kind of a matmul's operand values.
 enum class Kind {
-  integers, // small ones: all sums are exact
+  integers, // small, so that all sums are exact
   uniform,  // -1 to 1
-  spread,   // exponents all over the type's range
-  bits,     // any, infinities, NaN and subnormal numbers among them
+  spread,   // exponents over the type's whole range
+  bits,     // any bits, including infinities, NaN, and subnormal values
 };
 inline constexpr Kind all_kinds[] = {Kind::integers, Kind::uniform, Kind::spread, Kind::bits};
 
-/// The float that the bits of an operand's element stand for.
+/// The value of an operand's element as a float.
 inline float value_of(Input input, uint32_t bits) {
   switch (input) {
   case Input::f16:

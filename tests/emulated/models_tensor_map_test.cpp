@@ -1,4 +1,4 @@
-// Tensor maps: what is refused, and boxes against loops over coordinates.
+// Tests models/tensor_map.cpp: rejected maps, and boxes against loops over coordinates.
 
 #include "models_random.h"
 
@@ -16,7 +16,7 @@ using namespace tritonc::emulator::models;
 
 namespace {
 
-// Arguments that are right, to be spoilt.
+// Valid arguments, which tests then invalidate.
 struct Arguments {
   uint64_t sizes[5] = {64, 32, 16, 8, 4};
   uint64_t strides[4] = {128, 4096, 65536, 524288};
@@ -41,7 +41,7 @@ alignas(64) std::byte map_bytes[tensor_map_bytes + 64];
 
 std::string problem_of(const Arguments &arguments) {
   Problem problem = encode_tensor_map(map_bytes, arguments.all);
-  return (problem.kind == Problem::Kind::unmodelled ? "unmodelled: " : "") + problem.text;
+  return (problem.kind == Problem::Kind::unmodeled ? "unmodeled: " : "") + problem.text;
 }
 
 template <typename F> std::string spoilt(F f) {
@@ -52,7 +52,7 @@ template <typename F> std::string spoilt(F f) {
 
 } // namespace
 
-TEST_CASE("Tensor maps hold what they were made of") {
+TEST_CASE("tensor map: decodes to the encoded arguments") {
   Arguments arguments;
   arguments.sizes[1] = uint64_t(1) << 32;
   arguments.strides[2] = (uint64_t(1) << 40) - 16;
@@ -83,7 +83,7 @@ TEST_CASE("Tensor maps hold what they were made of") {
   CHECK(replace_address(map_bytes, 0x20008).text == "the tensor's address isn't a multiple of 16");
 }
 
-TEST_CASE("What is no tensor map is recognised") {
+TEST_CASE("decode_tensor_map: rejects other bytes") {
   Arguments arguments;
   REQUIRE(problem_of(arguments) == "");
   TensorMap map;
@@ -97,7 +97,7 @@ TEST_CASE("What is no tensor map is recognised") {
   CHECK(replace_address(bytes, 0).kind == Problem::Kind::invalid);
 }
 
-TEST_CASE("What the driver refuses") {
+TEST_CASE("encode_tensor_map: rejects what the driver rejects") {
   CHECK(spoilt([](Arguments &) {}) == "");
   CHECK(encode_tensor_map(map_bytes + 32, Arguments().all).text ==
         "the tensor map's own address isn't a multiple of 64");
@@ -150,7 +150,7 @@ TEST_CASE("What the driver refuses") {
   CHECK(spoilt([](Arguments &a) { a.all.swizzle = int(Swizzle::span64); }) ==
         "a row of the box has 128 bytes, more than the 64 of the swizzle");
 
-  // 228 KiB of shared memory. The driver rounds quotients by element strides down.
+  // 228 KiB of shared memory. The driver rounds divisions by element strides down.
   CHECK(spoilt([](Arguments &a) { a.box[1] = 228, a.box[2] = 8, a.box[3] = 1; }) == "");
   CHECK(spoilt([](Arguments &a) { a.box[1] = 229, a.box[2] = 8, a.box[3] = 1; }) ==
         "the box has 234496 bytes, more than the 233472 of shared memory");
@@ -168,23 +168,23 @@ TEST_CASE("What the driver refuses") {
         }) == "");
 
   CHECK(spoilt([](Arguments &a) { a.all.interleave = 1; }) ==
-        "unmodelled: interleaved tensors aren't emulated");
+        "unmodeled: interleaved tensors aren't emulated");
   CHECK(spoilt([](Arguments &a) { a.all.swizzle = 4; }) ==
-        "unmodelled: swizzles of larger pieces than 16 bytes aren't emulated");
+        "unmodeled: swizzles of larger pieces than 16 bytes aren't emulated");
   CHECK(spoilt([](Arguments &a) { a.all.type = 13; }) ==
-        "unmodelled: tensors of u4 (align 8) aren't emulated");
+        "unmodeled: tensors of u4 (align 8) aren't emulated");
 }
 
-TEST_CASE("Boxes whose rows are shorter than the swizzle's span aren't modelled") {
+TEST_CASE("encode_tensor_map: rejects rows below the swizzle span") {
   Arguments arguments;
   arguments.box[0] = 32;
   REQUIRE(problem_of(arguments) == "");
   TensorMap map;
   Problem problem = decode_tensor_map(map, map_bytes);
-  CHECK(problem.kind == Problem::Kind::unmodelled);
+  CHECK(problem.kind == Problem::Kind::unmodeled);
   CHECK(problem.text == "a row of the box has 64 bytes, less than the 128 of the swizzle: boxes "
                         "with gaps aren't emulated");
-  // A single row has no next.
+  // A single row is accepted.
   for (unsigned i = 1; i < 5; i++)
     arguments.box[i] = 1;
   REQUIRE(problem_of(arguments) == "");
@@ -195,7 +195,7 @@ namespace {
 
 struct Tensor {
   TensorMap map;
-  std::vector<std::byte> memory; // of the tensor, with a bit on both sides
+  std::vector<std::byte> memory; // of the tensor, with padding on both sides
 
   Tensor(DataType type, unsigned rank, Swizzle swizzle, Random &random) {
     unsigned bytes = bytes_of(type);
@@ -250,7 +250,7 @@ constexpr DataType types[] = {DataType::u8,  DataType::f16, DataType::bf16, Data
 
 } // namespace
 
-TEST_CASE("Boxes are loaded and stored, clipped at the tensor's bounds") {
+TEST_CASE("load_row, store_row: clip at the tensor's bounds") {
   Random random(11);
   for (DataType type : types)
     for (unsigned rank = 1; rank <= 5; rank++)
@@ -292,7 +292,7 @@ TEST_CASE("Boxes are loaded and stored, clipped at the tensor's bounds") {
           });
           CHECK(wrong == 0);
 
-          // And back: what is in bounds, nothing else but the rest of chunks of 16 bytes.
+          // Store: writes the in-bounds elements and the rest of their 16-byte chunks.
           for (unsigned i = 0; i < rank; i++)
             coordinates[i] = std::max(coordinates[i], 0);
           CHECK(!check_coordinates(map, coordinates, Transfer::store));
@@ -318,7 +318,7 @@ TEST_CASE("Boxes are loaded and stored, clipped at the tensor's bounds") {
         }
 }
 
-TEST_CASE("Where boxes may begin") {
+TEST_CASE("check_coordinates: valid starts of boxes") {
   TensorMap map;
   map.type = DataType::f16;
   map.rank = 2;
@@ -345,8 +345,8 @@ TEST_CASE("Where boxes may begin") {
         "coordinate 0 is 1, or 8 bytes, which isn't a multiple of 16");
 }
 
-TEST_CASE("Stores write chunks of 16 bytes, as an H200 does; loads end with the tensor") {
-  // 41 bfloat16: a box at 40 has one of them, and a store writes 8.
+TEST_CASE("box_row: stores write 16-byte chunks, as on an H200") {
+  // 41 bf16 elements: a box at 40 has one of them, and a store writes 8.
   TensorMap map;
   map.type = DataType::bf16;
   map.rank = 1;
@@ -361,7 +361,7 @@ TEST_CASE("Stores write chunks of 16 bytes, as an H200 does; loads end with the 
   CHECK(box_row(map, &at, 0, Transfer::store).end == 16);
   at = 32;
   CHECK(box_row(map, &at, 0, Transfer::store).end == 32);
-  at = 48; // behind the tensor
+  at = 48; // after the tensor
   CHECK(box_row(map, &at, 0, Transfer::store).end == 0);
   map.sizes[0] = 48; // ends with a chunk
   at = 40;
@@ -370,8 +370,8 @@ TEST_CASE("Stores write chunks of 16 bytes, as an H200 does; loads end with the 
   CHECK(box_row(map, &at, 0, Transfer::store).end == 64);
 }
 
-TEST_CASE("The panel of a matrix product: 64 x 64 halves, swizzle of 128 bytes") {
-  // As wgmma finds it: chunk c of row r at 128 r + 16 (c ^ r % 8).
+TEST_CASE("load_row: 64 x 64 f16 operand tile, 128-byte swizzle") {
+  // The layout that wgmma reads: chunk c of row r at 128 r + 16 (c ^ r % 8).
   std::vector<uint16_t> matrix(128 * 256);
   for (size_t i = 0; i < matrix.size(); i++)
     matrix[i] = uint16_t(i);
@@ -400,7 +400,7 @@ TEST_CASE("The panel of a matrix product: 64 x 64 halves, swizzle of 128 bytes")
   CHECK(wrong == 0);
 }
 
-TEST_CASE("What loads do to numbers, as an H200 does it") {
+TEST_CASE("load_row: conversions match an H200") {
   auto loaded = [](DataType type, uint32_t bits) {
     TensorMap map;
     map.type = type;
@@ -436,7 +436,7 @@ TEST_CASE("What loads do to numbers, as an H200 does it") {
   }
 }
 
-TEST_CASE("Reductions") {
+TEST_CASE("reduce: supported types and results") {
   CHECK(!check_reduction(Reduction::add, DataType::f16));
   CHECK(!check_reduction(Reduction::add, DataType::f32));
   CHECK(!check_reduction(Reduction::min, DataType::bf16));
@@ -459,7 +459,7 @@ TEST_CASE("Reductions") {
   };
   CHECK(reduced(Reduction::add, DataType::f32, 1.5f, 2.25f) == 3.75f);
   CHECK(reduced(Reduction::add, DataType::f64, 1.0, 0x1p-52) == 1 + 0x1p-52);
-  // As on an H200: what is flushed, and NaN.
+  // Flushed values and NaN, as on an H200.
   for (DataType type : {DataType::f32, DataType::tf32}) {
     CHECK(reduced(Reduction::add, type, 0x000f'd053u, 0x0056'5e6eu) == 0x0066'2ec1u);
     CHECK(reduced(Reduction::add, type, 0x807b'7f37u, 0x00dc'5dc4u) == 0x0060'de8du);

@@ -1,4 +1,4 @@
-// wgmma: descriptors, where operands lie in shared memory, and products against double loops.
+// Tests wgmma: descriptors, operand layouts in shared memory, and matmuls against double loops.
 
 #include "models_random.h"
 
@@ -30,8 +30,8 @@ MatrixDescriptor descriptor(uint32_t start, uint32_t leading, uint32_t stride, S
 
 } // namespace
 
-TEST_CASE("Descriptors: the bits") {
-  // What kernels in the field use: K-major and MN-major operands, swizzle of 128 bytes.
+TEST_CASE("matrix descriptor: known bit patterns") {
+  // Descriptors of existing kernels: K-major and MN-major operands, 128-byte swizzle.
   CHECK(encode_descriptor(descriptor(0, 16, 1024, Swizzle::span128)) == 0x4000'0040'0001'0000);
   CHECK(encode_descriptor(descriptor(0x400, 8192, 1024, Swizzle::span128)) ==
         0x4000'0040'0200'0040);
@@ -67,12 +67,12 @@ TEST_CASE("Descriptors: the bits") {
   }
 }
 
-TEST_CASE("Swizzles: chunks of 16 bytes change places within spans, by the address") {
+TEST_CASE("swizzled: permutes 16-byte chunks by address") {
   // 128 bytes: chunk c of line r goes to c ^ (r % 8).
   for (uint32_t address = 0; address < 4096; address++) {
     uint32_t line = address / 128, chunk = address / 16 % 8, rest = address % 16;
     CHECK(swizzled(Swizzle::span128, address) == line * 128 + (chunk ^ line % 8) * 16 + rest);
-    // 64 bytes: bits 4 and 5 with bits 7 and 8. 32 bytes: bit 4 with bit 7.
+    // 64 bytes: XORs bits 4 and 5 with bits 7 and 8. 32 bytes: XORs bit 4 with bit 7.
     CHECK(swizzled(Swizzle::span64, address) == (address ^ (address >> 7 & 3) << 4));
     CHECK(swizzled(Swizzle::span32, address) == (address ^ (address >> 7 & 1) << 4));
     CHECK(swizzled(Swizzle::none, address) == address);
@@ -86,8 +86,8 @@ TEST_CASE("Swizzles: chunks of 16 bytes change places within spans, by the addre
 
 namespace {
 
-// An operand stored as a tile that a program works on: `rows` of M or N and all of K, several
-// wgmma deep. Where each element is was copied from the tables of canonical layouts by hand.
+// An operand stored as a program's tile: `rows` of M or N and all of K, for several wgmma. The
+// element positions were copied by hand from the tables of canonical layouts.
 struct Stored {
   Major major;
   Swizzle swizzle;
@@ -97,8 +97,8 @@ struct Stored {
 
   unsigned span() const { return span_of(swizzle); }
 
-  // Byte address of element (row, k). Swizzled tiles are panels of `span` bytes along the
-  // contiguous dimension; unswizzled ones are core matrices of 8 x 16 bytes.
+  // Byte address of element (row, k). Swizzled tiles consist of panels of `span` bytes along the
+  // contiguous dimension, unswizzled tiles of core matrices of 8 x 16 bytes.
   uint32_t address(unsigned row, unsigned i) const {
     unsigned contiguous = major == Major::k ? i : row, other = major == Major::k ? row : i;
     unsigned others = major == Major::k ? rows : k;
@@ -107,11 +107,11 @@ struct Stored {
     if (span() != 0)
       return swizzled(swizzle,
                       at + bytes / span() * others * span() + other * span() + bytes % span());
-    // Core matrices: column by column of 16 bytes, each `others` rows long.
+    // Core matrices, in columns of 16 bytes, each `others` rows long.
     return at + bytes / 16 * others * 16 + other * 16 + bytes % 16;
   }
 
-  // For the wgmma whose k begins at `first`.
+  // For the wgmma that starts at k = `first`.
   MatrixDescriptor descriptor_at(unsigned first) const {
     MatrixDescriptor result;
     result.swizzle = swizzle;
@@ -156,7 +156,7 @@ uint32_t load_element(const std::byte *at, unsigned bytes) {
 
 } // namespace
 
-TEST_CASE("Chunks of operands: in every layout, those that hold the elements") {
+TEST_CASE("chunk_addresses: every layout") {
   for (Storage storage : storages)
     for (unsigned rows : {64, 128, 256})
       for (unsigned element : {1, 2, 4}) {
@@ -182,7 +182,7 @@ TEST_CASE("Chunks of operands: in every layout, those that hold the elements") {
           CHECK(right);
           CHECK(chunks == std::set<uint32_t>(found.begin(), found.end()));
 
-          // A part of the rows: what a warp reads of A.
+          // Some of the rows: a warp's part of A.
           uint32_t part[32];
           chunk_addresses(part, stored.descriptor_at(first), storage.major, 16, 16);
           std::set<uint32_t> expected;
@@ -194,9 +194,9 @@ TEST_CASE("Chunks of operands: in every layout, those that hold the elements") {
       }
 }
 
-TEST_CASE("Base offsets move the swizzle's pattern, as on an H200") {
-  // Lines of 128 bytes and their chunks from which it reads chunk 0 of rows 0 to 9, K-major. The
-  // operand begins `start` bytes behind a multiple of 1024.
+TEST_CASE("matrix descriptor: base offset matches an H200") {
+  // The 128-byte lines and chunks from which an H200 reads chunk 0 of rows 0 to 9, K-major. The
+  // operand begins `start` bytes after a multiple of 1024.
   struct {
     Swizzle swizzle;
     unsigned base;
@@ -248,7 +248,7 @@ TEST_CASE("Base offsets move the swizzle's pattern, as on an H200") {
       CHECK(found[2 * row] == 4096 + one.places[row].line * 128 + one.places[row].chunk * 16);
     }
   }
-  // A tile that begins in the middle of a pattern is the same tile, elsewhere.
+  // A tile that begins in the middle of a pattern has the same contents.
   for (Storage storage : storages) {
     Stored stored{storage.major, storage.swizzle, 64, 16, 2, 8192};
     MatrixDescriptor here = stored.descriptor_at(0), there = here;
@@ -263,7 +263,7 @@ TEST_CASE("Base offsets move the swizzle's pattern, as on an H200") {
   }
 }
 
-TEST_CASE("Instructions that don't exist") {
+TEST_CASE("wgmma check: rejects invalid instructions") {
   auto problem = [](Input a, Input b, unsigned n, Major major_a, Major major_b, bool registers) {
     Wgmma instruction;
     instruction.a = a;
@@ -310,7 +310,7 @@ constexpr Types types[] = {{Input::f16, Input::f16},   {Input::bf16, Input::bf16
                            {Input::e4m3, Input::e5m2}, {Input::s8, Input::s8},
                            {Input::u8, Input::u8}};
 
-// One wgmma on a random window; everything that it should and shouldn't touch.
+// One wgmma on a random window; compares everything that it should and should not change.
 int wrong_results(const Wgmma &instruction, const Stored &a, const Stored &b, unsigned first,
                   Kind kind, Random &random, unsigned warps) {
   unsigned k = instruction.k(), n = instruction.n, bytes = bytes_of(instruction.a);
@@ -395,8 +395,8 @@ int wrong_results(const Wgmma &instruction, const Stored &a, const Stored &b, un
           expected += uint32_t(int(row[i]) * int(column[i]));
       } else {
         expected = std::bit_cast<uint32_t>(
-            fused_dot(how, k, row.data(), 1, least_exponent(instruction.a), column.data(), 1,
-                      least_exponent(instruction.b), std::bit_cast<float>(start)));
+            fused_dot(how, k, row.data(), 1, min_exponent(instruction.a), column.data(), 1,
+                      min_exponent(instruction.b), std::bit_cast<float>(start)));
       }
       wrong += result != expected;
     }
@@ -405,7 +405,7 @@ int wrong_results(const Wgmma &instruction, const Stored &a, const Stored &b, un
 
 } // namespace
 
-TEST_CASE("Products: all types, layouts and sizes") {
+TEST_CASE("wgmma: all types, layouts and sizes") {
   Random random(9);
   unsigned case_number = 0;
   for (Types type : types)
@@ -430,7 +430,7 @@ TEST_CASE("Products: all types, layouts and sizes") {
           instruction.major_b = storage_b.major;
           instruction.add = case_number % 3 != 0;
           unsigned k = instruction.k(), first = case_number % 4 * k;
-          // Rows of tiles fill whole spans.
+          // Rows of tiles fill complete spans.
           Stored a{storage_a.major, storage_a.swizzle, 64, 4 * k, bytes_of(type.a), 1024};
           Stored b{storage_b.major, storage_b.swizzle, (instruction.n + 63) / 64 * 64,
                    4 * k,           bytes_of(type.b),  64 * 1024};
@@ -447,7 +447,7 @@ TEST_CASE("Products: all types, layouts and sizes") {
         }
 }
 
-TEST_CASE("Products: all N") {
+TEST_CASE("wgmma: all N") {
   Random random(10);
   for (unsigned n = 8; n <= 256; n += 8)
     for (Kind kind : {Kind::integers, Kind::uniform}) {

@@ -1,4 +1,4 @@
-// The ways to run a kernel: a right one gives the same with all of them, and no finding.
+// All modes of the emulator: a correct kernel gives the same results in each, and no report.
 
 #pragma once
 
@@ -21,8 +21,8 @@ inline std::string name_of(const Options &options) {
   return name_of(options.order) + ", " + name_of(options.async) + (options.races ? ", races" : "");
 }
 
-/// All combinations of orders, moments of landing, and looking for races or not; with one OS
-/// thread, so that a failure is the same every time.
+/// All combinations of Order, Async, and race checks on or off; with one OS thread, so that
+/// failures are reproducible.
 inline std::vector<Options> all_modes() {
   std::vector<Options> modes;
   for (bool races : {false, true})

@@ -1,10 +1,10 @@
-// Whether compiled kernels need all the synchronisation that they have, and whether the emulator
+// Whether compiled kernels need all the synchronization that they have, and whether the emulator
 // would notice if some were missing.
 //
-// Of each kernel's optimised LLVM IR, every call that synchronises is left out, one at a time:
+// Of each kernel's optimized LLVM IR, every call that synchronizes is left out, one at a time:
 // barriers, commits, waits, fences, whatever the table of target_ops.def has of them and the
 // compiler uses. A wait is also made to wait for one group less. What is left becomes host code and
-// runs on the emulator, which has to object: with a finding, or with other results than those of
+// runs on the emulator, which has to object: with a report, or with other results than those of
 // the whole kernel. Where it doesn't, either a pass puts in what nobody needs, or the emulator
 // overlooks an error, and both are faults. What is right nevertheless stands in `exceptions`, with
 // its reason. Kernels with locks are left out.
@@ -13,18 +13,18 @@
 // What comes after a loop takes the place of its ring, of which only one slot is still read: with
 // that many steps, or with one fewer, it is the first.
 //
-//     test_necessity              # each kernel once for each way in which it synchronises
+//     test_necessity              # each kernel once for each way in which it synchronizes
 //     test_necessity --no-skip    # all variants with tiles up to 64
 
 #include "backend/host_object.h"
 #include "backend/target_ops.h"
 #include "emulated/tile_memory.h"
-#include "interpreter/subjects.h"
+#include "interpreter/test_kernels.h"
+#include "ir/schedule.h"
 #include "lower/host_kernel.h"
 #include "passes/pipeline.h"
-#include "passes/structure.h"
 #include "support/host_code.h"
-#include "support/structures.h"
+#include "support/schedules.h"
 #include "translate/translate.h"
 
 #include "llvm/IR/Constants.h"
@@ -52,7 +52,7 @@ constexpr const char *gpus[] = {"75", "80", "90a"};
 // each of their slots.
 constexpr int steps[] = {9, 8, 7};
 
-constexpr int max_steps = 1'000'000; // of a thread, of which the longest here makes some thousands
+constexpr int max_steps = 1'000'000; // per thread; the longest loops here make a few thousand
 
 struct Mode {
   Order order;
@@ -61,18 +61,18 @@ struct Mode {
 constexpr Mode early = {Order::forward, Async::early}, late = {Order::reversed, Async::late},
                at_random = {Order::random, Async::random};
 
-// What is wrong shows in one of these, and nearly always in the first: barriers are missed whenever
-// copies land, all else only if they land late.
+// An error shows in one of these modes, and almost always in the first. A missing barrier shows for
+// any landing time; other missing synchronization shows only if copies land late.
 std::vector<Mode> modes_for(TargetOp op) {
   if (target_op_info(op).effect == TargetEffect::Barrier)
     return {early, late, at_random};
   return {late, at_random, early};
 }
 
-// ---- leaving out ----
+// ---- removing calls ----
 
-// Whether threads wait or are waited for by it, or it orders what they do, and does nothing else.
-bool synchronises(const TargetOpInfo &info) {
+// Whether the operation only synchronizes: threads wait, arrive, or order accesses.
+bool synchronizes(const TargetOpInfo &info) {
   auto takes = [&](TargetType::Kind kind) {
     return std::any_of(info.operands.begin(), info.operands.end(),
                        [&](TargetType type) { return type.kind == kind; });
@@ -82,10 +82,10 @@ bool synchronises(const TargetOpInfo &info) {
   case TargetEffect::Wait:
   case TargetEffect::Mbarrier:
   case TargetEffect::Fence:
-    return info.op != TargetOp::launch_dependents; // makes others come sooner
-  case TargetEffect::AsyncCopy: // commits; a copy itself says where in global memory
+    return info.op != TargetOp::launch_dependents; // only starts other kernels earlier
+  case TargetEffect::AsyncCopy:                    // commits; a copy itself has a global address
     return !takes(TargetType::ptr) && !takes(TargetType::gptr);
-  case TargetEffect::Warpgroup: // fences, commits, waits; not products, nor who has which registers
+  case TargetEffect::Warpgroup: // fences, commits, waits; not wgmma, not setmaxnreg
     return !takes(TargetType::i64) && info.op != TargetOp::setmaxnreg_inc &&
            info.op != TargetOp::setmaxnreg_dec;
   default:
@@ -93,7 +93,8 @@ bool synchronises(const TargetOpInfo &info) {
   }
 }
 
-// The operand that says how many groups a wait leaves under way, if `info` is such a wait.
+// The index of the operand with a wait's number of pending groups; nullopt if `info` is no such
+// wait.
 std::optional<unsigned> groups_left(const TargetOpInfo &info) {
   switch (info.op) {
   case TargetOp::cp_async_wait:
@@ -111,10 +112,10 @@ std::optional<unsigned> groups_left(const TargetOpInfo &info) {
 enum class How { left_out, waits_for_less };
 
 struct Change {
-  size_t call; // among the synchronising calls of the module
+  size_t call; // index among the synchronizing calls of the module
   How how;
   TargetOp op;
-  unsigned line; // of the source; 0: unknown
+  unsigned line; // of the source; 0 = unknown
 
   std::string text() const {
     std::string what = target_op_info(op).name.str();
@@ -128,7 +129,7 @@ struct Call {
   TargetOp op;
 };
 
-// In the order of the text, which a clone of the module has too.
+// In the order of the IR, which is the same in a clone of the module.
 std::vector<Call> synchronising_calls(llvm::Module &module) {
   std::vector<Call> calls;
   for (llvm::Function &function : module)
@@ -137,7 +138,7 @@ std::vector<Call> synchronising_calls(llvm::Module &module) {
       if (!call || !call->getCalledFunction())
         continue;
       std::optional<TargetOp> op = target_op_named(call->getCalledFunction()->getName());
-      if (op && synchronises(target_op_info(*op)))
+      if (op && synchronizes(target_op_info(*op)))
         calls.push_back({call, *op});
     }
   return calls;
@@ -157,7 +158,7 @@ std::vector<Change> changes_of(llvm::Module &module) {
 }
 
 void leave_out(llvm::CallInst *call) {
-  // A wait that hands out registers hands out what it was given; a test says "done".
+  // A removed wait for registers returns its operand; a removed test returns "done".
   if (!call->getType()->isVoidTy()) {
     llvm::Value *instead = llvm::ConstantInt::get(llvm::Type::getInt32Ty(call->getContext()), 1);
     if (call->arg_size() > 0 && call->getArgOperand(call->arg_size() - 1)->getType()->isVectorTy())
@@ -177,34 +178,34 @@ void apply(llvm::Module &module, const Change &change) {
                          llvm::ConstantInt::get(groups->getType(), groups->getZExtValue() + 1));
 }
 
-// ---- what need not be objected to ----
+// ---- exceptions ----
 
 struct Exception {
   const char *file;
-  const char *gpu; // null: any
+  const char *gpu; // null = any
   TargetOp op;
   How how;
   unsigned line;
   const char *why;
-  bool of_some = false; // of several such calls on the line some need it
+  bool of_some = false; // some of several such calls on the line are needed
 };
 
-// A wgmma reads its left factor in registers until it is waited for. What a program of single
-// assignments has in them can't change, so only ptxas knows which wait lets it use them again.
+// A wgmma reads operand A in registers until a wait. In SSA form, the values of these registers
+// cannot change, so only ptxas knows which wait lets it reuse the registers.
 const char *const registers_in_use = "until then the registers are those of the slice before";
-const char *const sliced = "tests/device/forms/tf32_product.tc";
+const char *const sliced = "tests/device/forms/tf32_matmul.tc";
 constexpr unsigned sliced_line = 21;
 
-// Open questions: insert_barriers compares whole slots and takes any for the one that is read last,
-// but which of the steps or threads would need these barriers nobody has found out.
+// Open questions: insert_barriers compares whole stages and assumes that any stage may be the last
+// one read. It is unknown which iterations or threads would need these barriers.
 const char *const unexplained = "not explained yet";
 
-// insert_barriers compares slots, not which warp reads what of them.
+// insert_barriers compares whole stages, not the parts that each warp reads.
 const char *const overwritten_by_reader =
     "the sums of columns are stored where the warp that has them, and no other, read its tile's "
     "first row, before it shuffled";
 
-// Two parameters may be the same memory element by element, and are not when this test runs them.
+// Two parameters may alias element by element, but do not alias in this test.
 const char *const same_memory = "only parameters that are the same memory need it";
 
 const std::vector<Exception> exceptions = {
@@ -213,7 +214,8 @@ const std::vector<Exception> exceptions = {
     {sliced, "90a", TargetOp::wgmma_wait_f32, How::waits_for_less, sliced_line, registers_in_use,
      true},
     {sliced, "90a", TargetOp::warp_sync, How::left_out, sliced_line,
-     "behind the loop only a single trip needs it: in others the one in the loop comes after all "
+     "after the loop only a single iteration needs it: in others the one in the loop comes after "
+     "all "
      "that was fetched",
      true},
     {"tests/interpreter/forms/column_result.tc", "80", TargetOp::barrier, How::left_out, 24,
@@ -222,12 +224,12 @@ const std::vector<Exception> exceptions = {
      unexplained, true},
     {"tests/device/forms/fused_result.tc", "90a", TargetOp::barrier_sync, How::left_out, 31,
      unexplained, true},
-    {"tests/device/forms/masked_product.tc", "80", TargetOp::barrier, How::left_out, 24,
-     unexplained, true},
+    {"tests/device/forms/masked_matmul.tc", "80", TargetOp::barrier, How::left_out, 24, unexplained,
+     true},
     {"kernels/matmul_batched.tc", "80", TargetOp::barrier, How::left_out, 37, unexplained, true},
     {"kernels/matmul_masked.tc", "80", TargetOp::barrier, How::left_out, 34, unexplained, true},
     {"kernels/attention.tc", nullptr, TargetOp::barrier, How::left_out, 67,
-     "only behind a loop without a trip: in others come barriers after Q was read", true},
+     "only after a loop without a iteration: in others come barriers after Q was read", true},
     {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 36,
      overwritten_by_reader, true},
     {"kernels/layer_norm_backward_weights.tc", nullptr, TargetOp::barrier, How::left_out, 37,
@@ -258,8 +260,8 @@ const Exception *exception_for(const std::string &file, const std::string &gpu,
 // ---- running ----
 
 struct Outcome {
-  std::string findings;
-  interpreter::Memory memory; // empty if there are findings
+  std::string reports;
+  interpreter::Memory memory; // empty after a report
 };
 
 Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &run,
@@ -275,16 +277,16 @@ Outcome emulate(const abi::host_code &code, const ir::Function &fn, const Run &r
   emulator::Result result =
       emulator::launch(code, *memory.launch(code, fn, run.launch), options, memory.memory());
   Outcome outcome;
-  for (const emulator::Finding &finding : result.findings)
-    outcome.findings += finding.text + "\n";
+  for (const emulator::Report &report : result.reports)
+    outcome.reports += report.text + "\n";
   if (result.ok())
     outcome.memory = memory.read();
   return outcome;
 }
 
 struct Count {
-  int calls = 0, objected = 0, explained = 0, only_later = 0; // not in the first mode
-  int of_some = 0; // of those explained: others like it are objected to
+  int calls = 0, objected = 0, explained = 0, only_later = 0; // only_later: not in the first mode
+  int of_some = 0; // explained calls for which the emulator objects to a similar call
 
   void add(const Count &other) {
     calls += other.calls;
@@ -297,7 +299,7 @@ struct Count {
 
 struct Totals {
   std::map<std::string, Count> counts; // by operation and change
-  Count shipped;                       // of the kernels in kernels/; the others are forms for tests
+  Count shipped;                       // kernels in kernels/, without test kernels in forms/
   int kernels = 0;
 
   Count sum() const {
@@ -308,52 +310,52 @@ struct Totals {
   }
 };
 
-// One variant of one kernel, compiled for one GPU in one structure.
+// One variant of one kernel, compiled for one GPU in one schedule.
 struct Trial {
-  const Subject &subject;
+  const TestKernel &test_kernel;
   const Variant &variant;
   const std::string gpu;
   const ir::Function &fn;
   Totals &totals;
-  Structure structure = {};
+  Schedule schedule = {};
   struct Case {
     Run run;
     interpreter::Memory expected = {};
   };
   std::vector<Case> cases = {};
 
-  // Long runs, one program of each: the others do the same.
+  // Long runs with one program: the other programs do the same.
   void choose_runs() {
     std::mt19937 random(1);
-    // Of the source's steps, how many the structure does in one.
+    // Source iterations per iteration of the schedule.
     int wide = 1;
-    if (structure.step)
-      wide = std::max(int(structure.step) / variant.number("TK"), 1);
-    if (fn.helper_warps == 0) {
+    if (schedule.k_tile)
+      wide = std::max(int(schedule.k_tile) / variant.number("TK"), 1);
+    if (fn.producer_warps == 0) {
       for (int count : steps) {
-        cases.push_back({subject.runs_of(variant, random, {count * wide}).back()});
+        cases.push_back({test_kernel.runs_of(variant, random, {count * wide}).back()});
         cases.back().run.launch.grid = {1, 1, 1};
       }
       return;
     }
-    // Specialised: two programs for a block at least, more for two teams, and more steps than the
-    // longest ring has slots, for each block of a cluster.
+    // Specialized: at least two programs per block, more for two consumer groups, and more
+    // iterations than the longest circular buffer has stages, for each block of a cluster.
     constexpr int long_steps = 9;
-    int blocks = int(structure.splits);
-    Run run = subject.runs_of(variant, random, {long_steps * blocks * wide}).back();
-    if (structure.teams == 1)
+    int blocks = int(schedule.split_k);
+    Run run = test_kernel.runs_of(variant, random, {long_steps * blocks * wide}).back();
+    if (schedule.consumer_groups == 1)
       run.launch.grid = {2, 2, 1};
     run.launch.multiprocessors = 1;
     cases.push_back({run});
   }
 
-  // The first of the modes in which something is wrong, those of each run in turn; none: -1.
+  // Index of the first mode that shows an error, over all runs; -1 = none.
   int objecting_mode(const LinkedHostCode &code, const std::vector<Mode> &modes) {
     int number = 0;
     for (const auto &[run, expected] : cases)
       for (const Mode &mode : modes) {
         Outcome outcome = emulate(*code, fn, run, mode);
-        if (!outcome.findings.empty() || !interpreter::difference(expected, outcome.memory).empty())
+        if (!outcome.reports.empty() || !interpreter::difference(expected, outcome.memory).empty())
           return number;
         number++;
       }
@@ -365,8 +367,8 @@ struct Trial {
       expected = emulate(*code, fn, run, early).memory;
       for (const Mode &mode : {early, late, at_random}) {
         Outcome outcome = emulate(*code, fn, run, mode);
-        REQUIRE_MESSAGE(outcome.findings.empty(), subject.file, " [", variant.text, "] for sm_",
-                        gpu, ":\n", outcome.findings);
+        REQUIRE_MESSAGE(outcome.reports.empty(), test_kernel.file, " [", variant.text, "] for sm_",
+                        gpu, ":\n", outcome.reports);
         REQUIRE(interpreter::difference(expected, outcome.memory) == "");
       }
     }
@@ -376,25 +378,26 @@ struct Trial {
     std::unique_ptr<llvm::Module> module = llvm::CloneModule(whole);
     apply(*module, change);
     int mode = objecting_mode(host_code_of(*module, kernel), modes_for(change.op));
-    const Exception *exception = exception_for(subject.file, gpu, change);
+    const Exception *exception = exception_for(test_kernel.file, gpu, change);
     std::string name = target_op_info(change.op).name.str();
     Count &count = totals.counts[name + (change.how == How::left_out ? "" : ", one group less")];
     count.calls++;
     if (mode > 0)
-      MESSAGE("LATER ", subject.file, " [", variant.text, "] for sm_", gpu, ": ", change.text(),
+      MESSAGE("LATER ", test_kernel.file, " [", variant.text, "] for sm_", gpu, ": ", change.text(),
               " call ", change.call);
     count.objected += mode >= 0;
     count.only_later += mode > 0;
     count.explained += mode < 0 && exception;
     count.of_some += mode < 0 && exception && exception->of_some;
-    if (subject.file.starts_with("kernels/"))
+    if (test_kernel.file.starts_with("kernels/"))
       totals.shipped.add({.calls = 1, .objected = mode >= 0, .explained = mode < 0 && exception});
     if (mode < 0)
-      CHECK_MESSAGE(exception, "nothing is wrong with ", subject.file, " [", variant.text,
+      CHECK_MESSAGE(exception, "nothing is wrong with ", test_kernel.file, " [", variant.text,
                     "] for sm_", gpu, ": ", change.text(), ", call ", change.call);
     else
-      CHECK_MESSAGE((!exception || exception->of_some), "an exception for nothing: ", subject.file,
-                    " [", variant.text, "] for sm_", gpu, ": ", change.text());
+      CHECK_MESSAGE((!exception || exception->of_some),
+                    "an exception for nothing: ", test_kernel.file, " [", variant.text, "] for sm_",
+                    gpu, ": ", change.text());
   }
 
   void try_all() {
@@ -412,10 +415,10 @@ struct Trial {
   }
 };
 
-// ---- which variants ----
+// ---- variants ----
 
-// How a kernel uses shared memory and synchronises, without what it computes: a variant that has
-// this in common with another is hardly worth trying.
+// A kernel's use of shared memory and synchronization, without its arithmetic. Two variants with
+// the same skeleton need only one test.
 std::string skeleton(const ir::Function &fn) {
   std::string text, last;
   ir::for_each_op(*fn.body, [&](const ir::Op &op) {
@@ -426,9 +429,9 @@ std::string skeleton(const ir::Function &fn) {
               std::to_string(ir::bytes_of(op.result()->type.elem));
       break;
     case ir::Opcode::async_wait_:
-    case ir::Opcode::product_wait_:
-    case ir::Opcode::copy_out_wait_:
-      line += " " + std::to_string(op.integer("pending"));
+    case ir::Opcode::wgmma_wait_:
+    case ir::Opcode::tma_store_wait_:
+      line += " " + std::to_string(op.get(ir::attr::pending_));
       break;
     case ir::Opcode::for_loop_:
     case ir::Opcode::while_loop_:
@@ -439,17 +442,17 @@ std::string skeleton(const ir::Function &fn) {
     case ir::Opcode::async_copy_:
     case ir::Opcode::async_commit_:
     case ir::Opcode::barrier_:
-    case ir::Opcode::specialize_:
+    case ir::Opcode::warp_specialize_:
     case ir::Opcode::mbarriers_:
     case ir::Opcode::mbarrier_wait_:
     case ir::Opcode::mbarrier_arrive_:
-    case ir::Opcode::map_copy_:
-    case ir::Opcode::map_copy_out_:
+    case ir::Opcode::tma_load_async_:
+    case ir::Opcode::tma_store_async_:
     case ir::Opcode::proxy_fence_:
-    case ir::Opcode::shared_product_:
-    case ir::Opcode::fragment_product_:
+    case ir::Opcode::wgmma_ss_:
+    case ir::Opcode::wgmma_rs_:
     case ir::Opcode::cluster_barrier_:
-    case ir::Opcode::cluster_load_:
+    case ir::Opcode::cluster_load_reduce_:
       break;
     default:
       return;
@@ -469,7 +472,7 @@ void set(Variant &variant, const std::string &name, const std::string &value) {
     }
 }
 
-// Steps so large that a ring has but three slots, or two.
+// Makes K tiles so large that a circular buffer has only two or three stages.
 Variant deep(Variant variant) {
   set(variant, "TM", "64");
   set(variant, "TN", "64");
@@ -477,74 +480,75 @@ Variant deep(Variant variant) {
   return variant;
 }
 
-ir::Function translated(const Subject &subject, const Variant &variant) {
-  FrontEndResult source = translate_source(input_of(subject, variant));
+ir::Function translated(const TestKernel &test_kernel, const Variant &variant) {
+  FrontEndResult source = translate_source(input_of(test_kernel, variant));
   REQUIRE(source.errors == 0);
   return std::move(source.checked.at(0));
 }
 
-ir::Function compiled(const Subject &subject, const Variant &variant, const char *gpu,
-                      const Structure &structure) {
-  ir::Function fn = translated(subject, variant);
-  run_pipeline(fn, *find_gpu(gpu), {}, structure);
+ir::Function compiled(const TestKernel &test_kernel, const Variant &variant, const char *gpu,
+                      const Schedule &schedule) {
+  ir::Function fn = translated(test_kernel, variant);
+  run_pipeline(fn, *find_gpu(gpu), {}, schedule);
   return fn;
 }
 
-// Tries `variant` for all GPUs but where its skeleton is among those done.
-void try_variant(const Subject &subject, const Variant &variant, std::set<std::string> &done,
+// Tries `variant` for all GPUs, except where its skeleton is in `done`.
+void try_variant(const TestKernel &test_kernel, const Variant &variant, std::set<std::string> &done,
                  Totals &totals) {
   for (const char *gpu : gpus) {
-    ir::Function fn = compiled(subject, variant, gpu, {});
+    ir::Function fn = compiled(test_kernel, variant, gpu, {});
     if (done.insert(skeleton(fn)).second)
-      Trial{subject, variant, gpu, fn, totals}.try_all();
+      Trial{test_kernel, variant, gpu, fn, totals}.try_all();
   }
 }
 
-// The same for the specialised structure of its own tile, for the last one in which the copy engine
-// brings the factors, and for the last one in which threads do: larger ones synchronise alike. For
-// that of teams, if these have several rounds. And for those whose warps all do the same.
-void try_specialized(const Subject &subject, const Variant &variant, std::set<std::string> &done,
-                     Totals &totals) {
-  std::vector<Structure> structures =
-      test::complete_structures_for(translated(subject, variant), *find_gpu("90a"));
-  structures.pop_back(); // the plain one
-  for (const Structure &structure : structures) {
-    bool is_own = std::all_of(structure.bundle.begin(), structure.bundle.end(),
+// The same for warp-specialized schedules: for the variant's own tile, for the last schedule with
+// TMA loads, and for the last one with loads by threads. Larger tiles synchronize alike. Also for
+// consumer groups with several rounds, and for schedules in which all warps have the same role.
+void try_specialized(const TestKernel &test_kernel, const Variant &variant,
+                     std::set<std::string> &done, Totals &totals) {
+  std::vector<Schedule> schedules =
+      test::complete_schedules_for(translated(test_kernel, variant), *find_gpu("90a"));
+  schedules.pop_back(); // the baseline
+  for (const Schedule &schedule : schedules) {
+    bool is_own = std::all_of(schedule.coarsening.begin(), schedule.coarsening.end(),
                               [](int64_t times) { return times == 1; });
-    const Structure *next = &structure == &structures.back() ? nullptr : &structure + 1;
-    bool is_least = !next || next->specialized != structure.specialized ||
-                    (!structure.copying_warps && next->copying_warps);
+    const Schedule *next = &schedule == &schedules.back() ? nullptr : &schedule + 1;
+    bool is_least = !next || next->is_warp_specialized() != schedule.is_warp_specialized() ||
+                    (!schedule.producer_warps && next->producer_warps);
     int64_t programs = 1;
-    for (int64_t times : structure.bundle)
+    for (int64_t times : schedule.coarsening)
       programs *= times;
-    bool is_of_teams = structure.teams > 1 && programs <= 2;
-    if (structure.specialized && (structure.teams > 1 ? !is_of_teams : !is_own && !is_least))
+    bool is_of_consumer_groups = schedule.consumer_groups > 1 && programs <= 2;
+    if (schedule.is_warp_specialized() &&
+        (schedule.consumer_groups > 1 ? !is_of_consumer_groups : !is_own && !is_least))
       continue;
-    ir::Function fn = compiled(subject, variant, "90a", structure);
+    ir::Function fn = compiled(test_kernel, variant, "90a", schedule);
     if (fn.shared_bytes > find_gpu("90a")->max_shared_bytes)
-      continue; // the compiler leaves it out
+      continue; // the compiler omits this schedule
     if (done.insert(skeleton(fn)).second)
-      Trial{subject, variant, "90a", fn, totals, structure}.try_all();
+      Trial{test_kernel, variant, "90a", fn, totals, schedule}.try_all();
   }
 }
 
 Totals try_all(bool all) {
   Totals totals;
-  std::set<std::string> done_deep, done_specialized; // of all kernels
-  for (const Subject &subject : subjects()) {
-    if (subject.locks) // the emulator knows nothing of the order that these make between programs
+  std::set<std::string> done_deep, done_specialized; // for all kernels
+  for (const TestKernel &test_kernel : test_kernels()) {
+    if (test_kernel.locks) // in the emulator, locks order nothing
       continue;
     std::set<std::string> done;
-    for (const Variant &variant : variants_of(subject, all)) {
+    for (const Variant &variant : variants_of(test_kernel, all)) {
       if (all)
         done.clear();
-      try_variant(subject, variant, done, totals);
+      try_variant(test_kernel, variant, done, totals);
     }
-    if (!subject.steps.empty())
-      for (const Variant &variant : variants_of(subject, false))
-        try_variant(subject, deep(variant), all ? done : done_deep, totals);
-    for (const Variant &variant : variants_to_specialize(subject))
-      try_specialized(subject, variant, all ? done : done_specialized, totals);
+    if (!test_kernel.steps.empty())
+      for (const Variant &variant : variants_of(test_kernel, false))
+        try_variant(test_kernel, deep(variant), all ? done : done_deep, totals);
+    for (const Variant &variant : variants_to_specialize(test_kernel))
+      try_specialized(test_kernel, variant, all ? done : done_specialized, totals);
   }
   Count sum = totals.sum();
   for (const auto &[name, count] : totals.counts)
@@ -565,7 +569,7 @@ void check(const Totals &totals) {
 
 } // namespace
 
-TEST_CASE("no kernel can do without any of its synchronisation") {
+TEST_CASE("necessity: every kernel needs each synchronizing call") {
   Totals totals = try_all(false);
   check(totals);
   for (const char *name :
@@ -575,16 +579,16 @@ TEST_CASE("no kernel can do without any of its synchronisation") {
     CHECK_MESSAGE(totals.counts[name].calls > 0, name);
 }
 
-TEST_CASE("no variant can do without any of its synchronisation" * doctest::skip()) {
+TEST_CASE("necessity: every variant needs each synchronizing call" * doctest::skip()) {
   check(try_all(true));
 }
 
-TEST_CASE("what is there twice may be left out once") {
-  const Subject &subject = subjects()[0];
-  Variant variant = variants_of(subject, false)[0];
-  ir::Function fn = compiled(subject, variant, "80", {});
+TEST_CASE("necessity: finds a duplicated call needless") {
+  const TestKernel &test_kernel = test_kernels()[0];
+  Variant variant = variants_of(test_kernel, false)[0];
+  ir::Function fn = compiled(test_kernel, variant, "80", {});
   Totals totals;
-  Trial trial{subject, variant, "80", fn, totals};
+  Trial trial{test_kernel, variant, "80", fn, totals};
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = optimized(fn, *find_gpu("80"), context);
   HostKernel kernel = describe(fn, *find_gpu("80"));
@@ -593,7 +597,7 @@ TEST_CASE("what is there twice may be left out once") {
   int tried = 0;
   for (const Change &change : changes_of(*module)) {
     if (change.how != How::left_out || change.op == TargetOp::cp_async_commit)
-      continue; // commits count
+      continue; // a second commit changes the count of groups
     std::unique_ptr<llvm::Module> twice = llvm::CloneModule(*module);
     llvm::CallInst *call = synchronising_calls(*twice)[change.call].call;
     call->clone()->insertBefore(call->getIterator());
@@ -605,21 +609,21 @@ TEST_CASE("what is there twice may be left out once") {
   CHECK(tried > 2);
 }
 
-TEST_CASE("what synchronises") {
+TEST_CASE("synchronizes: the synchronizing operations") {
   std::set<std::string> not_by_effect;
   for (const TargetOpInfo &info : all_target_ops()) {
     bool copies = info.effect == TargetEffect::AsyncCopy;
-    if (synchronises(info) && (copies || info.effect == TargetEffect::Warpgroup))
+    if (synchronizes(info) && (copies || info.effect == TargetEffect::Warpgroup))
       not_by_effect.insert(info.name.str());
     if (groups_left(info)) {
-      CHECK(synchronises(info));
+      CHECK(synchronizes(info));
       CHECK(info.operands.at(*groups_left(info)).kind == TargetType::imm);
     }
   }
   CHECK(not_by_effect == std::set<std::string>{"cp_async_commit", "cp_async_mbarrier_arrive",
                                                "bulk_commit", "wgmma_fence", "wgmma_commit",
                                                "wgmma_wait_f32", "wgmma_wait_s32"});
-  CHECK_FALSE(synchronises(target_op_info(TargetOp::cp_async_16)));
-  CHECK_FALSE(synchronises(target_op_info(TargetOp::ldmatrix_x4)));
-  CHECK_FALSE(synchronises(target_op_info(TargetOp::shfl_bfly)));
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::cp_async_16)));
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::ldmatrix_x4)));
+  CHECK_FALSE(synchronizes(target_op_info(TargetOp::shfl_bfly)));
 }

@@ -1,6 +1,6 @@
-// Kernels in the ways of the old compiler's users: everything in macros that -D defines, prefetches
-// under masks, tables of pointer increments, locks around sums. Each must compile as it stands, and
-// give what the same in plain C++ gives.
+// Tests kernels in the style of the old compiler's users: macros defined by -D, masked prefetches,
+// tables of pointer increments, locks around sums. Each must compile unchanged and compute the same
+// as plain C++ code.
 
 #include "emulated/small_kernel.h"
 
@@ -15,7 +15,7 @@ using tritonc::ir::Elem;
 
 namespace {
 
-// Small integers: sums and products of them are exact.
+// Small integers, so that sums and products are exact.
 std::vector<double> numbers(size_t count, int modulus = 7) {
   std::vector<double> values;
   for (size_t i = 0; i < count; i++)
@@ -27,7 +27,7 @@ std::string text(int number) { return std::to_string(number); }
 
 } // namespace
 
-TEST_CASE("copies of tensors of three axes, from one order to another") {
+TEST_CASE("old kernels: reorder the axes of a 3-D tensor") {
   const std::string source = R"(
     void reorder(TYPE *from __noalias __readonly __aligned(16), TYPE *to __noalias __writeonly __aligned(16),
                  int E0 __multipleof(8) __retune, int E1 __multipleof(8) __retune, int E2 __multipleof(8) __retune) {
@@ -42,7 +42,7 @@ TEST_CASE("copies of tensors of three axes, from one order to another") {
     })";
   const int extents[3] = {8, 16, 8};
   const char *parameters[3] = {"E0", "E1", "E2"};
-  // Axes from the fastest on.
+  // Axes, contiguous axis first.
   const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
   for (const auto &from : orders)
     for (const auto &to : orders) {
@@ -75,7 +75,7 @@ TEST_CASE("copies of tensors of three axes, from one order to another") {
     }
 }
 
-TEST_CASE("copies of one axis, and of two with a mask on both sides") {
+TEST_CASE("old kernels: 1-D copy, 2-D copy with masks") {
   SmallKernel one("void same(TYPE *from __noalias, TYPE *to __noalias, int n __retune) {\n"
                   "  int part = get_program_id(0);\n  int i[SIZE] = part * SIZE + 0 ... SIZE;\n"
                   "  TYPE *source[SIZE] = from + i;\n  *(to + i) = *source;\n}",
@@ -115,7 +115,7 @@ TEST_CASE("copies of one axis, and of two with a mask on both sides") {
   two.must_give(transposed, y);
 }
 
-TEST_CASE("reductions, whose axis and operator are a macro") {
+TEST_CASE("old kernels: reductions with a macro axis and operator") {
   struct {
     const char *reduced, *rank, *result;
     std::vector<double> (*right)(const std::vector<double> &);
@@ -171,7 +171,7 @@ TEST_CASE("reductions, whose axis and operator are a macro") {
   }
 }
 
-TEST_CASE("a product whose layouts are macros, prefetched under a condition cast to a tile") {
+TEST_CASE("old kernels: matmul with macro layouts, masked prefetch") {
   const std::string source = R"(
     #if TRANSPOSED
     #define LEFT ^x
@@ -258,9 +258,10 @@ TEST_CASE("a product whose layouts are macros, prefetched under a condition cast
     }
 }
 
-TEST_CASE("a convolution as a product, with a table of pointer increments") {
+TEST_CASE("old kernels: implicit GEMM convolution, increment table") {
   const std::string source = R"(
-    // A row of the product is a place of the output, a column its channel, and sums run over the taps of all channels.
+    // A row of the product is a place of the output, a column its channel, and sums run over the
+    // taps of all channels.
     __global__ void convolve(TYPE *image __noalias __readonly, TYPE *weights __noalias __readonly, TYPE *out __noalias,
                              float scale, int places, int channels, int taps, int pad, int stride, int *jumps,
                              int image_size, int plane_size, int out_size, int out_plane) {
@@ -342,7 +343,7 @@ TEST_CASE("a convolution as a product, with a table of pointer increments") {
   kernel.must_give(result, c);
 }
 
-TEST_CASE("a mask of whether there is a pointer") {
+TEST_CASE("old kernels: mask from an optional pointer") {
   SmallKernel kernel(R"(
     void add_bias(float *x, float *bias, float *y, bool *is_there) {
       int i[8] = 0 ... 8;
@@ -359,7 +360,7 @@ TEST_CASE("a mask of whether there is a pointer") {
   kernel.must_give(is_there, {1});
 }
 
-TEST_CASE("what is marked as only read, and stored through") {
+TEST_CASE("old kernels: store through a __readonly pointer") {
   SmallKernel kernel(R"(
     void scale(TYPE *x __readonly __noalias __aligned(16), TYPE *sums __writeonly __noalias, float by, int n) {
       int i[TN] = 0 ... TN;
@@ -377,7 +378,7 @@ TEST_CASE("what is marked as only read, and stored through") {
   kernel.must_give(sums, {115});
 }
 
-TEST_CASE("transposition through ^, masked on both sides") {
+TEST_CASE("old kernels: transpose by ^ with masks") {
   SmallKernel kernel(R"(
     __global__ void transpose(TYPE * X, TYPE * Y, int M, int N, int ldx __multipleof(8), int ldy __multipleof(8)) {
       int rm[TM] = get_program_id(0) * TM + 0 ... TM;
@@ -402,8 +403,7 @@ TEST_CASE("transposition through ^, masked on both sides") {
   kernel.must_give(result, y);
 }
 
-TEST_CASE(
-    "a product in groups of programs, whose sizes the source defines over those of the host") {
+TEST_CASE("old kernels: matmul with grouped programs, source macros") {
   SmallKernel kernel(R"(
     #define STM 2
     #define STN 2
@@ -461,7 +461,7 @@ TEST_CASE(
   kernel.must_give(result, c, 1e-3);
 }
 
-TEST_CASE("softmax, cross entropy and what a barrier is for") {
+TEST_CASE("old kernels: softmax, cross entropy with a barrier") {
   SmallKernel softmax(R"(
     __global__ void softmax(TYPE * X, TYPE * Y, int stride_m, int N) {
       int m = get_program_id(0);
@@ -524,10 +524,10 @@ TEST_CASE("softmax, cross entropy and what a barrier is for") {
   entropy.must_give(loss, losses, 1e-5);
 }
 
-TEST_CASE("a product of blocks, of which a table says where they are") {
+TEST_CASE("old kernels: block-sparse matmul with a lookup table") {
   SmallKernel kernel(R"(
-    // Of each column of blocks the table says where its list is, how many blocks it has, and which column it is; the list, by
-    // how much to go on in X and in the blocks.
+    // Of each column of blocks the table says where its list is, how many blocks it has, and which
+    // column it is; the list, by how much to go on in X and in the blocks.
     __global__ void NAME(TYPE *X __readonly __noalias __aligned(16), TYPE *blocks __readonly __noalias __aligned(16),
                          TYPE *Z __noalias __aligned(16), int ldx __multipleof(8), int ldz __multipleof(8),
                          int *table, int *locks, int lock_count) {
@@ -574,8 +574,8 @@ TEST_CASE("a product of blocks, of which a table says where they are") {
                       {"BLOCK_COLUMN", "1"},
                       {"BLOCK_ROW", "16"}});
   CHECK(kernel.function().name == "y_kernel");
-  // Column 0 has the blocks at rows 0 and 2, column 1 that at row 1; each block by itself in
-  // memory.
+  // Column 0 has the blocks at rows 0 and 2, column 1 the block at row 1. Each block is contiguous
+  // in memory.
   const int k = 48, n = 32;
   const int blocks[][2] = {{0, 0}, {2, 0}, {1, 1}};
   std::vector<double> a = numbers(16 * k, 5), b = numbers(3 * 256), c(16 * n);
@@ -597,7 +597,7 @@ TEST_CASE("a product of blocks, of which a table says where they are") {
   kernel.must_give(result, c);
 }
 
-TEST_CASE("a product with a batch axis of one, whose first step select decides on") {
+TEST_CASE("old kernels: matmul with a batch axis, select in the loop") {
   SmallKernel kernel(R"(
     __global__ void contract(TYPE *X, TYPE *Y, TYPE *Z, int M, int N, int K __multipleof(16), int step, int first_step) {
       int i[TM] = 0 ... TM, j[TN] = 0 ... TN, l[TK] = 0 ... TK, batch[TB] = 0 ... TB;
@@ -644,7 +644,7 @@ TEST_CASE("a product with a batch axis of one, whose first step select decides o
   kernel.must_give(result, c);
 }
 
-TEST_CASE("tables of pointer increments in constant memory, which the host fills as bytes") {
+TEST_CASE("old kernels: increment tables in constant memory") {
   const std::string source = R"(
     char __constant__ *columns = calloc(4 * STEPS * TK);
     char __constant__ *rows = calloc(4 * STEPS * TK);
@@ -696,7 +696,7 @@ TEST_CASE("tables of pointer increments in constant memory, which the host fills
   kernel.must_give(result, c);
 }
 
-TEST_CASE("shapes that are promoted, and flattened for a reduction of everything") {
+TEST_CASE("old kernels: promoted shapes, full reduction") {
   SmallKernel kernel(R"(
     __global__ void shapes(float * X, float * Y, float * Z) {
       int r16[16] = 0 ... 16, r32[32] = 0 ... 32;

@@ -1,5 +1,5 @@
-// The table of operations: each row of target_ops.def has a function whose records are laid out as
-// the row says.
+// Tests runtime/emulator/operations.cpp: each row of target_ops.def has a function with the row's
+// record layout.
 
 #include "operations.h"
 
@@ -16,7 +16,7 @@ struct Part {
   size_t size, align;
 };
 
-// A type as the table spells it; fragments have one element, as in Operation::stride.
+// A type of the table; fragments have one element, as in Operation::stride.
 Part part_of(const std::string &type) {
   auto starts = [&](const char *with) { return type.starts_with(with); };
   if (type == "none")
@@ -44,7 +44,7 @@ std::vector<std::string> split(const std::string &list) {
 
 } // namespace
 
-TEST_CASE("every row has a function with its types") {
+TEST_CASE("operations: every row has a function with its types") {
   size_t rows = 0;
   for (const NamedOperation &named : all_operations()) {
     std::string signature(named.signature);
@@ -73,7 +73,7 @@ TEST_CASE("every row has a function with its types") {
   CHECK(rows > 100);
 }
 
-TEST_CASE("operations are found by name and types") {
+TEST_CASE("find_operation: finds by name and types") {
   for (const char *there :
        {"tid_x below(1024)()", "ldmatrix_x4 v4i32(i32)", "load_shared", "out_of_steps"})
     CHECK_MESSAGE(bool(find_operation(there)), there);
@@ -81,7 +81,7 @@ TEST_CASE("operations are found by name and types") {
     CHECK_MESSAGE(!bool(find_operation(missing)), missing);
 }
 
-TEST_CASE("signatures are unique") {
+TEST_CASE("operations: signatures are unique") {
   std::set<std::string_view> seen;
   for (const NamedOperation &named : all_operations())
     CHECK_MESSAGE(seen.insert(named.signature).second, named.signature);

@@ -1,5 +1,5 @@
-// launch_dependents and dependency_wait: a kernel that starts before the launch in front of it is
-// done must not touch global memory until it has waited.
+// Tests launch_dependents and dependency_wait (programmatic dependent launch): a kernel that starts
+// early must not access global memory before dependency_wait.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t mbarrier_offset = 512;
 
-/// Thread 0 does one thing with `x`, 128 numbers.
+/// Thread 0 does one operation on `x`, 128 elements.
 struct Bench : Kernel {
   Bench() {
     threads = 32;
@@ -62,7 +62,7 @@ const Case cases[] = {
      "bulk_store of 256 bytes at"},
 };
 
-/// What the threads do besides, and when.
+/// The position of dependency_wait relative to the operation.
 enum class Waits { before, behind, in_another_thread };
 
 void run(Bench &k, Access access, Waits waits) {
@@ -74,7 +74,7 @@ void run(Bench &k, Access access, Waits waits) {
       gpu.mbarrier_init(mbarrier, 1);
       gpu.fence_mbarrier_init();
       for (uint32_t i = 0; i < 128; i++)
-        gpu.store_shared<uint32_t>(4 * i, i); // shared memory is the block's own
+        gpu.store_shared<uint32_t>(4 * i, i); // allowed: shared memory belongs to the block
       gpu.fence_proxy_async();
     }
     gpu.launch_dependents();
@@ -94,8 +94,7 @@ void run(Bench &k, Access access, Waits waits) {
 
 } // namespace
 
-TEST_CASE(
-    "what touches global memory before its thread has waited is found, however late it lands") {
+TEST_CASE("dependency_wait: reports earlier global accesses, even if late") {
   for (const Case &row : cases)
     for (const Options &mode : all_modes())
       for (Waits waits : {Waits::behind, Waits::in_another_thread}) {
@@ -104,15 +103,15 @@ TEST_CASE(
         Bench k;
         k.options = mode;
         run(k, row.access, waits);
-        REQUIRE(k.result.findings.size() == 1);
-        CHECK(k.result.findings[0].kind == Finding::Kind::misuse);
+        REQUIRE(k.result.reports.size() == 1);
+        CHECK(k.result.reports[0].kind == Report::Kind::misuse);
         CHECK(said(k) == Contains(row.said));
         CHECK(said(k) ==
-              Contains("before dependency_wait: the launch in front of this one may not be done"));
+              Contains("before dependency_wait: the launch before this one may not be done"));
       }
 }
 
-TEST_CASE("behind the wait all of it is right") {
+TEST_CASE("dependency_wait: allows global accesses afterwards") {
   for (const Case &row : cases)
     for (const Options &mode : all_modes()) {
       CAPTURE(row.name);
@@ -120,11 +119,11 @@ TEST_CASE("behind the wait all of it is right") {
       Bench k;
       k.options = mode;
       run(k, row.access, Waits::before);
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
     }
 }
 
-TEST_CASE("a tensor's box is not copied before the wait, though it lands behind it") {
+TEST_CASE("dependency_wait: reports earlier tensor copies") {
   for (const Options &mode : all_modes())
     for (bool is_late : {false, true})
       for (bool is_store : {false, true}) {
@@ -133,7 +132,7 @@ TEST_CASE("a tensor's box is not copied before the wait, though it lands behind 
         CAPTURE(is_store);
         Bench k;
         k.options = mode;
-        // As a parameter of the kernel a map is there before; in memory it is not.
+        // A map in a kernel parameter is usable before the wait; a map in global memory is not.
         const auto *in_memory = static_cast<const std::byte *>(
             tensor_map(k, "map", k.x, models::DataType::u32, {128}, {64}));
         alignas(64) static std::byte map[models::tensor_map_bytes];
@@ -167,13 +166,13 @@ TEST_CASE("a tensor's box is not copied before the wait, though it lands behind 
             gpu.mbarrier_wait(mbarrier, 0);
         });
         if (!is_late)
-          CHECK(k.findings() == "");
+          CHECK(k.reports() == "");
         else
           CHECK(said(k) == Contains("of 256 bytes at byte 0 of `x` before dependency_wait"));
       }
 }
 
-TEST_CASE("a kernel that does not wait may do all of it at once") {
+TEST_CASE("dependency_wait: not needed without starts_early") {
   for (const Case &row : cases) {
     CAPTURE(row.name);
     Bench k;
@@ -195,11 +194,11 @@ TEST_CASE("a kernel that does not wait may do all of it at once") {
       gpu.cp_async_wait(0);
       gpu.bulk_wait(0);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
   }
 }
 
-TEST_CASE("launch_dependents does nothing, and waiting twice is waiting") {
+TEST_CASE("launch_dependents: no effect; repeated waits are allowed") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -214,22 +213,22 @@ TEST_CASE("launch_dependents does nothing, and waiting twice is waiting") {
       gpu.dependency_wait();
       gpu.store(y + i, gpu.load(x + i) + i);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (uint32_t i = 0; i < 128; i++)
       CHECK(y[i] == 5 + i);
   }
 }
 
-TEST_CASE("each launch waits anew") {
+TEST_CASE("dependency_wait: needed again in each launch") {
   Bench k;
   auto waiting = [x = k.x](Gpu &gpu) {
     gpu.dependency_wait();
     gpu.load(x);
   };
   k.run(waiting);
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   k.run([x = k.x](Gpu &gpu) { gpu.load(x); });
   CHECK(said(k) == Contains("before dependency_wait"));
   k.run(waiting);
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }

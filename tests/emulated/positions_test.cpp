@@ -1,4 +1,4 @@
-// Elements of tiles at positions: gather, and single elements and rows.
+// Tests indexing of tiles: gather, single elements, rows, and columns.
 
 #include "emulated/small_kernel.h"
 
@@ -18,7 +18,7 @@ std::vector<double> numbers(size_t count) {
 
 } // namespace
 
-TEST_CASE("elements along either axis, of every size of type, by every type of positions") {
+TEST_CASE("gather: both axes, all element sizes and index types") {
   for (auto &[type, elem] : {std::pair("float", Elem::f32), std::pair("double", Elem::f64),
                              std::pair("half", Elem::f16), std::pair("char", Elem::i8)})
     for (const char *positions : {"int", "long", "unsigned char", "short"}) {
@@ -48,7 +48,7 @@ TEST_CASE("elements along either axis, of every size of type, by every type of p
     }
 }
 
-TEST_CASE("tiles of one to five axes, longer and shorter results, positions that are repeated") {
+TEST_CASE("gather: 1 to 5 axes, longer and shorter results") {
   SmallKernel kernel(R"(
     __global__ void f(int *x, int *y) {
       int i[1024] = 0 ... 1024, j[64] = 0 ... 64;
@@ -79,7 +79,7 @@ TEST_CASE("tiles of one to five axes, longer and shorter results, positions that
   kernel.must_give(at_y, y);
 }
 
-TEST_CASE("bools and pointers are gathered, too, in loops and from products") {
+TEST_CASE("gather: bools and pointers, in loops, from matmuls") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, float *y) {
       int i[32] = 0 ... 32;
@@ -112,13 +112,13 @@ TEST_CASE("bools and pointers are gathered, too, in loops and from products") {
   for (size_t m = 0; m < 16; m++)
     for (size_t n = 0; n < 16; n++)
       y.push_back(double(2 * (16 * (15 - m) + n)));
-  // `(15 - m)[:, newaxis]` says one position for each row of a column: it is repeated.
+  // `(15 - m)[:, newaxis]` has one index per row, which is repeated along the row.
   kernel.add(Elem::f32, x);
   int at_y = kernel.add_unwritten(Elem::f32, y.size());
   kernel.must_give(at_y, y);
 }
 
-TEST_CASE("a condition is position 0 or 1") {
+TEST_CASE("gather: a bool is index 0 or 1") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, int n, float *y) {
       int two[2] = 0 ... 2, c[16] = 0 ... 16;
@@ -136,7 +136,7 @@ TEST_CASE("a condition is position 0 or 1") {
   kernel.must_give(at_y, y);
 }
 
-TEST_CASE("single elements, rows and columns, at constants and at what is computed") {
+TEST_CASE("indexing: elements, rows, columns; constant and computed") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, int n, float *y) {
       int r[8] = 0 ... 8, c[16] = 0 ... 16;

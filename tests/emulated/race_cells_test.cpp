@@ -1,4 +1,4 @@
-// Race cells against what they stand for: the list of all accesses.
+// Tests race cells against a reference: the list of all accesses.
 
 #include "race_cells.h"
 #include "scheduler.h" // Random
@@ -22,8 +22,8 @@ bool conflict(AccessKind a, AccessKind b) {
 
 } // namespace
 
-TEST_CASE("a race with any earlier access is found, whatever happened since") {
-  // A racing write hides what came before it, so each round ends at its first race.
+TEST_CASE("race cells: find a race with any earlier access") {
+  // A racing write hides the accesses before it, so each round ends at its first race.
   size_t races = 0, clean = 0;
   for (uint64_t seed = 0; seed < 3000; seed++) {
     Random random(seed);
@@ -82,7 +82,7 @@ TEST_CASE("a race with any earlier access is found, whatever happened since") {
   CHECK(clean > 1000);
 }
 
-TEST_CASE("a list ends with a barrier") {
+TEST_CASE("race cells: a barrier ends a list") {
   Clocks clocks;
   clocks.start(32, true);
   RaceSets sets;
@@ -99,7 +99,7 @@ TEST_CASE("a list ends with a barrier") {
   CHECK(cell.others.actor == 3);
 }
 
-TEST_CASE("bytes of a word") {
+TEST_CASE("race cells: split into bytes") {
   Clocks clocks;
   clocks.start(32, true);
   RaceSets sets;
@@ -109,7 +109,7 @@ TEST_CASE("bytes of a word") {
   RaceCell *bytes = sets.split(cell);
   CHECK(cell.is_split());
   CHECK(sets.split(cell) == bytes);
-  // What was known of the word is known of each byte, and they have nothing in common.
+  // Each byte keeps the accesses of the word, and the bytes are independent.
   CHECK(sets.access(bytes[1], clocks.view(0), AccessKind::write, 2));
   CHECK(sets.access(bytes[2], clocks.view(0), AccessKind::write, 2));
   CHECK_FALSE(sets.access(bytes[3], clocks.view(0), AccessKind::read, 2));

@@ -1,5 +1,5 @@
-// Random accesses of all sizes, in shared and global memory, with random synchronisation in
-// between: the first race that the emulator finds is the first that there is by definition.
+// Tests race detection with random accesses of all sizes, in shared and global memory, with random
+// synchronization. The emulator's first race must be the first race by definition.
 
 #include "emulated/kernel.h"
 
@@ -27,8 +27,8 @@ bool conflict(Event::Kind a, Event::Kind b) {
   return a == Event::write || b == Event::write || a != b;
 }
 
-/// The line of the first access that races with an earlier one; 0: there is none. Everything is as
-/// the definition of happening before has it: a clock per thread, all accesses of each byte.
+/// The line of the first access that races with an earlier one; 0 = none. A reference by the
+/// definition of happens-before: a clock per thread, and all accesses to each byte.
 uint32_t first_race(const std::vector<Event> &events, bool is_shared) {
   using Clock = std::vector<uint32_t>;
   struct Access {
@@ -77,7 +77,7 @@ uint32_t first_race(const std::vector<Event> &events, bool is_shared) {
   return 0;
 }
 
-/// One access, announced by its hook; its value is of no interest.
+/// Calls the hook of one access; the value does not matter.
 void access(Gpu &gpu, const Event &event, std::byte *begin, bool is_shared) {
   std::string name = event.kind == Event::read    ? "load_"
                      : event.kind == Event::write ? "store_"
@@ -88,7 +88,7 @@ void access(Gpu &gpu, const Event &event, std::byte *begin, bool is_shared) {
 
 } // namespace
 
-TEST_CASE("the first race is the first by definition") {
+TEST_CASE("races: the first report is the first race by definition") {
   unsigned with = 0, without = 0;
   for (uint64_t seed = 0; seed < 1500; seed++) {
     CAPTURE(seed);
@@ -123,13 +123,13 @@ TEST_CASE("the first race is the first by definition") {
             bytes = 4;
           }
           uint32_t offset = random.below(region / bytes) * bytes;
-          // Threads that keep apart race seldom; threads that don't almost at once.
+          // Threads with separate regions race rarely; other threads race almost at once.
           if (is_apart && kind == Event::write)
             offset = offset / 16 * 16 + thread % 16, bytes = 1;
-          // An order at random may stop the thread in the hook, before the access counts.
+          // A random interleaving may interrupt the thread in the hook, before the access counts.
           Event event = {kind, block, thread, offset, bytes, line++};
           if (k.options.order == Order::random)
-            event.line = 1; // then only whether there is one counts
+            event.line = 1; // then the test compares only whether a race exists
           access(gpu, event, begin, is_shared);
           events.push_back(event);
         }
@@ -144,7 +144,7 @@ TEST_CASE("the first race is the first by definition") {
       }
     });
     uint32_t expected = first_race(events, is_shared);
-    uint32_t found = k.result.ok() ? 0 : k.result.findings[0].site.line;
+    uint32_t found = k.result.ok() ? 0 : k.result.reports[0].site.line;
     CHECK(found == expected);
     (expected ? with : without)++;
   }

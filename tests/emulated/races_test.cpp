@@ -1,4 +1,4 @@
-// Accesses that nothing orders: what is a race, and what looks like one.
+// Tests race detection in shared and global memory, with races and with similar correct accesses.
 
 #include "emulated/kernel.h"
 
@@ -9,9 +9,9 @@ using namespace tritonc::emulator::test;
 
 namespace {
 
-// Runs a kernel of 64 threads with 256 bytes of shared memory, all written and synchronised. In
-// forward order warp 1 is the first that goes on, for it came last.
-std::string findings_of(std::function<void(Gpu &)> body, Order order = Order::forward) {
+// Runs a kernel of 64 threads with 256 bytes of shared memory, all written and synchronized. In
+// forward order, warp 1 continues first, because it arrived last.
+std::string reports_of(std::function<void(Gpu &)> body, Order order = Order::forward) {
   Kernel k;
   k.options.order = order;
   k.threads = 64;
@@ -23,13 +23,13 @@ std::string findings_of(std::function<void(Gpu &)> body, Order order = Order::fo
     gpu.barrier();
     body(gpu);
   });
-  return k.findings();
+  return k.reports();
 }
 
 } // namespace
 
-TEST_CASE("a write after a read, a write after a write") {
-  CHECK(findings_of([](Gpu &gpu) {
+TEST_CASE("races: write after read, write after write") {
+  CHECK(reports_of([](Gpu &gpu) {
           if (gpu.tid_x() == 40)
             gpu.load_shared<int>(68, 11);
           if (gpu.tid_x() == 3)
@@ -39,7 +39,7 @@ TEST_CASE("a write after a read, a write after a write") {
         "thread 3: nothing orders it after an earlier read [kernel k, program (0, 0, 0), thread "
         "3]\n"
         "k.tc:11:1: note: the other access: read by thread 40\n");
-  CHECK(findings_of([](Gpu &gpu) {
+  CHECK(reports_of([](Gpu &gpu) {
           if (gpu.tid_x() % 32 == 3)
             gpu.store_shared<int>(0, 1, 12);
         }) ==
@@ -49,8 +49,8 @@ TEST_CASE("a write after a read, a write after a write") {
         "k.tc:12:1: note: the other access: write by thread 35\n");
 }
 
-TEST_CASE("no race: one's own accesses, reads, other words, after a barrier") {
-  CHECK(findings_of([](Gpu &gpu) {
+TEST_CASE("races: none for own accesses, reads, other words, barrier") {
+  CHECK(reports_of([](Gpu &gpu) {
           uint32_t i = gpu.tid_x();
           for (int n = 0; n < 3; n++) {
             gpu.load_shared<int>(0);
@@ -63,10 +63,10 @@ TEST_CASE("no race: one's own accesses, reads, other words, after a barrier") {
         }) == "");
 }
 
-TEST_CASE("each of several readers counts") {
-  // All read, two halves by themselves synchronise, one more reads, and the other half writes.
+TEST_CASE("races: a write races with each of several readers") {
+  // All threads read; each half synchronizes; one thread reads again; the other half writes.
   for (uint32_t reader = 32; reader < 64; reader++)
-    CHECK(findings_of([=](Gpu &gpu) {
+    CHECK(reports_of([=](Gpu &gpu) {
             uint32_t i = gpu.tid_x();
             if (i >= 32)
               gpu.load_shared<int>(16, i == reader ? 20 : 21);
@@ -87,17 +87,17 @@ TEST_CASE("each of several readers counts") {
       if (i == 0)
         gpu.store_shared<int>(16, 0);
       gpu.barrier();
-      // 0 learns of all reads but one.
+      // Thread 0 comes after all reads but one.
       if (i >= 32)
         gpu.load_shared<int>(16, 5);
       gpu.barrier();
-      gpu.barrier(); // so that warp 1 goes on first
+      gpu.barrier(); // so that warp 1 continues first
       if (i == reader)
         gpu.load_shared<int>(16, 6);
       if (i == 0)
         gpu.store_shared<int>(16, 1, 7);
     });
-    CHECK(k.findings() ==
+    CHECK(k.reports() ==
           "k.tc:7:1: error: race: store of 4 bytes at offset 16 of shared memory by thread 0: "
           "nothing orders it after an earlier read [kernel k, program (0, 0, 0), thread 0]\n"
           "k.tc:6:1: note: the other access: read by thread " +
@@ -105,8 +105,8 @@ TEST_CASE("each of several readers counts") {
   }
 }
 
-TEST_CASE("all read, a barrier, one writes") {
-  CHECK(findings_of([](Gpu &gpu) {
+TEST_CASE("races: none for reads, barrier, write") {
+  CHECK(reports_of([](Gpu &gpu) {
           for (int n = 0; n < 5; n++) {
             gpu.load_shared<int>(16);
             gpu.load_shared<int>(16);
@@ -118,8 +118,8 @@ TEST_CASE("all read, a barrier, one writes") {
         }) == "");
 }
 
-TEST_CASE("bytes and halves of a word are accessed by different threads") {
-  CHECK(findings_of([](Gpu &gpu) {
+TEST_CASE("races: none for different bytes and halves of a word") {
+  CHECK(reports_of([](Gpu &gpu) {
           uint32_t i = gpu.tid_x();
           gpu.store_shared<uint8_t>(i, uint8_t(i));
           gpu.store_shared<uint16_t>(128 + 2 * i, uint16_t(i));
@@ -129,7 +129,7 @@ TEST_CASE("bytes and halves of a word are accessed by different threads") {
           gpu.barrier();
           gpu.store_shared<uint32_t>(4 * i, 0);
         }) == "");
-  CHECK(findings_of([](Gpu &gpu) {
+  CHECK(reports_of([](Gpu &gpu) {
           uint32_t i = gpu.tid_x();
           if (i == 32)
             gpu.store_shared<uint16_t>(130, 1, 7);
@@ -142,7 +142,7 @@ TEST_CASE("bytes and halves of a word are accessed by different threads") {
         "thread 0: nothing orders it after an earlier write [kernel k, program (0, 0, 0), thread "
         "0]\n"
         "k.tc:7:1: note: the other access: write by thread 32\n");
-  CHECK(findings_of([](Gpu &gpu) {
+  CHECK(reports_of([](Gpu &gpu) {
           uint32_t i = gpu.tid_x();
           if (i == 32)
             gpu.store_shared<uint8_t>(3, 1, 7);
@@ -155,15 +155,15 @@ TEST_CASE("bytes and halves of a word are accessed by different threads") {
         "k.tc:7:1: note: the other access: write by thread 32\n");
 }
 
-TEST_CASE("atomic operations race with what is not atomic") {
-  CHECK(findings_of([](Gpu &gpu) {
+TEST_CASE("races: atomic operation with a plain access") {
+  CHECK(reports_of([](Gpu &gpu) {
           gpu.atomic_add_shared<int>(8, 1);
           gpu.barrier();
           gpu.load_shared<int>(8);
           gpu.barrier();
           gpu.atomic_add_shared<int>(8, 1);
         }) == "");
-  CHECK(findings_of([](Gpu &gpu) {
+  CHECK(reports_of([](Gpu &gpu) {
           gpu.atomic_add_shared<int>(8, 1, 4);
           if (gpu.tid_x() == 31)
             gpu.load_shared<int>(8, 5);
@@ -173,7 +173,7 @@ TEST_CASE("atomic operations race with what is not atomic") {
         "0), thread 31]\n"
         "k.tc:4:1: note: the other access: atomic operation by thread 0\n");
   CHECK(
-      findings_of([](Gpu &gpu) {
+      reports_of([](Gpu &gpu) {
         if (gpu.tid_x() == 63)
           gpu.load_shared<int>(8, 4);
         if (gpu.tid_x() == 0)
@@ -185,9 +185,9 @@ TEST_CASE("atomic operations race with what is not atomic") {
       "k.tc:4:1: note: the other access: read by thread 63\n");
 }
 
-TEST_CASE("races are found in each order") {
+TEST_CASE("races: found in each interleaving") {
   for (Order order : {Order::forward, Order::reversed, Order::random})
-    CHECK(findings_of(
+    CHECK(reports_of(
               [](Gpu &gpu) {
                 uint32_t i = gpu.tid_x();
                 gpu.store_shared<int>(4 * i, 1, 4);
@@ -196,7 +196,7 @@ TEST_CASE("races are found in each order") {
               order) != "");
 }
 
-TEST_CASE("races are not looked for") {
+TEST_CASE("races: not reported when Options::races is off") {
   Kernel k;
   k.options.races = false;
   k.threads = 64;
@@ -207,38 +207,38 @@ TEST_CASE("races are not looked for") {
     gpu.store_shared<int>(0, 0);
     gpu.store(y, 1);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
 }
 
 // ---- global memory ----
 
 namespace {
 
-std::string global_findings(uint32_t blocks, std::function<void(Gpu &, int *)> body,
-                            int workers = 1) {
+std::string global_reports(uint32_t blocks, std::function<void(Gpu &, int *)> body,
+                           int workers = 1) {
   Kernel k;
   k.options.workers = workers;
   k.threads = 64;
   k.grid.x = blocks;
   int *x = k.parameter<int>("x", std::vector<int>(1024));
   k.run([=](Gpu &gpu) { body(gpu, x); });
-  return k.findings();
+  return k.reports();
 }
 
 } // namespace
 
-TEST_CASE("threads of one program race in global memory") {
-  CHECK(global_findings(1,
-                        [](Gpu &gpu, int *x) {
-                          uint32_t i = gpu.tid_x();
-                          gpu.store(x + i, 1, 3);
-                          if (i == 63)
-                            gpu.load(x, 4);
-                        }) ==
+TEST_CASE("global races: threads of one program") {
+  CHECK(global_reports(1,
+                       [](Gpu &gpu, int *x) {
+                         uint32_t i = gpu.tid_x();
+                         gpu.store(x + i, 1, 3);
+                         if (i == 63)
+                           gpu.load(x, 4);
+                       }) ==
         "k.tc:4:1: error: race: load at byte 0 of `x` by thread 63: nothing orders it after an "
         "earlier write [kernel k, program (0, 0, 0), thread 63]\n"
         "k.tc:3:1: note: the other access: write by thread 0\n");
-  CHECK(global_findings(1, [](Gpu &gpu, int *x) {
+  CHECK(global_reports(1, [](Gpu &gpu, int *x) {
           uint32_t i = gpu.tid_x();
           for (int n = 0; n < 3; n++) {
             gpu.store(x + i, n);
@@ -250,56 +250,56 @@ TEST_CASE("threads of one program race in global memory") {
         }) == "");
 }
 
-TEST_CASE("programs of one launch race in global memory") {
-  CHECK(global_findings(2,
-                        [](Gpu &gpu, int *x) {
-                          if (gpu.tid_x() == 5)
-                            gpu.store(x + 1, 1, 3);
-                        }) ==
+TEST_CASE("global races: programs of one launch") {
+  CHECK(global_reports(2,
+                       [](Gpu &gpu, int *x) {
+                         if (gpu.tid_x() == 5)
+                           gpu.store(x + 1, 1, 3);
+                       }) ==
         "k.tc:3:1: error: race: store at byte 4 of `x` by thread 5: nothing orders it after an "
         "earlier write by another program of the launch [kernel k, program (1, 0, 0), thread 5]\n"
         "k.tc:3:1: note: the other access: write by another program\n");
-  CHECK(global_findings(3,
-                        [](Gpu &gpu, int *x) {
-                          if (gpu.ctaid_x() < 2)
-                            gpu.load(x + 1, 3);
-                          else if (gpu.tid_x() == 0)
-                            gpu.store(x + 1, 1, 4);
-                        }) ==
+  CHECK(global_reports(3,
+                       [](Gpu &gpu, int *x) {
+                         if (gpu.ctaid_x() < 2)
+                           gpu.load(x + 1, 3);
+                         else if (gpu.tid_x() == 0)
+                           gpu.store(x + 1, 1, 4);
+                       }) ==
         "k.tc:4:1: error: race: store at byte 4 of `x` by thread 0: nothing orders it after an "
         "earlier read by another program of the launch [kernel k, program (2, 0, 0), thread 0]\n"
         "k.tc:3:1: note: the other access: read by another program\n");
-  CHECK(global_findings(2,
-                        [](Gpu &gpu, int *x) {
-                          if (gpu.tid_x() == 0 && gpu.ctaid_x() == 0)
-                            gpu.store(x + 1, 1, 4);
-                          if (gpu.tid_x() == 0 && gpu.ctaid_x() == 1)
-                            gpu.load(x + 1, 5);
-                        }) ==
+  CHECK(global_reports(2,
+                       [](Gpu &gpu, int *x) {
+                         if (gpu.tid_x() == 0 && gpu.ctaid_x() == 0)
+                           gpu.store(x + 1, 1, 4);
+                         if (gpu.tid_x() == 0 && gpu.ctaid_x() == 1)
+                           gpu.load(x + 1, 5);
+                       }) ==
         "k.tc:5:1: error: race: load at byte 4 of `x` by thread 0: nothing orders it after an "
         "earlier write by another program of the launch [kernel k, program (1, 0, 0), thread 0]\n"
         "k.tc:4:1: note: the other access: write by another program\n");
 }
 
-TEST_CASE("a read by another program counts, also where others read afterwards") {
-  CHECK(global_findings(2,
-                        [](Gpu &gpu, int *x) {
-                          if (gpu.ctaid_x() == 0) {
-                            if (gpu.tid_x() == 0)
-                              gpu.load(x, 3);
-                          } else if (gpu.tid_x() == 1) {
-                            gpu.load(x, 4);
-                            gpu.store(x, 1, 5);
-                          }
-                        }) ==
+TEST_CASE("global races: write after reads by several programs") {
+  CHECK(global_reports(2,
+                       [](Gpu &gpu, int *x) {
+                         if (gpu.ctaid_x() == 0) {
+                           if (gpu.tid_x() == 0)
+                             gpu.load(x, 3);
+                         } else if (gpu.tid_x() == 1) {
+                           gpu.load(x, 4);
+                           gpu.store(x, 1, 5);
+                         }
+                       }) ==
         "k.tc:5:1: error: race: store at byte 0 of `x` by thread 1: nothing orders it after an "
         "earlier read by another program of the launch [kernel k, program (1, 0, 0), thread 1]\n"
         "k.tc:3:1: note: the other access: read by another program\n");
 }
 
-TEST_CASE("programs may read the same, write different places, and do the same atomically") {
+TEST_CASE("global races: none for reads, separate writes, atomics") {
   for (int workers : {1, 3})
-    CHECK(global_findings(
+    CHECK(global_reports(
               20,
               [](Gpu &gpu, int *x) {
                 uint32_t i = gpu.tid_x(), b = gpu.ctaid_x();
@@ -308,7 +308,7 @@ TEST_CASE("programs may read the same, write different places, and do the same a
                 gpu.barrier();
                 gpu.load(x + 63 - i);
                 gpu.atomic_add(x + 64, 1);
-                // Halves of a word belong to different programs.
+                // The halves of a word belong to different programs.
                 if (i == 0)
                   gpu.store(reinterpret_cast<uint16_t *>(x + 65) + b, 1);
                 gpu.barrier();
@@ -318,29 +318,29 @@ TEST_CASE("programs may read the same, write different places, and do the same a
               workers) == "");
 }
 
-TEST_CASE("atomic operations of one program and reads of another race") {
-  CHECK(global_findings(2,
-                        [](Gpu &gpu, int *x) {
-                          if (gpu.ctaid_x() == 0)
-                            gpu.atomic_add(x, 1, 3);
-                          else if (gpu.tid_x() == 0)
-                            gpu.load(x, 4);
-                        }) ==
+TEST_CASE("global races: atomic operation with another program's read") {
+  CHECK(global_reports(2,
+                       [](Gpu &gpu, int *x) {
+                         if (gpu.ctaid_x() == 0)
+                           gpu.atomic_add(x, 1, 3);
+                         else if (gpu.tid_x() == 0)
+                           gpu.load(x, 4);
+                       }) ==
         "k.tc:4:1: error: race: load at byte 0 of `x` by thread 0: nothing orders it after an "
         "earlier atomic operation by another program of the launch [kernel k, program (1, 0, 0), "
         "thread 0]\n"
         "k.tc:3:1: note: the other access: atomic operation by another program\n");
 }
 
-TEST_CASE("halves of a word in global memory") {
-  CHECK(global_findings(2,
-                        [](Gpu &gpu, int *x) {
-                          auto *halves = reinterpret_cast<uint16_t *>(x);
-                          if (gpu.tid_x() == 0)
-                            gpu.store(halves + gpu.ctaid_x(), 1, 3);
-                          if (gpu.ctaid_x() == 1 && gpu.tid_x() == 1)
-                            gpu.load(halves, 4);
-                        }) ==
+TEST_CASE("global races: halves of a word") {
+  CHECK(global_reports(2,
+                       [](Gpu &gpu, int *x) {
+                         auto *halves = reinterpret_cast<uint16_t *>(x);
+                         if (gpu.tid_x() == 0)
+                           gpu.store(halves + gpu.ctaid_x(), 1, 3);
+                         if (gpu.ctaid_x() == 1 && gpu.tid_x() == 1)
+                           gpu.load(halves, 4);
+                       }) ==
         "k.tc:4:1: error: race: load at byte 0 of `x` by thread 1: nothing orders it after an "
         "earlier write by another program of the launch [kernel k, program (1, 0, 0), thread 1]\n"
         "k.tc:3:1: note: the other access: write by another program\n");

@@ -1,5 +1,5 @@
-// Random numbers, against Philox4x32-10 written as its authors do, and that against what they say
-// it gives.
+// Tests random numbers against a reference Philox4x32-10, and the reference against its authors'
+// known answers.
 
 #include "emulated/small_kernel.h"
 #include "support/philox.h"
@@ -13,12 +13,12 @@ using tritonc::ir::Elem;
 
 namespace {
 
-// As a buffer of i32 has them.
+// The word as an element of an i32 buffer.
 double as_stored(uint32_t word) { return int32_t(word); }
 
 } // namespace
 
-TEST_CASE("the reference gives what the authors' known answers are") {
+TEST_CASE("philox reference: matches the authors' known answers") {
   CHECK(philox(RandomWords{}, {0, 0}) ==
         RandomWords{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) ==
@@ -27,7 +27,7 @@ TEST_CASE("the reference gives what the authors' known answers are") {
         RandomWords{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("all four words, of numbers") {
+TEST_CASE("philox: all four words of scalars") {
   SmallKernel kernel(R"(
     __global__ void f(uint32 *y, long seed, long offset, int small) {
       *y = philox(0, 0);
@@ -41,7 +41,7 @@ TEST_CASE("all four words, of numbers") {
     })");
   const int64_t seed = 0x123456789abcdef, offset = -0x7edcba987654321;
   int y = kernel.add_unwritten(Elem::i32, 8);
-  kernel.add_value(Elem::i64, double(seed / 4096 * 4096)); // as a double can say it
+  kernel.add_value(Elem::i64, double(seed / 4096 * 4096)); // exact in double
   kernel.add_value(Elem::i64, double(offset / 4096 * 4096));
   kernel.add(-5);
   RandomWords zero = philox(0, 0),
@@ -52,7 +52,7 @@ TEST_CASE("all four words, of numbers") {
                        as_stored(negative[2]), as_stored(negative[2])});
 }
 
-TEST_CASE("tiles of offsets, and of seeds") {
+TEST_CASE("philox: tiles of offsets and of seeds") {
   SmallKernel kernel(R"(
     __global__ void f(int *y, float *u, int seed) {
       int i[256] = get_program_id(0) * 256 + 0 ... 256;
@@ -79,7 +79,7 @@ TEST_CASE("tiles of offsets, and of seeds") {
   kernel.must_give(u, uniforms);
 }
 
-TEST_CASE("uniform numbers are from 0 to less than 1, and spread evenly") {
+TEST_CASE("uniform: in [0, 1) and evenly distributed") {
   CHECK(uniform(0) == 0);
   CHECK(uniform(0xffffffff) == 0);
   CHECK(uniform(0x7fffffff) < 1);
@@ -88,6 +88,6 @@ TEST_CASE("uniform numbers are from 0 to less than 1, and spread evenly") {
   int in[buckets] = {};
   for (uint64_t i = 0; i < count; i++)
     in[int(uniform(philox(1, i)[0]) * buckets)]++;
-  for (int n : in) // 256 of each, give or take five times the deviation
+  for (int n : in) // 256 each, within five standard deviations
     CHECK(std::abs(n - count / buckets) < 80);
 }

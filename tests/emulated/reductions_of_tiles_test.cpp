@@ -1,4 +1,4 @@
-// Reductions and products with batch axes, against the same in double.
+// Tests reductions and batched matmuls against references in double.
 
 #include "emulated/small_kernel.h"
 
@@ -19,7 +19,7 @@ std::vector<double> numbers(size_t count, int modulus = 13, double scale = 1) {
   return values;
 }
 
-// Of an 8 x 16 tile along its second axis.
+// The source of a reduction of an 8 x 16 tile along its second axis.
 std::string of_rows(const std::string &type, const std::string &result, const std::string &how) {
   return "__global__ void f(" + type + " *x, " + result +
          " *y) {\n"
@@ -40,7 +40,7 @@ std::vector<double> each_row(const std::vector<double> &values, Reduce reduce) {
 
 } // namespace
 
-TEST_CASE("every reduction of every kind of type") {
+TEST_CASE("reduce: every operation and kind of type") {
   auto greatest = [](const std::vector<double> &row) {
     return *std::max_element(row.begin(), row.end());
   };
@@ -98,15 +98,15 @@ TEST_CASE("every reduction of every kind of type") {
     check(type, elem, "bool", Elem::i1, "all", signs, all);
     check(type, elem, "bool", Elem::i1, "all", whole, all);
   }
-  // Unsigned numbers are compared as such: what is negative as a signed one is the greatest. They
-  // are stored as doubles to be seen as such.
+  // Unsigned comparison: a value that is negative as a signed integer is the largest. The kernel
+  // stores the results as doubles, so that they stay unsigned.
   check("unsigned", Elem::i32, "double", Elem::f64, "max", unsigneds, greatest);
   check("unsigned", Elem::i32, "double", Elem::f64, "min", unsigneds, least);
   check("unsigned", Elem::i32, "int", Elem::i32, "argmax", unsigneds, where_greatest);
 }
 
-TEST_CASE("sums of halves are accumulated in float") {
-  // 2048 + 1 is 2048 in half: adding one by one in half would stop there.
+TEST_CASE("reduce: f16 sums accumulate in float") {
+  // 2048 + 1 is 2048 in f16, so adding ones in f16 would stop there.
   SmallKernel kernel(R"(
     __global__ void f(half *x, half *y) {
       int i[4096] = 0 ... 4096;
@@ -122,7 +122,7 @@ TEST_CASE("sums of halves are accumulated in float") {
   kernel.must_give(y, {4096, 4096}); // 4095 rounded once
 }
 
-TEST_CASE("bools are counted, and asked whether any or all are true") {
+TEST_CASE("reduce: count, any, all of bools") {
   SmallKernel kernel(R"(
     __global__ void f(int n, int *y) {
       int i[64] = 0 ... 64;
@@ -138,7 +138,7 @@ TEST_CASE("bools are counted, and asked whether any or all are true") {
   kernel.must_give(y, {5, 1, 0, 1, 0, 5});
 }
 
-TEST_CASE("argmax takes the first of equals, ignores NaN, and is always a position") {
+TEST_CASE("argmax: first of equals, ignores NaN, always in bounds") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, int *y) {
       int i[8] = 0 ... 8;
@@ -152,7 +152,7 @@ TEST_CASE("argmax takes the first of equals, ignores NaN, and is always a positi
   kernel.must_give(y, {2, 0, 7});
 }
 
-TEST_CASE("products with batch axes, each pair of matrices by itself") {
+TEST_CASE("dot: batched matmuls") {
   struct {
     const char *type;
     Elem elem;

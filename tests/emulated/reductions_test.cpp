@@ -1,4 +1,4 @@
-// Atomic additions of two halves.
+// Tests ops/reductions.cpp: atomic additions of packed f16 and bf16.
 
 #include "emulated/kernel.h"
 
@@ -7,7 +7,7 @@
 using namespace tritonc::emulator;
 using namespace tritonc::emulator::test;
 
-TEST_CASE("many threads add to two halves") {
+TEST_CASE("red_add: many threads add to two halves") {
   for (int workers : {1, 3}) {
     Kernel k;
     k.options.workers = workers;
@@ -18,19 +18,18 @@ TEST_CASE("many threads add to two halves") {
       gpu.red_add_f16x2(f16, 0x3c00'4000);   // 1 and 2
       gpu.red_add_bf16x2(bf16, 0x3f80'0000); // 1 and 0
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(*f16 == 0x5c00'6000);  // 256 and 512
-    CHECK(*bf16 == 0x4380'0000); // 257 is no bfloat16
+    CHECK(*bf16 == 0x4380'0000); // bf16 cannot represent 257
   }
 }
 
-TEST_CASE("an addition where there is nothing") {
+TEST_CASE("red_add: rejects an out-of-bounds address") {
   Kernel k;
   uint32_t *x = k.parameter<uint32_t>("x", {0});
   k.run([=](Gpu &gpu) { gpu.red_add_f16x2(x + 1, 0, 6); });
-  CHECK(k.findings() ==
-        "k.tc:6:1: error: atomic operation of 4 bytes at byte 4 of `x`, which has 4 "
-        "bytes [kernel k, program (0, 0, 0), thread 0]\n");
+  CHECK(k.reports() == "k.tc:6:1: error: atomic operation of 4 bytes at byte 4 of `x`, which has 4 "
+                       "bytes [kernel k, program (0, 0, 0), thread 0]\n");
   k.run([=](Gpu &gpu) { gpu.red_add_f16x2(reinterpret_cast<char *>(x) + 2, 0, 6); });
-  CHECK(k.result.findings.size() == 1);
+  CHECK(k.result.reports.size() == 1);
 }

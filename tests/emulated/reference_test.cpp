@@ -1,10 +1,10 @@
-// The examples of the language reference: each compiles, and leaves in memory what its last line
-// says,
+// Tests the examples of the language reference: each compiles and leaves the values in memory that
+// its last line gives:
 //
 //     // programs = 2, x = {1, 2}, n = 2 gives x = {3, 4}
 //
-// where arguments are named like the parameters, in their order, and constant memory that the host
-// fills like what was declared.
+// The arguments have the names and the order of the parameters. Constant memory that the host fills
+// has the name of its declaration.
 
 #include "emulated/small_kernel.h"
 
@@ -41,7 +41,7 @@ std::vector<std::filesystem::path> pages() {
   return found;
 }
 
-// What stands between ```c and ```.
+// The code between ```c and ```.
 std::vector<Example> examples() {
   std::vector<Example> found;
   const std::string opening = "```c\n", closing = "\n```";
@@ -59,7 +59,7 @@ std::vector<Example> examples() {
 
 using Values = std::map<std::string, std::vector<double>>;
 
-// "x = {1, 2}, n = 2": numbers by names.
+// "x = {1, 2}, n = 2": values by name.
 Values values_in(const std::string &text) {
   Values values;
   std::regex entry(R"((\w+) = (\{[^}]*\}|[-+.\w]+))"), number(R"([-+.\w]+)");
@@ -100,7 +100,7 @@ void run(const std::string &source, const std::string &before, const std::string
 
 } // namespace
 
-TEST_CASE("every example compiles, and gives what it says") {
+TEST_CASE("reference: every example gives its stated results") {
   std::vector<Example> all = examples();
   CHECK(all.size() > 20);
   for (const Example &example : all) {
@@ -112,7 +112,7 @@ TEST_CASE("every example compiles, and gives what it says") {
   }
 }
 
-TEST_CASE("every page is in the table of contents, and has an example") {
+TEST_CASE("reference: every page has a contents entry and an example") {
   std::string table = contents(language / "README.md");
   for (const std::filesystem::path &page : pages()) {
     CAPTURE(page);

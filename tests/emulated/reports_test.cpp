@@ -1,4 +1,4 @@
-// What kernels print, and what they assert.
+// Tests ops/device_printf_assert.cpp: print statements and assertions.
 
 #include "emulated/kernel.h"
 
@@ -7,7 +7,7 @@
 using namespace tritonc::emulator;
 using namespace tritonc::emulator::test;
 
-TEST_CASE("what blocks print comes out in their order") {
+TEST_CASE("print: lines in the order of the blocks") {
   for (int workers : {1, 4}) {
     Kernel k;
     std::string printed;
@@ -25,25 +25,25 @@ TEST_CASE("what blocks print comes out in their order") {
       if (i == 2 || i == 33)
         gpu.print("x = {i32}, y = {i32[2]}", 0, 1, i / 32, i);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(printed == "program (0, 0, 0): x = 0, y = [2, 33]\n"
                      "program (1, 0, 0): x = 1, y = [2, 33]\n"
                      "program (2, 0, 0): x = 2, y = [2, 33]\n");
   }
 }
 
-TEST_CASE("an assertion that fails ends the launch") {
+TEST_CASE("assert_fail: ends the launch") {
   Kernel k;
   k.run([](Gpu &gpu) {
     if (gpu.tid_x() == 7)
       gpu.assert_fail("x > 0 at {[4,8]}", "", 0, 11, 12);
   });
-  CHECK(k.findings() ==
+  CHECK(k.reports() ==
         "k.tc:12:1: error: x > 0 at (1, 3) [kernel k, program (0, 0, 0), thread 7]\n");
-  CHECK(k.result.findings[0].kind == Finding::Kind::assertion);
+  CHECK(k.result.reports[0].kind == Report::Kind::assertion);
 }
 
-TEST_CASE("nothing is printed of blocks behind the one that went wrong") {
+TEST_CASE("print: nothing from blocks after the faulty one") {
   Kernel k;
   std::string printed;
   k.options.print = [&](std::string_view line) { printed += std::string(line) + "\n"; };
@@ -56,6 +56,6 @@ TEST_CASE("nothing is printed of blocks behind the one that went wrong") {
     }
   });
   CHECK(printed == "program (0, 0, 0): here\nprogram (1, 0, 0): here\n");
-  CHECK(k.result.findings.size() == 1);
-  CHECK(k.result.findings[0].program == Dim3{1, 0, 0});
+  CHECK(k.result.reports.size() == 1);
+  CHECK(k.result.reports[0].program == Dim3{1, 0, 0});
 }

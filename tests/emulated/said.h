@@ -1,4 +1,4 @@
-// What the emulator said about a kernel, for comparing with doctest::Contains.
+// The emulator's reports about a kernel, for comparison with doctest::Contains.
 
 #pragma once
 
@@ -8,6 +8,6 @@
 
 namespace tritonc::emulator::test {
 
-inline doctest::String said(const Kernel &kernel) { return kernel.findings().c_str(); }
+inline doctest::String said(const Kernel &kernel) { return kernel.reports().c_str(); }
 
 } // namespace tritonc::emulator::test

@@ -1,5 +1,5 @@
-// What a program stores where it has loaded: through the same parameter and through another one, in
-// tiles of which several threads have each element, and where several elements are the same memory.
+// Tests stores to memory that the program has loaded: through the same parameter or another one,
+// with tiles whose elements several threads hold, and with several elements at one address.
 
 #include "emulated/small_kernel.h"
 
@@ -19,7 +19,7 @@ std::vector<double> count_up(size_t count, double first, double step = 1) {
 
 } // namespace
 
-TEST_CASE("tiles of any size are changed in place, through one parameter or two") {
+TEST_CASE("in-place update: any tile size, one parameter or two") {
   for (int size : {1, 4, 32, 64, 512})
     for (bool is_one : {true, false}) {
       CAPTURE(size);
@@ -34,8 +34,8 @@ TEST_CASE("tiles of any size are changed in place, through one parameter or two"
     }
 }
 
-TEST_CASE("what was loaded before is what it was, also for threads that do not store") {
-  // Each thread has copies of v, and stores others of the elements of y.
+TEST_CASE("in-place update: earlier loads keep their values") {
+  // Each thread holds copies of v, and stores other elements of y.
   SmallKernel kernel(R"(
     __global__ void f(float *x, float *z, float *y) {
       int i[4] = 0 ... 4, j[256] = 0 ... 256;
@@ -50,7 +50,7 @@ TEST_CASE("what was loaded before is what it was, also for threads that do not s
   kernel.must_give(y, count_up(256, 10));
 }
 
-TEST_CASE("a number that all threads have, and the first changes") {
+TEST_CASE("in-place update: a scalar that thread 0 changes") {
   SmallKernel kernel(R"(
     __global__ void f(float *x, float *z, float *y) {
       int j[256] = 0 ... 256;
@@ -71,7 +71,7 @@ TEST_CASE("a number that all threads have, and the first changes") {
   kernel.must_give(y, expected);
 }
 
-TEST_CASE("elements of a tile that are the same memory are loaded before one is stored") {
+TEST_CASE("in-place update: aliased elements load before the store") {
   for (const char *steps :
        {"0 * i[:, newaxis] + j[newaxis, :]", "i[:, newaxis] + 0 * j[newaxis, :]",
         "0 * i[:, newaxis] + 0 * j[newaxis, :]"}) {
@@ -83,7 +83,7 @@ TEST_CASE("elements of a tile that are the same memory are loaded before one is 
                        steps + ";\n  *p = *p + 1;\n}");
     int x = kernel.add(Elem::f32, std::vector<double>(64, 1));
     kernel.add_unwritten(Elem::f32, 1);
-    kernel.without_races(); // several threads store the same number
+    kernel.without_races(); // several threads store the same value
     std::vector<double> expected(64, 1);
     for (size_t i = 0; i < (is_row ? 64u : is_column ? 8u : 1u); i++)
       expected[i] = 2;

@@ -1,4 +1,4 @@
-// Scans, in every layout that ranks and extents lead to, against the same in double.
+// Tests scans, in every layout for many ranks and extents, against references in double.
 
 #include "emulated/small_kernel.h"
 
@@ -45,7 +45,7 @@ std::string list_of(const std::vector<int> &numbers) {
   return list;
 }
 
-// A tile of this shape, scanned along `axis`.
+// Checks the scan of a tile of this shape along `axis`.
 void check(const std::vector<int> &shape, size_t axis, const std::string &type, Elem elem,
            const std::string &how, const Combine &combine, const std::vector<double> &values) {
   int count = 1;
@@ -69,7 +69,7 @@ void check(const std::vector<int> &shape, size_t axis, const std::string &type, 
 
 } // namespace
 
-TEST_CASE("scans of every kind of type") {
+TEST_CASE("scan: every kind of type") {
   std::vector<double> signs, whole = numbers(128);
   for (size_t i = 0; i < 128; i++)
     signs.push_back(i % 16 == 5 ? 2 : i % 7 == 0 ? -1 : 1);
@@ -84,7 +84,7 @@ TEST_CASE("scans of every kind of type") {
   }
 }
 
-TEST_CASE("scans along every axis of tiles of one to five axes") {
+TEST_CASE("scan: every axis of tiles with 1 to 5 axes") {
   const std::vector<int> shapes[] = {{1},      {2},         {32},          {64},
                                      {1024},   {4, 64},     {64, 4},       {2, 256},
                                      {256, 2}, {16, 8, 4},  {2, 4, 8, 16}, {2, 2, 4, 2, 8},
@@ -100,7 +100,7 @@ TEST_CASE("scans along every axis of tiles of one to five axes") {
   }
 }
 
-TEST_CASE("scans of bools count, and ask whether any or all so far are true") {
+TEST_CASE("scan: count, any, all of bools") {
   SmallKernel kernel(R"(
     __global__ void f(int *x, int *y) {
       int i[8] = 0 ... 8;
@@ -117,7 +117,7 @@ TEST_CASE("scans of bools count, and ask whether any or all so far are true") {
                        0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1});
 }
 
-TEST_CASE("unsigned numbers are compared as such") {
+TEST_CASE("scan: unsigned comparison") {
   SmallKernel kernel(R"(
     __global__ void f(unsigned *x, double *y) {
       int i[4] = 0 ... 4;
@@ -130,7 +130,7 @@ TEST_CASE("unsigned numbers are compared as such") {
   kernel.must_give(y, {5, 4294967295, 4294967295, 4294967295, 5, 5, 5, 3});
 }
 
-TEST_CASE("sums of halves are accumulated in float, and each is rounded once") {
+TEST_CASE("scan: f16 sums accumulate in float and round once") {
   SmallKernel kernel(R"(
     __global__ void f(half *x, half *y) {
       int i[4096] = 0 ... 4096;
@@ -144,9 +144,9 @@ TEST_CASE("sums of halves are accumulated in float, and each is rounded once") {
   kernel.must_give(y, sums);
 }
 
-// The order is that of a balanced tree, on every GPU. One after the other, 1 + 2^-24 + 2^-24 + ...
-// would stay 1.
-TEST_CASE("sums of floats are added in the order of a balanced tree") {
+// The order is a balanced tree on every GPU. Sequential addition of 1 + 2^-24 + 2^-24 + ... would
+// stay 1.
+TEST_CASE("scan: float sums in the order of a balanced tree") {
   constexpr int n = 512;
   std::vector<double> values(n, 0x1p-24), expected;
   values[0] = 1;
@@ -156,7 +156,7 @@ TEST_CASE("sums of floats are added in the order of a balanced tree") {
       if (i & bit)
         sums[size_t(i)] = sums[size_t((i - i % bit - bit) | (bit - 1))] + sums[size_t(i)];
   expected.assign(sums.begin(), sums.end());
-  CHECK(expected[n - 1] == 1 + 511 * 0x1p-24 - 0x1p-24); // 2^-24 is lost to the first pair only
+  CHECK(expected[n - 1] == 1 + 511 * 0x1p-24 - 0x1p-24); // only the first pair loses 2^-24
   for (const char *shape : {"[512]", "[512, 1]", "[1, 512]"}) {
     CAPTURE(shape);
     std::string tile = std::string("float") + shape;
@@ -172,7 +172,7 @@ TEST_CASE("sums of floats are added in the order of a balanced tree") {
   }
 }
 
-TEST_CASE("scans with reductions and new axes, of products, in loops, and of what is computed") {
+TEST_CASE("scan: with reductions, new axes, matmuls and loops") {
   SmallKernel kernel(R"(
     __global__ void f(int *x, int *y, float *z) {
       int m[16] = 0 ... 16, n[16] = 0 ... 16;

@@ -1,4 +1,4 @@
-// Who runs when: the three orders, seeds, loops that wait.
+// Tests runtime/emulator/scheduler.cpp: interleavings, seeds, and loops that poll.
 
 #include "emulated/kernel.h"
 
@@ -9,7 +9,7 @@ using namespace tritonc::emulator::test;
 
 namespace {
 
-// In which order threads come by, between two barriers.
+// The order in which threads run between two barriers.
 std::vector<uint32_t> visitors(Order order, uint64_t seed, int workers = 1, uint32_t block = 0) {
   Kernel k;
   k.options.order = order;
@@ -25,16 +25,16 @@ std::vector<uint32_t> visitors(Order order, uint64_t seed, int workers = 1, uint
     gpu.store(y + 128 * b + gpu.atomic_add(count + b, 1), gpu.tid_x());
     gpu.barrier();
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   return {y + 128 * block, y + 128 * block + 128};
 }
 
 } // namespace
 
-TEST_CASE("forward and reversed") {
+TEST_CASE("scheduler: forward and reversed order") {
   std::vector<uint32_t> forward = visitors(Order::forward, 0),
                         reversed = visitors(Order::reversed, 0);
-  // The thread that came to the barrier last goes on first, then its warp, then the others.
+  // The last thread to arrive at the barrier continues first, then its warp, then the other warps.
   CHECK(forward[0] == 127);
   CHECK(forward[1] == 96);
   CHECK(forward[31] == 126);
@@ -47,7 +47,7 @@ TEST_CASE("forward and reversed") {
   CHECK(reversed[127] == 32);
 }
 
-TEST_CASE("random orders depend on the seed, and on nothing else") {
+TEST_CASE("scheduler: random order depends only on the seed") {
   std::vector<uint32_t> first = visitors(Order::random, 1);
   CHECK(first == visitors(Order::random, 1));
   CHECK(first != visitors(Order::random, 2));
@@ -55,7 +55,7 @@ TEST_CASE("random orders depend on the seed, and on nothing else") {
   CHECK(visitors(Order::random, 1, 1, 3) == visitors(Order::random, 1, 4, 3));
 }
 
-TEST_CASE("a random order interrupts threads between barriers") {
+TEST_CASE("scheduler: random order interrupts threads") {
   Kernel k;
   k.options.order = Order::random;
   k.threads = 64;
@@ -69,11 +69,11 @@ TEST_CASE("a random order interrupts threads between barriers") {
         gpu.atomic_add(last, i - *last);
       }
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(*changes > 100);
 }
 
-TEST_CASE("a loop that waits for another thread") {
+TEST_CASE("scheduler: a polling loop lets other threads run") {
   for (Order order : {Order::forward, Order::reversed, Order::random}) {
     Kernel k;
     k.options.order = order;
@@ -87,11 +87,11 @@ TEST_CASE("a loop that waits for another thread") {
         while (gpu.atomic_add(flag, 0) == 0)
           gpu.step();
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
   }
 }
 
-TEST_CASE("a loop that waits in vain comes to an end") {
+TEST_CASE("scheduler: max_steps ends an endless loop") {
   for (int workers : {1, 3}) {
     Kernel k;
     k.options.workers = workers;
@@ -102,26 +102,26 @@ TEST_CASE("a loop that waits in vain comes to an end") {
       for (uint64_t i = 0; i < turns; i++)
         gpu.step(8);
     });
-    CHECK(k.result.findings.size() == 1);
-    CHECK(k.result.findings[0].program == Dim3{1, 0, 0});
-    CHECK(k.result.findings[0].text.starts_with(
+    CHECK(k.result.reports.size() == 1);
+    CHECK(k.result.reports[0].program == Dim3{1, 0, 0});
+    CHECK(k.result.reports[0].text.starts_with(
         "k.tc:8:1: error: a thread has gone through loops 200000 times: if that is no endless "
         "loop, "
         "raise max_steps [kernel k, program (1, 0, 0), thread "));
   }
 }
 
-TEST_CASE("exactly as many steps as allowed") {
+TEST_CASE("scheduler: allows exactly max_steps") {
   Kernel k;
   k.options.max_steps = 100'000;
   k.run([](Gpu &gpu) {
     for (int i = 0; i < 100'000; i++)
       gpu.step();
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   k.run([](Gpu &gpu) {
     for (int i = 0; i < 100'001; i++)
       gpu.step();
   });
-  CHECK(k.result.findings.size() == 1);
+  CHECK(k.result.reports.size() == 1);
 }

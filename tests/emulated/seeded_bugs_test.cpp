@@ -1,11 +1,11 @@
-// Does the emulator find bugs? Every kernel here is right, and the emulator says so; with one bug
-// it objects, by a finding or because the results are wrong. And does every barrier, fence and wait
-// of the right kernels matter? Without it there is an objection too.
+// Tests that the emulator finds seeded bugs. For each correct kernel it must report nothing. With
+// one bug it must make a report or compute wrong results. Without any one barrier, fence, or wait
+// of the correct kernel, the same must happen.
 //
-// This tests the emulator: a bug that it doesn't find is a hole in it.
+// This tests the emulator: a bug that it does not find is a gap in its checks.
 
 #include "emulated/modes.h"
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 #include "emulated/skipped_sites.h"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ namespace abi = tritonc::abi;
 
 namespace {
 
-const std::vector<Subject> &subjects() {
-  static const std::vector<Subject> all = {
+const std::vector<TestKernel> &test_kernels() {
+  static const std::vector<TestKernel> all = {
       ampere_gemm(), block_sum(),         hopper_gemm(),    persistent_gemm(),
       bulk_reduce(), copies_into_wgmma(), named_barriers(), shared_exchange(),
   };
@@ -49,8 +49,8 @@ std::string text_of(unsigned by) {
   return text;
 }
 
-unsigned by_of(Finding::Kind kind) {
-  using Kind = Finding::Kind;
+unsigned by_of(Report::Kind kind) {
+  using Kind = Report::Kind;
   switch (kind) {
   case Kind::race:
     return race;
@@ -71,53 +71,53 @@ unsigned by_of(Finding::Kind kind) {
 
 struct Outcome {
   unsigned by = 0;
-  std::string findings;
+  std::string reports;
 };
 
-/// One run; `sites`, if there are any, see or skip what synchronises.
-Outcome run(const Subject &subject, int bug, const Options &mode,
+/// One run. `sites`, if not null, records or skips synchronizing calls.
+Outcome run(const TestKernel &test_kernel, int bug, const Options &mode,
             std::function<abi::host_code(const abi::host_code &)> instead = nullptr) {
   Kernel kernel;
-  kernel.name = subject.name;
+  kernel.name = test_kernel.name;
   kernel.options = mode;
   kernel.instead = std::move(instead);
-  bool is_right = subject.run(kernel, bug);
+  bool is_right = test_kernel.run(kernel, bug);
   Outcome outcome;
-  for (const Finding &finding : kernel.result.findings)
-    outcome.by |= by_of(finding.kind);
-  // Results of a launch that was ended by a finding are no results.
+  for (const Report &report : kernel.result.reports)
+    outcome.by |= by_of(report.kind);
+  // Results are meaningless after a report that ended the launch.
   bool ended = outcome.by & ~unsigned(race | unwritten);
   if (!is_right && !ended)
     outcome.by |= values;
-  outcome.findings = kernel.findings();
+  outcome.reports = kernel.reports();
   return outcome;
 }
 
 } // namespace
 
-TEST_CASE("the emulator finds nothing wrong with right kernels") {
-  for (const Subject &subject : subjects())
+TEST_CASE("seeded bugs: no report for correct kernels") {
+  for (const TestKernel &test_kernel : test_kernels())
     for (const Options &mode : all_modes()) {
-      CAPTURE(subject.name);
+      CAPTURE(test_kernel.name);
       CAPTURE(name_of(mode));
-      Outcome outcome = run(subject, 0, mode);
-      CHECK(outcome.findings == "");
+      Outcome outcome = run(test_kernel, 0, mode);
+      CHECK(outcome.reports == "");
       CHECK(text_of(outcome.by) == "");
     }
 }
 
-TEST_CASE("the emulator finds every bug") {
+TEST_CASE("seeded bugs: the emulator finds every bug") {
   unsigned count = 0, missed = 0;
   std::map<std::string, unsigned> by_mode; // how many bugs it finds
-  for (const Subject &subject : subjects()) {
-    CAPTURE(subject.name);
-    std::printf("%s\n", subject.name);
-    for (size_t i = 0; i < subject.bugs.size(); i++) {
-      const Bug &bug = subject.bugs[i];
+  for (const TestKernel &test_kernel : test_kernels()) {
+    CAPTURE(test_kernel.name);
+    std::printf("%s\n", test_kernel.name);
+    for (size_t i = 0; i < test_kernel.bugs.size(); i++) {
+      const Bug &bug = test_kernel.bugs[i];
       CAPTURE(bug.name);
       unsigned by = 0, modes = 0;
       for (const Options &mode : all_modes()) {
-        unsigned now = run(subject, int(i) + 1, mode).by;
+        unsigned now = run(test_kernel, int(i) + 1, mode).by;
         by |= now;
         modes += now != 0;
         by_mode[name_of(mode)] += now != 0;
@@ -134,17 +134,17 @@ TEST_CASE("the emulator finds every bug") {
     std::printf("  %-26s finds %u\n", mode.c_str(), found);
 }
 
-TEST_CASE("the emulator objects when a barrier, a fence or a wait is missing") {
+TEST_CASE("seeded bugs: finds each missing barrier, fence and wait") {
   unsigned count = 0, needless = 0;
-  for (const Subject &subject : subjects()) {
-    CAPTURE(subject.name);
+  for (const TestKernel &test_kernel : test_kernels()) {
+    CAPTURE(test_kernel.name);
     std::unique_ptr<SkippedSites> sites;
     auto instead = [&](const abi::host_code &code) {
       if (!sites)
         sites = std::make_unique<SkippedSites>(code);
       return sites->code(code);
     };
-    run(subject, 0, all_modes().front(), instead);
+    run(test_kernel, 0, all_modes().front(), instead);
     std::map<std::string, unsigned> nth;
     for (const SkippedSites::Site &site : sites->found()) {
       unsigned n = nth[site.operation]++;
@@ -155,15 +155,15 @@ TEST_CASE("the emulator objects when a barrier, a fence or a wait is missing") {
       unsigned by = 0;
       for (const Options &mode : all_modes())
         if (by == 0)
-          by = run(subject, 0, mode, instead).by;
+          by = run(test_kernel, 0, mode, instead).by;
       const char *reason = nullptr;
-      for (const Subject::Needless &one : subject.needless)
+      for (const TestKernel::Needless &one : test_kernel.needless)
         if (one.operation == site.operation && one.nth == n)
           reason = one.reason;
       if (reason) {
         needless++;
-        std::printf("%s: %s in line %u is not needed: %s\n", subject.name, site.operation.c_str(),
-                    site.place.line, reason);
+        std::printf("%s: %s in line %u is not needed: %s\n", test_kernel.name,
+                    site.operation.c_str(), site.place.line, reason);
         CHECK(by == 0);
       } else {
         CHECK(by != 0);

@@ -14,7 +14,7 @@
 namespace tritonc::emulator::test {
 namespace {
 
-constexpr std::string_view synchronising[] = {
+constexpr std::string_view synchronizing[] = {
     "barrier",
     "barrier_sync",
     "barrier_arrive",
@@ -44,18 +44,18 @@ constexpr std::string_view synchronising[] = {
     "wgmma_wait_s32",
 };
 
-constexpr size_t most_operations = 512;
+constexpr size_t max_operations = 512;
 
-// What the functions below know; there is one SkippedSites at a time.
+// The state of the functions below; only one SkippedSites exists at a time.
 struct Current {
   abi::host_code original;
   const abi::host_site *skipped = nullptr;
   size_t skipped_operation = 0;
 
   std::mutex mutex;
-  std::atomic<const abi::host_operation *> given = nullptr; // the table that `table` stands for
-  std::array<abi::host_operation, most_operations> operations = {};
-  std::array<abi::host_operation, most_operations> table = {};
+  std::atomic<const abi::host_operation *> given = nullptr; // the table that `table` replaces
+  std::array<abi::host_operation, max_operations> operations = {};
+  std::array<abi::host_operation, max_operations> table = {};
   std::set<std::pair<size_t, const abi::host_site *>> found;
   bool is_noting = true;
 };
@@ -66,7 +66,7 @@ std::string_view name_of(size_t operation) {
   return signature.substr(0, signature.find(' '));
 }
 
-/// {n, pending, registers, result}: the result is the registers.
+/// {n, pending, registers, result}: copies the registers to the result.
 void hand_on(void *records, uint32_t count) {
   auto *record = static_cast<std::byte *>(records);
   for (; count > 0; count--) {
@@ -95,7 +95,7 @@ template <size_t... i>
 constexpr std::array<abi::host_operation, sizeof...(i)> observers(std::index_sequence<i...>) {
   return {observe<i>...};
 }
-constexpr auto all_observers = observers(std::make_index_sequence<most_operations>());
+constexpr auto all_observers = observers(std::make_index_sequence<max_operations>());
 
 void entry(const abi::host_operation *operations, abi::host_thread *thread,
            void *const *arguments) {
@@ -104,9 +104,9 @@ void entry(const abi::host_operation *operations, abi::host_thread *thread,
     if (current->given != operations) {
       for (size_t i = 0; i < current->original.operation_count; i++) {
         current->operations[i] = operations[i];
-        bool synchronises = std::find(std::begin(synchronising), std::end(synchronising),
-                                      name_of(i)) != std::end(synchronising);
-        current->table[i] = synchronises ? all_observers[i] : operations[i];
+        bool synchronizes = std::find(std::begin(synchronizing), std::end(synchronizing),
+                                      name_of(i)) != std::end(synchronizing);
+        current->table[i] = synchronizes ? all_observers[i] : operations[i];
       }
       current->given = operations;
     }
@@ -117,7 +117,7 @@ void entry(const abi::host_operation *operations, abi::host_thread *thread,
 } // namespace
 
 SkippedSites::SkippedSites(const abi::host_code &code) {
-  assert(!current && code.operation_count <= most_operations);
+  assert(!current && code.operation_count <= max_operations);
   current = new Current;
   current->original = code;
 }
@@ -127,7 +127,7 @@ SkippedSites::~SkippedSites() { delete std::exchange(current, nullptr); }
 abi::host_code SkippedSites::code(const abi::host_code &code) {
   assert(code.operation_count == current->original.operation_count);
   current->original = code;
-  current->given = nullptr; // the table of another launch may be at the same address
+  current->given = nullptr; // the next launch's table may be at the same address
   abi::host_code result = code;
   result.entry = entry;
   return result;

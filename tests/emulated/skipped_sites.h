@@ -1,16 +1,16 @@
-// Leaving out calls that synchronise, one place in the source after the other: is every barrier,
-// fence and wait of a kernel needed, and does the emulator notice when one is missing?
+// Skips synchronizing calls, one source location at a time. A test can so check that a kernel needs
+// every barrier, fence, and wait, and that the emulator notices a missing one.
 //
-// Works on host code of any kernel, be it in C++ or what the generator made.
+// Works on the host code of any kernel, hand-written or generated.
 //
 //     SkippedSites sites(code);
-//     launch(sites.code(code), ...);              // notes the places
+//     launch(sites.code(code), ...);              // records the sites
 //     for (const SkippedSites::Site &site : sites.found()) {
 //       sites.skip(&site);
-//       launch(sites.code(code), ...);            // without what is called there
+//       launch(sites.code(code), ...);            // without the call at the site
 //     }
 //
-// One at a time in a process: host code can't carry a pointer along.
+// Only one object at a time per process, because host code cannot carry a pointer.
 
 #pragma once
 
@@ -26,7 +26,7 @@ public:
   struct Site {
     std::string operation; // "barrier_sync"
     abi::host_site place;
-    const abi::host_site *identity; // what the code passes
+    const abi::host_site *identity; // the pointer that the code passes
   };
 
   explicit SkippedSites(const abi::host_code &code);
@@ -34,16 +34,16 @@ public:
   SkippedSites(const SkippedSites &) = delete;
   SkippedSites &operator=(const SkippedSites &) = delete;
 
-  /// Host code that does as `code`, the same as before, but for what is skipped. Good as long as
-  /// `code` and this live.
+  /// Host code that behaves like `code` without the skipped calls. Valid as long as `code` and this
+  /// object.
   abi::host_code code(const abi::host_code &code);
 
-  /// The places at which launches came to an operation that synchronises, by file, line
-  /// and column.
+  /// The sites at which launches reached a synchronizing operation, ordered by file, line, and
+  /// column.
   std::vector<Site> found() const;
 
-  /// What is called at this place, which must be one of `found`, is left out from now on; null:
-  /// nothing is. A wait for registers hands on what it is given.
+  /// Skips the call at this site, which must be in `found`, from now on. Null = skip nothing. A
+  /// skipped wait for registers returns its operand.
   void skip(const Site *site);
 };
 

@@ -1,4 +1,4 @@
-// A small kernel and what it must leave in memory. See small_kernel.h.
+// Runs a small kernel and checks the memory that it leaves. See small_kernel.h.
 
 #include "emulated/small_kernel.h"
 
@@ -27,7 +27,7 @@ double number_of(ir::Elem elem, const interpreter::Element &element) {
 bool is_near(double found, double expected, double error) {
   if (std::isnan(expected))
     return std::isnan(found);
-  if (found == expected) // infinities too
+  if (found == expected) // also infinities
     return true;
   return std::abs(found - expected) <= error * std::max(1.0, std::abs(expected));
 }
@@ -69,7 +69,7 @@ void SmallKernel::fill(const std::string &constant, const std::vector<double> &v
     if (part.name != constant)
       continue;
     REQUIRE(int64_t(values.size()) <= part.count);
-    ir::Function filled; // says how values lie in memory
+    ir::Function filled; // holds the values in their memory layout
     filled.constant_memory = {part};
     filled.constant_memory[0].values.clear();
     filled.constant_memory[0].numbers.clear();
@@ -104,8 +104,8 @@ void SmallKernel::compare(const interpreter::Memory &memory, int buffer,
 void SmallKernel::must_give(int buffer, const std::vector<double> &expected, double error) {
   interpreter::Memory interpreted = memory_;
   interpreter::Result result = interpreter::run(fn_, launch_, interpreted);
-  for (const interpreter::Finding &finding : result.findings)
-    FAIL_CHECK(interpreter::text_of(finding));
+  for (const interpreter::Report &report : result.reports)
+    FAIL_CHECK(interpreter::text_of(report));
   compare(interpreted, buffer, expected, error);
   for (const char *gpu : gpus) {
     ir::Function fn = ir::clone(fn_);
@@ -118,8 +118,8 @@ void SmallKernel::must_give(int buffer, const std::vector<double> &expected, dou
       emulator::Result emulated =
           emulator::launch(*code, *memory.launch(*code, fn, launch_), options, memory.memory());
       INFO("sm_", gpu, ", ", emulator::test::name_of(options));
-      for (const emulator::Finding &finding : emulated.findings)
-        FAIL_CHECK(finding.text);
+      for (const emulator::Report &report : emulated.reports)
+        FAIL_CHECK(report.text);
       compare(memory.read(), buffer, expected, error);
     }
   }

@@ -1,5 +1,5 @@
-// Copies of boxes of tensors: what they copy, clipping and swizzling, reductions, several blocks,
-// and each way to use them wrongly. What waiting orders is as for bulk copies.
+// Tests tensor copies: copied data, clipping, swizzle, reductions, multicast, and each misuse.
+// bulk_copies_test.cpp tests the order after waits.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -47,7 +47,7 @@ uint32_t make(Gpu &gpu) {
 
 } // namespace
 
-TEST_CASE("boxes of one to five dimensions") {
+TEST_CASE("tensor copy: boxes of 1 to 5 dimensions") {
   // 2 x 3 x 4 x 5 x 8 elements; a box of 1 x 2 x 2 x 3 x 4 from the middle.
   constexpr uint32_t sizes[] = {8, 5, 4, 3, 2}, box[] = {4, 3, 2, 2, 1}, at[] = {4, 1, 2, 1, 1};
   for (const Options &mode : all_modes())
@@ -117,7 +117,7 @@ TEST_CASE("boxes of one to five dimensions") {
           gpu.bulk_wait_read(0);
         }
       });
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
       uint32_t wrong = 0;
       for (uint32_t i = 0; i < total; i++) {
         bool inside = true;
@@ -132,7 +132,7 @@ TEST_CASE("boxes of one to five dimensions") {
     }
 }
 
-TEST_CASE("elements out of bounds are zero, and are not stored; their bytes count") {
+TEST_CASE("tensor copy: out-of-bounds elements") {
   Bench k;
   int32_t *x = k.parameter("x", counting(6 * 8));
   int32_t *y = k.parameter("y", std::vector<int32_t>(6 * 8, -1));
@@ -153,17 +153,17 @@ TEST_CASE("elements out of bounds are zero, and are not stored; their bytes coun
       gpu.bulk_wait_read(0);
     }
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   for (int r = 0; r < 4; r++)
     for (int c = 0; c < 8; c++)
       CHECK(seen[8 * r + c] == (r < 3 && c >= 4 ? 1000 + 8 * (3 + r) + c - 4 : 0));
-  // Only rows 0 and 1 and columns 0 to 3 of the box were stored, which were out of bounds on
-  // loading.
+  // Only rows 0 and 1 and columns 0 to 3 of the box were stored; they were out of bounds in the
+  // load.
   for (int i = 0; i < 48; i++)
     CHECK(y[i] == (i >= 32 && i % 8 >= 4 ? 0 : -1));
 }
 
-TEST_CASE("stores write whole chunks of 16 bytes, also behind the tensor") {
+TEST_CASE("tma_store: writes whole 16-byte chunks past the tensor") {
   for (bool room : {true, false}) {
     Bench k;
     int32_t *y = k.parameter("y", std::vector<int32_t>(room ? 8 : 5, -1));
@@ -181,7 +181,7 @@ TEST_CASE("stores write whole chunks of 16 bytes, also behind the tensor") {
       }
     });
     if (room) {
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
       CHECK(std::equal(y, y + 8, std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}.begin()));
     } else {
       CHECK(said(k) == Contains("tma_store_1d"));
@@ -189,7 +189,7 @@ TEST_CASE("stores write whole chunks of 16 bytes, also behind the tensor") {
   }
 }
 
-TEST_CASE("chunks change places by their addresses") {
+TEST_CASE("tma_load: swizzles chunks by address") {
   for (Swizzle swizzle : {Swizzle::span32, Swizzle::span64, Swizzle::span128}) {
     uint32_t width = models::span_of(swizzle) / 4;
     Bench k;
@@ -208,12 +208,12 @@ TEST_CASE("chunks change places by their addresses") {
         gpu.store(y + i, gpu.load_shared<int32_t>(offset));
       }
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(std::equal(x, x + width * 16, y));
   }
 }
 
-TEST_CASE("reductions") {
+TEST_CASE("tma_reduce: add, min, max") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -239,7 +239,7 @@ TEST_CASE("reductions") {
         gpu.bulk_wait_read(0);
       }
     });
-    CHECK(k.findings() == ""); // atomic, so blocks don't race
+    CHECK(k.reports() == ""); // reductions are atomic, so blocks don't race
     for (int i = 0; i < 32; i++) {
       CHECK(sum[i] == 5);
       CHECK(sum[32 + i] == 5 + 30 * (1 + 2 + 3 + 4) + 4 * i);
@@ -249,7 +249,7 @@ TEST_CASE("reductions") {
   }
 }
 
-TEST_CASE("blocks that store to the same place race") {
+TEST_CASE("tma_store: blocks that store to one address race") {
   Bench k;
   k.grid = {2, 1, 1};
   int32_t *y = k.unwritten<int32_t>("y", 64);
@@ -268,7 +268,7 @@ TEST_CASE("blocks that store to the same place race") {
   CHECK(said(k) == Contains("race"));
 }
 
-TEST_CASE("one copy for several blocks") {
+TEST_CASE("tma_load_multicast: one copy for several blocks") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -293,21 +293,21 @@ TEST_CASE("one copy for several blocks") {
       gpu.cluster_arrive();
       gpu.cluster_wait();
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     for (int i = 0; i < 128; i++)
       CHECK(y[i] == (i / 32 % 2 ? 1032 + i % 32 : -1));
   }
 }
 
-TEST_CASE("the other blocks must have made their mbarriers") {
-  for (bool synchronised : {true, false}) {
+TEST_CASE("tma_load_multicast: needs the other blocks' mbarriers") {
+  for (bool synchronized : {true, false}) {
     Bench k;
     k.grid = k.cluster = {2, 1, 1};
     int32_t *x = k.parameter("x", counting(64));
     const void *map = tensor_map(k, "map", x, DataType::s32, {8, 8}, {8, 4});
     k.run([=](Gpu &gpu) {
       uint32_t mbarrier = make(gpu), rank = gpu.cluster_ctarank();
-      if (synchronised) {
+      if (synchronized) {
         gpu.cluster_arrive_relaxed();
         gpu.cluster_wait();
       }
@@ -318,14 +318,14 @@ TEST_CASE("the other blocks must have made their mbarriers") {
       }
       gpu.mbarrier_wait(mbarrier, 0);
     });
-    if (synchronised)
-      CHECK(k.findings() == "");
+    if (synchronized)
+      CHECK(k.reports() == "");
     else
       CHECK(!k.result.ok());
   }
 }
 
-TEST_CASE("copies that can't be") {
+TEST_CASE("tensor copy: rejects invalid operands") {
   Bench k;
   int32_t *x = k.parameter("x", counting(64));
   const void *map = tensor_map(k, "map", x, DataType::s32, {8, 8}, {8, 4});
@@ -362,7 +362,7 @@ TEST_CASE("copies that can't be") {
       {[=](Gpu &gpu, uint32_t mbarrier) {
          gpu.tma_load_2d(gpu.shared_base(), beyond, 0, 8, mbarrier);
        },
-       "tma_load_2d"}, // the tensor ends behind its memory
+       "tma_load_2d"}, // the tensor is larger than its memory
       {[=](Gpu &gpu, uint32_t mbarrier) {
          gpu.tma_load_multicast_2d(gpu.shared_base(), map, 0, 0, mbarrier, 0);
        },

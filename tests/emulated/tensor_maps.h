@@ -1,4 +1,4 @@
-// Tensor maps for kernels of tests.
+// Makes tensor maps for test kernels.
 
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace tritonc::emulator::test {
 
-/// A parameter that points to the map of a tensor at `begin` with so many elements along each
-/// dimension, innermost first. Without `strides` (bytes, of dimensions 1 and up) it is dense.
+/// Adds a parameter that points to the map of a tensor at `begin`. Sizes are in elements, innermost
+/// first. `strides` are in bytes, for dimensions 1 and up; without them the tensor is dense.
 inline const void *tensor_map(Kernel &kernel, const std::string &name, const void *begin,
                               models::DataType type, const std::vector<uint64_t> &sizes,
                               const std::vector<uint32_t> &box,

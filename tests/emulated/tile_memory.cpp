@@ -1,4 +1,4 @@
-// The tile interpreter's memory as memory of the emulator. See tile_memory.h.
+// Converts between interpreter memory and emulator memory. See tile_memory.h.
 
 #include "emulated/tile_memory.h"
 
@@ -11,7 +11,7 @@ namespace tritonc::test {
 using interpreter::Buffer;
 using interpreter::Element;
 
-// Little-endian machines only, as all that run the emulator are.
+// Little-endian machines only; the emulator runs on no others.
 TileMemory::TileMemory(const interpreter::Memory &memory) : shape_(memory) {
   for (int b = 0; b < shape_.size(); b++) {
     const Buffer &buffer = shape_[b];
@@ -52,9 +52,9 @@ std::optional<emulator::Launch> TileMemory::launch(const abi::host_code &code,
   host_.emplace(fn, for_host, launch.grid, launch.multiprocessors);
   if (!host_->fits())
     return std::nullopt;
-  if (host_->scratch_bytes() && !scratch_)
-    scratch_ = memory_.allocate(host_->scratch_bytes());
-  host_->put_scratch_at(scratch_);
+  if (host_->workspace_bytes() && !workspace_)
+    workspace_ = memory_.allocate(host_->workspace_bytes());
+  host_->put_workspace_at(workspace_);
   for (uint64_t &value : values_)
     arguments_.push_back(&value);
   arguments_.insert(arguments_.end(), host_->hidden().begin(), host_->hidden().end());

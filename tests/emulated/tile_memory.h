@@ -1,4 +1,4 @@
-// The tile interpreter's memory as memory of the emulator, so that one run can be done by both.
+// Copies the tile interpreter's memory to emulator memory, so that both can run the same launch.
 
 #pragma once
 
@@ -12,20 +12,20 @@
 
 namespace tritonc::test {
 
-/// Buffers of exactly the same sizes and contents; an element without a value was never written.
+/// Buffers with the same sizes and contents; a poison element stays unwritten.
 class TileMemory {
 public:
   explicit TileMemory(const interpreter::Memory &memory);
 
   emulator::GlobalMemory &memory() { return memory_; }
 
-  /// What the emulator is to launch for `code` where the interpreter launched `launch` of `fn`, in
-  /// the form that `fn` has; nothing if a tensor map would be none that the driver takes. As long
-  /// as this lives, and until the next call.
+  /// The emulator's launch of `code` for the interpreter's `launch` of `fn`, in the schedule of
+  /// `fn`. Returns nullopt if the driver would refuse a tensor map. Valid until the next call, and
+  /// as long as this object.
   std::optional<emulator::Launch> launch(const abi::host_code &code, const ir::Function &fn,
                                          const interpreter::Launch &launch);
 
-  /// Back again: what nobody wrote is poison.
+  /// Copies back to interpreter memory; unwritten elements become poison.
   interpreter::Memory read() const;
 
 private:
@@ -33,7 +33,7 @@ private:
 
   interpreter::Memory shape_; // names and types
   std::vector<std::byte *> buffers_;
-  void *scratch_ = nullptr; // that of the first launch that needed some
+  void *workspace_ = nullptr; // allocated by the first launch that needs it
   emulator::GlobalMemory memory_;
   std::vector<uint64_t> values_;
   std::optional<HostSide> host_;

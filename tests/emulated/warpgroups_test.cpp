@@ -1,5 +1,5 @@
-// wgmma: what it computes, poison, what waiting orders, and each way to use it wrongly; registers
-// of warpgroups.
+// Tests ops/warpgroups.cpp: results of wgmma, poison, the order after waits, each misuse, and
+// setmaxnreg.
 
 #include "emulated/kernel.h"
 #include "emulated/modes.h"
@@ -23,8 +23,8 @@ namespace {
 constexpr uint32_t a_offset = 0, b_offset = 8192;
 constexpr unsigned columns = 32, registers = columns / 2;
 
-// One warpgroup; A is 64 x 64 and B 32 x 64, f16, both K-major with spans of 128 bytes, in shared
-// memory. Element (i, j) of A is (3i + j) % 7 - 3, (i, j) of B (i + 5j) % 5 - 2.
+// One warpgroup. A is 64 x 64 and B is 32 x 64, f16, both K-major with 128-byte swizzle, in shared
+// memory. Element (i, j) of A is (3i + j) % 7 - 3; element (i, j) of B is (i + 5j) % 5 - 2.
 struct Bench : Kernel {
   explicit Bench(uint32_t groups = 1) {
     threads = 128 * groups;
@@ -49,7 +49,7 @@ uint32_t place(uint32_t row, uint32_t column) {
   return models::swizzled(Swizzle::span128, 128 * row + 2 * column);
 }
 
-// All of the threads of the first warpgroup write the operands.
+// All threads of the first warpgroup write the operands.
 void write_operands(Gpu &gpu, bool fence = true) {
   if (gpu.tid_x() < 128) {
     for (uint32_t i = gpu.tid_x(); i < 64 * 64; i += 128)
@@ -107,7 +107,7 @@ bool is_right(const float *y, uint32_t depth = 64) {
 
 } // namespace
 
-TEST_CASE("a product in four steps") {
+TEST_CASE("wgmma: matmul in four steps") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -123,12 +123,12 @@ TEST_CASE("a product in four steps") {
       d = wait(gpu, 0, d);
       store(gpu, y, d);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(is_right(y));
   }
 }
 
-TEST_CASE("two accumulators, a wait for each step but the last") {
+TEST_CASE("wgmma: two accumulators, overlapping groups") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -138,7 +138,7 @@ TEST_CASE("two accumulators, a wait for each step but the last") {
       write_operands(gpu);
       Registers<float> even = zero(), odd = zero();
       for (unsigned i = 0; i < registers; i++)
-        odd[i] = 100; // is added to
+        odd[i] = 100; // wgmma adds to it
       for (uint32_t step = 0; step < 4; step += 2) {
         gpu.wgmma_fence();
         even = multiply(gpu, step, even);
@@ -152,12 +152,12 @@ TEST_CASE("two accumulators, a wait for each step but the last") {
         even[i] += odd[i] - 100;
       store(gpu, y, even);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(is_right(y));
   }
 }
 
-TEST_CASE("a wait hands out several sums at once, each if its own group has ended") {
+TEST_CASE("wgmma_wait: several accumulators in one wait") {
   auto both = [](Gpu &gpu, uint32_t pending, const Registers<float> &first,
                  const Registers<float> &second) {
     Registers<float> all;
@@ -194,13 +194,13 @@ TEST_CASE("a wait hands out several sums at once, each if its own group has ende
         first[i] = all[i] + all[registers + i];
       store(gpu, y, first);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(found);
     CHECK(is_right(y, 32));
   }
 }
 
-TEST_CASE("A from registers") {
+TEST_CASE("wgmma: A in registers") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Bench k;
@@ -225,12 +225,12 @@ TEST_CASE("A from registers") {
       gpu.wgmma_commit();
       store(gpu, y, wait(gpu, 0, d));
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     CHECK(is_right(y));
   }
 }
 
-TEST_CASE("integers") {
+TEST_CASE("wgmma: integers") {
   for (Async async : {Async::early, Async::late}) {
     Kernel k;
     k.threads = 128;
@@ -238,7 +238,7 @@ TEST_CASE("integers") {
     k.options.async = async;
     int32_t *y = k.unwritten<int32_t>("y", 64 * 8);
     k.run([=](Gpu &gpu) {
-      // Spans of 32 bytes: A is 64 x 32, B 8 x 32.
+      // 32-byte swizzle: A is 64 x 32, B is 8 x 32.
       for (uint32_t i = gpu.tid_x(); i < 64 * 32; i += 128)
         gpu.store_shared<int8_t>(models::swizzled(Swizzle::span32, i), int8_t(i % 11) - 5);
       for (uint32_t i = gpu.tid_x(); i < 8 * 32; i += 128)
@@ -265,7 +265,7 @@ TEST_CASE("integers") {
         gpu.store(y + at.row * 8 + at.column, d[i]);
       }
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
     uint32_t wrong = 0;
     for (int i = 0; i < 64; i++)
       for (int j = 0; j < 8; j++) {
@@ -278,7 +278,7 @@ TEST_CASE("integers") {
   }
 }
 
-TEST_CASE("what was not waited for is poison") {
+TEST_CASE("wgmma: accumulators are poison before the wait") {
   enum Missing { wait_at_all, commit, strong_wait };
   for (Missing missing : {wait_at_all, commit, strong_wait})
     for (Async async : {Async::early, Async::late}) {
@@ -303,7 +303,7 @@ TEST_CASE("what was not waited for is poison") {
     }
 }
 
-TEST_CASE("values of a step that was waited for come out while the next is under way") {
+TEST_CASE("wgmma_wait: hands out values while the next is pending") {
   Bench k;
   float *y = k.y;
   k.run([=](Gpu &gpu) {
@@ -317,11 +317,11 @@ TEST_CASE("values of a step that was waited for come out while the next is under
     store(gpu, y, wait(gpu, 1, first));
     wait(gpu, 0, second);
   });
-  CHECK(k.findings() == "");
+  CHECK(k.reports() == "");
   CHECK(is_right(y, 16));
 }
 
-TEST_CASE("operands that threads wrote need a fence for the async proxy") {
+TEST_CASE("wgmma: needs a proxy fence after stores to operands") {
   Bench k;
   float *y = k.y;
   k.run([=](Gpu &gpu) {
@@ -336,7 +336,7 @@ TEST_CASE("operands that threads wrote need a fence for the async proxy") {
   CHECK(said(k) == Contains("through the async proxy"));
 }
 
-TEST_CASE("operands may be overwritten after the wait of every warp") {
+TEST_CASE("wgmma: operands reusable after every warp's wait") {
   enum Then { barrier_after_wait, barrier_before_wait, no_barrier };
   for (Then then : {barrier_after_wait, barrier_before_wait, no_barrier})
     for (Async async : {Async::early, Async::late}) {
@@ -363,7 +363,7 @@ TEST_CASE("operands may be overwritten after the wait of every warp") {
         store(gpu, y, d);
       });
       if (then == barrier_after_wait) {
-        // All of a row's threads write the same element, in no order.
+        // All threads of a row write the same element, unordered.
         CHECK(said(k) != Contains("wgmma"));
         CHECK(is_right(y, 16));
       } else {
@@ -372,7 +372,7 @@ TEST_CASE("operands may be overwritten after the wait of every warp") {
     }
 }
 
-TEST_CASE("the first wgmma needs a fence") {
+TEST_CASE("wgmma_fence: needed before the first wgmma") {
   Bench k;
   k.run([=](Gpu &gpu) {
     write_operands(gpu);
@@ -382,7 +382,7 @@ TEST_CASE("the first wgmma needs a fence") {
                             "accumulators"));
 }
 
-TEST_CASE("accumulators that came back need a fence to be used again") {
+TEST_CASE("wgmma_fence: needed to reuse returned accumulators") {
   for (bool fence : {true, false}) {
     Bench k;
     k.run([=](Gpu &gpu) {
@@ -398,13 +398,13 @@ TEST_CASE("accumulators that came back need a fence to be used again") {
       }
     });
     if (fence)
-      CHECK(k.findings() == "");
+      CHECK(k.reports() == "");
     else
       CHECK(said(k) == Contains("no wgmma_fence since"));
   }
 }
 
-TEST_CASE("A in registers needs a fence for every group") {
+TEST_CASE("wgmma_fence: needed per group for A in registers") {
   Bench k;
   k.run([=](Gpu &gpu) {
     write_operands(gpu);
@@ -420,7 +420,7 @@ TEST_CASE("A in registers needs a fence for every group") {
   CHECK(said(k) == Contains("wgmma_f16_ra takes A from registers, with no wgmma_fence since"));
 }
 
-TEST_CASE("accumulators that are touched while a wgmma works on them") {
+TEST_CASE("wgmma: rejects modified pending accumulators") {
   enum Touch { one, copy_used_twice, copy_waited_for };
   for (Touch touch : {one, copy_used_twice, copy_waited_for}) {
     CAPTURE(int(touch));
@@ -439,7 +439,7 @@ TEST_CASE("accumulators that are touched while a wgmma works on them") {
       gpu.wgmma_commit();
       d = wait(gpu, 0, touch == copy_waited_for ? copy : d);
     });
-    CHECK(k.result.findings.at(0).kind == Finding::Kind::misuse);
+    CHECK(k.result.reports.at(0).kind == Report::Kind::misuse);
     if (touch == one)
       CHECK(said(k) == Contains("some of the accumulators have been changed"));
     else
@@ -447,7 +447,7 @@ TEST_CASE("accumulators that are touched while a wgmma works on them") {
   }
 }
 
-TEST_CASE("descriptors that can't be") {
+TEST_CASE("wgmma: rejects invalid descriptors") {
   struct Case {
     std::function<Registers<float>(Gpu &, const Registers<float> &)> wgmma;
     const char *text;
@@ -493,7 +493,7 @@ TEST_CASE("descriptors that can't be") {
   }
 }
 
-TEST_CASE("a warp alone") {
+TEST_CASE("wgmma: divergence when a warp is alone") {
   Bench k;
   k.run([=](Gpu &gpu) {
     write_operands(gpu);
@@ -504,7 +504,7 @@ TEST_CASE("a warp alone") {
   CHECK(!k.result.ok());
 }
 
-TEST_CASE("a block that ends while a tensor core reads") {
+TEST_CASE("wgmma: race when the block ends before the read") {
   Bench k;
   k.run([=](Gpu &gpu) {
     write_operands(gpu);
@@ -515,29 +515,29 @@ TEST_CASE("a block that ends while a tensor core reads") {
   CHECK(said(k) == Contains("wgmma_f16 accesses the block's shared memory and may do so after"));
 }
 
-TEST_CASE("registers go from one warpgroup to another") {
+TEST_CASE("setmaxnreg: moves registers between warpgroups") {
   for (const Options &mode : all_modes()) {
     CAPTURE(name_of(mode));
     Kernel k;
     k.options = mode;
-    k.threads = 384; // 168 each
+    k.threads = 384; // 168 registers each
     k.run([=](Gpu &gpu) {
       if (gpu.tid_x() < 256)
         gpu.setmaxnreg_inc(240);
       else
         gpu.setmaxnreg_dec(24);
     });
-    CHECK(k.findings() == "");
+    CHECK(k.reports() == "");
   }
 }
 
-TEST_CASE("registers that there aren't") {
+TEST_CASE("setmaxnreg: rejects unavailable registers") {
   auto run = [](uint32_t threads, auto body) {
     Kernel k;
     k.threads = threads;
     k.options.workers = 1;
     k.run(body);
-    return std::string(k.findings());
+    return std::string(k.reports());
   };
   auto text = [](const std::string &what) { return doctest::String(what.c_str()); };
   CHECK(text(run(384, [](Gpu &gpu) {
@@ -554,7 +554,7 @@ TEST_CASE("registers that there aren't") {
         Contains("setmaxnreg_dec to 176 registers; the threads of the warpgroup have only 168"));
   CHECK(text(run(384, [](Gpu &gpu) { gpu.setmaxnreg_inc(160); })) ==
         Contains("setmaxnreg_inc to 160 registers; the threads of the warpgroup have 168"));
-  // Not all warps of the warpgroup.
+  // Not all warps of the warpgroup call it.
   CHECK(run(384, [](Gpu &gpu) {
           if (gpu.tid_x() < 32)
             gpu.setmaxnreg_dec(40);

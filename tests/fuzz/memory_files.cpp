@@ -2,7 +2,7 @@
 
 #include "fuzz/memory_files.h"
 
-#include "source/source_file.h"
+#include "diagnostics/source_file.h"
 
 namespace tritonc {
 namespace fuzz {

@@ -10,6 +10,7 @@
 #include "ir/verifier.h"
 #include "lower/lower.h"
 #include "passes/pipeline.h"
+#include "support/schedules.h"
 
 #include <algorithm>
 
@@ -29,22 +30,22 @@ int64_t work_of(const ir::Function &fn) {
 }
 
 // Time grows with the size of a kernel without a limit of ours; larger ones would only show that.
-constexpr int64_t most_work = 6000;
+constexpr int64_t max_work = 6000;
 
 bool compile(const ir::Function &source, const SourceInput &options) {
   const Gpu &gpu = *options.known_gpu();
-  Structure structure = options.chosen(structures_for(source, gpu));
+  Schedule schedule = options.chosen(test::schedules_for(source, gpu));
   ir::Function fn = ir::clone(source);
-  run_pipeline(fn, gpu, {}, structure);
+  run_pipeline(fn, gpu, {}, schedule);
   if (std::string broken = ir::verify(fn); !broken.empty())
     fail("after all passes: " + broken, ir::print(fn));
-  if (fn.shared_bytes > gpu.max_shared_bytes || work_of(fn) > most_work)
+  if (fn.shared_bytes > gpu.max_shared_bytes || work_of(fn) > max_work)
     return false;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = lower(fn, gpu, context);
   Result<std::string> made = emit_ptx(*module, gpu);
   if (!made)
-    fail("no PTX: " + text(made.failure()), ir::print(fn));
+    fail("no PTX: " + text(made.error()), ir::print(fn));
   return true;
 }
 

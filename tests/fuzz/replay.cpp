@@ -29,8 +29,8 @@ const std::map<std::string, Target *> targets = {{"front_end", fuzz::front_end},
                                                  {"tile_ir", fuzz::tile_ir},
                                                  {"ptx", fuzz::ptx}};
 
-constexpr double most_seconds = 3; // one is the limit; but a machine may be slow, and busy
-constexpr long most_kilobytes = 1024 * 1024;
+constexpr double max_seconds = 3; // one is the limit; but a machine may be slow, and busy
+constexpr long max_kilobytes = 1024 * 1024;
 
 double seconds_for(Target *target, const std::string &input) {
   auto start = std::chrono::steady_clock::now();
@@ -68,9 +68,9 @@ int main(int argc, char **argv) {
       std::printf("%s\n", path.c_str());
       std::fflush(stdout);
       double seconds = seconds_for(found->second, input.str());
-      if (seconds > most_seconds) // once more: the machine may have been busy
+      if (seconds > max_seconds) // once more: the machine may have been busy
         seconds = std::min(seconds, seconds_for(found->second, input.str()));
-      if (seconds > most_seconds) {
+      if (seconds > max_seconds) {
         std::printf("took %.1f seconds\n", seconds);
         failures++;
       }
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     }
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  if (usage.ru_maxrss > most_kilobytes) {
+  if (usage.ru_maxrss > max_kilobytes) {
     std::printf("took %ld kilobytes\n", usage.ru_maxrss);
     failures++;
   }

@@ -44,7 +44,7 @@ SourceInput::SourceInput(std::string_view text) {
       input.grid = rest;
     } else if (what == "gpu") {
       gpu = take(rest, ' ');
-      std::from_chars(rest.data(), rest.data() + rest.size(), structure);
+      std::from_chars(rest.data(), rest.data() + rest.size(), schedule);
     } else if (what == "file" && files.size() < 4) {
       files.emplace_back("/" + std::string(rest), "");
     }
@@ -63,8 +63,8 @@ bool SourceInput::may_have_axes() const {
   });
 }
 
-Structure SourceInput::chosen(std::vector<Structure> structures) const {
-  return structures[structure % structures.size()];
+Schedule SourceInput::chosen(std::vector<Schedule> schedules) const {
+  return schedules[schedule % schedules.size()];
 }
 
 Count::~Count() { std::fprintf(stderr, "%ld %s\n", count_, what_); }

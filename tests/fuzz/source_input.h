@@ -3,15 +3,15 @@
 //
 //     //! define TYPE half          a macro: a name and its tokens
 //     //! grid cdiv(n, 64)          replaces the source's
-//     //! gpu 90a 2                 for which, and in the how-manieth of its structures
+//     //! gpu 90a 2                 for which, and in the how-manieth of its schedules
 //     __global__ void k(...) ...
 //     //! file part.tch             what follows can be included
 //     #define N 16
 
 #pragma once
 
+#include "ir/schedule.h"
 #include "language/front_end.h"
-#include "passes/structure.h"
 #include "target/gpu.h"
 #include "translate/translate.h"
 
@@ -25,7 +25,7 @@ namespace tritonc::fuzz {
 struct SourceInput {
   FrontEndInput input;
   std::string gpu = "80";
-  size_t structure = 0;
+  size_t schedule = 0;
   std::vector<std::pair<std::string, std::string>> files;
 
   explicit SourceInput(std::string_view text);
@@ -33,8 +33,8 @@ struct SourceInput {
   bool may_have_axes() const;
   /// The GPU, or another one, if there is none of that name.
   const Gpu *known_gpu() const;
-  /// One of the structures, whatever the number.
-  Structure chosen(std::vector<Structure> structures) const;
+  /// One of the schedules, whatever the number.
+  Schedule chosen(std::vector<Schedule> schedules) const;
 };
 
 /// How often a target came to its end, said when the process ends: not every input does.

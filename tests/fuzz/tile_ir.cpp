@@ -4,7 +4,7 @@
 // hold. What the whole pipeline needs is a function as `translate/` makes them: no layouts, and
 // none of the operations that passes make.
 
-#include "analysis/launch_form.h"
+#include "analysis/launch_config.h"
 #include "fuzz/source_input.h"
 #include "fuzz/targets.h"
 #include "fuzz/text_mutator.h"
@@ -12,6 +12,7 @@
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
+#include "support/schedules.h"
 
 #include <cstdlib>
 #include <set>
@@ -36,23 +37,23 @@ bool is_made_by_passes(const ir::Op &op) {
   switch (op.code) {
   case Opcode::block_id_:
   case Opcode::num_blocks_:
-  case Opcode::undefined_:
-  case Opcode::inside_:
-  case Opcode::pinned_:
-  case Opcode::num_multiprocessors_:
+  case Opcode::undef_:
+  case Opcode::in_bounds_:
+  case Opcode::no_hoist_:
+  case Opcode::num_sms_:
   case Opcode::host_value_:
   case Opcode::tensor_map_:
-  case Opcode::scratch_:
+  case Opcode::workspace_:
   case Opcode::extract_:
   case Opcode::copy_:
   case Opcode::view_:
-  case Opcode::map_load_:
-  case Opcode::map_store_:
-  case Opcode::ring_slot_:
-  case Opcode::ring_phase_:
+  case Opcode::tma_load_:
+  case Opcode::tma_store_:
+  case Opcode::stage_index_:
+  case Opcode::stage_phase_:
   case Opcode::convert_layout_:
-  case Opcode::specialize_:
-  case Opcode::team_id_:
+  case Opcode::warp_specialize_:
+  case Opcode::consumer_group_id_:
     return true;
   default:
     return false;
@@ -67,8 +68,8 @@ bool is_set_by_passes(std::string_view attribute) {
 
 // Whether it could have come from `translate/`.
 bool is_as_translated(const ir::Function &fn) {
-  bool is = fn.warps == 0 && fn.teams == 1 && fn.helper_warps == 0 && fn.shared_bytes == 0 &&
-            fn.residency == 0;
+  bool is = fn.warps == 0 && fn.consumer_groups == 1 && fn.producer_warps == 0 &&
+            fn.shared_bytes == 0 && fn.blocks_per_sm == 0;
   auto look_at = [&](const ir::Value *value) {
     const ir::Type &type = value->type;
     is &= !type.layout && !type.is_view() && !type.is_shared() && !type.is_map();
@@ -81,7 +82,7 @@ bool is_as_translated(const ir::Function &fn) {
   ir::for_each_op(*fn.body, [&](const ir::Op &op) {
     is &= !is_made_by_passes(op);
     for (const auto &[name, attribute] : op.attributes)
-      is &= !is_set_by_passes(name);
+      is &= !is_set_by_passes(ir::name_of(name));
     for (const ir::Value *result : op.results)
       look_at(result);
     for (const ir::Block *block : op.blocks)
@@ -102,7 +103,7 @@ void parse_back(const ir::Function &fn) {
 
 const std::vector<std::string> &tile_ir_words() {
   static const std::vector<std::string> words = {
-#define OP(name, least, most, regions, effect, text) #name,
+#define OP(name, ...) #name,
 #include "ir/ops.def"
       "i1",
       "i8",
@@ -144,8 +145,8 @@ void tile_ir(std::string_view bytes) {
 
   SourceInput options(bytes.substr(0, bytes.find('\n')));
   const Gpu *gpu = options.known_gpu();
-  const Structure structure = options.chosen(structures_for(fn, *gpu));
-  // Behind each pass takes as long as the passes; of most inputs only what comes out is looked at.
+  const Schedule schedule = options.chosen(test::schedules_for(fn, *gpu));
+  // After each pass takes as long as the passes; of most inputs only what comes out is looked at.
   bool verifies_each =
       std::getenv("TRITONC_FUZZ_SHOW") || std::hash<std::string_view>()(bytes) % 4 == 0;
   run_pipeline(
@@ -155,12 +156,12 @@ void tile_ir(std::string_view bytes) {
           return;
         if (std::string broken = ir::verify(now); !broken.empty())
           fail("after `" + std::string(pass) + "` for sm_" + std::string(gpu->name) + " " +
-                   structure.name + ": " + broken,
+                   text_of(schedule) + ": " + broken,
                ir::print(now));
       },
-      structure);
+      schedule);
   parse_back(fn);
-  launch_form(fn);
+  launch_config(fn);
   static Count count("functions that went through all passes");
   count += 1;
 }

@@ -1,15 +1,14 @@
-// Compares what the tool makes of a few kernels with the files beside this one. A change of code
-// generation shows as a change of these files, to be read by whoever reviews it:
+// Compares the tool's output for a few kernels with the golden files in this folder. A change of
+// code generation shows as a diff of these files, for the reviewer to read:
 //
-//   TRITONC_UPDATE=1 ctest -R golden     writes them anew
+//   TRITONC_UPDATE=1 ctest -R golden     rewrites the golden files
 //
-// Tile IR is compared as translated and after the last pass, headers in full. Of PTX only the
-// outline is: every instruction that touches memory, synchronises or multiplies, without its
-// operands, so that a new version of LLVM that numbers its registers differently changes nothing
-// here.
+// Tile IR is compared after translation and after the last pass. Headers are compared in full. PTX
+// is compared as an outline: every instruction that accesses memory, synchronizes or multiplies,
+// without operands. So a new LLVM version with other register numbers does not change the outline.
 
 #include "compile.h"
-#include "emit/header.h"
+#include "emit/cpp/header.h"
 #include "emit/interface.h"
 
 #include <doctest/doctest.h>
@@ -24,12 +23,12 @@ using namespace tritonc;
 namespace {
 
 struct Case {
-  const char *name; // of the files
+  const char *name; // base name of the golden files
   const char *source;
   const char *variant;
 };
 
-// One kernel per way that code is generated.
+// One kernel per code generation path.
 const Case cases[] = {
     {"vector_add", "vector_add.tc", "TYPE=float;SIZE=1024"},
     {"matmul_half", "matmul.tc", "A=N;B=N;TYPE=half;TM=64;TN=64;TK=32"},
@@ -66,13 +65,13 @@ CompileResult compile_case(const Case &one, const char *gpu, Stage stage,
   return result;
 }
 
-// The instruction of a line of PTX, without operands, if it is one that the outline shows.
+// The instruction of a PTX line, without operands; empty if the outline omits it.
 std::string outlined(std::string line) {
   line.erase(0, line.find_first_not_of(" \t"));
   for (const char *kept : {".version", ".target", ".extern .shared", ".maxntid"})
     if (line.rfind(kept, 0) == 0)
       return line;
-  if (line.rfind('@', 0) == 0) // a predicate
+  if (line.rfind('@', 0) == 0) // predicate
     line.erase(0, line.find_first_not_of(" \t", line.find_first_of(" \t")));
   std::string instruction = line.substr(0, line.find_first_of(" \t;"));
   for (const char *kept : {"ld.global", "st.global", "ld.shared", "st.shared", "ldmatrix", "mma.",
@@ -82,7 +81,7 @@ std::string outlined(std::string line) {
   return "";
 }
 
-// Lines that repeat are shown once with their number.
+// Shows repeated lines once, with their count.
 std::string outline_of(const std::string &ptx) {
   std::istringstream lines(ptx);
   std::string result, previous;
@@ -107,30 +106,30 @@ std::string outline_of(const std::string &ptx) {
 
 } // namespace
 
-TEST_CASE("tile IR as translated") {
+TEST_CASE("golden: tile IR after translation") {
   for (const Case &one : cases)
     check_golden(one.name + std::string(".tir"),
                  compile_case(one, "80", Stage::tile_ir).stage_output);
 }
 
-TEST_CASE("tile IR after the last pass") {
+TEST_CASE("golden: tile IR after the last pass") {
   for (const Case &one : cases)
     check_golden(one.name + std::string(".sm_80.tir"),
                  compile_case(one, "80", Stage::llvm, "insert_barriers").printed);
 }
 
-TEST_CASE("outlines of PTX") {
+TEST_CASE("golden: PTX outlines") {
   for (const Case &one : cases)
     for (const char *gpu : ptx_gpus)
       check_golden(one.name + std::string(".sm_") + gpu + ".ptx",
                    outline_of(compile_case(one, gpu, Stage::ptx).stage_output));
 }
 
-TEST_CASE("headers, without and with an axis of the API that is no type") {
+TEST_CASE("golden: headers with and without an enum axis in the API") {
   for (const Case &one : {cases[0], cases[1]}) {
     CompileResult result = compile_case(one, "80", Stage::library);
     Result<Interface> interface = make_interface(result.library);
-    REQUIRE_MESSAGE(interface, text(interface.failure()));
+    REQUIRE_MESSAGE(interface, text(interface.error()));
     check_golden(one.name + std::string(".hpp"), object_mode_header(result.library, *interface));
   }
 }

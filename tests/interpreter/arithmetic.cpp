@@ -260,8 +260,8 @@ Element reinterpret(const Type &from, const Type &to, const Element &a) {
 
 void Machine::elementwise(const Op &op) {
   const Type &to = op.result()->type;
-  std::string_view pred = op.text("pred");
-  bool is_unsigned = op.has("unsigned");
+  std::string_view pred = op.get(attr::pred_);
+  bool is_unsigned = op.has(attr::unsigned_);
   std::vector<const Tile *> operands;
   for (const Value *operand : op.operands)
     operands.push_back(&tile(operand));

@@ -5,7 +5,7 @@
 #include "interpreter/machine.h"
 #include "interpreter/numbers.h"
 
-#include "emulator/prints.h"
+#include "emulator/device_printf.h"
 #include "ir/checks.h"
 
 namespace tritonc::interpreter {
@@ -35,9 +35,9 @@ void Machine::assertion(const Op &op) {
     if (!is_poison && condition[i].integer)
       continue;
     ended_ = true;
-    find(is_poison ? Finding::Kind::poison_condition : Finding::Kind::assertion_failed, op,
+    find(is_poison ? Report::Kind::poison_condition : Report::Kind::assertion_failed, op,
          is_tile ? int64_t(i) : -1,
-         is_poison ? "depends on a value that was never there" : std::string(op.text("text")));
+         is_poison ? "depends on a value that was never there" : std::string(op.get(attr::text_)));
   }
 }
 

@@ -7,7 +7,7 @@
 using namespace tritonc;
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -61,7 +61,7 @@ TEST_CASE("an assertion that fails ends the program, and only this one") {
   Ran ran(values + "assert %no {text = \"assertion `no` failed\"}\n store %q, %i", "i32", "",
           launch);
   CHECK(ran.kinds() == std::vector(2, Kind::assertion_failed));
-  CHECK(ran.result.findings[0].element == -1);
+  CHECK(ran.result.reports[0].element == -1);
   CHECK(ran.memory[1].elements[0].poison);
   CHECK(ran.text().find("assertion `no` failed\n") != std::string::npos);
 }
@@ -69,13 +69,13 @@ TEST_CASE("an assertion that fails ends the program, and only this one") {
 TEST_CASE("of a tile, the first element at fault is named") {
   Ran ran(values + "assert %m {text = \"too large\"}");
   CHECK(ran.kinds() == std::vector{Kind::assertion_failed});
-  CHECK(ran.result.findings[0].element == 3);
-  CHECK(ran.result.findings[0].text == "too large");
+  CHECK(ran.result.reports[0].element == 3);
+  CHECK(ran.result.reports[0].text == "too large");
 }
 
 TEST_CASE("an assertion about what has no value") {
   Ran ran(values + "%a = load %p, %m : f32[8]\n %b = cmp %a, %a {pred = \"eq\"} : i1[8]\n"
                    "assert %b {text = \"\"}");
   CHECK(ran.kinds() == std::vector{Kind::poison_condition});
-  CHECK(ran.result.findings[0].element == 3);
+  CHECK(ran.result.reports[0].element == 3);
 }

@@ -11,7 +11,7 @@ namespace tritonc::interpreter {
 using namespace ir;
 
 void Machine::join(const Op &op, Tile own) {
-  int blocks = int(op.integer("blocks")), rank = block_[0] % blocks;
+  int blocks = int(op.get(attr::blocks_)), rank = block_[0] % blocks;
   size_t elements = own.size();
   parts_of_sum_[block_] = std::move(own);
   if (rank + 1 < blocks) {
@@ -22,7 +22,7 @@ void Machine::join(const Op &op, Tile own) {
   for (int part = 0; part < blocks; part++) {
     std::array<int, 3> block = block_;
     block[0] += part - rank;
-    // Blocks that a finding has ended leave nothing.
+    // Blocks that a report has ended leave nothing.
     auto left = parts_of_sum_.extract(block);
     parts.push_back(left ? std::move(left.mapped()) : Tile(elements, Element::no_value()));
   }
@@ -35,13 +35,13 @@ void Machine::join(const Op &op, Tile own) {
   });
 }
 
-void Machine::cluster_sum(const Op &op) {
-  not_by_helper(op);
+void Machine::cluster_reduce(const Op &op) {
+  not_by_producer(op);
   join(op, tile(op.operand(0)));
 }
 
-void Machine::cluster_load(const Op &op) {
-  not_by_helper(op);
+void Machine::cluster_load_reduce(const Op &op) {
+  not_by_producer(op);
   size_t elements = size_t(op.result()->type.elements());
   const Element *first = slot(op, op.operand(0), op.operand(1));
   join(op, first ? Tile(first, first + elements) : Tile(elements, Element::no_value()));

@@ -6,7 +6,7 @@
 
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
@@ -47,9 +47,9 @@ std::string count_up(const std::string &v) {
 } // namespace
 
 TEST_CASE("what the blocks of a cluster have is added") {
-  CHECK(y_of(blocks(2, "%sum = cluster_sum %own {blocks = 2} : f32[8]\n store %q, %sum")) ==
+  CHECK(y_of(blocks(2, "%sum = cluster_reduce %own {blocks = 2} : f32[8]\n store %q, %sum")) ==
         line(2, 10));
-  CHECK(y_of(blocks(4, "%sum = cluster_sum %own {blocks = 4} : f32[8]\n store %q, %sum")) ==
+  CHECK(y_of(blocks(4, "%sum = cluster_reduce %own {blocks = 4} : f32[8]\n store %q, %sum")) ==
         line(4, 60));
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("integers are added as such: exactly, and round the end") {
     launch.grid = {2, 1, 1};
     return y_of(Ran("%own = constant {value = " + number + "} : i32\n" +
                         "%owns = splat %own : i32[8]\n"
-                        "%sum = cluster_sum %owns {blocks = 2} : i32[8]\n store %q, %sum",
+                        "%sum = cluster_reduce %owns {blocks = 2} : i32[8]\n store %q, %sum",
                     "i32", "", launch));
   };
   CHECK(sum_of("16777217") == std::vector<double>(8, 33554434)); // f32 has neither
@@ -69,7 +69,7 @@ TEST_CASE("integers are added as such: exactly, and round the end") {
 TEST_CASE("each cluster for itself") {
   // Cluster 0 stores the first half, cluster 1 the second.
   CHECK(y_of(blocks(4, R"(
-      %sum = cluster_sum %own {blocks = 2} : f32[8]
+      %sum = cluster_reduce %own {blocks = 2} : f32[8]
       %cluster = div %block, %two : i32
       %four = constant {value = 4} : i32
       %fours = splat %four : i32[8]
@@ -90,7 +90,7 @@ TEST_CASE("they are added in the order of the blocks") {
       %first = select %zero.rank, %large, %small : f32
       %v = select %two.rank, %minus, %first : f32
       %vs = splat %v : f32[8]
-      %sum = cluster_sum %vs {blocks = 4} : f32[8]
+      %sum = cluster_reduce %vs {blocks = 4} : f32[8]
       store %q, %sum)")) == line(0, 1));
 }
 
@@ -98,34 +98,34 @@ TEST_CASE("buffers are added slot by slot") {
   auto of_slot = [](const std::string &slot) {
     return y_of(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n shared_store %own, %s, %zero\n"
                           "shared_store %ten, %s, %one\n cluster_barrier\n"
-                          "%sum = cluster_load %s, " +
+                          "%sum = cluster_load_reduce %s, " +
                               slot + " {blocks = 2} : f32[8]\n cluster_barrier\n store %q, %sum"));
   };
   CHECK(of_slot("%zero") == line(2, 10));
   CHECK(of_slot("%one") == line(0, 20));
   CHECK(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n"
-                  "%sum = cluster_load %s, %two {blocks = 2} : f32[8]")
+                  "%sum = cluster_load_reduce %s, %two {blocks = 2} : f32[8]")
             .kinds() == std::vector(2, Kind::bad_slot));
 }
 
-TEST_CASE("in front of the sum every block runs, behind it one for all") {
+TEST_CASE("before the sum every block runs, after it one for all") {
   const std::string start = "%nothing = constant {number = 0.0} : f32\n"
                             "%is.first = cmp %block, %zero {pred = \"eq\"} : i1\n"
                             "store %y, %nothing, %is.first\n";
-  Ran ran = blocks(4, start + count_up("f") + "%sum = cluster_sum %own {blocks = 4} : f32[8]\n" +
+  Ran ran = blocks(4, start + count_up("f") + "%sum = cluster_reduce %own {blocks = 4} : f32[8]\n" +
                           count_up("l"));
   CHECK(ran.text() == "");
   CHECK(ran.y()[0] == 5);
 }
 
 TEST_CASE("the thread that copies goes on when its block has left its part") {
-  for (Turns turns : {Turns::helper_first, Turns::workers_first, Turns::alternate}) {
+  for (Turns turns : {Turns::producer_first, Turns::workers_first, Turns::alternate}) {
     Launch launch;
     launch.grid = {2, 1, 1};
     launch.turns = turns;
     Ran ran("%a = load %p : f32[8]\n %block = block_id {axis = 0} : i32\n"
             "%mine = addptr %y, %block : ptr<f32>\n %x0 = load %x : f32\n"
-            "specialize {\n %sum = cluster_sum %a {blocks = 2} : f32[8]\n yield\n} {\n"
+            "warp_specialize {\n %sum = cluster_reduce %a {blocks = 2} : f32[8]\n yield\n} {\n"
             "store %mine, %x0\n yield\n}",
             "f32", "", launch);
     CHECK(ran.text() == "");
@@ -134,26 +134,27 @@ TEST_CASE("the thread that copies goes on when its block has left its part") {
   }
 }
 
-TEST_CASE("blocks that a finding has ended leave nothing, and nothing of others is taken for it") {
+TEST_CASE("blocks that a report has ended leave nothing, and nothing of others is taken for it") {
   // Of the second cluster the first block ends before it has left its part.
   Ran ran = blocks(4, R"(
       %ends = cmp %block, %two {pred = "ne"} : i1
       assert %ends {text = "no"}
-      %sum = cluster_sum %own {blocks = 2} : f32[8]
+      %sum = cluster_reduce %own {blocks = 2} : f32[8]
       store %q, %sum)");
   CHECK(ran.kinds() == std::vector{Kind::assertion_failed, Kind::poison_store});
 }
 
 TEST_CASE("only the program's warps add, and wait for other blocks") {
-  auto helper = [](const std::string &operation) {
+  auto producer = [](const std::string &operation) {
     return blocks(1, "%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n"
-                     "specialize {\n yield\n} {\n" +
+                     "warp_specialize {\n yield\n} {\n" +
                          operation + "\n yield\n}")
         .kinds();
   };
-  CHECK(helper("%sum = cluster_sum %a {blocks = 2} : f32[8]") == std::vector{Kind::wrong_warps});
-  CHECK(helper("%sum = cluster_load %s, %zero {blocks = 2} : f32[8]") ==
+  CHECK(producer("%sum = cluster_reduce %a {blocks = 2} : f32[8]") ==
         std::vector{Kind::wrong_warps});
-  CHECK(helper("cluster_barrier") == std::vector{Kind::wrong_warps});
-  CHECK(helper("").empty());
+  CHECK(producer("%sum = cluster_load_reduce %s, %zero {blocks = 2} : f32[8]") ==
+        std::vector{Kind::wrong_warps});
+  CHECK(producer("cluster_barrier") == std::vector{Kind::wrong_warps});
+  CHECK(producer("").empty());
 }

@@ -23,7 +23,7 @@ std::vector<double> read(const std::string &constants, const std::string &type,
   launch.arguments = {Element::pointer(memory.add_unwritten("y", *ir::elem_named(type), 4))};
   launch.constants = std::move(filled);
   Result result = run(fn, launch, memory);
-  REQUIRE(result.findings.empty());
+  REQUIRE(result.reports.empty());
   std::vector<double> values;
   for (const Element &element : memory[0].elements)
     values.push_back(ir::is_float(*ir::elem_named(type)) ? element.number
@@ -36,7 +36,7 @@ const std::string by_four = "  %c = constant {value = 4} : i32\n  %f = splat %c 
 
 } // namespace
 
-TEST_CASE("what is there before the host fills it: values, and zeros behind them") {
+TEST_CASE("what is there before the host fills it: values, and zeros after them") {
   CHECK(read("a: i32[4] at 0 = [5, -6]", "i32", by_four) == std::vector<double>{5, -6, 0, 0});
   CHECK(read("a: f32[4] at 0 = [0.5, 2.0, 0.1]", "f32", by_four) ==
         std::vector<double>{0.5, 2, double(0.1f), 0});
@@ -48,7 +48,7 @@ TEST_CASE("what the host has filled") {
   CHECK(read("a: i8[16] at 0 = [1]", "i32", by_four, bytes) == std::vector<double>{7, 256, -1, 0});
 }
 
-TEST_CASE("parts one behind the other, and other types than they have") {
+TEST_CASE("parts one after the other, and other types than they have") {
   // a's bytes are 16 and 0 to 15 of the block; b begins there.
   std::string beyond = by_four + "  %k = constant {value = 16} : i32\n  %l = splat %k : i32[4]\n"
                                  "  %q = add %o, %l : i32[4]\n";
@@ -71,7 +71,7 @@ TEST_CASE("constants of another size are none") {
   Memory memory;
   Launch launch;
   launch.constants.resize(8);
-  CHECK(run(fn, launch, memory).findings.at(0).kind == Finding::Kind::invalid_arguments);
+  CHECK(run(fn, launch, memory).reports.at(0).kind == Report::Kind::invalid_arguments);
   launch.constants.resize(16);
-  CHECK(run(fn, launch, memory).findings.empty());
+  CHECK(run(fn, launch, memory).reports.empty());
 }

@@ -25,7 +25,7 @@ struct Factor {
   std::vector<double> numbers;
   std::vector<char> poison_in_row, poison_in_column;
 
-  Factor(const FactorKind &kind, const Tile &elements, size_t rows, size_t columns)
+  Factor(const OperandKind &kind, const Tile &elements, size_t rows, size_t columns)
       : poison_in_row(rows), poison_in_column(columns) {
     for (const Element &element : elements) {
       size_t i = integers.size();
@@ -62,13 +62,13 @@ void add_products(Elem elem, std::vector<uint64_t> &sums, uint64_t x, const uint
 
 } // namespace
 
-FactorKind factor_kind(const Op &product) {
-  return {product.operand(0)->type.elem, product.text("precision") == "tf32",
-          product.has("unsigned")};
+OperandKind operand_kind(const Op &product) {
+  return {product.operand(0)->type.elem, product.get(attr::precision_) == "tf32",
+          product.has(attr::unsigned_)};
 }
 
-Tile product_of(const Type &type, size_t depth, const FactorKind &kind, const Tile &a_elements,
-                const Tile &b_elements, const Tile &c) {
+Tile matmul_of(const Type &type, size_t depth, const OperandKind &kind, const Tile &a_elements,
+               const Tile &b_elements, const Tile &c) {
   size_t rows = size_t(type.shape[0]), columns = size_t(type.shape[1]);
   Factor a(kind, a_elements, rows, depth), b(kind, b_elements, depth, columns);
   std::vector<double> numbers(columns);
@@ -98,16 +98,16 @@ Tile product_of(const Type &type, size_t depth, const FactorKind &kind, const Ti
 }
 
 void Machine::dot(const Op &op) {
-  define(op, product_of(op.result()->type, size_t(op.operand(0)->type.shape[1]), factor_kind(op),
-                        tile(op.operand(0)), tile(op.operand(1)), tile(op.operand(2))));
+  define(op, matmul_of(op.result()->type, size_t(op.operand(0)->type.shape[1]), operand_kind(op),
+                       tile(op.operand(0)), tile(op.operand(1)), tile(op.operand(2))));
 }
 
 void Machine::reduce(const Op &op) {
   const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
   const Tile &elements = tile(op.operand(0));
   Elem elem = op.result()->type.elem;
-  size_t axis = size_t(op.integer("axis"));
-  Opcode code = *combining_op(op.text("op"));
+  size_t axis = size_t(op.get(attr::axis_));
+  Opcode code = *combining_op(op.get(attr::op_));
   define(op, [&](size_t i) {
     std::vector<int64_t> at = unflatten(to, FlatIndex(i));
     at.insert(at.begin() + int64_t(axis), 0);
@@ -124,8 +124,8 @@ void Machine::scan(const Op &op) {
   const Shape &shape = op.result()->type.shape;
   Tile elements = tile(op.operand(0));
   Elem elem = op.result()->type.elem;
-  size_t axis = size_t(op.integer("axis"));
-  Opcode code = *combining_op(op.text("op"));
+  size_t axis = size_t(op.get(attr::axis_));
+  Opcode code = *combining_op(op.get(attr::op_));
   for (int64_t bit = 1; bit < shape[axis]; bit *= 2)
     for (size_t i = 0; i < elements.size(); i++) { // what is read has the bit not set
       std::vector<int64_t> at = unflatten(shape, FlatIndex(i));

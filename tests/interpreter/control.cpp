@@ -12,12 +12,12 @@ void Machine::block(const Block &block) {
   for (const Op *op : block.ops) {
     if (!parts_.empty() && whose_turn() != running_)
       leave();
-    if (ended_ || (joined_ && !is_helper()))
+    if (ended_ || (joined_ && !is_producer()))
       return;
     if (result_.steps >= launch_.max_steps) {
       ended_ = true;
       found_at_ = -1; // whatever the last operation did
-      return find(Finding::Kind::too_many_steps, *op, -1,
+      return find(Report::Kind::too_many_steps, *op, -1,
                   "stopped after " + std::to_string(launch_.max_steps) + " steps");
     }
     result_.steps++;
@@ -43,15 +43,15 @@ int64_t Machine::decision(const Op &op, const Value *condition) {
   if (!element.poison)
     return element.integer;
   ended_ = true;
-  find(Finding::Kind::poison_condition, op, -1, "depends on a value that was never there");
+  find(Report::Kind::poison_condition, op, -1, "depends on a value that was never there");
   return 0;
 }
 
 void Machine::for_loop(const Op &op) {
   const Block &body = *op.blocks[0];
-  int64_t trips = decision(op, op.operand(0));
+  int64_t iterations = decision(op, op.operand(0));
   std::vector<Held> carried = values_of(op.operands, 1);
-  for (int64_t t = 0; t < trips && !ended_; t++) {
+  for (int64_t t = 0; t < iterations && !ended_; t++) {
     values_[body.arguments[0]] = {{Element::of_integer(t)}};
     assign(body.arguments, 1, std::move(carried));
     block(body);

@@ -15,16 +15,16 @@ TEST_CASE("a counted loop carries values and counts from 0") {
   CHECK(ran.y() == std::vector<double>{3, 11, 19, 27, 35, 43, 51, 59});
 }
 
-TEST_CASE("a loop of no trips gives what it was given") {
-  for (const char *trips : {"0", "-2"}) {
-    Ran ran("%a = load %p : f32[8]\n %m = constant {value = " + std::string(trips) +
+TEST_CASE("a loop of no iterations gives what it was given") {
+  for (const char *iterations : {"0", "-2"}) {
+    Ran ran("%a = load %p : f32[8]\n %m = constant {value = " + std::string(iterations) +
             "} : i32\n %s = for_loop %m, %a : f32[8] {\n(%t: i32, %b: f32[8])\n"
             "%e = add %b, %b : f32[8]\n yield %e\n}\n store %q, %s");
     CHECK(ran.y() == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
   }
 }
 
-TEST_CASE("a conditional loop tests before each trip") {
+TEST_CASE("a conditional loop tests before each iteration") {
   Ran ran("%one = constant {value = 1} : i32\n"
           "%k, %s = while_loop %n, %zero : i32, i32 {\n(%k0: i32, %s0: i32)\n"
           "%go = cmp %k0, %zero {pred = \"gt\"} : i1\n condition %go\n} {\n(%k1: i32, %s1: i32)\n"

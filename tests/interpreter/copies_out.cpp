@@ -1,9 +1,9 @@
-// Copies from shared memory to a tensor, by the copy engine.
+// Copies from shared memory to a tensor, by TMA.
 //
-// A map_copy_out reads its slot at any time between its start and the copy_out_wait that covers it:
-// what changes there in the meantime is a finding, and becomes poison. It writes to the tensor at
-// any time until the program ends: so long there is poison, and what somebody else writes there too
-// stays poison. What threads have written to a slot, the engine sees after a proxy_fence.
+// A tma_store_async reads its slot at any time between its start and the tma_store_wait that covers
+// it: what changes there in the meantime is a report, and becomes poison. It writes to the tensor
+// at any time until the program ends: so long there is poison, and what somebody else writes there
+// too stays poison. What threads have written to a slot, the engine sees after a proxy_fence.
 //
 // Tested by tests/interpreter/copies_out_test.cpp.
 
@@ -13,15 +13,15 @@ namespace tritonc::interpreter {
 
 using namespace ir;
 
-void Machine::map_copy_out(const Op &op) {
-  not_by_helper(op);
+void Machine::tma_store_async(const Op &op) {
+  not_by_producer(op);
   const Element *from = slot(op, op.operand(1), op.operand(2));
   if (!from)
     return;
   check_box(op, 3, true);
   auto [buffer, first] = place_of(op.operand(1), from);
   if (is_unfenced({buffer, first}))
-    find(Finding::Kind::not_fenced, op, -1, "no proxy_fence since its slot was written");
+    find(Report::Kind::not_fenced, op, -1, "no proxy_fence since its slot was written");
   const Type &type = op.operand(1)->type;
   std::vector<std::optional<Element>> pointers =
       mapped(op, Shape(type.shape.begin() + 1, type.shape.end()), 3);
@@ -31,7 +31,7 @@ void Machine::map_copy_out(const Op &op) {
     if (!to)
       continue;
     if (from[i].poison)
-      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+      find(Report::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
     *to = Element::no_value();
     copy.elements.push_back({first + i, from[i], *pointers[i]});
   }
@@ -45,21 +45,21 @@ void Machine::read_oldest() {
   for (OneOut &element : copy.elements) {
     if (same(shared_[size_t(copy.buffer)].elements[element.at], element.value))
       continue;
-    find(Finding::Kind::poison_store, *copy.op, -1, "what it copies changes before it is read");
+    find(Report::Kind::poison_store, *copy.op, -1, "what it copies changes before it is read");
     element.value = Element::no_value();
   }
   read_out_.push_back(std::move(copy));
 }
 
-void Machine::copy_out_wait(const Op &op) {
-  not_by_helper(op);
-  while (copies_out_.size() > size_t(op.integer("pending")))
+void Machine::tma_store_wait(const Op &op) {
+  not_by_producer(op);
+  while (copies_out_.size() > size_t(op.get(attr::pending_)))
     read_oldest();
 }
 
 void Machine::proxy_fence(const Op &op) {
-  if (helpers_ == 1)
-    not_by_helper(op);
+  if (producers_ == 1)
+    not_by_producer(op);
   unfenced_[running_].clear();
 }
 

@@ -6,7 +6,7 @@
 
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
@@ -20,7 +20,7 @@ Ran ran(const std::string &operations, const std::string &size = "8") {
              "%four = constant {value = 4} : i32\n %minus = constant {value = -4} : i32\n"
              "%mx = tensor_map %x, %o0, %o8, %o1 : map<f32>[4]\n"
              "%my = tensor_map %y, %o0, %size, %o1 : map<f32>[4]\n"
-             "%t0 = map_load %mx, %zero : f32[4]\n %t1 = map_load %mx, %four : f32[4]\n"
+             "%t0 = tma_load %mx, %zero : f32[4]\n %t1 = tma_load %mx, %four : f32[4]\n"
              "%s = shared_alloc : shared<f32>[2,4]\n" +
              operations);
 }
@@ -29,10 +29,10 @@ std::string write(const std::string &tile, const std::string &slot) {
   return "shared_store " + tile + ", %s, " + slot + "\n";
 }
 std::string copy(const std::string &slot, const std::string &at) {
-  return "map_copy_out %my, %s, " + slot + ", " + at + "\n";
+  return "tma_store_async %my, %s, " + slot + ", " + at + "\n";
 }
 std::string wait(const std::string &pending = "0") {
-  return "copy_out_wait {pending = " + pending + "}\n";
+  return "tma_store_wait {pending = " + pending + "}\n";
 }
 const std::string fence = "proxy_fence\n";
 
@@ -69,9 +69,9 @@ TEST_CASE("a slot is read as late as a wait lets it be") {
   CHECK(y_of(ran(start + write("%t1", "%one") + wait()))[0] == 0); // another slot
   Ran early = ran(start + again + wait());
   CHECK(early.kinds() == std::vector{Kind::poison_store});
-  CHECK(early.text().find("`map_copy_out") != std::string::npos);
+  CHECK(early.text().find("`tma_store_async") != std::string::npos);
   CHECK(early.text().find("changes before it is read") != std::string::npos);
-  CHECK(early.result.findings.size() == 1);
+  CHECK(early.result.reports.size() == 1);
   CHECK(early.y()[0] != early.y()[0]);
   // Only the last so many may not have been read.
   const std::string second = write("%t1", "%one") + fence + copy("%one", "%four");
@@ -131,7 +131,7 @@ TEST_CASE("what was never in the slot") {
             .kinds() == std::vector{Kind::poison_address});
 }
 
-TEST_CASE("boxes that the copy engine does not copy") {
+TEST_CASE("boxes that TMA does not copy") {
   const std::string start = write("%t0", "%zero") + fence;
   auto text = [&](const std::string &at, const std::string &size) {
     Ran tried = ran(start + copy("%zero", at) + wait(), size);
@@ -144,16 +144,16 @@ TEST_CASE("boxes that the copy engine does not copy") {
   };
   CHECK(says(text("%minus", "8"), "begins at -4 of axis 0"));
   CHECK(says(text("%two", "8"), "begins at 2 of axis 0, not at a multiple of 16 bytes"));
-  CHECK(says(text("%four", "7"), "behind rows of 28 bytes"));
+  CHECK(says(text("%four", "7"), "after rows of 28 bytes"));
   CHECK(text("%zero", "7") == "");
   CHECK(text("%four", "8") == "");
-  CHECK(text("%four", "3") == ""); // the box is behind the row
+  CHECK(text("%four", "3") == ""); // the box is after the row
   // What is loaded ends where the tensor does, and may begin before it.
   auto loads = [&](const std::string &at) {
-    return ran("%bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n specialize {\n"
+    return ran("%bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n warp_specialize {\n"
                "mbarrier_wait %bar, %zero, %zero\n yield\n} {\n"
                "mbarrier_arrive %bar, %zero {bytes = 16}\n"
-               "map_copy %my, %s, %zero, %bar, %zero, " +
+               "tma_load_async %my, %s, %zero, %bar, %zero, " +
                    at + "\n yield\n}",
                "7")
         .kinds();
@@ -165,8 +165,8 @@ TEST_CASE("boxes that the copy engine does not copy") {
 
 TEST_CASE("the program's warps copy out") {
   const std::string start = write("%t0", "%zero") + fence;
-  auto kinds = [&](const std::string &helper) {
-    return ran(start + "specialize {\n yield\n} {\n" + helper + "yield\n}").kinds();
+  auto kinds = [&](const std::string &producer) {
+    return ran(start + "warp_specialize {\n yield\n} {\n" + producer + "yield\n}").kinds();
   };
   CHECK(kinds("").empty());
   for (const std::string &operation : {wait(), fence})

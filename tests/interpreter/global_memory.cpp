@@ -33,11 +33,11 @@ bool Machine::is_on(const Op &op, const Tile *mask, size_t i) {
     return true;
   const Element &element = (*mask)[mask->size() == 1 ? 0 : i];
   if (element.poison)
-    find(Finding::Kind::poison_address, op, int64_t(i), "its mask was never there");
+    find(Report::Kind::poison_address, op, int64_t(i), "its mask was never there");
   return !element.poison && element.integer;
 }
 
-// What `pointer`, element i of those of `op`, points to; null, after a finding, if that is nothing.
+// What `pointer`, element i of those of `op`, points to; null, after a report, if that is nothing.
 Element *Machine::accessed(const Op &op, size_t i, const Element &pointer, const char *verb) {
   Element *element = pointer.poison ? nullptr : memory_.at(pointer);
   if (element && memory_[pointer.buffer].elem == op.operand(0)->type.elem)
@@ -55,17 +55,17 @@ bool Machine::is_recast(const Op &op, const Element &pointer) const {
 
 void Machine::report(const Op &op, size_t i, std::string verb, const Element &pointer) {
   if (pointer.poison)
-    return find(Finding::Kind::poison_address, op, int64_t(i),
+    return find(Report::Kind::poison_address, op, int64_t(i),
                 verb + " where no pointer was ever there");
   if (pointer.buffer < 0 || pointer.buffer >= memory_.size())
-    return find(Finding::Kind::out_of_bounds, op, int64_t(i),
+    return find(Report::Kind::out_of_bounds, op, int64_t(i),
                 verb + " through a pointer to nothing");
   const Buffer &buffer = memory_[pointer.buffer];
   std::string does = verb + " " + buffer.name + "[" + std::to_string(pointer.integer) + "]";
   if (memory_.at(pointer))
-    return find(Finding::Kind::wrong_type, op, int64_t(i),
+    return find(Report::Kind::wrong_type, op, int64_t(i),
                 does + ", which is " + name_of(buffer.elem));
-  find(Finding::Kind::out_of_bounds, op, int64_t(i),
+  find(Report::Kind::out_of_bounds, op, int64_t(i),
        does + ", which has " + std::to_string(buffer.elements.size()) + " elements");
 }
 
@@ -91,7 +91,7 @@ void Machine::store(const Op &op) {
     if (!is_on(op, mask, i))
       continue;
     if (values[i].poison)
-      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+      find(Report::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
     if (is_recast(op, pointers[i]) &&
         memory_.write_as(op.operand(0)->type.elem, pointers[i], values[i]))
       continue;
@@ -107,7 +107,7 @@ void Machine::atomic(const Op &op) {
   const Tile &first = tile(op.operand(1));
   const Tile *mask = tile_or_null(op.operand_or_null(values + 1));
   Elem elem = op.result()->type.elem;
-  std::optional<Opcode> how = combining_op(op.text("op"));
+  std::optional<Opcode> how = combining_op(op.get(attr::op_));
   define(op, [&](size_t i) {
     Element *element = is_on(op, mask, i) ? accessed(op, i, pointers[i], "changes") : nullptr;
     if (!element)
@@ -121,7 +121,7 @@ void Machine::atomic(const Op &op) {
     else
       *element = how ? binary(*how, elem, old, last[i]) : last[i];
     if (element->poison)
-      find(Finding::Kind::poison_store, op, int64_t(i),
+      find(Report::Kind::poison_store, op, int64_t(i),
            "changes it to a value that was never there");
     return old;
   });

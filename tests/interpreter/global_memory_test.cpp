@@ -1,4 +1,5 @@
-// Tests interpreter/global_memory.cpp and memory.cpp. What is found is in findings_test.cpp.
+// Tests interpreter/global_memory.cpp and memory.cpp. What is found is in
+// reports_of_errors_test.cpp.
 
 #include "interpreter/programs.h"
 

@@ -1,8 +1,8 @@
 // What the host does before the launch: the number of blocks, and numbers that it hands over.
 //
-// The host computes with integers: parameters, the grid of programs, the number of multiprocessors,
+// The host computes with integers: parameters, the grid of programs, the number of SMs,
 // and what signed arithmetic makes of them. A block is told only what is handed over: in it, the
-// number of multiprocessors is poison, and so is the grid of programs where the blocks are not
+// number of SMs is poison, and so is the grid of programs where the blocks are not
 // that.
 //
 // Tested by tests/interpreter/host_test.cpp.
@@ -18,13 +18,13 @@ using namespace ir;
 void Machine::program_id(const Op &op) {
   bool is_program = blocks_ == launch_.grid;
   if (!is_program)
-    find(Finding::Kind::no_program, op, -1, "the blocks are not those of the grid of programs");
-  size_t axis = size_t(op.integer("axis"));
+    find(Report::Kind::no_program, op, -1, "the blocks are not those of the grid of programs");
+  size_t axis = size_t(op.get(attr::axis_));
   define(op, is_program ? Element::of_integer(block_[axis]) : Element::no_value());
 }
 
 void Machine::num_programs(const Op &op) {
-  size_t axis = size_t(op.integer("axis"));
+  size_t axis = size_t(op.get(attr::axis_));
   define(op,
          blocks_ == launch_.grid ? Element::of_integer(launch_.grid[axis]) : Element::no_value());
 }
@@ -43,7 +43,7 @@ std::optional<Element> Machine::computed(const Value *value) {
   if (!value->op)
     return value->block ? std::nullopt : std::optional(launch_.arguments[size_t(value->index)]);
   const Op &op = *value->op;
-  if (op.has("unsigned"))
+  if (op.has(attr::unsigned_))
     return std::nullopt;
   std::vector<Element> operands;
   for (const Value *operand : op.operands) {
@@ -54,10 +54,10 @@ std::optional<Element> Machine::computed(const Value *value) {
   }
   switch (op.code) {
   case Opcode::constant_:
-    return Element::of_integer(op.integer("value"));
+    return Element::of_integer(op.get(attr::value_));
   case Opcode::num_programs_:
-    return Element::of_integer(launch_.grid[size_t(op.integer("axis"))]);
-  case Opcode::num_multiprocessors_:
+    return Element::of_integer(launch_.grid[size_t(op.get(attr::axis_))]);
+  case Opcode::num_sms_:
     return Element::of_integer(launch_.multiprocessors);
   case Opcode::host_value_:
     return operands[0];
@@ -78,29 +78,28 @@ std::optional<Element> Machine::computed(const Value *value) {
   }
 }
 
-// The same for an operand of `op`. What the host can't compute is a finding, and poison.
+// The same for an operand of `op`. What the host can't compute is a report, and poison.
 Element Machine::on_host(const Op &op, const Value *value) {
   std::optional<Element> element = formula(value);
   if (!element) {
     std::string what = value->op ? "`" + print(*value->op) + "`" : "%" + value->name;
-    find(Finding::Kind::not_on_host, op, -1, "the host can't compute " + what);
+    find(Report::Kind::not_on_host, op, -1, "the host can't compute " + what);
   }
   return element.value_or(Element::no_value());
 }
 
 void Machine::host_value(const Op &op) { define(op, on_host(op, op.operand(0))); }
 
-void Machine::scratch(const Op &op) {
+void Machine::workspace(const Op &op) {
   Element bytes = on_host(op, op.operand(0));
   if (bytes.poison)
     return define(op, Element::no_value());
   Elem elem = op.result()->type.elem;
   int buffer = -1;
   if (bytes.integer > 0 && bytes.integer % bytes_of(elem) == 0)
-    buffer = memory_.scratch(elem, size_t(bytes.integer / bytes_of(elem)));
+    buffer = memory_.workspace(elem, size_t(bytes.integer / bytes_of(elem)));
   if (buffer < 0)
-    find(Finding::Kind::bad_launch, op, -1,
-         std::to_string(bytes.integer) + " bytes of scratch memory");
+    find(Report::Kind::bad_launch, op, -1, std::to_string(bytes.integer) + " bytes of workspace");
   define(op, buffer < 0 ? Element::no_value() : Element::pointer(buffer));
 }
 
@@ -116,14 +115,14 @@ std::array<int, 3> Machine::blocks_to_launch() {
     Element count = on_host(*launch, launch->operand(axis));
     blocks[axis] = count.poison ? 0 : int(count.integer);
     if (blocks[axis] < 1)
-      find(Finding::Kind::bad_launch, *launch, -1,
+      find(Report::Kind::bad_launch, *launch, -1,
            count.poison
                ? "a number of blocks that was never there"
                : std::to_string(count.integer) + " blocks along axis " + std::to_string(axis));
   }
-  int64_t cluster = launch->integer("cluster", 1);
+  int64_t cluster = launch->get(attr::cluster_, 1);
   if (blocks[0] % cluster != 0) {
-    find(Finding::Kind::bad_launch, *launch, -1,
+    find(Report::Kind::bad_launch, *launch, -1,
          std::to_string(blocks[0]) + " blocks in clusters of " + std::to_string(cluster));
     blocks = {0, 0, 0};
   }

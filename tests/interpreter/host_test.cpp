@@ -8,7 +8,7 @@
 
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
@@ -48,7 +48,7 @@ TEST_CASE("a block for each program, of the same index") {
 }
 
 TEST_CASE("launch_blocks says how many blocks there are; the grid stays that of the programs") {
-  const std::string two_each = "%m = num_multiprocessors : i32\n %all = num_programs {axis = 0} : "
+  const std::string two_each = "%m = num_sms : i32\n %all = num_programs {axis = 0} : "
                                "i32\n %blocks = min %m, %all : i32\n launch_blocks %blocks\n"
                                "%count = host_value %all : i32\n" +
                                block +
@@ -79,9 +79,8 @@ TEST_CASE("programs have an index only where blocks are programs") {
 
 TEST_CASE("a block knows what the host hands over, and not what the host knows") {
   const std::string use = "%b = block_id {axis = 0} : i32\n" + store;
-  check_y(ran("%m = num_multiprocessors : i32\n %v = host_value %m : i32\n" + use, {1, 1, 1}), {3});
-  CHECK(ran("%v = num_multiprocessors : i32\n" + use, {1, 1, 1}).kinds() ==
-        std::vector{Kind::poison_store});
+  check_y(ran("%m = num_sms : i32\n %v = host_value %m : i32\n" + use, {1, 1, 1}), {3});
+  CHECK(ran("%v = num_sms : i32\n" + use, {1, 1, 1}).kinds() == std::vector{Kind::poison_store});
   const std::string grid = "launch_blocks %one\n %g = num_programs {axis = 0} : i32\n";
   check_y(ran(grid + "%v = host_value %g : i32\n" + use, {2, 1, 1}), {2});
   check_y(ran(grid + "%v = add %g, %one : i32\n" + use, {1, 1, 1}), {2});
@@ -109,7 +108,7 @@ TEST_CASE("the host computes with parameters, the grid and integers, and nothing
       "%v = load %x : i32\n",
       "%f = constant {number = 1.0} : f32\n %v = cast %f : i32\n",
       "%v = add %n, %n {unsigned = 1} : i32\n",
-      "%v = ring_slot %n {ahead = 0, slots = 2} : i32\n",
+      "%v = stage_index %n {offset = 0, stages = 2} : i32\n",
       "%v = for_loop %n, %one : i32 {\n (%t: i32, %k: i32)\n yield %k\n}\n",
   };
   for (const std::string other : others) {
@@ -133,13 +132,13 @@ TEST_CASE("numbers of blocks that can't be launched") {
   CHECK(none.memory[1].elements[0].poison); // nothing ran
 }
 
-TEST_CASE("scratch memory is the launch's, of the size that the host says, and has no value yet") {
+TEST_CASE("workspace is the launch's, of the size that the host says, and has no value yet") {
   const std::string size = "%f = constant {value = 4} : i64\n %w = cast %n : i64\n"
                            "%bytes = mul %f, %w : i64\n";
   auto at = [](const std::string &offset) {
     return "%far = constant {value = " + offset + "} : i32\n %there = addptr %s, %far : ptr<i32>\n";
   };
-  const std::string s = size + "%s = scratch %bytes : ptr<i32>\n";
+  const std::string s = size + "%s = workspace %bytes : ptr<i32>\n";
   const std::string read = block + "%v = load %there : i32\n" + store;
   check_y(ran(s + at("2") + "store %there, %two\n" + read, {1, 1, 1}), {2});
   CHECK(ran(s + at("2") + read, {1, 1, 1}).kinds() == std::vector{Kind::poison_store});
@@ -156,7 +155,7 @@ TEST_CASE("scratch memory is the launch's, of the size that the host says, and h
   // No bytes, or part of an element.
   for (const char *bytes : {"0", "-4", "6"})
     CHECK(ran("%bytes = constant {value = " + std::string(bytes) +
-                  "} : i64\n%s = scratch %bytes : ptr<i32>\n",
+                  "} : i64\n%s = workspace %bytes : ptr<i32>\n",
               {1, 1, 1})
               .kinds() == std::vector{Kind::bad_launch});
 }

@@ -1,6 +1,7 @@
-// The tile interpreter: the grid, the dispatch of operations, findings. See interpreter.h.
+// The tile interpreter: the grid, the dispatch of operations, reports. See interpreter.h.
 //
-// Tested by tests/interpreter/findings_test.cpp; each family of operations has its own test.
+// Tested by tests/interpreter/reports_of_errors_test.cpp; each family of operations has its own
+// test.
 
 #include "interpreter/interpreter.h"
 
@@ -11,24 +12,24 @@ namespace tritonc::interpreter {
 
 using namespace ir;
 
-std::string text_of(const Finding &finding) {
-  auto [x, y, z] = finding.program;
+std::string text_of(const Report &report) {
+  auto [x, y, z] = report.program;
   std::string text =
       "program (" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
-  if (finding.element >= 0)
-    text += ", element " + std::to_string(finding.element);
-  if (!finding.operation.empty())
-    text += (finding.element >= 0 ? " of `" : ", `") + finding.operation + "`";
-  if (finding.location.line)
-    text += " (line " + std::to_string(finding.location.line) + ")";
-  return text + ": " + finding.text;
+  if (report.element >= 0)
+    text += ", element " + std::to_string(report.element);
+  if (!report.operation.empty())
+    text += (report.element >= 0 ? " of `" : ", `") + report.operation + "`";
+  if (report.location.line)
+    text += " (line " + std::to_string(report.location.line) + ")";
+  return text + ": " + report.text;
 }
 
-void Machine::find(Finding::Kind kind, const Op &op, int64_t element, std::string text) {
+void Machine::find(Report::Kind kind, const Op &op, int64_t element, std::string text) {
   bool again = found_at_ == result_.steps; // the same operation, another element
   found_at_ = result_.steps;
-  if (!again && result_.findings.size() < launch_.max_findings)
-    result_.findings.push_back({kind, print(op), op.location, block_, element, std::move(text)});
+  if (!again && result_.reports.size() < launch_.max_reports)
+    result_.reports.push_back({kind, print(op), op.location, block_, element, std::move(text)});
 }
 
 void Machine::execute(const Op &op) {
@@ -40,24 +41,24 @@ void Machine::execute(const Op &op) {
   case Opcode::num_programs_:
     return num_programs(op);
   case Opcode::block_id_:
-    return define(op, Element::of_integer(block_[size_t(op.integer("axis"))]));
+    return define(op, Element::of_integer(block_[size_t(op.get(attr::axis_))]));
   case Opcode::num_blocks_:
-    return define(op, Element::of_integer(blocks_[size_t(op.integer("axis"))]));
-  case Opcode::num_multiprocessors_: // only the host knows, see formula()
+    return define(op, Element::of_integer(blocks_[size_t(op.get(attr::axis_))]));
+  case Opcode::num_sms_: // only the host knows, see formula()
     return define(op, Element::no_value());
   case Opcode::host_value_:
     return host_value(op);
   case Opcode::tensor_map_:
     return tensor_map(op);
-  case Opcode::scratch_:
-    return scratch(op);
-  case Opcode::undefined_:
+  case Opcode::workspace_:
+    return workspace(op);
+  case Opcode::undef_:
     return define(op, [](size_t) { return Element::no_value(); });
   case Opcode::range_:
     return range(op);
-  case Opcode::inside_:
+  case Opcode::in_bounds_:
     return inside(op);
-  case Opcode::pinned_:
+  case Opcode::no_hoist_:
     return define(op, scalar(op.operand(0)));
   case Opcode::splat_:
     return splat(op);
@@ -83,10 +84,10 @@ void Machine::execute(const Op &op) {
   case Opcode::atomic_:
   case Opcode::atomic_cas_:
     return atomic(op);
-  case Opcode::map_load_:
-    return map_load(op);
-  case Opcode::map_store_:
-    return map_store(op);
+  case Opcode::tma_load_:
+    return tma_load(op);
+  case Opcode::tma_store_:
+    return tma_store(op);
   case Opcode::dot_:
     return dot(op);
   case Opcode::reduce_:
@@ -107,15 +108,15 @@ void Machine::execute(const Op &op) {
   case Opcode::launch_blocks_:
     return; // terminators are read by the operation around them, launch_blocks by the host
   case Opcode::barrier_:
-    return not_by_helper(op); // a program is one thread here
+    return not_by_producer(op); // a program is one thread here
   case Opcode::print_:
     return show(op);
   case Opcode::assert_:
     return assertion(op);
   case Opcode::shared_alloc_:
     return shared_alloc(op);
-  case Opcode::ring_slot_:
-    return ring_slot(op);
+  case Opcode::stage_index_:
+    return stage_index(op);
   case Opcode::shared_store_:
     return shared_store(op);
   case Opcode::shared_load_:
@@ -128,14 +129,14 @@ void Machine::execute(const Op &op) {
     return async_commit();
   case Opcode::async_wait_:
     return async_wait(op);
-  case Opcode::specialize_:
+  case Opcode::warp_specialize_:
     return specialize(op);
-  case Opcode::team_id_:
+  case Opcode::consumer_group_id_:
     return define(op, Element::of_integer(int64_t(running_)));
   case Opcode::mbarriers_:
     return mbarriers(op);
-  case Opcode::ring_phase_:
-    return ring_phase(op);
+  case Opcode::stage_phase_:
+    return stage_phase(op);
   case Opcode::mbarrier_wait_:
     return mbarrier_wait(op);
   case Opcode::mbarrier_arrive_:
@@ -143,28 +144,28 @@ void Machine::execute(const Op &op) {
   case Opcode::launch_dependents_:
   case Opcode::dependency_wait_:
     return; // launches run one after another
-  case Opcode::map_prefetch_:
-    return not_by_helper(op); // nothing that a program could see
-  case Opcode::map_copy_:
-    return map_copy(op);
-  case Opcode::map_copy_out_:
-    return map_copy_out(op);
-  case Opcode::copy_out_wait_:
-    return copy_out_wait(op);
+  case Opcode::tma_prefetch_:
+    return not_by_producer(op); // nothing that a program could see
+  case Opcode::tma_load_async_:
+    return tma_load_async(op);
+  case Opcode::tma_store_async_:
+    return tma_store_async(op);
+  case Opcode::tma_store_wait_:
+    return tma_store_wait(op);
   case Opcode::proxy_fence_:
     return proxy_fence(op);
-  case Opcode::shared_product_:
-    return shared_product(op);
-  case Opcode::fragment_product_:
-    return fragment_product(op);
-  case Opcode::product_wait_:
-    return product_wait(op);
-  case Opcode::cluster_sum_:
-    return cluster_sum(op);
-  case Opcode::cluster_load_:
-    return cluster_load(op);
+  case Opcode::wgmma_ss_:
+    return wgmma_ss(op);
+  case Opcode::wgmma_rs_:
+    return wgmma_rs(op);
+  case Opcode::wgmma_wait_:
+    return wgmma_wait(op);
+  case Opcode::cluster_reduce_:
+    return cluster_reduce(op);
+  case Opcode::cluster_load_reduce_:
+    return cluster_load_reduce(op);
   case Opcode::cluster_barrier_:
-    return not_by_helper(op); // blocks run one after another
+    return not_by_producer(op); // blocks run one after another
   default:
     return elementwise(op);
   }
@@ -182,15 +183,15 @@ bool Machine::run() {
 // Nothing may be under way when a program ends.
 void Machine::check_the_end() {
   const Op &last = *fn_.body->terminator();
-  if (!started_.empty() || !groups_.empty() || !map_copies_.empty() || !copies_out_.empty())
-    find(Finding::Kind::copy_not_awaited, last, -1, "copies in the background are still under way");
+  if (!started_.empty() || !groups_.empty() || !tma_load_asyncs_.empty() || !copies_out_.empty())
+    find(Report::Kind::copy_not_awaited, last, -1, "copies in the background are still under way");
   if (finished_ < products_.size())
-    find(Finding::Kind::product_not_awaited, last, -1,
+    find(Report::Kind::wgmma_not_awaited, last, -1,
          "products in the background are still under way");
   for (const Mbarriers &ring : mbarriers_)
     for (const Mbarrier &here : ring.slots)
-      if (map_copies_.empty() && here.landed < here.announced)
-        find(Finding::Kind::bad_mbarrier, last, -1,
+      if (tma_load_asyncs_.empty() && here.landed < here.announced)
+        find(Report::Kind::bad_mbarrier, last, -1,
              "a phase announces " + std::to_string(here.announced) + " bytes, and " +
                  std::to_string(here.landed) + " have come");
   land_copies_out();
@@ -201,16 +202,16 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
   if (launch.arguments.size() != fn.parameters.size()) {
     std::string text = "@" + fn.name + " has " + std::to_string(fn.parameters.size()) +
                        " parameters, not " + std::to_string(launch.arguments.size());
-    result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
+    result.reports.push_back({Report::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
   if (!launch.constants.empty() && int64_t(launch.constants.size()) != fn.constant_bytes()) {
     std::string text = "@" + fn.name + " has " + std::to_string(fn.constant_bytes()) +
                        " bytes of constant memory, not " + std::to_string(launch.constants.size());
-    result.findings.push_back({Finding::Kind::invalid_arguments, "", {}, {}, -1, text});
+    result.reports.push_back({Report::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
-  PartsOfSums parts; // of clusters, whose blocks run one after another like all others
+  SplitKWorkspace parts; // of clusters, whose blocks run one after another like all others
   std::array<int, 3> blocks =
       Machine(fn, launch, memory, result, launch.grid, {}, parts).blocks_to_launch();
   auto [x_end, y_end, z_end] = blocks;

@@ -16,7 +16,7 @@
 
 namespace tritonc::interpreter {
 
-/// The distance of neighbours along each axis, in elements.
+/// The distance of neighbors along each axis, in elements.
 std::vector<int64_t> row_major_strides(const ir::Shape &shape);
 
 /// The sum of coordinates times strides, for each element in row-major order.
@@ -26,31 +26,31 @@ std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &
 Element gathered(const ir::Op &op, const ir::Shape &shape, const Element *from,
                  const Tile &positions, size_t i);
 
-/// The axis along which a tensor_map has neighbours.
+/// The axis along which a tensor_map has neighbors.
 size_t contiguous_axis(const ir::Op &map);
 
 /// How a product takes its factors.
-struct FactorKind {
+struct OperandKind {
   ir::Elem elem;
   bool is_tf32, is_unsigned;
 };
-FactorKind factor_kind(const ir::Op &product); // a dot or a shared_product
+OperandKind operand_kind(const ir::Op &product); // a dot or a wgmma_ss
 
 /// `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N]: what a dot gives.
-Tile product_of(const ir::Type &sum, size_t depth, const FactorKind &kind, const Tile &a,
-                const Tile &b, const Tile &c);
+Tile matmul_of(const ir::Type &sum, size_t depth, const OperandKind &kind, const Tile &a,
+               const Tile &b, const Tile &c);
 
 /// What blocks have of the sum that the others of their clusters wait for.
-using PartsOfSums = std::map<std::array<int, 3>, Tile>;
+using SplitKWorkspace = std::map<std::array<int, 3>, Tile>;
 
 class Machine {
 public:
   Machine(const ir::Function &fn, const Launch &launch, Memory &memory, Result &result,
-          std::array<int, 3> blocks, std::array<int, 3> block, PartsOfSums &parts)
+          std::array<int, 3> blocks, std::array<int, 3> block, SplitKWorkspace &parts)
       : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block),
         parts_of_sum_(parts) {}
 
-  /// How many blocks the host starts. None, after a finding, if that can't be.
+  /// How many blocks the host starts. None, after a report, if that can't be.
   std::array<int, 3> blocks_to_launch();
 
   /// Returns false if no further program shall run: there have been enough steps.
@@ -60,7 +60,7 @@ private:
   // interpreter.cpp
   void execute(const ir::Op &op);
   void check_the_end();
-  void find(Finding::Kind kind, const ir::Op &op, int64_t element, std::string text);
+  void find(Report::Kind kind, const ir::Op &op, int64_t element, std::string text);
   const Tile &tile(const ir::Value *value) const { return values_.at(value).elements; }
   const Tile *tile_or_null(const ir::Value *value) const { return value ? &tile(value) : nullptr; }
   const Element &scalar(const ir::Value *value) const { return tile(value)[0]; }
@@ -89,26 +89,26 @@ private:
   void if_else(const ir::Op &op);
   std::vector<Held> values_of(const std::vector<ir::Value *> &values, size_t first) const;
   void assign(const std::vector<ir::Value *> &to, size_t first, std::vector<Held> &&values);
-  /// What decides a branch. Poison is a finding and ends the program.
+  /// What decides a branch. Poison is a report and ends the program.
   int64_t decision(const ir::Op &op, const ir::Value *condition);
 
   // host.cpp
   void program_id(const ir::Op &op);
   void num_programs(const ir::Op &op);
   void host_value(const ir::Op &op);
-  void scratch(const ir::Op &op);
+  void workspace(const ir::Op &op);
   std::optional<Element> formula(const ir::Value *value);
   std::optional<Element> computed(const ir::Value *value);
   Element on_host(const ir::Op &op, const ir::Value *value);
 
   // maps.cpp
   void tensor_map(const ir::Op &op);
-  void map_load(const ir::Op &op);
-  void map_store(const ir::Op &op);
+  void tma_load(const ir::Op &op);
+  void tma_store(const ir::Op &op);
   /// Pointers to the elements of a tile at the coordinates from operand `first` on; nothing for
   /// those outside of the tensor.
   std::vector<std::optional<Element>> mapped(const ir::Op &op, const ir::Shape &tile, size_t first);
-  /// Whether the copy engine can copy a box that begins at these coordinates. Operand 1 is the
+  /// Whether TMA can copy a box that begins at these coordinates. Operand 1 is the
   /// buffer.
   void check_box(const ir::Op &op, size_t first, bool is_written);
 
@@ -161,7 +161,7 @@ private:
   // Where a slot is: a buffer, and the slot's first element in it.
   using Place = std::pair<int, size_t>;
   void shared_alloc(const ir::Op &op);
-  void ring_slot(const ir::Op &op);
+  void stage_index(const ir::Op &op);
   void shared_store(const ir::Op &op);
   void shared_load(const ir::Op &op);
   void shared_gather(const ir::Op &op);
@@ -202,10 +202,10 @@ private:
     int64_t parity = 0;
   };
   void mbarriers(const ir::Op &op);
-  void ring_phase(const ir::Op &op);
+  void stage_phase(const ir::Op &op);
   void mbarrier_wait(const ir::Op &op);
   void mbarrier_arrive(const ir::Op &op);
-  void map_copy(const ir::Op &op);
+  void tma_load_async(const ir::Op &op);
   std::optional<At> mbarrier_of(const ir::Op &op, size_t first);
   Mbarrier &mbarrier(At at) { return mbarriers_[size_t(at.ring)].slots[at.slot]; }
   void settle(const ir::Op &op, At at);
@@ -225,13 +225,13 @@ private:
     int buffer;
     std::vector<OneOut> elements;
   };
-  void map_copy_out(const ir::Op &op);
-  void copy_out_wait(const ir::Op &op);
+  void tma_store_async(const ir::Op &op);
+  void tma_store_wait(const ir::Op &op);
   void proxy_fence(const ir::Op &op);
   void read_oldest();
   void land_copies_out();
 
-  // products.cpp
+  // matmul.cpp
   struct Product {
     const ir::Op *op;
     Held sum;
@@ -240,22 +240,22 @@ private:
     Tile result = {};
     bool is_taken = false; // another one adds to it
   };
-  void shared_product(const ir::Op &op);
-  void fragment_product(const ir::Op &op);
+  void wgmma_ss(const ir::Op &op);
+  void wgmma_rs(const ir::Op &op);
   Product new_product(const ir::Op &op, size_t sum);
   bool fetch(Product &product, size_t number, const ir::Value *buffer, const ir::Value *slot);
   void start(Product &&product, size_t sum);
-  void product_wait(const ir::Op &op);
-  Tile factor_of(const Product &product, size_t number) const;
+  void wgmma_wait(const ir::Op &op);
+  Tile matmul_operand_of(const Product &product, size_t number) const;
   Held taken(const Held &sum);
   void finish(Product &product);
 
   // clusters.cpp
-  void cluster_sum(const ir::Op &op);
-  void cluster_load(const ir::Op &op);
+  void cluster_reduce(const ir::Op &op);
+  void cluster_load_reduce(const ir::Op &op);
   void join(const ir::Op &op, Tile own);
 
-  // specialize.cpp
+  // warp_specialize.cpp
   // What each part has for itself: members of these names, while it runs.
   struct Own {
     std::unordered_map<const ir::Value *, Held> values;
@@ -276,11 +276,11 @@ private:
   void exchange(Own &own);
   void go_on(size_t part);
   void join_parts();
-  bool is_helper() const { return !parts_.empty() && running_ == parts_.size() - 1; }
+  bool is_producer() const { return !parts_.empty() && running_ == parts_.size() - 1; }
   bool can_go_on(const Part &part);
   std::optional<size_t> whose_turn();
   void leave();
-  void not_by_helper(const ir::Op &op);
+  void not_by_producer(const ir::Op &op);
 
   const ir::Function &fn_;
   const Launch &launch_;
@@ -288,10 +288,10 @@ private:
   Memory &memory_;
   Result &result_;
   std::array<int, 3> blocks_, block_; // how many, and which
-  bool ended_ = false;                // by a finding
-  PartsOfSums &parts_of_sum_;         // what the blocks before this one have, of its cluster
+  bool ended_ = false;                // by a report
+  SplitKWorkspace &parts_of_sum_;     // what the blocks before this one have, of its cluster
   bool joined_ = false;               // the last block of the cluster goes on for it
-  int64_t found_at_ = -1;             // the step of the last finding
+  int64_t found_at_ = -1;             // the step of the last report
   std::unordered_map<const ir::Value *, Held> values_;
   std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // of the host
   std::vector<SharedBuffer> shared_;
@@ -299,9 +299,9 @@ private:
   std::vector<Copy> started_;                         // copies that no commit has closed
   std::deque<std::vector<Copy>> groups_;              // the oldest first
   std::vector<Mbarriers> mbarriers_;
-  std::deque<MapCopy> map_copies_; // under way
-  std::deque<CopyOut> copies_out_; // not read yet, the oldest first
-  std::vector<CopyOut> read_out_;  // read, and to be written
+  std::deque<MapCopy> tma_load_asyncs_; // under way
+  std::deque<CopyOut> copies_out_;      // not read yet, the oldest first
+  std::vector<CopyOut> read_out_;       // read, and to be written
   // Slots that each part has written since its last proxy_fence.
   std::map<size_t, std::set<Place>> unfenced_;
   bool is_unfenced(const Place &place) const {
@@ -311,9 +311,9 @@ private:
   std::deque<Product> products_;
   size_t finished_ = 0; // the first so many products
 
-  std::vector<Part> parts_; // inside of a specialize: the teams, and at last the helper
+  std::vector<Part> parts_; // consumer groups, then the producer warp
   size_t running_ = 0;
-  int helpers_ = 1; // how many warps, or the one thread, run the second
+  int producers_ = 1; // how many warps, or the one thread, run the second
 };
 
 } // namespace tritonc::interpreter

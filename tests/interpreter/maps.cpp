@@ -27,7 +27,7 @@ namespace {
 std::string refusal(const Op &op, const Tile &map) {
   const Type &type = op.result()->type;
   size_t rank = size_t(type.rank()), contiguous = contiguous_axis(op);
-  int64_t bytes = bytes_of(type.elem), swizzle = op.integer("swizzle");
+  int64_t bytes = bytes_of(type.elem), swizzle = op.get(attr::swizzle_);
   int64_t row = type.shape[contiguous] * bytes;
   if (map[0].integer * bytes % 16 != 0)
     return "the tensor starts at byte " + std::to_string(map[0].integer * bytes) +
@@ -57,7 +57,7 @@ void Machine::tensor_map(const Op &op) {
   const Value *base = op.operand(0);
   Tile map = {scalar(base)};
   if (base->op || base->block) {
-    find(Finding::Kind::not_on_host, op, -1, "its base is not a parameter");
+    find(Report::Kind::not_on_host, op, -1, "its base is not a parameter");
     map[0].poison = true;
   }
   Element offset = on_host(op, op.operand(1));
@@ -69,10 +69,10 @@ void Machine::tensor_map(const Op &op) {
   for (const Element &element : map)
     is_poison |= element.poison;
   if (is_poison) {
-    find(Finding::Kind::poison_address, op, -1, "made of a value that was never there");
+    find(Report::Kind::poison_address, op, -1, "made of a value that was never there");
     map.assign(map.size(), Element::no_value());
   } else if (std::string why = refusal(op, map); !why.empty()) {
-    find(Finding::Kind::bad_map, op, -1, why);
+    find(Report::Kind::bad_map, op, -1, why);
   }
   define(op, std::move(map));
 }
@@ -110,23 +110,23 @@ void Machine::check_box(const Op &op, size_t first, bool is_written) {
     std::string begins =
         "the box begins at " + std::to_string(start) + " of axis " + std::to_string(d);
     if (is_written && start < 0)
-      find(Finding::Kind::bad_box, op, -1, begins);
+      find(Report::Kind::bad_box, op, -1, begins);
     if (d == contiguous && start * bytes_of(map.elem) % 16 != 0)
-      find(Finding::Kind::bad_box, op, -1, begins + ", not at a multiple of 16 bytes");
+      find(Report::Kind::bad_box, op, -1, begins + ", not at a multiple of 16 bytes");
   }
   // The engine would write the 16 bytes in which a row of the tensor ends.
   int64_t size = tile(op.operand(0))[1 + contiguous].integer;
   int64_t left = size - scalar(op.operand(first + contiguous)).integer;
   int64_t extent = op.operand(1)->type.shape[1 + contiguous];
   if (is_written && left > 0 && left < extent && size * bytes_of(map.elem) % 16 != 0)
-    find(Finding::Kind::bad_box, op, -1,
-         "behind rows of " + std::to_string(size * bytes_of(map.elem)) +
+    find(Report::Kind::bad_box, op, -1,
+         "after rows of " + std::to_string(size * bytes_of(map.elem)) +
              " bytes, up to a multiple of 16 would be written too");
 }
 
-void Machine::map_load(const Op &op) {
+void Machine::tma_load(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, op.result()->type.shape, 1);
-  bool to_tf32 = op.operand(0)->op->has("tf32");
+  bool to_tf32 = op.operand(0)->op->has(attr::tf32_);
   define(op, [&](size_t i) {
     if (!pointers[i])
       return Element();
@@ -138,7 +138,7 @@ void Machine::map_load(const Op &op) {
   });
 }
 
-void Machine::map_store(const Op &op) {
+void Machine::tma_store(const Op &op) {
   const Tile &values = tile(op.operand(1));
   std::vector<std::optional<Element>> pointers = mapped(op, op.operand(1)->type.shape, 2);
   for (size_t i = 0; i < values.size(); i++) {
@@ -146,7 +146,7 @@ void Machine::map_store(const Op &op) {
     if (!element)
       continue;
     if (values[i].poison)
-      find(Finding::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
+      find(Report::Kind::poison_store, op, int64_t(i), "stores a value that was never there");
     *element = values[i];
   }
 }

@@ -6,7 +6,7 @@
 
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
@@ -22,7 +22,7 @@ const std::string map_y = "%my = tensor_map %y, %o0, %o2, %o4, %o4, %o1 : map<f3
 const std::string store_t = "%f = reshape %t : f32[8]\n store %q, %f";
 
 std::vector<double> loaded(const std::string &coordinates) {
-  Ran ran(map_x + "%t = map_load %mx, " + coordinates + " : f32[2,4]\n" + store_t);
+  Ran ran(map_x + "%t = tma_load %mx, " + coordinates + " : f32[2,4]\n" + store_t);
   CHECK(ran.text() == "");
   return ran.y();
 }
@@ -40,14 +40,14 @@ TEST_CASE("offset, sizes and strides; a tile of several boxes") {
   // Three of the four columns of the second row only.
   Ran part(numbers +
            "%m = tensor_map %x, %o4, %o1, %o3, %o4, %o1 : map<f32>[2,4]\n"
-           "%t = map_load %m, %zero, %zero : f32[2,4]\n" +
+           "%t = tma_load %m, %zero, %zero : f32[2,4]\n" +
            store_t);
   CHECK(part.text() == "");
   CHECK(part.y() == std::vector<double>{4, 5, 6, 0, 0, 0, 0, 0});
-  // The axis of neighbours is the first one.
+  // The axis of neighbors is the first one.
   Ran columns(numbers +
               "%m = tensor_map %x, %o0, %o4, %o2, %o1, %o4 : map<f32>[4,1]\n"
-              "%t = map_load %m, %zero, %zero : f32[4,2]\n" +
+              "%t = tma_load %m, %zero, %zero : f32[4,2]\n" +
               store_t);
   CHECK(columns.text() == "");
   CHECK(columns.y() == std::vector<double>{0, 4, 1, 5, 2, 6, 3, 7});
@@ -58,7 +58,7 @@ TEST_CASE("f32 is rounded on the way where the map says so") {
   const std::string between = "%v = constant {number = 1.000732421875} : f32\n store %x, %v\n";
   auto first = [&](const std::string &attributes) {
     Ran ran(between + numbers + "%m = tensor_map %x, %o0, %o2, %o4, %o4, %o1 " + attributes +
-            ": map<f32>[2,4]\n%t = map_load %m, %zero, %zero : f32[2,4]\n" + store_t);
+            ": map<f32>[2,4]\n%t = tma_load %m, %zero, %zero : f32[2,4]\n" + store_t);
     CHECK(ran.text() == "");
     CHECK(ran.y()[7] == 7);
     return ran.y()[0];
@@ -69,33 +69,33 @@ TEST_CASE("f32 is rounded on the way where the map says so") {
 
 TEST_CASE("elements of the tensor that are not in memory") {
   Ran ran(numbers + "%m = tensor_map %x, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]\n"
-                    "%t = map_load %m, %zero, %zero : f32[2,4]");
+                    "%t = tma_load %m, %zero, %zero : f32[2,4]");
   CHECK(ran.kinds() == std::vector{Kind::out_of_bounds});
-  CHECK(ran.result.findings[0].element == 4);
+  CHECK(ran.result.reports[0].element == 4);
   Ran outside(numbers + "%m = tensor_map %x, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]\n"
-                        "%t = map_load %m, %minus, %zero : f32[2,4]");
+                        "%t = tma_load %m, %minus, %zero : f32[2,4]");
   CHECK(outside.text() == ""); // rows -1 and 0
 }
 
 TEST_CASE("a tile is stored where its coordinates say, and not outside of the tensor") {
   Ran ran(map_x + map_y +
-          "%t = map_load %mx, %zero, %zero : f32[2,4]\n"
-          "map_store %my, %t, %zero, %zero\n map_store %my, %t, %one, %n");
+          "%t = tma_load %mx, %zero, %zero : f32[2,4]\n"
+          "tma_store %my, %t, %zero, %zero\n tma_store %my, %t, %one, %n");
   CHECK(ran.text() == "");
   CHECK(ran.y() == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 0});
   Ran past(map_x + "%m = tensor_map %y, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]\n"
-                   "%t = map_load %mx, %zero, %zero : f32[2,4]\n map_store %m, %t, %zero, %zero");
+                   "%t = tma_load %mx, %zero, %zero : f32[2,4]\n tma_store %m, %t, %zero, %zero");
   CHECK(past.kinds() == std::vector{Kind::out_of_bounds});
   Ran poison(map_x + map_y +
-             "%t = map_load %my, %zero, %zero : f32[1,4]\n"
-             "map_store %my, %t, %one, %zero");
+             "%t = tma_load %my, %zero, %zero : f32[1,4]\n"
+             "tma_store %my, %t, %one, %zero");
   CHECK(poison.kinds() == std::vector{Kind::poison_store});
 }
 
 TEST_CASE("coordinates that were never there") {
-  Ran ran(map_x + "%u = div %one, %zero : i32\n %t = map_load %mx, %zero, %u : f32[2,4]");
+  Ran ran(map_x + "%u = div %one, %zero : i32\n %t = tma_load %mx, %zero, %u : f32[2,4]");
   CHECK(ran.kinds() == std::vector{Kind::poison_address});
-  CHECK(Ran(map_x + "%t = map_load %mx, %zero, %one : f32[2,4]").kinds().empty());
+  CHECK(Ran(map_x + "%t = tma_load %mx, %zero, %one : f32[2,4]").kinds().empty());
 }
 
 TEST_CASE("maps that the driver takes, and maps that it refuses") {

@@ -4,9 +4,9 @@
 // in it. A wait for parity P is over once the phase that runs has another parity: at a fresh
 // mbarrier, whose phase has parity 0, a wait for parity 1 is over at once.
 //
-// A map_copy makes its place in the slot poison. It lands as late as it may: when somebody waits
-// for the mbarrier it counts on, and nobody can go on. As with async_copy, what changes in global
-// memory between start and landing becomes poison.
+// A tma_load_async makes its place in the slot poison. It lands as late as it may: when somebody
+// waits for the mbarrier it counts on, and nobody can go on. As with async_copy, what changes in
+// global memory between start and landing becomes poison.
 //
 // Tested by tests/interpreter/mbarriers_test.cpp.
 
@@ -20,20 +20,20 @@ using namespace ir;
 
 void Machine::mbarriers(const Op &op) {
   Mbarriers ring;
-  ring.arrivals = op.integer("arrivals");
+  ring.arrivals = op.get(attr::arrivals_);
   ring.slots.assign(size_t(op.result()->type.shape[0]), Mbarrier{ring.arrivals});
   mbarriers_.push_back(std::move(ring));
   define(op, Element::of_integer(int64_t(mbarriers_.size()) - 1));
 }
 
-void Machine::ring_phase(const Op &op) {
+void Machine::stage_phase(const Op &op) {
   Element phase = scalar(op.operand(0));
   if (!phase.poison)
-    phase.integer = (phase.integer + op.integer("ahead")) / op.integer("slots") % 2;
+    phase.integer = (phase.integer + op.get(attr::offset_)) / op.get(attr::stages_) % 2;
   define(op, phase);
 }
 
-// The mbarrier that operands `first` and the next one name; nothing, after a finding, if there is
+// The mbarrier that operands `first` and the next one name; nothing, after a report, if there is
 // no such slot.
 std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
   At at{int(scalar(op.operand(first)).integer), 0};
@@ -47,7 +47,7 @@ std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
 // Ends the program: what follows would only repeat it.
 void Machine::misuse(const Op &op, std::string text) {
   ended_ = true;
-  find(Finding::Kind::bad_mbarrier, op, -1, std::move(text));
+  find(Report::Kind::bad_mbarrier, op, -1, std::move(text));
 }
 
 // Ends the phase if nothing of it is to come. `op` is what may have been the last of it.
@@ -67,10 +67,10 @@ void Machine::mbarrier_arrive(const Op &op) {
   if (!at)
     return;
   Mbarrier &here = mbarrier(*at);
-  if (op.has("bytes") && (!is_helper() || helpers_ > 1))
-    find(Finding::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
-  here.announced += op.integer("bytes");
-  int arrivals = is_helper() ? helpers_ : std::max(fn_.warps, 1); // one of each warp
+  if (op.has(attr::bytes_) && (!is_producer() || producers_ > 1))
+    find(Report::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
+  here.announced += op.get(attr::bytes_);
+  int arrivals = is_producer() ? producers_ : std::max(fn_.warps, 1); // one of each warp
   int64_t phase = here.phases;
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)
@@ -89,7 +89,7 @@ void Machine::mbarrier_wait(const Op &op) {
   const Element &parity = scalar(op.operand(2));
   if (!at || parity.poison) {
     ended_ = true;
-    return find(Finding::Kind::poison_condition, op, -1, "waits for what was never there");
+    return find(Report::Kind::poison_condition, op, -1, "waits for what was never there");
   }
   if (parity.integer != 0 && parity.integer != 1)
     return misuse(op, "parity " + std::to_string(parity.integer));
@@ -106,13 +106,14 @@ void Machine::mbarrier_wait(const Op &op) {
 
 // Lands the oldest copy that counts on what is waited for. False if there is none.
 bool Machine::land_for(const Wait &wait) {
-  auto copy = std::find_if(map_copies_.begin(), map_copies_.end(), [&](const MapCopy &copy) {
-    return copy.at.ring == wait.at.ring && copy.at.slot == wait.at.slot;
-  });
-  if (copy == map_copies_.end())
+  auto copy =
+      std::find_if(tma_load_asyncs_.begin(), tma_load_asyncs_.end(), [&](const MapCopy &copy) {
+        return copy.at.ring == wait.at.ring && copy.at.slot == wait.at.slot;
+      });
+  if (copy == tma_load_asyncs_.end())
     return false;
   MapCopy landing = std::move(*copy);
-  map_copies_.erase(copy);
+  tma_load_asyncs_.erase(copy);
   for (const Copy &element : landing.elements)
     land(element);
   mbarrier(landing.at).landed += landing.bytes;
@@ -120,9 +121,9 @@ bool Machine::land_for(const Wait &wait) {
   return true;
 }
 
-void Machine::map_copy(const Op &op) {
-  if (!is_helper() || helpers_ > 1)
-    find(Finding::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
+void Machine::tma_load_async(const Op &op) {
+  if (!is_producer() || producers_ > 1)
+    find(Report::Kind::wrong_warps, op, -1, "one thread copies, and there is none here");
   Element *to = slot(op, op.operand(1), op.operand(2));
   std::optional<At> at = mbarrier_of(op, 3);
   if (!to || !at)
@@ -133,7 +134,7 @@ void Machine::map_copy(const Op &op) {
   std::vector<std::optional<Element>> pointers = mapped(op, tile, 5);
   MapCopy copy{&op, *at, element_count(tile) * bytes_of(type.elem), {}};
   auto [into, first] = place_of(op.operand(1), to);
-  bool to_tf32 = op.operand(0)->op->has("tf32");
+  bool to_tf32 = op.operand(0)->op->has(attr::tf32_);
   for (size_t i = 0; i < pointers.size(); i++) {
     Copy one{into, first + i, Element(), Element::no_value(), to_tf32}; // zero
     if (pointers[i]) {
@@ -145,7 +146,7 @@ void Machine::map_copy(const Op &op) {
     copy.elements.push_back(one);
   }
   mbarrier(*at).started += copy.bytes;
-  map_copies_.push_back(std::move(copy));
+  tma_load_asyncs_.push_back(std::move(copy));
   settle(op, *at);
 }
 
@@ -155,9 +156,9 @@ void Machine::stuck(const std::vector<Wait> &waits) {
   for (const Wait &wait : waits) {
     const Mbarrier &here = mbarrier(wait.at);
     const std::string &name = wait.op->operand(0)->name;
-    bool by_helper = !parts_.empty() && wait.op == parts_.back().wait.op;
+    bool by_producer = !parts_.empty() && wait.op == parts_.back().wait.op;
     text += (text.empty() ? "" : "; ") +
-            std::string(by_helper ? "the helper waits" : "the program's warps wait") +
+            std::string(by_producer ? "the producer warp waits" : "the program's warps wait") +
             " for parity " + std::to_string(wait.parity) + " of slot " +
             std::to_string(wait.at.slot) + (name.empty() ? "" : " of %" + name) + " (" +
             std::to_string(here.to_arrive) + " arrivals and " +
@@ -165,7 +166,7 @@ void Machine::stuck(const std::vector<Wait> &waits) {
   }
   ended_ = true;
   found_at_ = -1; // whatever the last operation did
-  find(Finding::Kind::deadlock, *waits[0].op, -1, text);
+  find(Report::Kind::deadlock, *waits[0].op, -1, text);
 }
 
 } // namespace tritonc::interpreter

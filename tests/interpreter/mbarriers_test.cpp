@@ -6,12 +6,13 @@
 
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
-// x is two tiles of 4. The four warps of the program do `workers`, one helper does `helper`.
-Ran parts(const std::string &workers, const std::string &helper,
+// x is two tiles of 4. The four warps of the program do `workers`, one producer warp does `producer
+// warp`.
+Ran parts(const std::string &workers, const std::string &producer,
           const std::string &arrivals = "arrivals = 1") {
   return Ran("%o0 = constant {value = 0} : i64\n %o1 = constant {value = 1} : i64\n"
              "%o8 = constant {value = 8} : i64\n %one = constant {value = 1} : i32\n"
@@ -21,8 +22,8 @@ Ran parts(const std::string &workers, const std::string &helper,
              "%x6 = tensor_map %x, %o0, %o6, %o1 : map<f32>[4]\n"
              "%y4 = tensor_map %y, %o0, %o8, %o1 : map<f32>[4]\n"
              "%s = shared_alloc : shared<f32>[2,4]\n %bar = mbarriers {" +
-             arrivals + "} : shared<i64>[2,1]\n specialize {\n" + workers + "yield\n} {\n" +
-             helper + "yield\n}");
+             arrivals + "} : shared<i64>[2,1]\n warp_specialize {\n" + workers + "yield\n} {\n" +
+             producer + "yield\n}");
 }
 
 std::string wait(const std::string &parity, const std::string &slot = "%zero") {
@@ -32,10 +33,10 @@ std::string arrive(const std::string &attributes = "", const std::string &slot =
   return "mbarrier_arrive %bar, " + slot + " " + attributes + "\n";
 }
 const std::string announce = arrive("{bytes = 16}");
-const std::string copy = "map_copy %map, %s, %zero, %bar, %zero, %zero\n";
-const std::string copy_behind = "map_copy %map, %s, %zero, %bar, %zero, %four\n";
+const std::string copy = "tma_load_async %map, %s, %zero, %bar, %zero, %zero\n";
+const std::string copy_behind = "tma_load_async %map, %s, %zero, %bar, %zero, %four\n";
 const std::string load =
-    "%t = shared_load %s, %zero {origin = [0], perm = [0]} : f32[4]\n map_store %y4, %t, %zero\n";
+    "%t = shared_load %s, %zero {origin = [0], perm = [0]} : f32[4]\n tma_store %y4, %t, %zero\n";
 
 std::vector<double> first_four(const Ran &ran) {
   CHECK(ran.text() == "");
@@ -58,14 +59,14 @@ TEST_CASE("a fresh mbarrier lets parity 1 pass; a phase lets its own pass when i
 
 TEST_CASE("the phase of an iteration's slot") {
   Ran ran("%eight = constant {value = 8} : i32\n for_loop %eight {\n (%t: i32)\n"
-          "%phase = ring_phase %t {ahead = 1, slots = 3} : i32\n"
+          "%phase = stage_phase %t {offset = 1, stages = 3} : i32\n"
           "%a = addptr %y, %t : ptr<i32>\n store %a, %phase\n yield\n}",
           "i32");
   CHECK(ran.text() == "");
   CHECK(ran.y() == std::vector<double>{0, 0, 1, 1, 1, 0, 0, 0});
 }
 
-TEST_CASE("an arrival is one of each warp, or of the helper") {
+TEST_CASE("an arrival is one of each warp, or of the producer warp") {
   CHECK(parts(arrive(), wait("%zero"), "arrivals = 4").text() == "");
   CHECK(parts(arrive() + arrive(), wait("%zero"), "arrivals = 8").text() == "");
   CHECK(parts(arrive(), wait("%zero"), "arrivals = 5").kinds() == std::vector{Kind::deadlock});
@@ -77,7 +78,7 @@ TEST_CASE("an arrival is one of each warp, or of the helper") {
 }
 
 TEST_CASE("a map may be fetched before") {
-  CHECK(first_four(parts("map_prefetch %map\n" + wait("%zero") + load, announce + copy)) ==
+  CHECK(first_four(parts("tma_prefetch %map\n" + wait("%zero") + load, announce + copy)) ==
         std::vector<double>{0, 1, 2, 3});
 }
 
@@ -92,13 +93,13 @@ TEST_CASE("a copy lands when it is waited for, and not before") {
   CHECK(other.kinds() == std::vector{Kind::poison_store});
   Ran ring = parts("", "%b2 = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" + announce + copy +
                            "mbarrier_arrive %b2, %zero {bytes = 16}\n"
-                           "map_copy %map, %s, %one, %b2, %zero, %zero\n"
+                           "tma_load_async %map, %s, %one, %b2, %zero, %zero\n"
                            "mbarrier_wait %b2, %zero, %zero\n"
                            "%v = shared_load %s, %one {origin = [0], perm = [0]} : f32[4]\n"
-                           "map_store %y4, %v, %zero\n" +
+                           "tma_store %y4, %v, %zero\n" +
                            load);
   CHECK(ring.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
-  // The helper may be the one that waits.
+  // The producer warp may be the one that waits.
   CHECK(first_four(parts(wait("%zero", "%one") + load,
                          announce + copy + wait("%zero") + arrive("", "%one"))) ==
         std::vector<double>{0, 1, 2, 3});
@@ -120,7 +121,7 @@ TEST_CASE("a copy makes its place poison at once") {
 }
 
 TEST_CASE("zeros outside of the tensor, and what changes while it is copied is poison") {
-  const std::string outside = announce + "map_copy %x6, %s, %zero, %bar, %zero, %four\n";
+  const std::string outside = announce + "tma_load_async %x6, %s, %zero, %bar, %zero, %four\n";
   CHECK(first_four(parts(wait("%zero") + load, outside)) == std::vector<double>{4, 5, 0, 0});
   const std::string change = "%v = constant {number = 9.0} : f32\n store %x, %v\n";
   CHECK(parts(wait("%zero") + load, announce + copy + change).kinds() ==
@@ -155,9 +156,9 @@ TEST_CASE("slots and parities that there are not") {
   CHECK(parts(arrive("", "%n"), "").kinds() == std::vector{Kind::bad_slot});
   CHECK(parts(wait("%one", "%n"), "").kinds() == std::vector{Kind::bad_slot});
   CHECK(parts(wait("%n"), "").kinds() == std::vector{Kind::bad_mbarrier});
-  CHECK(parts("", "map_copy %map, %s, %n, %bar, %zero, %zero\n").kinds() ==
+  CHECK(parts("", "tma_load_async %map, %s, %n, %bar, %zero, %zero\n").kinds() ==
         std::vector{Kind::bad_slot});
-  CHECK(parts("", "map_copy %map, %s, %zero, %bar, %n, %zero\n").kinds() ==
+  CHECK(parts("", "tma_load_async %map, %s, %zero, %bar, %n, %zero\n").kinds() ==
         std::vector{Kind::bad_slot});
   CHECK(parts("%u = div %one, %zero : i32\n" + wait("%u"), "").kinds() ==
         std::vector{Kind::poison_condition});

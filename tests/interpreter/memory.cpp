@@ -30,11 +30,11 @@ int Memory::add(std::string name, Elem elem, const std::vector<double> &values) 
   return buffer;
 }
 
-int Memory::scratch(Elem elem, size_t count) {
-  if (scratch_ < 0)
-    scratch_ = add_unwritten("scratch", elem, count);
-  const Buffer &made = buffers_[size_t(scratch_)];
-  return made.elem == elem && made.elements.size() == count ? scratch_ : -1;
+int Memory::workspace(Elem elem, size_t count) {
+  if (workspace_ < 0)
+    workspace_ = add_unwritten("workspace", elem, count);
+  const Buffer &made = buffers_[size_t(workspace_)];
+  return made.elem == elem && made.elements.size() == count ? workspace_ : -1;
 }
 
 namespace {

@@ -53,9 +53,9 @@ public:
   Buffer &operator[](int buffer) { return buffers_[size_t(buffer)]; }
   const Buffer &operator[](int buffer) const { return buffers_[size_t(buffer)]; }
 
-  /// Scratch memory of a launch, or of two that share the work: a buffer behind all others, made by
+  /// Workspace of a launch, or of two that share the work: a buffer after all others, made by
   /// whoever asks first; -1 if it was made with another number of elements, or of another type.
-  int scratch(ir::Elem elem, size_t count);
+  int workspace(ir::Elem elem, size_t count);
 
   /// The element of a type at a pointer to such, made of the bytes of what is there; nothing if
   /// that is not inside of a buffer.
@@ -68,7 +68,7 @@ public:
 
 private:
   std::vector<Buffer> buffers_;
-  int scratch_ = -1; // none yet
+  int workspace_ = -1; // none yet
 };
 
 /// The first element in which the buffers differ, in words; empty if there is none.

@@ -19,8 +19,8 @@ namespace {
 // A binary floating-point format smaller than f32.
 struct Format {
   int bits;
-  int precision;      // significant bits, the hidden one included
-  int least_exponent; // 2 to this power is the smallest normal number
+  int precision;    // significant bits, the hidden one included
+  int min_exponent; // 2 to this power is the smallest normal number
   double largest;
   bool saturates;    // what is too large becomes the largest number, not infinity
   bool has_infinity; // else the highest exponent has numbers too, and one NaN
@@ -58,12 +58,12 @@ uint64_t small_bits(const Format &format, double value) {
   if (std::isinf(value))
     return sign | highest;
   double magnitude = std::fabs(value);
-  int exponent = magnitude == 0 ? format.least_exponent
-                                : std::max(exponent_of(magnitude), format.least_exponent);
+  int exponent =
+      magnitude == 0 ? format.min_exponent : std::max(exponent_of(magnitude), format.min_exponent);
   uint64_t significand = uint64_t(std::ldexp(magnitude, format.precision - 1 - exponent));
   if (significand < hidden)
     return sign | significand; // zero or subnormal
-  return sign | uint64_t(exponent - format.least_exponent + 1) * hidden | (significand - hidden);
+  return sign | uint64_t(exponent - format.min_exponent + 1) * hidden | (significand - hidden);
 }
 
 double small_value(const Format &format, uint64_t bits) {
@@ -77,7 +77,7 @@ double small_value(const Format &format, uint64_t bits) {
     return sign * infinity;
   int biased = int(magnitude / hidden);
   uint64_t significand = magnitude % hidden + (biased ? hidden : 0);
-  int exponent = format.least_exponent + std::max(biased - 1, 0);
+  int exponent = format.min_exponent + std::max(biased - 1, 0);
   return sign * std::ldexp(double(significand), exponent - (format.precision - 1));
 }
 
@@ -91,8 +91,8 @@ double rounded_to_small(Elem elem, long double value) {
   if (magnitude <= (1 << format.precision) && magnitude == int(magnitude))
     return double(value); // these every format has; most numbers in tests are such
   if (!std::isinf(value)) {
-    // The distance between neighbouring numbers of the format; below the normal ones it stays.
-    int exponent = std::max(exponent_of(magnitude), format.least_exponent);
+    // The distance between neighboring numbers of the format; below the normal ones it stays.
+    int exponent = std::max(exponent_of(magnitude), format.min_exponent);
     long double unit = std::ldexp(1.0L, exponent - (format.precision - 1));
     magnitude = std::nearbyint(magnitude / unit) * unit;
   }

@@ -28,7 +28,7 @@ double rounded_integer(ir::Elem elem, int64_t value, bool is_unsigned);
 /// `value` rounded to tf32 as tensor cores want it: 11 significant bits, ties away from zero.
 double rounded_to_tf32(double value);
 
-/// The same as the copy engine does it: ties to even.
+/// The same as TMA does it: ties to even.
 double copied_to_tf32(double value);
 
 /// The lowest bits of `value`, sign-extended; i1 is 0 or 1.

@@ -2,28 +2,28 @@
 // and in forms/ what a pass could get wrong and none of the others has.
 //
 // A kernel is interpreted as it was translated, and again after each pass for each GPU, in the
-// plain structure and in specialised ones: of these, variants take turns. Memory must be the same
+// plain schedule and in specialized ones: of these, variants take turns. Memory must be the same
 // bit for bit, what is printed too, and nothing may be found. Kernels with `assert` or `print` are
 // tried twice, without them and with them. A function that prints like one that was interpreted
 // before is that function, and is not interpreted again: that spares the passes that change
 // nothing, and the GPUs that agree.
 //
-// Warps that are specialised take turns in three ways, one after each pass; all after the last one.
-// Where tensor maps do not fit the matrices, the runtime would take another structure, and there is
+// Warps that are specialized take turns in three ways, one after each pass; all after the last one.
+// Where tensor maps do not fit the matrices, the runtime would take another schedule, and there is
 // nothing to compare.
 //
 //     test_oracle                # a variant or so for each choice of types and layouts
-//     test_oracle --no-skip      # all variants with tiles up to 64 in all structures: an hour
+//     test_oracle --no-skip      # all variants with tiles up to 64 in all schedules: an hour
 
 #include "interpreter/interpreter.h"
-#include "interpreter/subjects.h"
+#include "interpreter/test_kernels.h"
 
 #include "ir/checks.h"
 #include "ir/printer.h"
+#include "ir/schedule.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
-#include "passes/structure.h"
-#include "support/structures.h"
+#include "support/schedules.h"
 #include "translate/translate.h"
 
 #include <doctest/doctest.h>
@@ -41,11 +41,11 @@ using namespace tritonc::test;
 namespace {
 
 constexpr const char *gpus[] = {"75", "80", "90a"};
-constexpr Turns all_turns[] = {Turns::helper_first, Turns::workers_first, Turns::alternate};
+constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
 
 struct Outcome {
   Memory memory;
-  std::string wrong; // findings, a line each
+  std::string wrong; // reports, a line each
   std::vector<std::string> printed;
   bool maps_fit = true;
 };
@@ -63,30 +63,30 @@ std::string difference(const Outcome &expected, const Outcome &found) {
 
 // Functions are launched one after another.
 Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
-                  bool out_of_bounds_counts, Turns turns = Turns::helper_first) {
+                  bool out_of_bounds_counts, Turns turns = Turns::producer_first) {
   Outcome outcome{run.memory, "", {}};
   Launch launch = run.launch;
   launch.turns = turns;
   for (const ir::Function *fn : fns) {
     Result result = interpreter::run(*fn, launch, outcome.memory);
-    for (const interpreter::Finding &finding : result.findings) {
-      if (out_of_bounds_counts || finding.kind != interpreter::Finding::Kind::out_of_bounds)
-        outcome.wrong += text_of(finding) + "\n";
-      outcome.maps_fit &= finding.kind != interpreter::Finding::Kind::bad_map;
+    for (const interpreter::Report &report : result.reports) {
+      if (out_of_bounds_counts || report.kind != interpreter::Report::Kind::out_of_bounds)
+        outcome.wrong += text_of(report) + "\n";
+      outcome.maps_fit &= report.kind != interpreter::Report::Kind::bad_map;
     }
     std::move(result.printed.begin(), result.printed.end(), std::back_inserter(outcome.printed));
   }
   return outcome;
 }
 
-bool has_scratch(const ir::Function &fn) {
+bool has_workspace(const ir::Function &fn) {
   return std::any_of(fn.body->ops.begin(), fn.body->ops.end(),
-                     [](const ir::Op *op) { return op->is(ir::Opcode::scratch_); });
+                     [](const ir::Op *op) { return op->is(ir::Opcode::workspace_); });
 }
 
 // One variant of one kernel, through all passes.
 struct Trial {
-  const Subject &subject;
+  const TestKernel &test_kernel;
   const Variant &variant;
   bool with_checks; // print and assert are kept
   std::vector<Run> runs = {};
@@ -96,14 +96,14 @@ struct Trial {
   size_t next_turns = 0;
   std::optional<ir::Function> before = {}, behind = {}; // launches that share the work
 
-  // "kernels/matmul.tc [TYPE=half ...] after `slice_dots` for sm_80, K=32: "
+  // "kernels/matmul.tc [TYPE=half ...] after `split_dots_along_k` for sm_80, K=32: "
   std::string place(const std::string &stage, const Run &run) const {
-    return subject.file + " [" + variant.text + "] " + stage + ", " + run.text + ": ";
+    return test_kernel.file + " [" + variant.text + "] " + stage + ", " + run.text + ": ";
   }
 
   std::optional<ir::Function> translated() const {
-    FrontEndResult result = translate_source(input_of(subject, variant));
-    INFO(subject.file, " [", variant.text, "]\n", result.diagnostics);
+    FrontEndResult result = translate_source(input_of(test_kernel, variant));
+    INFO(test_kernel.file, " [", variant.text, "]\n", result.diagnostics);
     REQUIRE(result.errors == 0);
     REQUIRE(result.kernels.size() == 1);
     return std::move((with_checks ? result.checked : result.kernels)[0]);
@@ -111,7 +111,7 @@ struct Trial {
 
   void interpret_source(const ir::Function &fn) {
     for (const Run &run : runs) {
-      expected.push_back(interpret({&fn}, run, !subject.fetches_past_the_end));
+      expected.push_back(interpret({&fn}, run, !test_kernel.fetches_past_the_end));
       std::string wrong = expected.back().wrong + run.check(expected.back().memory);
       CHECK_MESSAGE(wrong.empty(), place("as translated", run), wrong);
     }
@@ -121,7 +121,7 @@ struct Trial {
   // Whether all is well with `fn`.
   bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts) {
     std::string text = ir::print(fn), broken = ir::verify(fn);
-    CHECK_MESSAGE(broken.empty(), subject.file, " [", variant.text, "] ", stage, ": ", broken);
+    CHECK_MESSAGE(broken.empty(), test_kernel.file, " [", variant.text, "] ", stage, ": ", broken);
     if (!broken.empty())
       return false;
     if (!done.insert(text + (out_of_bounds_counts ? "strict" : "")).second)
@@ -133,9 +133,9 @@ struct Trial {
              Turns turns) {
     fitting = 0;
     std::vector<const ir::Function *> launches = {&fn};
-    if (before && has_scratch(fn))
+    if (before && has_workspace(fn))
       launches.insert(launches.begin(), &*before);
-    if (behind && has_scratch(fn))
+    if (behind && has_workspace(fn))
       launches.push_back(&*behind);
     for (size_t i = 0; i < runs.size(); i++) {
       Outcome outcome = interpret(launches, runs[i], out_of_bounds_counts, turns);
@@ -152,19 +152,19 @@ struct Trial {
   }
 
   // The first pass that goes wrong is named; those after it would only repeat it.
-  void run_passes(const char *gpu, const Structure &structure, bool in_every_turn = false) {
+  void run_passes(const char *gpu, const Schedule &schedule, bool in_every_turn = false) {
     ir::Function fn = std::move(*translated());
-    bool good = true, strict = !subject.fetches_past_the_end;
-    std::string where = std::string(" for sm_") + gpu + " " + structure.name;
-    for (Run &run : runs) // few pieces, of which each team is to have one
-      run.launch.multiprocessors = structure.teams > 1 ? 1 : 2;
+    bool good = true, strict = !test_kernel.fetches_past_the_end;
+    std::string where = std::string(" for sm_") + gpu + " " + text_of(schedule);
+    for (Run &run : runs) // few pieces, of which each consumer group is to have one
+      run.launch.multiprocessors = schedule.consumer_groups > 1 ? 1 : 2;
     auto observe = [&](std::string_view pass, ir::Function &now) {
       // Here what was fetched too far has gone.
       strict |= pass == "remove_dead_code";
       good = good && holds("after `" + std::string(pass) + "`" + where, now, strict);
     };
-    run_pipeline(fn, *find_gpu(gpu), observe, structure);
-    CHECK_MESSAGE((fitting > 0 || !good), subject.file, " [", variant.text, "]", where,
+    run_pipeline(fn, *find_gpu(gpu), observe, schedule);
+    CHECK_MESSAGE((fitting > 0 || !good), test_kernel.file, " [", variant.text, "]", where,
                   " fits none of the runs");
     if (!in_every_turn || !good)
       return;
@@ -172,14 +172,14 @@ struct Trial {
       holds("after all passes" + where, fn, strict, turns);
   }
 
-  ir::Function finished(const char *gpu, const Structure &structure) {
+  ir::Function finished(const char *gpu, const Schedule &schedule) {
     ir::Function fn = std::move(*translated());
-    run_pipeline(fn, *find_gpu(gpu), {}, structure);
+    run_pipeline(fn, *find_gpu(gpu), {}, schedule);
     return fn;
   }
 
   // Each of two launches that share the work, with the other as it ends up.
-  void run_passes(const char *gpu, const DividedLaunches &launches) {
+  void run_passes(const char *gpu, const SplitKLaunches &launches) {
     behind = finished(gpu, launches.second);
     run_passes(gpu, launches.first, true);
     behind.reset();
@@ -193,80 +193,79 @@ struct Trial {
     interpret_source(*translated());
   }
 
-  // The specialised structures of which `number` is the turn: so many from there on.
-  std::vector<Structure> specialized(const char *gpu, size_t number, size_t most) {
-    std::vector<Structure> structures =
-                               test::complete_structures_for(*translated(), *find_gpu(gpu)),
-                           chosen;
-    structures.pop_back(); // the plain one
-    for (size_t i = 0; i < std::min(most, structures.size()); i++)
-      chosen.push_back(structures[(number + i) % structures.size()]);
+  // The specialized schedules of which `number` is the turn: so many from there on.
+  std::vector<Schedule> specialized(const char *gpu, size_t number, size_t most) {
+    std::vector<Schedule> schedules = test::complete_schedules_for(*translated(), *find_gpu(gpu)),
+                          chosen;
+    schedules.pop_back(); // the plain one
+    for (size_t i = 0; i < std::min(most, schedules.size()); i++)
+      chosen.push_back(schedules[(number + i) % schedules.size()]);
     return chosen;
   }
 
-  void run(size_t number, size_t most_specialized) {
+  void run(size_t number, size_t max_specialized) {
     std::mt19937 random(1);
-    interpret_source_for(subject.runs(variant, random));
+    interpret_source_for(test_kernel.runs(variant, random));
     for (const char *gpu : gpus) {
-      for (const Structure &structure : specialized(gpu, number, most_specialized))
-        run_passes(gpu, structure);
-      run_passes(gpu, structures_for(*translated(), *find_gpu(gpu)).back());
+      for (const Schedule &schedule : specialized(gpu, number, max_specialized))
+        run_passes(gpu, schedule);
+      run_passes(gpu, test::schedules_for(*translated(), *find_gpu(gpu)).back());
     }
   }
 
-  // Nothing but the specialised structure of a GPU without wgmma. Returns whether there is one.
+  // Nothing but the specialized schedule of a GPU without wgmma. Returns whether there is one.
   bool run_by_mma(const char *gpu) {
-    Structure structure = structures_for(*translated(), *find_gpu(gpu))[0];
-    if (structure.specialized) {
+    Schedule schedule = test::schedules_for(*translated(), *find_gpu(gpu))[0];
+    if (schedule.is_warp_specialized()) {
       std::mt19937 random(1);
-      interpret_source_for(subject.runs_of(variant, random, few_steps));
-      run_passes(gpu, structure, true);
+      interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
+      run_passes(gpu, schedule, true);
     }
-    return structure.specialized;
+    return schedule.is_warp_specialized();
   }
 
-  // Nothing but specialised structures: two, and one in which a cluster divides the sum, if there
+  // Nothing but specialized schedules: two, and one in which a cluster divides the sum, if there
   // is one, and two launches that divide it. Returns how many there are of those, and whether of
   // these. And those small ones whose warps all do the same.
   struct Tried {
-    size_t structures;
+    size_t schedules;
     bool by_cluster, by_launches;
   };
   Tried run_specialized(size_t number) {
     std::mt19937 random(1);
-    interpret_source_for(subject.runs_of(variant, random, few_steps));
+    interpret_source_for(test_kernel.runs_of(variant, random, few_steps));
     constexpr size_t all = 100;
-    std::vector<Structure> structures = specialized("90a", number, 2), split;
-    for (const Structure &structure : specialized("90a", 0, all))
-      if (structure.splits > 1)
-        split.push_back(structure);
-      else if (!structure.specialized)
-        run_passes("90a", structure, true);
-    for (const Structure &structure : structures)
-      run_passes("90a", structure, true);
+    std::vector<Schedule> schedules = specialized("90a", number, 2), split;
+    for (const Schedule &schedule : specialized("90a", 0, all))
+      if (schedule.split_k > 1)
+        split.push_back(schedule);
+      else if (!schedule.is_warp_specialized())
+        run_passes("90a", schedule, true);
+    for (const Schedule &schedule : schedules)
+      run_passes("90a", schedule, true);
     if (!split.empty())
       run_passes("90a", split[number % split.size()], true);
-    std::optional<DividedLaunches> launches = divided_launches_for(*translated(), *find_gpu("90a"));
+    std::optional<SplitKLaunches> launches = split_k_launches_for(*translated(), *find_gpu("90a"));
     if (launches)
       run_passes("90a", *launches);
-    return {structures.size(), !split.empty(), launches.has_value()};
+    return {schedules.size(), !split.empty(), launches.has_value()};
   }
 };
 
-// Each variant in one of its specialised structures, or in two if it is all variants, taking turns.
+// Each variant in one of its specialized schedules, or in two if it is all variants, taking turns.
 void try_all(bool all_variants) {
-  const size_t structures = all_variants ? 2 : 1;
+  const size_t schedules = all_variants ? 2 : 1;
   size_t number = 0;
-  for (const Subject &subject : subjects()) {
-    std::vector<Variant> variants = variants_of(subject, all_variants);
-    CAPTURE(subject.file);
+  for (const TestKernel &test_kernel : test_kernels()) {
+    std::vector<Variant> variants = variants_of(test_kernel, all_variants);
+    CAPTURE(test_kernel.file);
     REQUIRE_FALSE(variants.empty());
     for (const Variant &variant : variants) {
-      Trial plain{subject, variant, false}, checked{subject, variant, true};
-      plain.run(number, structures);
+      Trial plain{test_kernel, variant, false}, checked{test_kernel, variant, true};
+      plain.run(number, schedules);
       CHECK(plain.interpreted > 0);
       if (ir::has_checks(*checked.translated())) {
-        checked.run(number, structures);
+        checked.run(number, schedules);
         CHECK(checked.interpreted > 0);
         CHECK_FALSE(checked.expected.back().printed.empty());
         CHECK(plain.expected.back().printed.empty());
@@ -280,20 +279,20 @@ void try_all(bool all_variants) {
 
 TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
 
-TEST_CASE("every pass keeps the meaning of products by specialised warps") {
+TEST_CASE("every pass keeps the meaning of products by specialized warps") {
   std::set<std::string> files, by_cluster, by_launches;
   size_t number = 0;
-  for (const Subject &subject : subjects())
-    for (const Variant &variant : variants_to_specialize(subject)) {
-      Trial trial{subject, variant, false};
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant, false};
       Trial::Tried tried = trial.run_specialized(number);
-      if (tried.structures > 0)
-        files.insert(subject.file);
+      if (tried.schedules > 0)
+        files.insert(test_kernel.file);
       if (tried.by_cluster)
-        by_cluster.insert(subject.file);
+        by_cluster.insert(test_kernel.file);
       if (tried.by_launches)
-        by_launches.insert(subject.file);
-      number += tried.structures;
+        by_launches.insert(test_kernel.file);
+      number += tried.schedules;
     }
   CHECK(files == files_to_specialize());
   CHECK(by_cluster == files_to_divide());
@@ -303,12 +302,12 @@ TEST_CASE("every pass keeps the meaning of products by specialised warps") {
 TEST_CASE("every pass keeps the meaning of products by mma beside a warp that copies") {
   std::set<std::string> files;
   size_t number = 0;
-  for (const Subject &subject : subjects())
-    for (const Variant &variant : variants_to_specialize(subject)) {
-      Trial trial{subject, variant, false};
+  for (const TestKernel &test_kernel : test_kernels())
+    for (const Variant &variant : variants_to_specialize(test_kernel)) {
+      Trial trial{test_kernel, variant, false};
       // With a deep ring, and with one of three slots beside a place for one piece of results.
       if (trial.run_by_mma(number++ % 2 ? "90" : "120"))
-        files.insert(subject.file);
+        files.insert(test_kernel.file);
     }
   CHECK(files == files_to_divide());
 }
@@ -317,8 +316,8 @@ TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { t
 
 TEST_CASE("no kernel is left out") {
   std::set<std::string> listed, found;
-  for (const Subject &subject : subjects())
-    listed.insert(subject.file);
+  for (const TestKernel &test_kernel : test_kernels())
+    listed.insert(test_kernel.file);
   for (std::string folder :
        {"kernels", "tests/device/constants", "tests/device/forms", "tests/interpreter/forms"})
     for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/../" + folder))

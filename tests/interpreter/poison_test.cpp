@@ -13,7 +13,7 @@
 using namespace tritonc;
 using namespace tritonc::interpreter;
 using namespace tritonc::test;
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 namespace {
 
@@ -30,16 +30,16 @@ const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "um
 const std::string copied =
     "%eight = constant {value = 8} : i64\n"
     "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
-    "map_prefetch %map\n"
+    "tma_prefetch %map\n"
     "%s = shared_alloc : shared<f32>[1,8]\n %bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n"
-    "specialize {\n";
+    "warp_specialize {\n";
 const std::string copying = "mbarrier_arrive %bar, %zero {bytes = 32}\n"
-                            "map_copy %map, %s, %zero, %bar, %zero, %zero\n";
+                            "tma_load_async %map, %s, %zero, %bar, %zero, %zero\n";
 const std::string product =
     "%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
     "%cs = shared_alloc : shared<f32>[1,4,2]\n %ds = shared_alloc : shared<f32>[1,2,4]\n"
     "shared_store %c, %cs, %zero\n shared_store %d, %ds, %zero\n proxy_fence\n"
-    "%e = shared_product %cs, %zero, %ds, %zero, %z {perms = [0,1,0,1]} : f32[4,4]\n";
+    "%e = wgmma_ss %cs, %zero, %ds, %zero, %z {perms = [0,1,0,1]} : f32[4,4]\n";
 const std::string rows_of_v = "%t = reduce %v {axis = 1, op = \"add\"} : f32[4]\n"
                               "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n"
                               "%r = reshape %y2 : f32[8]";
@@ -67,10 +67,10 @@ std::vector<Case> cases() {
       {"%s = reduce %a {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "xxxxxxxx"},
       {"%s = reduce %b {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "........"},
       // What the limits are made of has a value or not as a whole.
-      {"%s = reduce %a {axis = 0, op = \"min\"} : i64\n %k = inside %s : i1[8]\n"
+      {"%s = reduce %a {axis = 0, op = \"min\"} : i64\n %k = in_bounds %s : i1[8]\n"
        "%r = cast %k {unsigned = 1} : i64[8]",
        "xxxxxxxx", "i64"},
-      {"%s = reduce %a {axis = 0, op = \"min\"} : i32\n %k = pinned %s : i32\n"
+      {"%s = reduce %a {axis = 0, op = \"min\"} : i32\n %k = no_hoist %s : i32\n"
        "%r = splat %k : i32[8]",
        "xxxxxxxx", "i32"},
       {"%r = scan %a {axis = 0, op = \"add\"} : f32[8]", "...xxxxx"},
@@ -138,7 +138,7 @@ std::vector<Case> cases() {
        "%r = shared_gather %s, %zero, %k {axis = 0} : f32[8]",
        "..xxxxx."},
       {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
-       "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
+       "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
        "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "xxxxxxxx"},
       // A copy in the background: nothing before it is awaited, zeros where it is masked off.
@@ -156,19 +156,19 @@ std::vector<Case> cases() {
        "xxxxxxxx"},
       // Tensor maps: zeros outside of the tensor.
       {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
-       "%r = map_load %map, %n : f32[8]",
+       "%r = tma_load %map, %n : f32[8]",
        "........"},
       {"%map = tensor_map %y, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
-       "%r = map_load %map, %zero : f32[8]",
+       "%r = tma_load %map, %zero : f32[8]",
        "x......."},
       {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
-       "map_store %map, %b, %zero\n %r = load %p : f32[8]",
+       "tma_store %map, %b, %zero\n %r = load %p : f32[8]",
        "........"},
       // A copy out of a buffer: nothing is in the tensor before the program ends.
       {"%eight = constant {value = 8} : i64\n %s = shared_alloc : shared<f32>[1,8]\n"
        "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
-       "shared_store %b, %s, %zero\n proxy_fence\n map_copy_out %map, %s, %zero, %zero\n"
-       "copy_out_wait {pending = 0}\n %r = load %p : f32[8]",
+       "shared_store %b, %s, %zero\n proxy_fence\n tma_store_async %map, %s, %zero, %zero\n"
+       "tma_store_wait {pending = 0}\n %r = load %p : f32[8]",
        "xxxxxxxx"},
       // A copy that counts on an mbarrier: nothing before it is awaited.
       {copied +
@@ -179,29 +179,29 @@ std::vector<Case> cases() {
        "........"},
       {copied + "yield\n} {\n" + copying +
            "mbarrier_wait %bar, %zero, %zero\n yield\n}\n"
-           "%o = ring_phase %zero {ahead = 1, slots = 2} : i32\n"
+           "%o = stage_phase %zero {offset = 1, stages = 2} : i32\n"
            "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "........"},
       // A product in the background: as a dot once it is awaited, and nothing before.
-      {product + "%v = product_wait %e {pending = 0} : f32[4,4]\n" + rows_of_v, "..xxxxxx"},
+      {product + "%v = wgmma_wait %e {pending = 0} : f32[4,4]\n" + rows_of_v, "..xxxxxx"},
       {product +
            "%v = convert_layout %e : f32[4,4]\n"
-           "%w0 = product_wait %e {pending = 0} : f32[4,4]\n" +
+           "%w0 = wgmma_wait %e {pending = 0} : f32[4,4]\n" +
            rows_of_v,
        "xxxxxxxx"},
       {product +
-           "%f = fragment_product %c, %ds, %zero, %z {perm = [0,1], origin = [0,0]} : f32[4,4]\n"
-           "%v = product_wait %f {pending = 0} : f32[4,4]\n" +
+           "%f = wgmma_rs %c, %ds, %zero, %z {perm = [0,1], origin = [0,0]} : f32[4,4]\n"
+           "%v = wgmma_wait %f {pending = 0} : f32[4,4]\n" +
            rows_of_v,
        "..xxxxxx"},
       // A sum of what the blocks of a cluster have.
-      {"%r = cluster_sum %a {blocks = 2} : f32[8]", "...xxxxx", "f32", "", 2},
+      {"%r = cluster_reduce %a {blocks = 2} : f32[8]", "...xxxxx", "f32", "", 2},
       {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n cluster_barrier\n"
-       "%r = cluster_load %s, %zero {blocks = 2} : f32[8]",
+       "%r = cluster_load_reduce %s, %zero {blocks = 2} : f32[8]",
        "...xxxxx", "f32", "", 2},
       {"%s = shared_alloc : shared<f32>[2,8]\n shared_store %b, %s, %zero\n"
-       "%o = ring_slot %zero {ahead = 1, slots = 2} : i32\n"
-       "%r = cluster_load %s, %o {blocks = 2} : f32[8]",
+       "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
+       "%r = cluster_load_reduce %s, %o {blocks = 2} : f32[8]",
        "xxxxxxxx", "f32", "", 2},
       // Where nothing is changed, nothing is given; what is exchanged for poison is found.
       {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},
@@ -211,7 +211,7 @@ std::vector<Case> cases() {
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
        "........", "i32"},
-      {"%u = num_multiprocessors : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
+      {"%u = num_sms : i32\n %r = splat %u : i32[8]", "xxxxxxxx", "i32"},
   };
   for (const char *op :
        {"rsqrt", "exp2", "log2", "sin", "cos", "tanh", "erf", "floor", "ceil", "round", "trunc"})
@@ -275,12 +275,12 @@ TEST_CASE("every operation that gives something from something is among them") {
     for (std::string word; words >> word;)
       seen.insert(word);
   }
-  // Pointers are in findings_test.cpp, together with accesses through them.
+  // Pointers are in reports_of_errors_test.cpp, together with accesses through them.
   seen.insert({"addptr", "view", "store"});
-  seen.insert("scratch");       // in host_test.cpp
+  seen.insert("workspace");     // in host_test.cpp
   seen.insert("constant_load"); // in constant_memory_test.cpp
-#define OP(name, least, most, regions, effect, text)                                               \
-  if (most != 0 && ir::Effect::effect != ir::Effect::report &&                                     \
+#define OP(name, min, max, regions, effect, attributes, text)                                      \
+  if (max != 0 && ir::Effect::effect != ir::Effect::io &&                                          \
       ir::Effect::effect != ir::Effect::control)                                                   \
     CHECK_MESSAGE(seen.count(#name), #name);
 #include "ir/ops.def"
@@ -311,7 +311,7 @@ TEST_CASE("bounds are those of each buffer, to the element") {
                                : "%a = load %v : f32" + size));
       CHECK(ran.kinds() == (wrong < 0 ? std::vector<Kind>() : std::vector{Kind::out_of_bounds}));
       if (wrong >= 0)
-        CHECK(ran.result.findings[0].element == wrong);
+        CHECK(ran.result.reports[0].element == wrong);
     }
 }
 
@@ -324,6 +324,6 @@ TEST_CASE("a copy in the background has bounds too, where it is not masked off")
   const std::string end = "{vector = 1}\n async_commit\n async_wait {pending = 0}";
   Ran ran(copy + "async_copy %far, %s, %zero, %yes " + end);
   CHECK(ran.kinds() == std::vector{Kind::out_of_bounds});
-  CHECK(ran.result.findings[0].element == 3);
+  CHECK(ran.result.reports[0].element == 3);
   CHECK(Ran(copy + "async_copy %far, %s, %zero, %yes, %m " + end).kinds().empty());
 }

@@ -8,7 +8,7 @@ namespace tritonc::test {
 
 /// What a program did. It is
 ///
-///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 helpers 4 {
+///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 producer_warps 4 {
 ///       (prologue) `operations` return
 ///     }
 ///
@@ -19,13 +19,14 @@ struct Ran {
   interpreter::Result result;
 
   explicit Ran(const std::string &operations, const std::string &from = "f32",
-               const std::string &to = "", interpreter::Launch launch = {}, int teams = 1);
+               const std::string &to = "", interpreter::Launch launch = {},
+               int consumer_groups = 1);
 
   /// y, with NaN where there is no value.
   std::vector<double> y() const;
-  /// The kinds of the findings.
-  std::vector<interpreter::Finding::Kind> kinds() const;
-  /// All findings as text, a line each.
+  /// The kinds of the reports.
+  std::vector<interpreter::Report::Kind> kinds() const;
+  /// All reports as text, a line each.
   std::string text() const;
 };
 

@@ -30,12 +30,12 @@ std::vector<int64_t> places(const Shape &shape, const std::vector<int64_t> &stri
 
 void Machine::constant(const Op &op) {
   Elem elem = op.result()->type.elem;
-  define(op, is_float(elem) ? Element::of_number(rounded(elem, op.number("number")))
-                            : Element::of_integer(wrapped(elem, op.integer("value"))));
+  define(op, is_float(elem) ? Element::of_number(rounded(elem, op.get(attr::number_)))
+                            : Element::of_integer(wrapped(elem, op.get(attr::value_))));
 }
 
 void Machine::range(const Op &op) {
-  int64_t start = op.integer("start");
+  int64_t start = op.get(attr::start_);
   define(op, [&](size_t i) { return Element::of_integer(wrapped(Elem::i32, start + int64_t(i))); });
 }
 
@@ -71,7 +71,7 @@ void Machine::broadcast(const Op &op) {
 void Machine::trans(const Op &op) {
   const Shape &from = op.operand(0)->type.shape, &to = op.result()->type.shape;
   const Tile &elements = tile(op.operand(0));
-  std::vector<int64_t> perm = op.list("perm"), of_from = row_major_strides(from), strides;
+  std::vector<int64_t> perm = op.get(attr::perm_), of_from = row_major_strides(from), strides;
   for (int64_t axis : perm)
     strides.push_back(of_from[size_t(axis)]);
   std::vector<int64_t> sources = places(to, strides);
@@ -80,7 +80,7 @@ void Machine::trans(const Op &op) {
 
 void Machine::extract(const Op &op) {
   const Tile &elements = tile(op.operand(0));
-  std::vector<int64_t> origin = op.list("origin");
+  std::vector<int64_t> origin = op.get(attr::origin_);
   std::vector<int64_t> strides = row_major_strides(op.operand(0)->type.shape);
   int64_t first = 0;
   for (size_t d = 0; d < origin.size(); d++)
@@ -94,7 +94,7 @@ Element gathered(const Op &op, const Shape &shape, const Element *from, const Ti
   const Element &position = positions[i];
   if (!from || position.poison)
     return Element::no_value();
-  size_t axis = size_t(op.integer("axis"));
+  size_t axis = size_t(op.get(attr::axis_));
   std::vector<int64_t> at = unflatten(op.result()->type.shape, FlatIndex(i));
   at[axis] = position.integer & (shape[axis] - 1);
   return from[flatten(shape, at)];

@@ -18,11 +18,12 @@ TEST_CASE("constants and ranges") {
 
 TEST_CASE("where indices are inside of limits, which may be any number") {
   auto on = [](int rows, int columns) {
-    Ran ran("%r = constant {value = " + std::to_string(rows) +
-                "} : i64\n %c = constant {value = " + std::to_string(columns) +
-                "} : i64\n %m = inside %r, %c : i1[2,4]\n %j = cast %m {unsigned = 1} : i32[2,4]\n"
-                "%f = reshape %j : i32[8]\n store %q, %f",
-            "i32");
+    Ran ran(
+        "%r = constant {value = " + std::to_string(rows) +
+            "} : i64\n %c = constant {value = " + std::to_string(columns) +
+            "} : i64\n %m = in_bounds %r, %c : i1[2,4]\n %j = cast %m {unsigned = 1} : i32[2,4]\n"
+            "%f = reshape %j : i32[8]\n store %q, %f",
+        "i32");
     CHECK(ran.text() == "");
     return ran.y();
   };
@@ -35,10 +36,11 @@ TEST_CASE("where indices are inside of limits, which may be any number") {
 }
 
 TEST_CASE("a pinned number is that number") {
-  Ran ran("%c = constant {value = -5} : i32\n %p0 = pinned %c : i32\n %w = constant {value = 9} : "
-          "i64\n %p1 = pinned %w : i64\n %p2 = cast %p1 : i32\n %s = add %p0, %p2 : i32\n"
-          "%d = splat %s : i32[8]\n store %q, %d",
-          "i32");
+  Ran ran(
+      "%c = constant {value = -5} : i32\n %p0 = no_hoist %c : i32\n %w = constant {value = 9} : "
+      "i64\n %p1 = no_hoist %w : i64\n %p2 = cast %p1 : i32\n %s = add %p0, %p2 : i32\n"
+      "%d = splat %s : i32[8]\n store %q, %d",
+      "i32");
   CHECK(ran.y() == std::vector<double>(8, 4));
 }
 

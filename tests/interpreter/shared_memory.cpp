@@ -28,25 +28,25 @@ void Machine::shared_alloc(const Op &op) {
   define(op, Element::of_integer(found->second));
 }
 
-void Machine::ring_slot(const Op &op) {
+void Machine::stage_index(const Op &op) {
   Element slot = scalar(op.operand(0));
   if (!slot.poison)
-    slot.integer = (slot.integer + op.integer("ahead")) % op.integer("slots");
+    slot.integer = (slot.integer + op.get(attr::offset_)) % op.get(attr::stages_);
   define(op, slot);
 }
 
-// Whether there is such a slot. If not, that is a finding.
+// Whether there is such a slot. If not, that is a report.
 bool Machine::is_slot(const Op &op, const Element &index, int64_t slots) {
   bool exists = !index.poison && index.integer >= 0 && index.integer < slots;
   if (index.poison)
-    find(Finding::Kind::poison_address, op, -1, "its slot was never there");
+    find(Report::Kind::poison_address, op, -1, "its slot was never there");
   else if (!exists)
-    find(Finding::Kind::bad_slot, op, -1,
+    find(Report::Kind::bad_slot, op, -1,
          "slot " + std::to_string(index.integer) + " of " + std::to_string(slots));
   return exists;
 }
 
-// The first element of a slot; null, after a finding, if there is no such slot.
+// The first element of a slot; null, after a report, if there is no such slot.
 Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
   SharedBuffer &in = shared_[size_t(scalar(buffer).integer)];
   const Element &index = scalar(slot);
@@ -67,7 +67,7 @@ void Machine::shared_store(const Op &op) {
     return;
   const Tile &elements = tile(op.operand(0));
   const Shape &ring = op.operand(1)->type.shape;
-  std::vector<int64_t> origin = op.list("origin");
+  std::vector<int64_t> origin = op.get(attr::origin_);
   std::vector<int64_t> strides = row_major_strides(Shape(ring.begin() + 1, ring.end()));
   int64_t first = 0;
   for (size_t d = 0; d < origin.size(); d++)
@@ -81,7 +81,7 @@ void Machine::shared_store(const Op &op) {
 void Machine::shared_load(const Op &op) {
   const Shape &shape = op.result()->type.shape, &ring = op.operand(0)->type.shape;
   Shape slot_shape(ring.begin() + 1, ring.end());
-  std::vector<int64_t> perm = op.list("perm"), origin = op.list("origin");
+  std::vector<int64_t> perm = op.get(attr::perm_), origin = op.get(attr::origin_);
   std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
   int64_t first = 0;
   for (size_t d = 0; d < perm.size(); d++) {
@@ -106,7 +106,7 @@ void Machine::async_copy(const Op &op) {
   Element *to = slot(op, op.operand(1), op.operand(2));
   const Element &wanted = scalar(op.operand(3));
   if (wanted.poison)
-    find(Finding::Kind::poison_address, op, -1, "whether to copy was never there");
+    find(Report::Kind::poison_address, op, -1, "whether to copy was never there");
   if (!to || wanted.poison)
     return;
   auto [into, first] = place_of(op.operand(1), to);
@@ -139,7 +139,7 @@ void Machine::land(const Copy &copy) {
 }
 
 void Machine::async_wait(const Op &op) {
-  while (groups_.size() > size_t(op.integer("pending"))) {
+  while (groups_.size() > size_t(op.get(attr::pending_))) {
     for (const Copy &copy : groups_.front()) {
       land(copy);
       const SharedBuffer &into = shared_[size_t(copy.into)];

@@ -7,7 +7,7 @@
 #include <cmath>
 
 using namespace tritonc::test;
-using Kind = tritonc::interpreter::Finding::Kind;
+using Kind = tritonc::interpreter::Report::Kind;
 
 namespace {
 
@@ -72,9 +72,10 @@ TEST_CASE("a buffer is fresh each time it is allocated") {
 }
 
 TEST_CASE("a ring goes round") {
-  Ran ran("%big = constant {value = 7} : i32\n %r = ring_slot %big {ahead = 2, slots = 4} : i32\n"
-          "%s = splat %r : i32[8]\n store %q, %s",
-          "i32");
+  Ran ran(
+      "%big = constant {value = 7} : i32\n %r = stage_index %big {offset = 2, stages = 4} : i32\n"
+      "%s = splat %r : i32[8]\n store %q, %s",
+      "i32");
   CHECK(ran.y()[0] == 1);
 }
 

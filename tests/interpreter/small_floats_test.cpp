@@ -117,7 +117,7 @@ std::string text_of(double value) {
   return text;
 }
 
-// As the table of an operation may need it: exact for the operations on two numbers of 8 bits.
+// As the table of an operation may need it: exact for the operations on two 8-bit types.
 long double exact(Opcode code, long double a, long double b) {
   switch (code) {
   case Opcode::add_:
@@ -180,7 +180,7 @@ TEST_CASE("what is not a number has the code that a GPU gives it, whatever it wa
 }
 
 // Rounding never decreases, so it is right everywhere if it is right at every number, at the middle
-// between any two neighbours, and just beside it.
+// between any two neighbors, and just beside it.
 TEST_CASE("rounding is to nearest, ties to even, between any two numbers of a type") {
   for (const Format &format : formats) {
     const std::vector<double> &numbers = numbers_of(format);
@@ -304,7 +304,7 @@ TEST_CASE("integers are rounded once too, and come back as what is left before t
   }
 }
 
-TEST_CASE("arithmetic on any two numbers of 8 bits") {
+TEST_CASE("arithmetic on any two 8-bit types") {
   for (const Format &format : formats) {
     if (format.codes() != 256)
       continue;
@@ -324,7 +324,7 @@ TEST_CASE("arithmetic on any two numbers of 8 bits") {
 }
 
 // Sums, differences and products of two halves are exact in a long double, and so are those of two
-// bfloat16 whose exponents are not too far apart. A quotient q is right if no neighbour n is
+// bfloat16 whose exponents are not too far apart. A quotient q is right if no neighbor n is
 // nearer: q b and n b are exact.
 TEST_CASE("arithmetic on half and bfloat16") {
   std::mt19937 random(1);
@@ -356,7 +356,7 @@ TEST_CASE("quotients and roots of half and bfloat16 are the nearest ones") {
       continue;
     const std::vector<double> &numbers = numbers_of(format);
     uint64_t wrong = 0, tried = 0;
-    // Whether no neighbour of `found` is nearer to the number whose distance from n `off` compares.
+    // Whether no neighbor of `found` is nearer to the number whose distance from n `off` compares.
     auto is_nearest = [&](double found, auto off) {
       size_t at = size_t(std::lower_bound(numbers.begin(), numbers.end(), found) - numbers.begin());
       bool lower = at == 0 || off(numbers[at - 1]) >= off(found);
@@ -471,7 +471,7 @@ TEST_CASE("a product of 8-bit tiles is summed in float") {
   Launch launch;
   launch.arguments = {Element::pointer(memory.add("x", Elem::e4m3, {448, 1, 0.875, -2})),
                       Element::pointer(memory.add_unwritten("y", Elem::f32, 4))};
-  CHECK(run(fn, launch, memory).findings.empty());
+  CHECK(run(fn, launch, memory).reports.empty());
   const double expected[] = {448 * 448 + 0.875, 446, 0.875 * 448 - 1.75, 4.875};
   for (size_t i = 0; i < 4; i++)
     CHECK(memory[1].elements[i].number == expected[i]);

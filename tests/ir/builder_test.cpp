@@ -1,4 +1,4 @@
-// Tests ir/builder.cpp: result types follow from operands, and operations go where they should.
+// Tests ir/builder.cpp: result types and insertion positions.
 
 #include "ir/builder.h"
 #include "ir/printer.h"
@@ -10,7 +10,7 @@ using namespace tritonc;
 using namespace tritonc::ir;
 using namespace tritonc::test;
 
-TEST_CASE("result types follow from operands") {
+TEST_CASE("Builder: result types follow from the operands") {
   Function fn;
   fn.name = "f";
   Value *p = fn.add_parameter("p", Type::pointer(Elem::f16));
@@ -49,23 +49,23 @@ TEST_CASE("result types follow from operands") {
   CHECK(type(bits) == "i32[8]");
 }
 
-TEST_CASE("comparing pointers gives numbers") {
+TEST_CASE("Builder: cmp of pointers returns i1") {
   Function fn;
   Value *p = fn.add_parameter("p", Type::pointer(Elem::f16));
   CHECK(Builder(fn, fn.body).cmp("eq", p, p)->type == Type::scalar(Elem::i1));
 }
 
-TEST_CASE("constants of floating-point types have a number, others a value") {
+TEST_CASE("Builder: float constants have a number, others a value") {
   Function fn;
   Builder b(fn, fn.body);
-  CHECK(b.i32(7)->op->integer("value") == 7);
+  CHECK(b.i32(7)->op->get(attr::value_) == 7);
   CHECK(b.i64(7)->type == Type::scalar(Elem::i64));
-  CHECK(b.constant(Type::scalar(Elem::f32), 2)->op->number("number") == 2);
-  CHECK(b.filled(Type::scalar(Elem::i8), 3)->op->integer("value") == 3);
+  CHECK(b.constant(Type::scalar(Elem::f32), 2)->op->get(attr::number_) == 2);
+  CHECK(b.filled(Type::scalar(Elem::i8), 3)->op->get(attr::value_) == 3);
   CHECK(constant_of(b.filled(Type::tile(Elem::i32, {4}), 9)) == 9);
 }
 
-TEST_CASE("operations go before, after and at a position") {
+TEST_CASE("Builder: inserts before, after and at a position") {
   Function fn = parsed("func @f() {\n %a = constant {value = 1} : i32\n return\n}");
   Op *a = value_named(fn, "a")->op;
   Builder::before(fn, a).i32(0);
@@ -78,11 +78,11 @@ TEST_CASE("operations go before, after and at a position") {
   std::string values;
   for (const Op *op : fn.body->ops)
     if (op->is(Opcode::constant_))
-      values += std::to_string(op->integer("value")) + " ";
+      values += std::to_string(op->get(attr::value_)) + " ";
   CHECK(values == "-1 0 1 2 3 4 ");
 }
 
-TEST_CASE("loops and branches come with their blocks") {
+TEST_CASE("Builder: loops and branches have their blocks") {
   Function fn;
   fn.name = "f";
   Value *n = fn.add_parameter("n", Type::scalar(Elem::i32));
@@ -125,7 +125,7 @@ TEST_CASE("loops and branches come with their blocks") {
     })"));
 }
 
-TEST_CASE("operations take the builder's location") {
+TEST_CASE("Builder: operations take the current location") {
   Function fn;
   Builder b(fn, fn.body);
   b.set_location({3, 14});
@@ -133,18 +133,18 @@ TEST_CASE("operations take the builder's location") {
   CHECK(b.i32(0)->op->location.column == 14);
 }
 
-TEST_CASE("attributes are kept in the order of their names, each once") {
+TEST_CASE("Op: attributes are sorted by name and unique") {
   Function fn;
   Op *op = Builder(fn, fn.body).create(Opcode::constant_, {}, {Type::scalar(Elem::i32)});
-  op->set("value", int64_t(2));
-  op->set("axis", int64_t(1));
-  op->set("value", int64_t(3));
+  op->set(attr::value_, int64_t(2));
+  op->set(attr::axis_, int64_t(1));
+  op->set(attr::value_, int64_t(3));
   CHECK(op->attributes.size() == 2);
-  CHECK(op->attributes[0].first == "axis");
-  CHECK(op->integer("value") == 3);
-  CHECK(op->integer("absent", 5) == 5);
-  CHECK(op->text("absent").empty());
-  CHECK(op->list("absent").empty());
-  op->erase("value");
-  CHECK_FALSE(op->has("value"));
+  CHECK(op->attributes[0].first == AttributeName::axis_);
+  CHECK(op->get(attr::value_) == 3);
+  CHECK(op->get(attr::stages_, 5) == 5);
+  CHECK(op->get(attr::cache_).empty());
+  CHECK(op->get(attr::perm_).empty());
+  op->erase(attr::value_);
+  CHECK_FALSE(op->has(attr::value_));
 }

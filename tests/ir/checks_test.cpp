@@ -11,7 +11,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// The operation in front of `return`.
+// `operation`, then `return`.
 std::string with_operation(const std::string &operation) {
   return "func @f(%n: i32, %b: i8, %c: i1, %m: i1[4,8], %x: f16[2]) {\n" + operation +
          "\n return\n}";
@@ -25,18 +25,18 @@ std::string format_of(const std::string &operation) {
 
 } // namespace
 
-TEST_CASE("a format has the types in its places") {
+TEST_CASE("print_format: placeholders get the operand types") {
   CHECK(format_of("print %n, %x {text = \"n = {}, x = {}\"}") == "n = {i32}, x = {f16[2]}");
   CHECK(format_of("print %n, %b {text = \"{u} {u}\"}") == "{u32} {u8}");
   CHECK(format_of("print %m {text = \"{}\"}") == "{i1[4,8]}");
   CHECK(format_of("print {text = \"just a text\"}") == "just a text");
 }
 
-TEST_CASE("only integers have a form without a sign") {
+TEST_CASE("print_format: {u} applies only to integers") {
   CHECK(format_of("print %c, %x {text = \"{u} {u}\"}") == "{i1} {f16[2]}");
 }
 
-TEST_CASE("braces that are no places stay doubled") {
+TEST_CASE("print_format: braces that are no placeholder stay doubled") {
   CHECK(format_of("print %n {text = \"{{{}}}\"}") == "{{{i32}}}");
   CHECK(places_in("{{}} {} }} {u}") == 2);
   CHECK(places_in("{") == 0);
@@ -44,13 +44,13 @@ TEST_CASE("braces that are no places stay doubled") {
   CHECK(places_in(without_places("{} {u} {")) == 0);
 }
 
-TEST_CASE("a failed assertion says which element of a tile it was, of a scalar nothing") {
+TEST_CASE("assertion_format: adds the element index of a tile") {
   CHECK(format_of("assert %m {text = \"assertion `{x}` failed\"}") ==
         "assertion `{{x}}` failed, at element {[4,8]}");
   CHECK(format_of("assert %c {text = \"no\"}") == "no");
 }
 
-TEST_CASE("functions with and without checks") {
+TEST_CASE("has_checks: finds print and assert in nested blocks") {
   CHECK_FALSE(has_checks(parsed(with_operation(""))));
   CHECK(has_checks(parsed(with_operation("assert %c {text = \"\"}"))));
   CHECK(has_checks(

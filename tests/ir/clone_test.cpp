@@ -1,4 +1,4 @@
-// Tests ir/ir.cpp: copies, uses and what is defined where.
+// Tests ir/ir.cpp: clones, uses and definitions.
 
 #include "ir/builder.h"
 #include "ir/printer.h"
@@ -14,7 +14,7 @@ namespace {
 
 const char *nested = R"(
   layout #0 [8] reg lane (1) (2) (4) (0) (0) warp
-  func @f(%p: ptr<f32> aligned 4 no_alias, %n: i32 multiple_of 8 unsigned) constants (t: i32[2] at 0 = [7]) warps 1 teams 2 shared 1024 residency 3 {
+  func @f(%p: ptr<f32> aligned 4 no_alias, %n: i32 multiple_of 8 unsigned) constants (t: i32[2] at 0 = [7]) warps 1 consumer_groups 2 shared 1024 blocks_per_sm 3 {
     %x = constant {number = 0.0} : f32
     %s = for_loop %n, %x : f32 {
       (%t: i32, %acc: f32)
@@ -37,7 +37,7 @@ const char *nested = R"(
 
 } // namespace
 
-TEST_CASE("a copy prints the same and is valid") {
+TEST_CASE("clone: copy is valid and prints the same") {
   Function fn = parsed(nested);
   fn.plan.grid = {Expr::parameter(1)};
   Function copy = clone(fn);
@@ -46,7 +46,7 @@ TEST_CASE("a copy prints the same and is valid") {
   CHECK(copy.plan.grid.size() == 1);
 }
 
-TEST_CASE("a copy shares nothing with the original") {
+TEST_CASE("clone: copy shares nothing with the original") {
   Function fn = parsed(nested);
   std::string before = print(fn);
   Function copy = clone(fn);
@@ -56,7 +56,7 @@ TEST_CASE("a copy shares nothing with the original") {
   CHECK(print(fn) == before);
 }
 
-TEST_CASE("uses are counted and replaced in nested blocks") {
+TEST_CASE("replace_uses: covers nested blocks, as count_uses does") {
   Function fn = parsed(nested);
   Value *x = value_named(fn, "x"), *acc = value_named(fn, "acc");
   CHECK(count_uses(*fn.body, x) == 2);
@@ -67,13 +67,13 @@ TEST_CASE("uses are counted and replaced in nested blocks") {
   CHECK(count_uses(*fn.body, acc) == 2);
 }
 
-TEST_CASE("an operation that uses a value twice is one user") {
+TEST_CASE("users_of: lists an operation once") {
   Function fn = parsed("func @f(%a: i32) {\n %b = add %a, %a : i32\n return\n}");
   CHECK(count_uses(*fn.body, value_named(fn, "a")) == 2);
   CHECK(users_of(*fn.body, value_named(fn, "a")).size() == 1);
 }
 
-TEST_CASE("the users of all values are those of each, in their order") {
+TEST_CASE("Users: agrees with users_of for every value") {
   Function fn = parsed(nested);
   Users users(*fn.body);
   for (const char *name : {"p", "n", "x", "s", "acc", "c", "y", "z", "v", "r", "ps", "q"}) {
@@ -87,7 +87,7 @@ TEST_CASE("the users of all values are those of each, in their order") {
   CHECK(Users(*fn.body).of(value_named(fn, "a")).size() == 1);
 }
 
-TEST_CASE("only the users that are named use something else") {
+TEST_CASE("replace_uses: changes only the given users") {
   Function fn = parsed(nested);
   Value *x = value_named(fn, "x"), *n = value_named(fn, "n");
   Value *z = value_named(fn, "z");
@@ -96,7 +96,7 @@ TEST_CASE("only the users that are named use something else") {
   CHECK(count_uses(*fn.body, x) == 1);
 }
 
-TEST_CASE("an operation is found wherever the last one was, and in spite of changes between") {
+TEST_CASE("position_of: finds operations after changes of the block") {
   Function fn = parsed("func @f(%a: i32) {\n %b = add %a, %a : i32\n %c = add %b, %a : i32\n"
                        " %d = add %c, %a : i32\n %e = add %d, %a : i32\n return\n}");
   Block &body = *fn.body;
@@ -118,7 +118,7 @@ TEST_CASE("an operation is found wherever the last one was, and in spite of chan
   CHECK(body.position_of(ops[2]) == 0);
 }
 
-TEST_CASE("what is defined outside of a block") {
+TEST_CASE("defined_outside: is false inside nested blocks") {
   Function fn = parsed(nested);
   Block *loop = value_named(fn, "s")->op->blocks[0];
   CHECK(defined_outside(value_named(fn, "n"), loop));
@@ -129,7 +129,7 @@ TEST_CASE("what is defined outside of a block") {
   CHECK(defined_outside(value_named(fn, "acc"), value_named(fn, "y")->op->blocks[0]));
 }
 
-TEST_CASE("a computation is copied with what it is made of inside the block") {
+TEST_CASE("clone_computation: copies operands defined inside the block") {
   Function fn = parsed(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %r = for_loop %n, %n : i32 {
@@ -148,7 +148,7 @@ TEST_CASE("a computation is copied with what it is made of inside the block") {
   CHECK(can_clone(value_named(fn, "b"), loop, {t}));
   CHECK_FALSE(can_clone(value_named(fn, "b"), loop, {}));  // needs the counter
   CHECK_FALSE(can_clone(value_named(fn, "m"), loop, {t})); // needs memory
-  CHECK_FALSE(can_clone(value_named(fn, "k"), loop, {t})); // needs the iteration before
+  CHECK_FALSE(can_clone(value_named(fn, "k"), loop, {t})); // needs the previous iteration
   CHECK(can_clone(value_named(fn, "n"), loop, {}));
 
   Builder builder = Builder::before(fn, loop->parent);
@@ -176,7 +176,7 @@ TEST_CASE("a computation is copied with what it is made of inside the block") {
     })"));
 }
 
-TEST_CASE("constants are seen through tiles made of one scalar") {
+TEST_CASE("constant_of: looks through splat, expand and broadcast") {
   Function fn = parsed(R"(
     func @f(%n: i32) {
       %two = constant {value = 2} : i32

@@ -1,4 +1,4 @@
-// Tests ir/printer.cpp and ir/parser.cpp: whatever is printed is read back to the same function.
+// Tests ir/printer.cpp and ir/parser.cpp: parsing printed text gives the same function.
 
 #include "ir/builder.h"
 #include "ir/parser.h"
@@ -20,7 +20,7 @@ namespace {
 const char *const every_operation =
     R"(layout #0 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
 layout #1 [8,8] offset (0,1) (0,2) (0,4) (1,1) (2,2) (4,4)
-func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) constants (bytes: i8[5] at 0, t: f32[4] at 16 = [0.5, -1.0, inf], n: i64[2] unsigned at 32 = [-1]) warps 1 teams 2 helpers 4 shared 512 residency 2 {
+func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %out: ptr<i8> write_only, %n: i32 multiple_of 8, %u: i32 unsigned, %x: f32) constants (bytes: i8[5] at 0, t: f32[4] at 16 = [0.5, -1.0, inf], n: i64[2] unsigned at 32 = [-1]) warps 1 consumer_groups 2 producer_warps 4 shared 512 blocks_per_sm 2 {
   %0 = constant {value = -1} : i32
   %1 = constant {number = 1.5} : f32
   %2 = constant {value = 0} : i64
@@ -67,7 +67,7 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
   print {text = "\\"}
   assert %33 {text = "assertion `n < u` failed"}
   %40 = splat %1 : f32[8,8] #0
-  %41 = dot %39, %39, %40 {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[8,8] #0
+  %41 = dot %39, %39, %40 {instruction = "fma", thread_tile = [4,1], warps = [1,1]} : f32[8,8] #0
   %42 = reduce %41 {axis = 1, op = "max"} : f32[8]
   %43, %44 = while_loop %n, %x : i32, f32 {
     (%45: i32, %46: f32)
@@ -87,47 +87,47 @@ func @every_operation(%p: ptr<f32>, %q: ptr<f32> aligned 4 read_only no_alias, %
     yield %49, %48
   }
   %52 = shared_alloc {address = 256} : shared<f32>[3,8,8] #1
-  %53 = ring_slot %n {ahead = 2, slots = 3} : i32
+  %53 = stage_index %n {offset = 2, stages = 3} : i32
   shared_store %41, %52, %53
   %54 = shared_load %52, %53 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
   async_copy %38, %52, %53, %33 {vector = 4}
   async_commit
   async_wait {pending = 1}
   %55 = convert_layout %54 : f32[8,8] #0
-  %56 = num_multiprocessors : i32
+  %56 = num_sms : i32
   %57 = host_value %56 : i32
   launch_blocks %57, %n {cluster = 2}
   %58 = block_id {axis = 0} : i32
   %59 = num_blocks {axis = 1} : i32
   %60 = tensor_map %p, %2, %2, %2, %35, %2 {swizzle = 32} : map<f32>[8,8]
-  %61 = map_load %60, %57, %58 : f32[8,8] #0
-  map_store %60, %61, %57, %59
+  %61 = tma_load %60, %57, %58 : f32[8,8] #0
+  tma_store %60, %61, %57, %59
   %62 = mbarriers {address = 1024, arrivals = 1} : shared<i64>[3,1]
-  %63 = ring_phase %n {ahead = 2, slots = 3} : i32
-  specialize {
-    %team = team_id : i32
+  %63 = stage_phase %n {offset = 2, stages = 3} : i32
+  warp_specialize {
+    %consumer_group = consumer_group_id : i32
     mbarrier_wait %62, %53, %63
-    %64 = shared_product %52, %53, %52, %53, %41, %33 {perms = [0,1,1,0]} : f32[8,8] #0
-    %65 = product_wait %64 {pending = 0} : f32[8,8] #0
+    %64 = wgmma_ss %52, %53, %52, %53, %41, %33 {perms = [0,1,1,0]} : f32[8,8] #0
+    %65 = wgmma_wait %64 {pending = 0} : f32[8,8] #0
     %66 = extract %65 {origin = [0,4]} : f32[8,4]
     proxy_fence
-    %67 = undefined : f32[8,8] #0
-    %68 = fragment_product %54, %52, %53, %41, %33 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
-    map_copy_out %60, %52, %53, %57, %58
-    copy_out_wait {pending = 1}
-    %69 = cluster_sum %65 {blocks = 2} : f32[8,8] #0
-    %70 = cluster_load %52, %53 {blocks = 2} : f32[8,8] #0
+    %67 = undef : f32[8,8] #0
+    %68 = wgmma_rs %54, %52, %53, %41, %33 {origin = [0,0], perm = [1,0]} : f32[8,8] #0
+    tma_store_async %60, %52, %53, %57, %58
+    tma_store_wait {pending = 1}
+    %69 = cluster_reduce %65 {blocks = 2} : f32[8,8] #0
+    %70 = cluster_load_reduce %52, %53 {blocks = 2} : f32[8,8] #0
     cluster_barrier
     yield
   } {
     mbarrier_arrive %62, %53 {bytes = 256}
-    map_copy %60, %52, %53, %62, %53, %57, %58
-    map_prefetch %60
+    tma_load_async %60, %52, %53, %62, %53, %57, %58
+    tma_prefetch %60
     yield
   }
-  %71 = inside %2, %35 : i1[8,8] #0
-  %72 = pinned %n : i32
-  %73 = scratch %2 : ptr<f32>
+  %71 = in_bounds %2, %35 : i1[8,8] #0
+  %72 = no_hoist %n : i32
+  %73 = workspace %2 : ptr<f32>
   %74 = atomic %p, %x, %33 {op = "exchange"} : f32
   %75 = atomic_cas %p, %x, %74 : f32
   %76 = rsqrt %32 : f32
@@ -161,7 +161,7 @@ std::string error_of(std::string_view text) {
 
 } // namespace
 
-TEST_CASE("every operation is read and printed as it was") {
+TEST_CASE("parse, print: every operation survives a round trip") {
   ParseResult result = parse(every_operation);
   REQUIRE_MESSAGE(result.function, result.error);
   CHECK(print(*result.function) == every_operation);
@@ -178,7 +178,7 @@ TEST_CASE("every operation is read and printed as it was") {
   }
 }
 
-TEST_CASE("attributes of all kinds come back as they were") {
+TEST_CASE("parse, print: every attribute type survives a round trip") {
   const double numbers[] = {0.0, -0.0, 1, 0.1, 1e300, 5e-324, 1.0f / 3, INFINITY, -INFINITY};
   const int64_t integers[] = {0, -1, std::numeric_limits<int64_t>::min(),
                               std::numeric_limits<int64_t>::max()};
@@ -189,10 +189,10 @@ TEST_CASE("attributes of all kinds come back as they were") {
     b.constant_number(Type::scalar(Elem::f64), number);
   for (int64_t integer : integers)
     b.i64(integer);
-  b.i64(0)->op->set("list", std::vector<int64_t>{1, -2, 3});
-  b.i64(0)->op->set("list", std::vector<int64_t>{});
-  b.i64(0)->op->set("word", std::string("a b/c"));
-  b.i64(0)->op->set("text", std::string("  \"quoted\", \\x41, {}\n\t\x7f\0 \xc3\xa4", 27));
+  b.i64(0)->op->set(attr::origin_, std::vector<int64_t>{1, -2, 3});
+  b.i64(0)->op->set(attr::origin_, std::vector<int64_t>{});
+  b.i64(0)->op->set(attr::op_, std::string("a b/c"));
+  b.i64(0)->op->set(attr::text_, std::string("  \"quoted\", \\x41, {}\n\t\x7f\0 \xc3\xa4", 27));
   b.return_op();
 
   ParseResult read = parse(print(fn));
@@ -200,10 +200,10 @@ TEST_CASE("attributes of all kinds come back as they were") {
   REQUIRE(read.function->body->ops.size() == fn.body->ops.size());
   for (size_t i = 0; i < fn.body->ops.size(); i++)
     CHECK(read.function->body->ops[i]->attributes == fn.body->ops[i]->attributes);
-  CHECK(std::signbit(read.function->body->ops[1]->number("number")));
+  CHECK(std::signbit(read.function->body->ops[1]->get(attr::number_)));
 }
 
-TEST_CASE("not a number stays not a number") {
+TEST_CASE("parse, print: NaN stays NaN") {
   Function fn;
   fn.name = "f";
   Builder b(fn, fn.body);
@@ -211,10 +211,10 @@ TEST_CASE("not a number stays not a number") {
   b.return_op();
   ParseResult read = parse(print(fn));
   REQUIRE_MESSAGE(read.function, read.error);
-  CHECK(std::isnan(read.function->body->ops[0]->number("number")));
+  CHECK(std::isnan(read.function->body->ops[0]->get(attr::number_)));
 }
 
-TEST_CASE("names are kept and made unique") {
+TEST_CASE("print: names are kept and made unique") {
   Function fn;
   fn.name = "f";
   Builder b(fn, fn.body);
@@ -234,7 +234,7 @@ TEST_CASE("names are kept and made unique") {
   CHECK(text(once) == once);
 }
 
-TEST_CASE("equal layouts are printed once") {
+TEST_CASE("print: equal layouts are printed once") {
   Function fn = parsed(R"(
     layout #0 [2] reg (1) lane (0) (0) (0) (0) (0) warp
     layout #1 [2] reg (1) lane (0) (0) (0) (0) (0) warp
@@ -254,35 +254,32 @@ TEST_CASE("equal layouts are printed once") {
     })"));
 }
 
-TEST_CASE("comments and white space do not matter") {
+TEST_CASE("parse: ignores comments and white space") {
   CHECK(text("func @f(){return}") == "func @f() {\n  return\n}\n");
   CHECK(text("// first\nfunc @f() { // second\n  return // third\n} // fourth") ==
         "func @f() {\n  return\n}\n");
 }
 
-TEST_CASE("an operation without operands may stand before one with results") {
+TEST_CASE("parse: operation without operands may precede a result") {
   CHECK(text("func @f() {\n barrier\n %a = constant {value = 0} : i32\n return\n}") ==
         "func @f() {\n  barrier\n  %a = constant {value = 0} : i32\n  return\n}\n");
 }
 
-TEST_CASE("attributes of an operation that has blocks stand before them") {
+TEST_CASE("parse: attributes precede blocks") {
   const std::string parts = " {\n    barrier\n    yield\n  } {\n    yield\n  }\n  return\n}\n";
-  for (const char *head : {"specialize", "specialize {registers = [232,40]}",
-                           "specialize {registers = [232,40], word = \"a\"}"}) {
-    std::string program = "func @f() warps 4 helpers 4 {\n  " + std::string(head) + parts;
+  for (const char *head : {"warp_specialize", "warp_specialize {registers = [232,40]}",
+                           "warp_specialize {all_producers = 1, registers = [232,40]}"}) {
+    std::string program = "func @f() warps 4 producer_warps 4 {\n  " + std::string(head) + parts;
     CHECK(text(program) == program);
   }
-  // With operands and results too, and a block that begins with the name of a value.
-  std::string loop = "func @f(%n: i32) {\n  %s = for_loop %n, %n {stages = 3} : i32 {\n"
-                     "    (%t: i32, %k: i32)\n    yield %k\n  }\n  return\n}\n";
-  CHECK(text(loop) == loop);
-  std::string named =
-      "func @f() warps 4 helpers 4 {\n  specialize {\n    %a = constant {value = 0} : i32\n"
-      "    yield\n  } {\n    yield\n  }\n  return\n}\n";
+  // A block that begins with the name of a value.
+  std::string named = "func @f() warps 4 producer_warps 4 {\n  warp_specialize {\n    %a = "
+                      "constant {value = 0} : i32\n"
+                      "    yield\n  } {\n    yield\n  }\n  return\n}\n";
   CHECK(text(named) == named);
 }
 
-TEST_CASE("types are named as they are read") {
+TEST_CASE("parse, print: every type survives a round trip") {
   for (const char *type : {"i1", "i8[4]", "f16[2,2]", "bf16", "f64", "e4m3[4]", "e5m2", "ptr<i64>",
                            "ptr<f16>[8,1]", "view<f32>[4]", "shared<i8>[3,4]"}) {
     std::string program = "func @f(%a: " + std::string(type) + ") {\n  return\n}\n";
@@ -290,7 +287,7 @@ TEST_CASE("types are named as they are read") {
   }
 }
 
-TEST_CASE("one operation is printed on one line") {
+TEST_CASE("print: a single operation takes one line") {
   Function fn = parsed(R"(
     func @f(%n: i32) {
       %s = for_loop %n, %n : i32 {
@@ -303,7 +300,7 @@ TEST_CASE("one operation is printed on one line") {
   CHECK(print(*fn.body->ops[1]) == "return");
 }
 
-TEST_CASE("what is wrong is named with its line") {
+TEST_CASE("parse: errors have their line") {
   struct {
     std::string program, error;
   } cases[] = {
@@ -330,7 +327,7 @@ TEST_CASE("what is wrong is named with its line") {
       {"func @f() {\n  %a = range {start = 0} : i32[2]\n  %a = range {start = 0} : i32[2]\n}",
        "line 3: %a is defined twice"},
       {"func @f(%n: i32) {\n  for_loop %n\n  return\n}", "line 3: expected `{`"},
-      {"func @f() {\n  specialize {registers = [1]}\n  return\n}", "line 3: expected `{`"},
+      {"func @f() {\n  warp_specialize {registers = [1]}\n  return\n}", "line 3: expected `{`"},
       {"func @f(%n: i32) {\n  %s = for_loop %n, %n : i32 {\n    (%t: i32, %a: i32)\n"
        "    yield %s\n  }\n}",
        "line 4: %s is not defined"},

@@ -1,4 +1,5 @@
-// Tests ir/verifier.cpp: each rule of verifier.h broken once, and what is right left alone.
+// Tests ir/verifier.cpp: breaks each rule of verifier.h once, and checks that valid IR has no
+// error.
 
 #include "ir/builder.h"
 #include "ir/parser.h"
@@ -13,7 +14,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// What the verifier says about a function with some parameters and these operations.
+// The verifier's errors for a function with some parameters and these operations.
 std::string errors_of(const std::string &operations, const std::string &layouts = "") {
   std::string text = layouts + R"(
     func @f(%p: ptr<f16>, %n: i32, %l: i64, %x: f32, %c: i1, %ps: ptr<f16>[8], %i: i32[8],
@@ -35,7 +36,7 @@ void check_named(const std::string &operations, const std::string &rule,
 
 } // namespace
 
-TEST_CASE("what is right is left alone") {
+TEST_CASE("verify: valid operations have no error") {
   const char *const operations[] = {
       "",
       "%1 = add %n, %n : i32",
@@ -67,7 +68,7 @@ TEST_CASE("what is right is left alone") {
       "%1 = cast %f : f16[8]\n %2 = bitcast %1 : i16[8]",
       "print %n, %f {text = \"{} {u}\"}\n assert %m {text = \"\"}\n assert %c {text = \"{}\"}",
       "print {text = \"{{}}\"}",
-      "%1 = inside %l, %l : i1[8,4]\n %2 = pinned %l : i64\n %3 = pinned %n : i32",
+      "%1 = in_bounds %l, %l : i1[8,4]\n %2 = no_hoist %l : i64\n %3 = no_hoist %n : i32",
       "%1 = reshape %f : f32[8,1]\n %2 = cast %1 : f16[8,1]\n"
       "shared_store %2, %sh, %n {origin = [8,7]}",
   };
@@ -77,7 +78,7 @@ TEST_CASE("what is right is left alone") {
   }
 }
 
-TEST_CASE("the number of operands, results and blocks is that of the operation") {
+TEST_CASE("verify: number of operands, results and blocks") {
   check_named("%1 = add %n : i32", "wrong number of operands");
   check_named("%1 = add %n, %n, %n : i32", "wrong number of operands");
   check_named("%1 = constant {value = 1} : i32\n condition %c",
@@ -88,14 +89,14 @@ TEST_CASE("the number of operands, results and blocks is that of the operation")
   check_named("%1 = store %ps, %h : i32", "wrong number of results");
 }
 
-TEST_CASE("an operand is available: defined before, here or in a block around") {
+TEST_CASE("verify: operand must be defined before its use") {
   Function fn = parsed("func @f() {\n %a = constant {value = 1} : i32\n"
                        " %b = neg %a : i32\n return\n}");
   std::swap(fn.body->ops[0], fn.body->ops[1]);
   CHECK(verify(fn) == "%b = neg %a : i32: an operand is not available here\n");
 }
 
-TEST_CASE("a value of a branch is not available after it") {
+TEST_CASE("verify: value of a branch is not available after it") {
   Function fn = parsed(R"(
     func @f(%c: i1) {
       if_else %c {
@@ -112,7 +113,7 @@ TEST_CASE("a value of a branch is not available after it") {
   CHECK(verify(fn).find("an operand is not available here") != std::string::npos);
 }
 
-TEST_CASE("a loop does not see its own results") {
+TEST_CASE("verify: loop cannot use its own results") {
   Function fn = parsed(R"(
     func @f(%n: i32) {
       %s = for_loop %n, %n : i32 {
@@ -126,13 +127,13 @@ TEST_CASE("a loop does not see its own results") {
   CHECK(verify(fn).find("an operand is not available here") != std::string::npos);
 }
 
-TEST_CASE("links to the block around are right") {
+TEST_CASE("verify: parent links") {
   Function fn = parsed("func @f() {\n %a = constant {value = 1} : i32\n return\n}");
   fn.body->ops[0]->parent = nullptr;
   CHECK(verify(fn).find("the parent link is wrong") != std::string::npos);
 }
 
-TEST_CASE("blocks end in their terminator") {
+TEST_CASE("verify: blocks end in their terminator") {
   check_named("return\n %1 = neg %n : i32", "a block has one terminator, at its end");
   check_named("if_else %c {\n yield\n} {\n return\n}", "a block ends in `yield`");
   check_named("%1 = while_loop %n : i32 {\n (%k: i32)\n yield %k\n} {\n (%k2: i32)\n yield %k2\n}",
@@ -145,7 +146,7 @@ TEST_CASE("blocks end in their terminator") {
   CHECK(verify(fn).find("a block ends in `yield`") != std::string::npos);
 }
 
-TEST_CASE("what a block gives has the types of what is carried") {
+TEST_CASE("verify: yield has the types of the carried values") {
   check_named("%1 = if_else %c : i32 {\n yield\n} {\n yield %n\n}",
               "`yield` gives as many values as there are results");
   check_named("%1 = if_else %c : i32 {\n yield %x\n} {\n yield %n\n}",
@@ -164,7 +165,7 @@ TEST_CASE("what a block gives has the types of what is carried") {
       "the condition is a scalar i1");
 }
 
-TEST_CASE("tiles are not too large and their extents are powers of two") {
+TEST_CASE("verify: tile size and power-of-two extents") {
   check_named("%1 = splat %x : f32[1,2147483648,4294967296]", "a tile has at most 2^20 elements");
   check_named("%1 = splat %n : i32[3]", "extents are powers of two");
   check_named("%1 = splat %n : i32[0]", "extents are powers of two");
@@ -183,7 +184,7 @@ TEST_CASE("tiles are not too large and their extents are powers of two") {
   }
 }
 
-TEST_CASE("operands and results agree") {
+TEST_CASE("verify: types of operands and results") {
   struct {
     std::string operations, rule;
   } cases[] = {
@@ -201,10 +202,10 @@ TEST_CASE("operands and results agree") {
       {"%1 = trans %b {perm = [1,0]} : f16[8,4]", "{perm} permutes the axes"},
       {"%1 = trans %b {perm = [0,0]} : f16[8,8]", "{perm} permutes the axes"},
       {"%1 = trans %b {perm = [1,2]} : f16[4,8]", "{perm} permutes the axes"},
-      {"%1 = trans %b : f16[4,8]", "{perm} permutes the axes"},
+      {"%1 = trans %b : f16[4,8]", "{perm} is missing"},
       {"%1 = trans %b {perm = [1,0,2]} : f16[4,8]", "{perm} permutes the axes"},
-      {"%1 = trans %n : i32", "{perm} permutes the axes"},
-      {"%1 = trans %b : f16[8,4]", "{perm} permutes the axes"},
+      {"%1 = trans %n {perm = []} : i32", "{perm} permutes the axes"},
+      {"%1 = trans %b {perm = [0]} : f16[8,4]", "{perm} permutes the axes"},
       {"%1 = reshape %b : f16[8]", "the number of elements stays"},
       {"%1 = range {start = 0} : i32", "a range is an i32 tile of one axis"},
       {"%1 = range {start = 0} : i64[8]", "a range is an i32 tile of one axis"},
@@ -213,7 +214,7 @@ TEST_CASE("operands and results agree") {
       {"%1 = cmp %i, %i {pred = \"lt\"} : i1", "operands and result have one shape and layout"},
       {"%1 = cmp %n, %n {pred = \"before\"} : i1",
        "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
-      {"%1 = cmp %n, %n : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
+      {"%1 = cmp %n, %n {pred = \"\"} : i1", "{pred} is one of eq ne lt le gt ge ult ule ugt uge"},
       {"%1 = select %n, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
       {"%1 = select %m, %x, %x : f32", "the condition is i1, a scalar or of the result's shape"},
       {"%1 = select %c, %x, %n : f32", "operands and result have one type"},
@@ -249,7 +250,7 @@ TEST_CASE("operands and results agree") {
       {"%1 = dot %b, %a, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
       {"%1 = dot %a, %h, %s : f32[16,4]", "[M,K] times [K,N] plus [M,N]"},
       {"%1 = cast %b : f32[8,4]\n %2 = dot %a, %1, %s : f32[16,4]",
-       "both factors have one element type"},
+       "both operands have one element type"},
       {"%1 = dot %a, %b, %s : f16[16,4]", "the sum has the type of the result"},
       {"%1 = reduce %s {axis = 0, op = \"add\"} : f32[16]",
        "the result is the tile without {axis}"},
@@ -275,7 +276,7 @@ TEST_CASE("operands and results agree") {
       {"%1 = gather %f, %i {axis = 0} : f16[8]", "elements stay what they are"},
       {"%1 = shared_gather %sh, %n, %i {axis = 0} : f16[8]",
        "the result has the positions' shape, and the tile's along all axes but {axis}"},
-      {"%1 = ring_slot %n {ahead = 0} : i32", "a ring has slots"},
+      {"%1 = stage_index %n {offset = 0, stages = 0} : i32", "a ring has slots"},
       {"shared_store %b, %sh, %n", "the tile fits the slots of the buffer"},
       {"%1 = cast %a : f32[16,8]\n shared_store %1, %sh, %n",
        "the tile fits the slots of the buffer"},
@@ -288,13 +289,13 @@ TEST_CASE("operands and results agree") {
        "the tile lies inside of a slot, at a multiple of its size"},
       {"%1 = add %ps, %ps : ptr<f16>[8]", "only numbers are computed with"},
       {"%1 = neg %p : ptr<f16>", "only numbers are computed with"},
-      {"%1 = inside %l : i1[8,4]", "an i1 tile with one limit per axis"},
-      {"%1 = inside %l : i32[8]", "an i1 tile with one limit per axis"},
-      {"%1 = inside %l : i1", "an i1 tile with one limit per axis"},
-      {"%1 = inside %n : i1[8]", "limits are i64"},
-      {"%1 = pinned %n : i64", "operands and result have one type"},
-      {"%1 = pinned %x : f32", "an i32 or i64 is pinned"},
-      {"%1 = pinned %i : i32[8]", "an i32 or i64 is pinned"},
+      {"%1 = in_bounds %l : i1[8,4]", "an i1 tile with one limit per axis"},
+      {"%1 = in_bounds %l : i32[8]", "an i1 tile with one limit per axis"},
+      {"%1 = in_bounds %l : i1", "an i1 tile with one limit per axis"},
+      {"%1 = in_bounds %n : i1[8]", "limits are i64"},
+      {"%1 = no_hoist %n : i64", "operands and result have one type"},
+      {"%1 = no_hoist %x : f32", "an i32 or i64 is pinned"},
+      {"%1 = no_hoist %i : i32[8]", "an i32 or i64 is pinned"},
       {"shared_store %a, %a, %n", "shared memory is accessed through a buffer"},
       {"shared_store %a, %sh, %l", "a slot is an i32"},
       {"%1 = shared_load %sh, %n {origin = [0,0], perm = [1,0]} : f16[16,8]",
@@ -313,20 +314,25 @@ TEST_CASE("operands and results agree") {
   CHECK(errors_of("%1 = shared_load %sh, %n {origin = [0,8], perm = [1,0]} : f16[8,8]") == "");
 }
 
-TEST_CASE("attributes are of their kind") {
+TEST_CASE("verify: attribute names and types of ops.def") {
   const char *const operations[] = {
-      "%1 = constant {value = 1.5} : i32",          "%1 = constant {number = 1} : f32",
-      "%1 = program_id {axis = [1]} : i32",         "%1 = range {start = \"0\"} : i32[8]",
-      "%1 = reduce %s {axis = 0, op = 1} : f32[4]", "%1 = trans %s {perm = 1} : f32[4,16]",
-      "%1 = load %ps {vector = [4]} : f16[8]",      "%1 = dot %a, %b, %s {vector = 4} : f32[16,4]",
+      "%1 = constant {value = 1.5} : i32",
+      "%1 = constant {number = 1} : f32",
+      "%1 = program_id {axis = [1]} : i32",
+      "%1 = range {start = \"0\"} : i32[8]",
+      "%1 = reduce %s {axis = 0, op = 1} : f32[4]",
+      "%1 = trans %s {perm = 1} : f32[4,16]",
+      "%1 = load %ps {vector = [4]} : f16[8]",
+      "%1 = dot %a, %b, %s {thread_tile = 4} : f32[16,4]",
   };
   for (const char *operation : operations)
-    check_named(operation, "an attribute is not of its kind");
-  CHECK(errors_of("%1 = dot %a, %b, %s {vector = [4,4]} : f32[16,4]") == "");
-  CHECK(errors_of("%1 = constant {number = 1.0, unheard_of = \"x\"} : f32") == "");
+    check_named(operation, "an attribute has the type that attributes.def says");
+  CHECK(errors_of("%1 = dot %a, %b, %s {thread_tile = [4,4]} : f32[16,4]") == "");
+  check_named("%1 = constant {number = 1.0, op = \"x\"} : f32", "unknown attribute {op}");
+  check_named("%1 = range : i32[8]", "{start} is missing");
 }
 
-TEST_CASE("a layout has the shape of its tile and covers it") {
+TEST_CASE("verify: layout has the tile's shape and covers it") {
   const char *const good = "layout #0 [8] reg (1) lane (2) (4) (0) (0) (0) warp\n";
   CHECK(errors_of("%1 = splat %x : f32[8] #0", good) == "");
   check_named("%1 = splat %x : f32[16] #0", "the layout has the shape of the tile", good);
@@ -342,7 +348,7 @@ TEST_CASE("a layout has the shape of its tile and covers it") {
               "registers and shared memory have layouts of their own kind", good);
 }
 
-TEST_CASE("operands and results of arithmetic have one layout") {
+TEST_CASE("verify: arithmetic has one layout") {
   const char *const layouts = "layout #0 [8] reg (1) (2) (4) lane (0) (0) (0) (0) (0) warp\n"
                               "layout #1 [8] reg lane (1) (2) (4) (0) (0) warp\n";
   check_named("%1 = splat %x : f32[8] #0\n %2 = splat %x : f32[8] #1\n %3 = add %1, %2 : f32[8] #0",
@@ -354,12 +360,12 @@ TEST_CASE("operands and results of arithmetic have one layout") {
               "only the layout changes", layouts);
 }
 
-TEST_CASE("numbers are printed, each in a place of the text; truths are asserted") {
+TEST_CASE("verify: print takes numbers, assert takes i1") {
   check_named("print %ps {text = \"{}\"}", "only numbers are printed");
   check_named("print %n {text = \"n\"}", "{text} has a place for each operand");
   check_named("print {text = \"{}\"}", "{text} has a place for each operand");
-  check_named("print", "{text} has a place for each operand");
-  check_named("assert %c", "an assertion has a {text}");
+  check_named("print", "{text} is missing");
+  check_named("assert %c", "{text} is missing");
   check_named("assert %n {text = \"\"}", "what must hold is i1");
   check_named("%1 = print %n {text = \"{}\"} : i32", "wrong number of results");
   check_named("assert %c, %c {text = \"\"}", "wrong number of operands");
@@ -367,12 +373,12 @@ TEST_CASE("numbers are printed, each in a place of the text; truths are asserted
 
 namespace {
 
-// The same for a function with helpers, tensor maps, mbarriers and buffers.
-std::string errors_for_hopper(const std::string &operations, const std::string &helpers = "4") {
+// The same for a function with producer warps, tensor maps, mbarriers and buffers.
+std::string errors_for_hopper(const std::string &operations, const std::string &producers = "4") {
   std::string text = R"(
     func @f(%p: ptr<f16>, %n: i32, %l: i64, %x: f32, %c: i1, %a: f16[16,8], %s: f32[16,4],
-            %s4: f32[4,4], %given: map<f16>[16,8]) warps 4 helpers )" +
-                     helpers + R"( {
+            %s4: f32[4,4], %given: map<f16>[16,8]) warps 4 producer_warps )" +
+                     producers + R"( {
       %one = constant {value = 1} : i64
       %map = tensor_map %p, %l, %l, %l, %l, %one {swizzle = 32} : map<f16>[16,8]
       %small = tensor_map %p, %l, %l, %l, %l, %one : map<f16>[8,8]
@@ -395,29 +401,30 @@ void check_for_hopper(const std::string &operations, const std::string &rule) {
 
 } // namespace
 
-TEST_CASE("what is right on Hopper is left alone") {
+TEST_CASE("verify: valid Hopper operations have no error") {
   const std::string operations[] = {
       "%1 = block_id {axis = 2} : i32\n %2 = num_blocks {axis = 0} : i32",
-      "%1 = num_multiprocessors : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
+      "%1 = num_sms : i32\n %2 = host_value %1 : i32\n %3 = host_value %l : i64\n"
       "launch_blocks %2, %n, %n {cluster = 2}",
-      "%1 = scratch %l : ptr<f32>\n dependency_wait\n launch_dependents",
+      "%1 = workspace %l : ptr<f32>\n dependency_wait\n launch_dependents",
       "%1 = tensor_map %p, %l, %l, %one {swizzle = 128} : map<f16>[64]",
       "%1 = tensor_map %p, %l, %l, %l, %one, %l : map<f16>[8,8]",
-      "%1 = map_load %map, %n, %n : f16[16,8]\n map_store %small, %1, %n, %n",
-      "specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
-      "mbarrier_arrive %bar, %n {bytes = 256}\n map_copy %map, %as, %n, %bar, %n, %n, %n\n"
-      "map_copy %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
-      "map_prefetch %map\n proxy_fence\n map_copy_out %map, %as, %n, %n, %n\n map_copy_out %small, "
+      "%1 = tma_load %map, %n, %n : f16[16,8]\n tma_store %small, %1, %n, %n",
+      "warp_specialize {\n mbarrier_wait %bar, %n, %n\n yield\n} {\n"
+      "mbarrier_arrive %bar, %n {bytes = 256}\n tma_load_async %map, %as, %n, %bar, %n, %n, %n\n"
+      "tma_load_async %small, %as, %n, %bar, %n, %n, %n\n yield\n}",
+      "tma_prefetch %map\n proxy_fence\n tma_store_async %map, %as, %n, %n, %n\n tma_store_async "
+      "%small, "
       "%as, %n, %n, %n\n"
-      "copy_out_wait {pending = 1}",
+      "tma_store_wait {pending = 1}",
       "%1 = extract %s {origin = [8,0]} : f32[8,4]\n %2 = extract %s {origin = [4,2]} : f32[4,2]",
-      "%1 = ring_phase %n {ahead = 0, slots = 3} : i32",
-      "%1 = shared_product %as, %n, %bs, %n, %s {perms = [0,1,0,1]} : f32[16,4]\n"
-      "%2 = product_wait %1 {pending = 0} : f32[16,4]",
-      "%1 = shared_product %bs, %n, %bs, %n, %s4 {perms = [1,0,0,1]} : f32[4,4]",
-      "%1 = fragment_product %a, %bs, %n, %s {perm = [0,1], origin = [0,0]} : f32[16,4]\n"
+      "%1 = stage_phase %n {offset = 0, stages = 3} : i32",
+      "%1 = wgmma_ss %as, %n, %bs, %n, %s {perms = [0,1,0,1]} : f32[16,4]\n"
+      "%2 = wgmma_wait %1 {pending = 0} : f32[16,4]",
+      "%1 = wgmma_ss %bs, %n, %bs, %n, %s4 {perms = [1,0,0,1]} : f32[4,4]",
+      "%1 = wgmma_rs %a, %bs, %n, %s {perm = [0,1], origin = [0,0]} : f32[16,4]\n"
       "%2 = extract %a {origin = [0,4]} : f16[16,4]\n"
-      "%3 = fragment_product %2, %bs, %n, %1, %c {perm = [0,1], origin = [4,0]} : f32[16,4]",
+      "%3 = wgmma_rs %2, %bs, %n, %1, %c {perm = [0,1], origin = [4,0]} : f32[16,4]",
   };
   for (const std::string &text : operations) {
     CAPTURE(text);
@@ -425,22 +432,23 @@ TEST_CASE("what is right on Hopper is left alone") {
   }
 }
 
-TEST_CASE("blocks, and what the host does") {
+TEST_CASE("verify: blocks and host values") {
   const std::string in_branch = "if_else %c {\n ", end = "\n yield\n} {\n yield\n}";
   const char *const top = "stands at the top of a function";
   check_for_hopper("%1 = block_id {axis = 3} : i32", "an i32 for {axis} 0, 1 or 2");
-  check_for_hopper("%1 = block_id : i32", "an i32 for {axis} 0, 1 or 2");
+  check_for_hopper("%1 = block_id : i32", "{axis} is missing");
+  check_for_hopper("%1 = block_id {axis = 3} : i32", "an i32 for {axis} 0, 1 or 2");
   check_for_hopper("%1 = num_blocks {axis = 0} : i64", "an i32 for {axis} 0, 1 or 2");
-  check_for_hopper("%1 = num_multiprocessors : i64", "an i32");
+  check_for_hopper("%1 = num_sms : i64", "an i32");
   check_for_hopper("%1 = host_value %n : i64", "operands and result have one type");
   check_for_hopper("%1 = host_value %x : f32", "the host computes i32 and i64");
   check_for_hopper(in_branch + "%1 = host_value %n : i32" + end, top);
   check_for_hopper(in_branch + "%1 = tensor_map %p, %l, %l, %one : map<f16>[64]" + end, top);
   check_for_hopper(in_branch + "launch_blocks %n" + end, top);
-  check_for_hopper(in_branch + "%1 = scratch %l : ptr<f32>" + end, top);
-  check_for_hopper("%1 = scratch %n : ptr<f32>", "a number of bytes is an i64");
-  check_for_hopper("%1 = scratch %l : f32", "a pointer to it");
-  check_for_hopper("%1 = scratch %l : ptr<f32>[8]", "a pointer to it");
+  check_for_hopper(in_branch + "%1 = workspace %l : ptr<f32>" + end, top);
+  check_for_hopper("%1 = workspace %n : ptr<f32>", "a number of bytes is an i64");
+  check_for_hopper("%1 = workspace %l : f32", "a pointer to it");
+  check_for_hopper("%1 = workspace %l : ptr<f32>[8]", "a pointer to it");
   check_for_hopper("launch_blocks %n\n launch_blocks %n", "a function is launched once");
   check_for_hopper("launch_blocks %n {cluster = 0}", "a cluster has blocks");
   check_for_hopper("launch_blocks %l", "numbers of blocks are i32");
@@ -448,7 +456,7 @@ TEST_CASE("blocks, and what the host does") {
   check_for_hopper("%1 = launch_blocks %n : i32", "wrong number of results");
 }
 
-TEST_CASE("tensor maps, and what goes through them") {
+TEST_CASE("verify: tensor maps and TMA") {
   struct {
     std::string operations, rule;
   } cases[] = {
@@ -461,106 +469,112 @@ TEST_CASE("tensor maps, and what goes through them") {
       {"%1 = tensor_map %p, %one, %one, %l : map<f16>[64]", "one stride is the constant 1"},
       {"%1 = tensor_map %p, %l, %l, %one {swizzle = 16} : map<f16>[64]",
        "{swizzle} is 0, 32, 64 or 128"},
-      {"%1 = map_load %map, %n, %n : bf16[16,8]", "the map is one of such tiles"},
-      {"%1 = map_load %map, %n, %n : f16[16,1,8]", "the map is one of such tiles"},
-      {"%1 = map_load %p, %n, %n : f16[16,8]", "a map is that of an operation `tensor_map`"},
-      {"map_store %given, %a, %n, %n", "a map is that of an operation `tensor_map`"},
-      {"%1 = map_load %map, %n, %n : f16[8,8]", "a tile is whole boxes of the map"},
-      {"%1 = map_load %map, %n : f16[16,8]", "one coordinate per axis"},
-      {"%1 = map_load %map, %n, %l : f16[16,8]", "coordinates are i32"},
-      {"map_store %map, %s, %n, %n", "the map is one of such tiles"},
-      {"map_store %map, %a, %n", "one coordinate per axis"},
-      {"map_store %map, %a, %n, %n, %n", "one coordinate per axis"},
-      {"map_copy %map, %a, %n, %bar, %n, %n, %n", "shared memory is accessed through a buffer"},
-      {"map_copy %map, %as, %l, %bar, %n, %n, %n", "a slot is an i32"},
-      {"map_copy %map, %as, %n, %as, %n, %n, %n",
+      {"%1 = tma_load %map, %n, %n : bf16[16,8]", "the map is one of such tiles"},
+      {"%1 = tma_load %map, %n, %n : f16[16,1,8]", "the map is one of such tiles"},
+      {"%1 = tma_load %p, %n, %n : f16[16,8]", "a map is that of an operation `tensor_map`"},
+      {"tma_store %given, %a, %n, %n", "a map is that of an operation `tensor_map`"},
+      {"%1 = tma_load %map, %n, %n : f16[8,8]", "a tile is whole boxes of the map"},
+      {"%1 = tma_load %map, %n : f16[16,8]", "one coordinate per axis"},
+      {"%1 = tma_load %map, %n, %l : f16[16,8]", "coordinates are i32"},
+      {"tma_store %map, %s, %n, %n", "the map is one of such tiles"},
+      {"tma_store %map, %a, %n", "one coordinate per axis"},
+      {"tma_store %map, %a, %n, %n, %n", "one coordinate per axis"},
+      {"tma_load_async %map, %a, %n, %bar, %n, %n, %n",
+       "shared memory is accessed through a buffer"},
+      {"tma_load_async %map, %as, %l, %bar, %n, %n, %n", "a slot is an i32"},
+      {"tma_load_async %map, %as, %n, %as, %n, %n, %n",
        "mbarriers are those of an operation `mbarriers`"},
-      {"map_copy %map, %as, %n, %bar, %l, %n, %n", "a slot is an i32"},
-      {"map_copy %map, %bs, %n, %bar, %n, %n, %n", "a tile is whole boxes of the map"},
-      {"map_copy %map, %fs, %n, %bar, %n, %n, %n", "the map is one of such tiles"},
-      {"map_copy %map, %as, %n, %bar, %n, %n", "one coordinate per axis"},
-      {"map_copy %map, %as, %n, %bar, %n, %n, %l", "coordinates are i32"},
-      {"map_copy_out %map, %a, %n, %n, %n", "shared memory is accessed through a buffer"},
-      {"map_copy_out %map, %as, %l, %n, %n", "a slot is an i32"},
-      {"map_prefetch %given", "a map is that of an operation `tensor_map`"},
-      {"map_copy_out %given, %as, %n, %n, %n", "a map is that of an operation `tensor_map`"},
-      {"map_copy_out %map, %bs, %n, %n, %n", "a tile is whole boxes of the map"},
-      {"map_copy_out %map, %fs, %n, %n, %n", "the map is one of such tiles"},
-      {"map_copy_out %map, %as, %n, %n", "one coordinate per axis"},
-      {"map_copy_out %map, %as, %n, %n, %l", "coordinates are i32"},
-      {"%1 = map_copy_out %map, %as, %n, %n, %n : i32", "wrong number of results"},
-      {"%1 = copy_out_wait {pending = 0} : i32", "wrong number of results"},
+      {"tma_load_async %map, %as, %n, %bar, %l, %n, %n", "a slot is an i32"},
+      {"tma_load_async %map, %bs, %n, %bar, %n, %n, %n", "a tile is whole boxes of the map"},
+      {"tma_load_async %map, %fs, %n, %bar, %n, %n, %n", "the map is one of such tiles"},
+      {"tma_load_async %map, %as, %n, %bar, %n, %n", "one coordinate per axis"},
+      {"tma_load_async %map, %as, %n, %bar, %n, %n, %l", "coordinates are i32"},
+      {"tma_store_async %map, %a, %n, %n, %n", "shared memory is accessed through a buffer"},
+      {"tma_store_async %map, %as, %l, %n, %n", "a slot is an i32"},
+      {"tma_prefetch %given", "a map is that of an operation `tensor_map`"},
+      {"tma_store_async %given, %as, %n, %n, %n", "a map is that of an operation `tensor_map`"},
+      {"tma_store_async %map, %bs, %n, %n, %n", "a tile is whole boxes of the map"},
+      {"tma_store_async %map, %fs, %n, %n, %n", "the map is one of such tiles"},
+      {"tma_store_async %map, %as, %n, %n", "one coordinate per axis"},
+      {"tma_store_async %map, %as, %n, %n, %l", "coordinates are i32"},
+      {"%1 = tma_store_async %map, %as, %n, %n, %n : i32", "wrong number of results"},
+      {"%1 = tma_store_wait {pending = 0} : i32", "wrong number of results"},
   };
   for (const auto &[operations, rule] : cases)
     check_for_hopper(operations, rule);
 }
 
-TEST_CASE("a part of a tile") {
+TEST_CASE("verify: extract") {
   const char *const inside = "the part lies inside of the tile, at a multiple of its size";
   for (const char *wrong :
        {"{origin = [8,0]} : f16[8,4]", "{origin = [8,0]} : f32[16,4]",
         "{origin = [16,0]} : f32[8,4]", "{origin = [4,0]} : f32[8,4]",
         "{origin = [0,1]} : f32[8,2]", "{origin = [-8,0]} : f32[8,4]", "{origin = [8]} : f32[8,4]",
-        "{origin = [9223372036854775800,0]} : f32[8,4]", "{origin = [0,0]} : f32[8]", ": f32[8,4]",
+        "{origin = [9223372036854775800,0]} : f32[8,4]", "{origin = [0,0]} : f32[8]",
         "{origin = [0,0]} : f32[16,8]"})
     check_for_hopper(std::string("%1 = extract %s ") + wrong, inside);
+  check_for_hopper("%1 = extract %s : f32[8,4]", "{origin} is missing");
 }
 
-TEST_CASE("warps part at the top, where there are helpers, and have values of their own") {
-  const std::string parts = "specialize {\n yield\n} {\n yield\n}";
+TEST_CASE("verify: warp_specialize at the top, without values") {
+  const std::string parts = "warp_specialize {\n yield\n} {\n yield\n}";
   CHECK(errors_for_hopper(parts) == "");
-  CHECK(
-      errors_for_hopper(parts, "0").find("warps part at the top of a function that has helpers") !=
-      std::string::npos);
+  CHECK(errors_for_hopper(parts, "0")
+            .find("warps part at the top of a function that has producer warps") !=
+        std::string::npos);
   check_for_hopper("if_else %c {\n " + parts + "\n yield\n} {\n yield\n}",
-                   "warps part at the top of a function that has helpers");
-  check_for_hopper("%1 = specialize : i32 {\n yield %n\n} {\n yield %n\n}",
+                   "warps part at the top of a function that has producer warps");
+  check_for_hopper("%1 = warp_specialize : i32 {\n yield %n\n} {\n yield %n\n}",
                    "warps that part give no values");
-  check_for_hopper("specialize {\n yield %n\n} {\n yield\n}",
+  check_for_hopper("warp_specialize {\n yield %n\n} {\n yield\n}",
                    "`yield` gives as many values as there are results");
-  check_for_hopper("specialize {\n yield\n} {\n yield %n\n}",
+  check_for_hopper("warp_specialize {\n yield\n} {\n yield %n\n}",
                    "`yield` gives as many values as there are results");
-  check_for_hopper("specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
+  check_for_hopper("warp_specialize {\n yield\n} {\n condition %c\n}", "a block ends in `yield`");
 }
 
-TEST_CASE("teams are of the program's warps, once they have parted") {
-  const char *const wrong = "teams are those of the first block of a specialize";
-  CHECK(errors_for_hopper("specialize {\n %t = team_id : i32\n yield\n} {\n yield\n}") == "");
-  CHECK(errors_for_hopper("specialize {\n for_loop %n {\n (%i: i32)\n %t = team_id : i32\n yield\n"
-                          "}\n yield\n} {\n yield\n}") == "");
-  check_for_hopper("specialize {\n yield\n} {\n %t = team_id : i32\n yield\n}", wrong);
-  check_for_hopper("%t = team_id : i32", wrong);
+TEST_CASE("verify: consumer_group_id in the first warp_specialize block") {
+  const char *const wrong = "consumer groups are those of the first block of a specialize";
+  CHECK(errors_for_hopper(
+            "warp_specialize {\n %t = consumer_group_id : i32\n yield\n} {\n yield\n}") == "");
+  CHECK(errors_for_hopper(
+            "warp_specialize {\n for_loop %n {\n (%i: i32)\n %t = consumer_group_id : i32\n yield\n"
+            "}\n yield\n} {\n yield\n}") == "");
+  check_for_hopper("warp_specialize {\n yield\n} {\n %t = consumer_group_id : i32\n yield\n}",
+                   wrong);
+  check_for_hopper("%t = consumer_group_id : i32", wrong);
 }
 
-TEST_CASE("the blocks of a cluster become one at the top, where warps have parted or not") {
+TEST_CASE("verify: cluster operations outside of loops") {
   const std::string buffer = "%parts = shared_alloc : shared<f32>[2,16,4]\n";
   auto sum = [](const std::string &blocks) {
-    return "%1 = cluster_sum %s {blocks = " + blocks + "} : f32[16,4]";
+    return "%1 = cluster_reduce %s {blocks = " + blocks + "} : f32[16,4]";
   };
   auto load = [&](const std::string &from, const std::string &type) {
-    return buffer + "%1 = cluster_load " + from + " {blocks = 2} : " + type;
+    return buffer + "%1 = cluster_load_reduce " + from + " {blocks = 2} : " + type;
   };
   for (const char *blocks : {"2", "4", "8", "16"})
     CHECK(errors_for_hopper(sum(blocks)) == "");
   CHECK(errors_for_hopper(load("%parts, %n", "f32[16,4]")) == "");
   CHECK(errors_for_hopper("cluster_barrier") == "");
-  CHECK(errors_for_hopper("specialize {\n " + sum("2") + "\n yield\n} {\n yield\n}") == "");
+  CHECK(errors_for_hopper("warp_specialize {\n " + sum("2") + "\n yield\n} {\n yield\n}") == "");
 
   for (const char *blocks : {"0", "1", "3", "32", "-2"})
     check_for_hopper(sum(blocks), "a cluster has 2, 4, 8 or 16 {blocks}");
-  check_for_hopper("%1 = cluster_sum %s : f32[16,4]", "a cluster has 2, 4, 8 or 16 {blocks}");
-  check_for_hopper(buffer + "%1 = cluster_load %parts, %n : f32[16,4]",
-                   "a cluster has 2, 4, 8 or 16 {blocks}");
+  check_for_hopper("%1 = cluster_reduce %s : f32[16,4]", "{blocks} is missing");
+  check_for_hopper(buffer + "%1 = cluster_load_reduce %parts, %n : f32[16,4]",
+                   "{blocks} is missing");
   const char *const outside = "blocks become one outside of loops only";
   check_for_hopper("for_loop %n {\n (%t: i32)\n " + sum("2") + "\n yield\n}", outside);
   check_for_hopper("if_else %c {\n " + sum("2") + "\n yield\n} {\n yield\n}", outside);
-  check_for_hopper("specialize {\n for_loop %n {\n (%t: i32)\n " + sum("2") +
+  check_for_hopper("warp_specialize {\n for_loop %n {\n (%t: i32)\n " + sum("2") +
                        "\n yield\n}\n yield\n} {\n yield\n}",
                    outside);
-  check_for_hopper("%1 = cluster_sum %a {blocks = 2} : f16[16,8]", "sums are f32 or i32");
-  check_for_hopper("%1 = cluster_sum %s {blocks = 2} : f32[4,16]", "only the layout changes");
-  check_for_hopper("%1 = cluster_load %as, %n {blocks = 2} : f16[16,8]", "sums are f32 or i32");
-  check_for_hopper("%1 = cluster_load %as, %n {blocks = 2} : f32[16,8]",
+  check_for_hopper("%1 = cluster_reduce %a {blocks = 2} : f16[16,8]", "sums are f32 or i32");
+  check_for_hopper("%1 = cluster_reduce %s {blocks = 2} : f32[4,16]", "only the layout changes");
+  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2} : f16[16,8]",
+                   "sums are f32 or i32");
+  check_for_hopper("%1 = cluster_load_reduce %as, %n {blocks = 2} : f32[16,8]",
                    "the tile is a whole slot");
   check_for_hopper(load("%parts, %n", "f32[8,4]"), "the tile is a whole slot");
   check_for_hopper(load("%parts, %l", "f32[16,4]"), "a slot is an i32");
@@ -568,14 +582,15 @@ TEST_CASE("the blocks of a cluster become one at the top, where warps have parte
   check_for_hopper("%1 = cluster_barrier : i32", "wrong number of results");
 }
 
-TEST_CASE("mbarriers") {
+TEST_CASE("verify: mbarriers") {
   const char *const own = "mbarriers are 64 bits each and expect {arrivals}";
-  check_for_hopper("%1 = mbarriers : shared<i64>[2,1]", own);
+  check_for_hopper("%1 = mbarriers : shared<i64>[2,1]", "{arrivals} is missing");
+  check_for_hopper("%1 = mbarriers {arrivals = 0} : shared<i64>[2,1]", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i32>[2,1]", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>[2,8]", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : i64", own);
   check_for_hopper("%1 = mbarriers {arrivals = 1} : shared<i64>", "a buffer has slots");
-  check_for_hopper("%1 = ring_phase %n {ahead = 0} : i32", "a ring has slots");
+  check_for_hopper("%1 = stage_phase %n {offset = 0, stages = 0} : i32", "a ring has slots");
   const char *const rings = "mbarriers are those of an operation `mbarriers`";
   check_for_hopper("mbarrier_wait %as, %n, %n", rings);
   check_for_hopper("mbarrier_arrive %as, %n", rings);
@@ -585,11 +600,11 @@ TEST_CASE("mbarriers") {
   check_for_hopper("mbarrier_arrive %bar", "wrong number of operands");
 }
 
-TEST_CASE("products of shared memory") {
+TEST_CASE("verify: wgmma_ss") {
   const std::string shapes = "[M,K] times [K,N] plus [M,N]";
   auto product = [](const std::string &factors, const std::string &perms,
                     const std::string &sum = "%s", const std::string &type = "f32[16,4]") {
-    return "%1 = shared_product " + factors + ", " + sum + " {perms = " + perms + "} : " + type;
+    return "%1 = wgmma_ss " + factors + ", " + sum + " {perms = " + perms + "} : " + type;
   };
   const std::string factors = "%as, %n, %bs, %n", straight = "[0,1,0,1]";
   CHECK(errors_for_hopper(product(factors, straight)) == "");
@@ -598,23 +613,23 @@ TEST_CASE("products of shared memory") {
   check_for_hopper(product("%as, %l, %bs, %n", straight), "a slot is an i32");
   check_for_hopper(product("%as, %n, %bs, %l", straight), "a slot is an i32");
   check_for_hopper(product(factors, straight, "%s4"), "the sum has the type of the result");
-  check_for_hopper(product("%as, %n, %fs, %n", straight), "both factors have one element type");
+  check_for_hopper(product("%as, %n, %fs, %n", straight), "both operands have one element type");
   check_for_hopper(product(factors, "[0,1]"), shapes);
   check_for_hopper(product(factors, "[0,1,1,0]"), shapes);
   check_for_hopper(product("%bs, %n, %as, %n", straight), shapes);
   check_for_hopper(product(factors, straight, "%s4", "f32[4,4]"), shapes);
   check_for_hopper(product(factors, straight, "%x", "f32"), shapes);
-  check_for_hopper(product(factors, "[0,1,0,0]"), "{perms} permutes the axes of each factor");
-  check_for_hopper(product(factors, "[2,-1,0,1]"), "{perms} permutes the axes of each factor");
-  check_for_hopper("%1 = product_wait %s {pending = 0} : f32[4,4]",
+  check_for_hopper(product(factors, "[0,1,0,0]"), "{perms} permutes the axes of each operand");
+  check_for_hopper(product(factors, "[2,-1,0,1]"), "{perms} permutes the axes of each operand");
+  check_for_hopper("%1 = wgmma_wait %s {pending = 0} : f32[4,4]",
                    "operands and result have one type");
 }
 
-TEST_CASE("products of a tile and shared memory") {
+TEST_CASE("verify: wgmma_rs") {
   const std::string shapes = "[M,K] times [K,N] plus [M,N]";
   auto product = [](const std::string &operands, const std::string &perm = "[0,1]",
                     const std::string &origin = "[0,0]", const std::string &type = "f32[16,4]") {
-    return "%h = extract %a {origin = [0,0]} : f16[16,4]\n%1 = fragment_product " + operands +
+    return "%h = extract %a {origin = [0,0]} : f16[16,4]\n%1 = wgmma_rs " + operands +
            " {perm = " + perm + ", origin = " + origin + "} : " + type;
   };
   const std::string operands = "%a, %bs, %n, %s", inside = "the part lies inside of the slot";
@@ -624,10 +639,10 @@ TEST_CASE("products of a tile and shared memory") {
   check_for_hopper(product("%a, %bs, %l, %s"), "a slot is an i32");
   check_for_hopper(product("%a, %bs, %n, %s4"), "the sum has the type of the result");
   check_for_hopper(product("%a, %bs, %n, %s, %n"), "whether to add is a scalar i1");
-  check_for_hopper(product("%a, %fs, %n, %s"), "both factors have one element type");
+  check_for_hopper(product("%a, %fs, %n, %s"), "both operands have one element type");
   check_for_hopper(product("%x, %bs, %n, %s"), shapes);
   check_for_hopper(product(operands, "[1,0]"), shapes);
-  check_for_hopper(product(operands, "[0,0]"), "{perm} permutes the axes of the factor");
+  check_for_hopper(product(operands, "[0,0]"), "{perm} permutes the axes of the operand");
   check_for_hopper(product(operands, "[0,1]", "[0]"), shapes);
   check_for_hopper(product("%a, %bs, %n, %s4", "[0,1]", "[0,0]", "f32[4,4]"), shapes);
   check_for_hopper(product(operands, "[0,1]", "[4,0]"), inside);
@@ -635,7 +650,7 @@ TEST_CASE("products of a tile and shared memory") {
   check_for_hopper(product("%h, %bs, %n, %s", "[0,1]", "[0,1]"), inside);
 }
 
-TEST_CASE("constant memory") {
+TEST_CASE("verify: constant memory") {
   auto errors = [](const std::string &constants, const std::string &op = "") {
     ParseResult result =
         parse("func @f(%n: i32, %l: i64, %x: f32)" + constants + " {\n" + op + "\nreturn\n}\n");

@@ -1,5 +1,5 @@
-// Tests language/checker.cpp and its parts: the types of expressions. Its messages are tested by
-// tests/diagnostics.
+// Tests language/checker.cpp and its parts: the types of expressions. tests/diagnostics tests the
+// messages.
 
 #include "parsed.h"
 
@@ -26,7 +26,7 @@ std::string type_of(const std::string &expression) {
   return name_of(parsed.statements().back()->value->type);
 }
 
-// Whether below every operation the operands agree.
+// Whether the operands of every operation have the same type.
 bool agrees(const Expr &expr) {
   bool is_good = true;
   for_each_expr(expr, [&](const Expr &e) {
@@ -43,7 +43,7 @@ bool agrees(const Expr &expr) {
 
 } // namespace
 
-TEST_CASE("types of expressions") {
+TEST_CASE("checker: types of expressions") {
   struct {
     const char *source, *type;
   } cases[] = {
@@ -57,7 +57,7 @@ TEST_CASE("types of expressions") {
       {"hs * hs", "half"},
       {"hs * bs", "float"},
       {"hs * s", "float"},
-      // What has 8 bits is computed with in float.
+      // 8-bit types are computed in float.
       {"e + e", "float"},
       {"e * g", "float"},
       {"e * hs", "float"},
@@ -105,7 +105,7 @@ TEST_CASE("types of expressions") {
       {"ht[+, :]", "half[8]"},
       {"0 ... 16", "int[16]"},
       {"16 ... 32", "int[16]"},
-      // Products.
+      // Matmuls.
       {"ht @ k", "float[4, 4]"},
       {"^ht @ ^k", "float[8, 8]"},
       {"t @ ^t", "float[4, 4]"},
@@ -166,7 +166,7 @@ TEST_CASE("types of expressions") {
   }
 }
 
-TEST_CASE("operands of an operation agree") {
+TEST_CASE("checker: operands of an operation have one type") {
   for (const char *source : {"t = ht * r + n", "m ? *(h + r) : s", "*(h + r) = t[+, :] * 2 + l",
                              "n = s > 3 && r[max]", "h + r + u * n", "t += r", "u <<= l"}) {
     CAPTURE(source);
@@ -180,7 +180,7 @@ TEST_CASE("operands of an operation agree") {
   }
 }
 
-TEST_CASE("scopes are those of C") {
+TEST_CASE("checker: scopes follow C") {
   Parsed parsed("__global__ void f(int n) {\n"
                 "  int a = 1;\n"
                 "  { float a = 2; a = 3; }\n"
@@ -195,14 +195,14 @@ TEST_CASE("scopes are those of C") {
   CHECK(gone.message() == "error: undeclared identifier `a`");
 }
 
-TEST_CASE("one missing macro is one message") {
+TEST_CASE("checker: missing macro gives one message") {
   Parsed parsed("__global__ void f(int n) { int a[TM] = 0 ... TM; int b[TM] = a + TM; n = a[+]; }");
   parsed.check();
   CHECK(parsed.diagnostics.errors() == 1);
   CHECK(parsed.message() == "error: undeclared identifier `TM` used as a tile extent");
 }
 
-TEST_CASE("one wrong macro is one message") {
+TEST_CASE("checker: wrong macro gives one message") {
   Parsed parsed("__global__ void f(int n) { int a[TM] = 0 ... TM; int b[TM, TN] = 0; n = a[+]; }",
                 {{"TM", "48"}, {"TN", "32"}});
   parsed.check();

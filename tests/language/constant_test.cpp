@@ -19,7 +19,7 @@ std::optional<int64_t> value_of(const std::string &expression) {
 
 } // namespace
 
-TEST_CASE("constants have C's arithmetic") {
+TEST_CASE("constant_integer: follows C arithmetic") {
   struct {
     const char *source;
     int64_t value;
@@ -55,7 +55,7 @@ TEST_CASE("constants have C's arithmetic") {
   }
 }
 
-TEST_CASE("const numbers and enumerators are constants") {
+TEST_CASE("constant_integer: accepts const variables and enumerators") {
   Parsed parsed("enum { a, b = 1 << 3, c };\nconst unsigned char n = 300;\nconst float x = 2;\n"
                 "__global__ void f(int m) { const int k = n + c; const int l = m; k; l; x; }");
   parsed.check();
@@ -69,14 +69,14 @@ TEST_CASE("const numbers and enumerators are constants") {
   CHECK(ast::constant_real(*parsed.statements()[4]->value) == 2.0);
 }
 
-TEST_CASE("an enumeration is the type of a constant behind it, and its names are declared once") {
+TEST_CASE("constant_integer: enum may be the type of a constant") {
   Parsed parsed("enum { a = 3, b } const n = b;\n__global__ void f() { n * 10 + a; }");
   parsed.check();
   REQUIRE(parsed.message() == "");
   CHECK(ast::constant_integer(*parsed.statements()[0]->value) == 43);
 }
 
-TEST_CASE("what is not constant has no value") {
+TEST_CASE("constant_integer: returns nothing for other expressions") {
   for (const char *source :
        {"n", "n * 0", "1 << 40", "get_program_id(0)", "n ? 1 : 1", "1.5", "(int)1.5", "n = 3"}) {
     CAPTURE(source);

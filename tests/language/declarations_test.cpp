@@ -11,7 +11,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// "variant A: x {M=1} y {M=2}; tune ...", or the first message.
+// For example "variant A: x {M=1} y {M=2}; tune ...", or the first message.
 std::string axes_of(const std::string &text) {
   Declarations declarations = read_declarations(KernelFile(text).input);
   std::vector<ToldMessage> messages = read_messages(declarations.diagnostics);
@@ -33,14 +33,14 @@ std::string axes_of(const std::string &text) {
 
 } // namespace
 
-TEST_CASE("a plain value defines the axis's own macro") {
+TEST_CASE("read_declarations: unnamed value defines the axis macro") {
   CHECK(axes_of("#pragma tritonc variant(TYPE: half, float)") ==
         "variant TYPE: half {TYPE=half} float {TYPE=float}");
   CHECK(axes_of("#pragma tritonc tune(TM: 32, 64) tune(TK: 8)") ==
         "tune TM: 32 {TM=32} 64 {TM=64}; tune TK: 8 {TK=8}");
 }
 
-TEST_CASE("a named value defines any macros") {
+TEST_CASE("read_declarations: named value defines its macros") {
   CHECK(axes_of("#pragma tritonc variant(A: N = { USE_A=a, SHAPE_A=TM, TK }, "
                 "T = { USE_A=^a, SHAPE_A=TK, TM })") ==
         "variant A: N {USE_A=a} {SHAPE_A=TM, TK} T {USE_A=^a} {SHAPE_A=TK, TM}");
@@ -49,52 +49,51 @@ TEST_CASE("a named value defines any macros") {
   CHECK(axes_of("#pragma tritonc variant(A: N = { }, T = { X= })") == "variant A: N T {X=}");
 }
 
-TEST_CASE("axes may be spread over lines, files and conditions") {
+TEST_CASE("read_declarations: axes may span lines and skip conditions") {
   CHECK(axes_of("#pragma tritonc variant(A: \\\n  x, \\\n  y)\n"
                 "#if 0\n#pragma tritonc tune(B: 1)\n#endif\n") == "variant A: x {A=x} y {A=y}");
 }
 
-TEST_CASE("names and values are not expanded") {
+TEST_CASE("read_declarations: does not expand names and values") {
   CHECK(axes_of("#define TM 8\n#define half float\n#pragma tritonc variant(TM: half)") ==
         "variant TM: half {TM=half}");
 }
 
-TEST_CASE("other mistakes are left for later") {
+TEST_CASE("read_declarations: ignores errors outside of axes") {
   CHECK(axes_of("#include \"none.h\"\n#pragma tritonc nonsense\nint a = TM ` ;\n"
                 "#pragma tritonc tune(TM: 32)\n#if\n") == "tune TM: 32 {TM=32}");
   CHECK(axes_of("__global__ void f() {}") == "");
 }
 
-TEST_CASE("mistakes in axes are told") {
+TEST_CASE("read_declarations: reports errors in axes") {
   CHECK(axes_of("#pragma tritonc tune(TM: 32) tune(TM: 64)") ==
         "error: axis `TM` is declared twice");
   CHECK(axes_of("#pragma tritonc tune(TM: 32, 32)") == "error: axis `TM` has the value `32` twice");
   CHECK(axes_of("#pragma tritonc tune(TM:)") == "error: axis `TM` has no values");
   CHECK(axes_of("#pragma tritonc tune(TM)") ==
-        "error: expected `:` behind the name of the axis, found `)`");
+        "error: expected `:` after the name of the axis, found `)`");
   CHECK(axes_of("#pragma tritonc tune(3: 4)") == "error: expected the name of an axis, found `3`");
   CHECK(axes_of("#pragma tritonc variant(TYPE: unsigned char)") ==
-        "error: `unsigned char` is not a name for a value of axis `TYPE`");
+        "error: `unsigned char` cannot name a value of axis `TYPE`");
   CHECK(axes_of("#pragma tritonc variant(A: N = { = })") ==
         "error: expected the name of a macro, found `=`");
 }
 
-TEST_CASE("the remedy for a value without a name") {
+TEST_CASE("read_declarations: note says how to name a value") {
   Declarations declarations = read_declarations(KernelFile("#pragma tritonc variant(T: -1)").input);
-  CHECK(
-      texts_of(declarations.diagnostics, "note") ==
-      std::vector<std::string>{
-          "values stand between commas; what is more than a word has a name: `name = { T=... }`"});
+  CHECK(texts_of(declarations.diagnostics, "note") ==
+        std::vector<std::string>{
+            "separate values with commas; name a value of several words: `name = { T=... }`"});
 }
 
-TEST_CASE("a source that cannot be read is a failure") {
+TEST_CASE("read_declarations: reports an unreadable file") {
   Declarations declarations = read_declarations({.path = "/none/kernel.tc"});
   CHECK(declarations.failed);
   CHECK(declarations.diagnostics ==
         "error: cannot read `/none/kernel.tc`: No such file or directory\n");
 }
 
-TEST_CASE("dependencies are listed") {
+TEST_CASE("read_declarations: lists dependencies") {
   KernelFile kernel("#include \"a.h\"\n");
   std::string a = kernel.folder.write("a.h", "#pragma tritonc tune(TM: 32)");
   Declarations declarations = read_declarations(kernel.input);

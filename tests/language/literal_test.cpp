@@ -6,7 +6,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("integers have C's types and values") {
+TEST_CASE("parse_number: integers have C types and values") {
   struct {
     const char *text;
     Scalar scalar;
@@ -35,7 +35,7 @@ TEST_CASE("integers have C's types and values") {
   }
 }
 
-TEST_CASE("real numbers are rounded once") {
+TEST_CASE("parse_number: real numbers round once") {
   struct {
     const char *text;
     Scalar scalar;
@@ -55,7 +55,7 @@ TEST_CASE("real numbers are rounded once") {
   }
 }
 
-TEST_CASE("what is no number is refused") {
+TEST_CASE("parse_number: rejects malformed numbers") {
   for (const char *text : {"12abc", "1.2.3", "08", "0b2", "0x", "1uu", "1e", "0...TM", "1.0g"}) {
     CAPTURE(text);
     auto parsed = parse_number(text);
@@ -66,7 +66,7 @@ TEST_CASE("what is no number is refused") {
   CHECK(std::get<Message>(parse_number("1e999")) == Message::number_too_large);
 }
 
-TEST_CASE("characters are their codes") {
+TEST_CASE("parse_character: returns the character code") {
   CHECK(parse_character("'a'") == 'a');
   CHECK(parse_character("'\\n'") == '\n');
   CHECK(parse_character("'\\0'") == 0);
@@ -81,7 +81,7 @@ TEST_CASE("characters are their codes") {
   CHECK_FALSE(parse_character("'\\1011'"));
 }
 
-TEST_CASE("strings are their text, with escapes replaced") {
+TEST_CASE("parse_string: replaces escapes") {
   CHECK(parse_string("\"a b\"") == "a b");
   CHECK(parse_string("\"\"") == "");
   CHECK(parse_string("\"\\\"\\\\\\t'\"") == "\"\\\t'");

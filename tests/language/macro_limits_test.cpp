@@ -36,7 +36,7 @@ std::string repeated(const std::string &text, int times) {
   return result;
 }
 
-// `A29`, as many `1 +` as there are with 29 doublings.
+// Macros up to `A29` for 29 doublings: it expands to 2^29 times `1 +`.
 std::string doubled(int doublings) {
   std::string text = "#define A0 1 +\n";
   for (int i = 1; i <= doublings; i++) {
@@ -52,7 +52,7 @@ std::string nested(const std::string &macro, int levels) {
 
 } // namespace
 
-TEST_CASE("what macros are for is within the limits") {
+TEST_CASE("macro_limits: accepts ordinary macros") {
   CHECK(error_of(doubled(14) + "A14 1\n") == "");
   CHECK(Limited(doubled(14) + "A14 1\n").source.tokens.size() == 2 * (1 << 14) + 2);
   CHECK(error_of("#define D(x) x + x\n" + nested("D", 10)) == "");
@@ -65,33 +65,35 @@ TEST_CASE("what macros are for is within the limits") {
   CHECK(error_of("#if " + repeated("(", 500) + "1" + repeated(")", 500) + "\n#endif\n") == "");
 }
 
-TEST_CASE("an expansion has a largest size") {
-  CHECK(error_of(doubled(29) + "A29 1\n") == "`A29` expands to too much");
-  CHECK(error_of(doubled(29) + "#if A29 1\n#endif\n") == "`A29` expands to too much");
-  CHECK(error_of("#define D(x) x + x\n" + nested("D", 30)) == "`D` expands to too much");
+TEST_CASE("macro_limits: limits the size of an expansion") {
+  CHECK(error_of(doubled(29) + "A29 1\n") == "macro `A29` expands to too many tokens");
+  CHECK(error_of(doubled(29) + "#if A29 1\n#endif\n") == "macro `A29` expands to too many tokens");
+  CHECK(error_of("#define D(x) x + x\n" + nested("D", 30)) == "macro `D` expands to too many "
+                                                              "tokens");
   CHECK(error_of("#define C(x) x##x\n#define D(x) C(x)\n" + nested("D", 30)) ==
-        "`D` expands to too much");
+        "macro `D` expands to too many tokens");
   CHECK(error_of("#define S(x) #x\n#define D(x) S(x)\n" + nested("D", 30)) ==
-        "`D` expands to too much");
+        "macro `D` expands to too many tokens");
   CHECK(error_of("#define D(x) x + x\n#define CALL(f, x) f(x)\n" + repeated("CALL(D, ", 30) + "x" +
                  repeated(")", 30)) != "");
-  CHECK(error_of("#define I(x) x\n" + nested("I", 20000)) == "`I` expands to too much");
+  CHECK(error_of("#define I(x) x\n" + nested("I", 20000)) ==
+        "macro `I` expands to too many tokens");
   CHECK(error_of(doubled(16) + repeated("#define B A16 A16\nB\n", 1000)) != "");
 }
 
-TEST_CASE("there is a largest number of tokens") {
+TEST_CASE("macro_limits: limits the number of tokens") {
   CHECK(error_of(repeated("+ ", (1 << 20) - 10)) == "");
   CHECK(error_of(repeated("+ ", (1 << 20) + 10)) ==
-        "more than 1048576 tokens, with macros expanded");
+        "more than 1048576 tokens after macro expansion");
 }
 
-TEST_CASE("a condition is not nested too deeply") {
+TEST_CASE("macro_limits: limits the nesting of #if conditions") {
   for (const char *opening : {"(", "!", "- ", "~ "})
     CHECK(error_of("#if " + repeated(opening, 200000) + "1\n#endif\nx") ==
           "nested more than 1000 levels deep");
   CHECK(error_of("  %: \\\n if " + repeated("(", 2000) + "1\n#endif\nx") ==
         "nested more than 1000 levels deep");
   CHECK(error_of("#define P " + repeated("(", 2000) + "\n#if P P P P\n#endif\n") ==
-        "`P` expands to too much");
-  CHECK(error_of(repeated("(", 20000)) == ""); // the parser's to refuse
+        "macro `P` expands to too many tokens");
+  CHECK(error_of(repeated("(", 20000)) == ""); // the parser rejects it
 }

@@ -1,4 +1,4 @@
-// A text, preprocessed and parsed, and checked if asked for.
+// A source text after the preprocessor and the parser, and optionally the checker.
 
 #pragma once
 
@@ -18,7 +18,7 @@ struct Parsed {
   void check() { ast::Checker(program, diagnostics).check(); }
 
   const std::vector<ast::StmtPtr> &statements() const { return program.functions[0].body->body; }
-  /// The first message, or nothing.
+  /// The first message; empty = none.
   std::string message() const {
     std::vector<ToldMessage> messages = read_messages(diagnostics.text());
     return messages.empty() ? "" : messages[0].severity + ": " + messages[0].text;

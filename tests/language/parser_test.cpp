@@ -31,7 +31,7 @@ std::string text_of(const ast::Subscript &position, const Expr &subscript) {
   return position.axis ? text + text_of(*position.axis) : text;
 }
 
-// The tree with a pair of parentheses per operator.
+// The tree, with parentheses around every operator.
 std::string text_of(const Expr &expr) {
   using Kind = Expr::Kind;
   switch (expr.kind) {
@@ -99,7 +99,7 @@ std::string parse(const std::string &expression) {
 
 } // namespace
 
-TEST_CASE("operators bind as in C, ranges and products tighter than all of them") {
+TEST_CASE("parser: operator precedence") {
   struct {
     const char *source, *tree;
   } cases[] = {
@@ -130,7 +130,7 @@ TEST_CASE("operators bind as in C, ranges and products tighter than all of them"
   }
 }
 
-TEST_CASE("pointers, subscripts, casts and calls") {
+TEST_CASE("parser: pointers, subscripts, casts and calls") {
   struct {
     const char *source, *tree;
   } cases[] = {
@@ -167,7 +167,7 @@ TEST_CASE("pointers, subscripts, casts and calls") {
   }
 }
 
-TEST_CASE("C's type names") {
+TEST_CASE("parser: C type names") {
   struct {
     const char *source, *type;
   } cases[] = {
@@ -195,7 +195,7 @@ TEST_CASE("C's type names") {
   }
 }
 
-TEST_CASE("type names may be defined") {
+TEST_CASE("parser: typedef") {
   Parsed parsed("typedef unsigned int uint;\ntypedef const half *input;\n"
                 "__global__ void f(uint a, input b) { uint c = (uint)a; }");
   CHECK(parsed.message() == "");
@@ -203,7 +203,7 @@ TEST_CASE("type names may be defined") {
   CHECK(name_of(parsed.program.functions[0].parameters[1].type_name.type) == "const half *");
 }
 
-TEST_CASE("types that are named in a block are known there") {
+TEST_CASE("parser: typedef has block scope") {
   Parsed parsed("typedef float row[4], *at;\n__global__ void f(at p) {\n"
                 "  { typedef int row; row x; }\n  row y;\n}");
   REQUIRE(parsed.message() == "");
@@ -216,7 +216,7 @@ TEST_CASE("types that are named in a block are known there") {
   CHECK(outer.extents.size() == 1);
 }
 
-TEST_CASE("a switch has alternatives, each with its labels") {
+TEST_CASE("parser: switch alternatives and labels") {
   Parsed parsed(
       "__global__ void f(int n) { switch (n) { case 1: case 2: n = 3; n = 4; default: } }");
   REQUIRE(parsed.message() == "");
@@ -230,7 +230,7 @@ TEST_CASE("a switch has alternatives, each with its labels") {
   CHECK(choice.body[1]->is_default);
 }
 
-TEST_CASE("attributes stand before or behind the name, short or in GNU's way") {
+TEST_CASE("parser: attributes before or after the name, or GNU style") {
   for (const char *source :
        {"int *p __noalias __readonly __aligned(32)", "__noalias __readonly __aligned(32) int *p",
         "int *restrict p __readonly __aligned(32)",
@@ -247,7 +247,7 @@ TEST_CASE("attributes stand before or behind the name, short or in GNU's way") {
   }
 }
 
-TEST_CASE("functions that are promised need no names for what they take") {
+TEST_CASE("parser: declared functions need no parameter names") {
   for (const char *promise :
        {"extern int get_program_id(int);", "int g(int, const float * __noalias);",
         "extern void add(float *[64, 2], float[64, 2], bool n);", "char __constant__ *f(void);"}) {
@@ -258,7 +258,7 @@ TEST_CASE("functions that are promised need no names for what they take") {
   CHECK(Parsed("void f(int) {} int g(int);").message() == "error: expected a name, found `)`");
 }
 
-TEST_CASE("which functions are kernels") {
+TEST_CASE("parser: selects the kernels") {
   Parsed one("void f() {}");
   CHECK(one.program.functions[0].is_kernel);
   Parsed marked("__global__ void f() {} void g() {} static __global__ void h() {}");
@@ -266,12 +266,12 @@ TEST_CASE("which functions are kernels") {
   CHECK_FALSE(marked.program.functions[1].is_kernel);
   CHECK(marked.program.functions[2].is_kernel);
   Parsed none("typedef int i;");
-  CHECK(none.message() == "error: there is no kernel in `kernel.tc`");
+  CHECK(none.message() == "error: no kernel in `kernel.tc`");
   CHECK(none.diagnostics.text().find(
-            "note: a kernel looks like `__global__ void name(...) { ... }`") != std::string::npos);
+            "note: define a kernel as `__global__ void name(...) { ... }`") != std::string::npos);
 }
 
-TEST_CASE("pragmas belong to the next kernel, or to the only one") {
+TEST_CASE("parser: pragma belongs to the next or the only kernel") {
   Parsed parsed("#pragma tritonc grid(M) require(M > 0)\n__global__ void f(int M) {\n"
                 "#pragma tritonc precision(tf32)\n}\n"
                 "__global__ void g(int M) {}\n");
@@ -282,7 +282,7 @@ TEST_CASE("pragmas belong to the next kernel, or to the only one") {
   CHECK(behind.program.functions[0].pragmas.size() == 1);
 }
 
-TEST_CASE("a grid of the host replaces those of all kernels") {
+TEST_CASE("parser: host grid replaces the grids of all kernels") {
   KernelFile kernel("#pragma tritonc grid(M)\n#pragma tritonc require(M > 0)\n"
                     "__global__ void f(int M) {}\n__global__ void g(int M) {}\n");
   kernel.input.grid = "M / 2, 3";
@@ -297,7 +297,7 @@ TEST_CASE("a grid of the host replaces those of all kernels") {
   CHECK(program.functions[1].pragmas[0].arguments.size() == 2);
 }
 
-TEST_CASE("nothing can nest too deeply") {
+TEST_CASE("parser: limits nesting") {
   auto repeated = [](const std::string &text, int count) {
     std::string out;
     for (int i = 0; i < count; i++)
@@ -327,14 +327,14 @@ TEST_CASE("nothing can nest too deeply") {
         "");
 }
 
-TEST_CASE("after a mistake it goes on with the next statement") {
+TEST_CASE("parser: continues at the next statement after an error") {
   Parsed parsed("__global__ void f(int n) { n = ; n = (1; if (n { n = 2; } for (;;;) { } n 3; }\n"
                 "__global__ void g(int) {}\n__global__ void h(int n) { n = 1 }");
   CHECK(parsed.diagnostics.errors() == 8);
   CHECK(parsed.program.functions.size() == 2);
 }
 
-TEST_CASE("print and assert are statements, texts and values in any order") {
+TEST_CASE("parser: print and assert take texts and values in any order") {
   Parsed parsed(
       "__global__ void f(int n) { print(\"a\" \"b\", n + 1, \"c\"); assert(n<1 , \"d\"); }");
   CHECK(parsed.message() == "");
@@ -352,7 +352,7 @@ TEST_CASE("print and assert are statements, texts and values in any order") {
   CHECK(assertion.text == "d");
 }
 
-TEST_CASE("checks are removed as if they had not been written") {
+TEST_CASE("remove_checks: removes print and assert") {
   Parsed parsed("__global__ void f(int n) { print(n); if (n) assert(n); else { n = 1; print(n); } "
                 "for (;;) { { assert(n); } } }");
   REQUIRE(parsed.message() == "");
@@ -363,5 +363,5 @@ TEST_CASE("checks are removed as if they had not been written") {
   CHECK(branch.body[1]->body.size() == 1);
   REQUIRE(loop.body[0]->body.size() == 1);
   CHECK(loop.body[0]->body[0]->body.empty());
-  CHECK_FALSE(ast::remove_checks(parsed.program)); // nothing is left to be removed
+  CHECK_FALSE(ast::remove_checks(parsed.program)); // nothing left to remove
 }

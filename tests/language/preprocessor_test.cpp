@@ -22,7 +22,7 @@ std::string spell(const std::vector<Token> &tokens) {
   return text;
 }
 
-// The tokens of a text, or its first message.
+// The tokens of a text, or the first message.
 std::string tokens_of(const std::string &text, std::vector<Define> defines = {}) {
   KernelFile kernel(text, std::move(defines));
   Diagnostics diagnostics;
@@ -34,7 +34,7 @@ std::string tokens_of(const std::string &text, std::vector<Define> defines = {})
 
 } // namespace
 
-TEST_CASE("macros of the host may be any tokens") {
+TEST_CASE("preprocess: host macro may be any tokens") {
   CHECK(tokens_of("USE_A @ b", {{"USE_A", "^a"}}) == "^ a @ b");
   CHECK(tokens_of("a[SHAPE]", {{"SHAPE", "TM, TK"}, {"TM", "128"}, {"TK", "8"}}) ==
         "a [ 128 , 8 ]");
@@ -42,7 +42,7 @@ TEST_CASE("macros of the host may be any tokens") {
   CHECK(tokens_of("x EMPTY y", {{"EMPTY", ""}}) == "x y");
 }
 
-TEST_CASE("a macro of the host is one line and one name") {
+TEST_CASE("preprocess: host macro is one line and one name") {
   CHECK(tokens_of("A", {{"A", "1\n#error injected\r\n2"}}) == "1 # error injected 2");
   CHECK(tokens_of("A", {{"1A", "1"}}) ==
         "error: `1A` is not a macro name: -D takes NAME or NAME=VALUE");
@@ -52,7 +52,7 @@ TEST_CASE("a macro of the host is one line and one name") {
         "error: `A(x)` is not a macro name: -D takes NAME or NAME=VALUE");
 }
 
-TEST_CASE("what ends a macro of the host leaves the next one alone") {
+TEST_CASE("preprocess: end of a host macro does not affect the next") {
   for (std::string value : {"1 \\", "1 \\ ", "1 \\\r\n", "1 ?\?/"}) {
     CAPTURE(value);
     KernelFile kernel("A B", {{"A", value}, {"B", "2"}});
@@ -65,7 +65,7 @@ TEST_CASE("what ends a macro of the host leaves the next one alone") {
   CHECK(tokens_of("A B", {{"A", "1 // 3"}, {"B", "2"}}) == "1 2");
 }
 
-TEST_CASE("all of C's preprocessor is there") {
+TEST_CASE("preprocess: supports the C preprocessor") {
   CHECK(tokens_of("#define CAT(a, b) a##b\nCAT(x, 1) CAT(, y)") == "x1 y");
   CHECK(tokens_of("#if TM > 64 && defined(TM)\nlarge\n#else\nsmall\n#endif", {{"TM", "128"}}) ==
         "large");
@@ -76,11 +76,11 @@ TEST_CASE("all of C's preprocessor is there") {
   CHECK(tokens_of("#error wrong\n") == "error: wrong");
 }
 
-TEST_CASE("a definition in the source replaces the host's, with a warning") {
+TEST_CASE("preprocess: warns if the source redefines a host macro") {
   CHECK(tokens_of("#define TM 8\nTM", {{"TM", "128"}}) == "warning: 'TM' macro redefined");
 }
 
-TEST_CASE("pragmas arrive as tokens, expanded unless they name axes") {
+TEST_CASE("preprocess: pragma is tokens, expanded unless it names axes") {
   std::vector<Define> defines = {{"TM", "32"}, {"half", "wrong"}};
   CHECK(tokens_of("a\n#pragma tritonc grid(M / TM, 1)\nb", defines) == "a #grid ( M / 32 , 1 ) b");
   CHECK(tokens_of("#pragma tritonc variant(TYPE: half) tune(TM: 1, 2)", defines) ==
@@ -91,7 +91,7 @@ TEST_CASE("pragmas arrive as tokens, expanded unless they name axes") {
   CHECK(tokens_of("#pragma tritonc grid M\nx") == "error: expected `(` after `grid`, found `M`");
 }
 
-TEST_CASE("a grid of the host is behind the source and sees its macros") {
+TEST_CASE("preprocess: host grid follows the source and sees its macros") {
   KernelFile kernel("#define TM 32\nx");
   kernel.input.grid = "M / TM";
   Diagnostics diagnostics;
@@ -99,7 +99,7 @@ TEST_CASE("a grid of the host is behind the source and sees its macros") {
   CHECK(diagnostics.text().empty());
 }
 
-TEST_CASE("the host's macros that nothing looks at are told") {
+TEST_CASE("preprocess: lists unused host macros") {
   KernelFile kernel("#ifdef B\n#endif\n#define TWICE(x) (x, C)\nA \"D\" TWICE(1)\n#define E 1");
   kernel.input.grid = "F";
   for (const char *name : {"A", "B", "C", "D", "F", "G"})
@@ -108,7 +108,7 @@ TEST_CASE("the host's macros that nothing looks at are told") {
   CHECK(preprocess(kernel.input, diagnostics).unused_macros == std::vector<std::string>{"D", "G"});
 }
 
-TEST_CASE("every opened file is listed once, in the order of opening") {
+TEST_CASE("preprocess: lists each opened file once, in order") {
   KernelFile kernel("#include \"a.h\"\n#include \"b.h\"\n#include \"a.h\"\nx");
   std::string a = kernel.folder.write("a.h", "#include <c.h>\na");
   std::string b = kernel.folder.write("b.h", "b");
@@ -120,7 +120,7 @@ TEST_CASE("every opened file is listed once, in the order of opening") {
   CHECK(source.files == std::vector<std::string>{kernel.input.path, a, c, b});
 }
 
-TEST_CASE("only regular files are read") {
+TEST_CASE("preprocess: reads only regular files") {
   KernelFile kernel("#include \"pipe.h\"\n");
   REQUIRE(mkfifo((kernel.folder.path() + "/pipe.h").c_str(), 0600) == 0);
   Diagnostics diagnostics;
@@ -141,7 +141,7 @@ TEST_CASE("only regular files are read") {
                                  "`: No such file or directory"});
 }
 
-TEST_CASE("tokens keep whether blanks stand before them") {
+TEST_CASE("preprocess: token knows whether blanks precede it") {
   KernelFile kernel("a+ b");
   Diagnostics diagnostics;
   Preprocessed source = preprocess(kernel.input, diagnostics);
@@ -150,11 +150,11 @@ TEST_CASE("tokens keep whether blanks stand before them") {
 }
 
 // --- Limits
-// ----------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
-// What is said about a text, without its notes, and whether that is all there is to say.
+// The errors for a text, and whether the preprocessor stopped there.
 struct Read {
   std::vector<std::string> errors;
   bool is_all;
@@ -169,7 +169,7 @@ Read read(const std::string &text) {
 
 } // namespace
 
-TEST_CASE("files that include each other end") {
+TEST_CASE("preprocess: stops files that include each other") {
   TemporaryFolder folder;
   FrontEndInput input;
   input.path = folder.write("a.tc", "#include \"b.tc\"\nint a;\n");
@@ -177,9 +177,9 @@ TEST_CASE("files that include each other end") {
   Diagnostics diagnostics;
   Preprocessed source = preprocess(input, diagnostics);
   CHECK(texts_of(diagnostics.text(), "error") ==
-        std::vector<std::string>{"files that include each other, more than 64 deep"});
+        std::vector<std::string>{"`#include` is nested more than 64 levels deep"});
   CHECK(texts_of(diagnostics.text(), "note").back() ==
-        "`#pragma once` in a file lets it be included once only");
+        "add `#pragma once` to the file to include it only once");
   CHECK(source.is_too_much);
 
   folder.write("f0.h", "int last;\n");
@@ -191,14 +191,14 @@ TEST_CASE("files that include each other end") {
   CHECK(others.text() == "");
 }
 
-TEST_CASE("a source that is too large is not read") {
+TEST_CASE("preprocess: rejects a file that is too large") {
   TemporaryFolder folder;
   FrontEndInput input;
   std::string large = "// " + std::string(17 << 20, 'x') + "\n";
   input.path = folder.write("a.tc", large);
   Diagnostics diagnostics;
   preprocess(input, diagnostics);
-  CHECK(diagnostics.text() == "error: cannot read `" + input.path + "`: it has more than 16 MiB\n");
+  CHECK(diagnostics.text() == "error: cannot read `" + input.path + "`: file exceeds 16 MiB\n");
 
   folder.write("large.h", large);
   input.path = folder.write("b.tc", "#include \"large.h\"\n");
@@ -212,17 +212,17 @@ TEST_CASE("a source that is too large is not read") {
   CHECK(small.text() == "");
 }
 
-TEST_CASE("characters that nobody sees are errors, in comments, too") {
+TEST_CASE("preprocess: rejects invisible characters, also in comments") {
   for (std::string text : {"int a; // \xe2\x80\xae", "int a\xe2\x80\x8b;", "/* \xe2\x81\xa6 */",
                            "\"\xef\xbb\xbf\"", "\xd8\x9c"}) {
     CAPTURE(text);
     Read source = read(text);
     REQUIRE(source.errors.size() == 1);
-    CHECK(source.errors[0].rfind("a character that cannot be seen, U+", 0) == 0);
+    CHECK(source.errors[0].rfind("invisible character U+", 0) == 0);
     CHECK(source.is_all);
   }
   CHECK(read(std::string("a \0 b", 5)).errors ==
-        std::vector<std::string>{"a character that cannot be seen, U+0000"});
+        std::vector<std::string>{"invisible character U+0000"});
   CHECK(tokens_of("\xef\xbb\xbf"
                   "a // \xc3\xa4 \xe2\x82\xac\r\n") == "a"); // a BOM, letters, CRLF
 }

@@ -1,4 +1,4 @@
-// Tests spelling.cpp.
+// Tests language/spelling.cpp.
 
 #include "language/spelling.h"
 
@@ -6,7 +6,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("one letter too many, too few, another, or two swapped are one mistake") {
+TEST_CASE("edit_distance: insert, delete, replace and swap count 1") {
   CHECK(edit_distance("return", "return") == 0);
   CHECK(edit_distance("retturn", "return") == 1);
   CHECK(edit_distance("retrn", "return") == 1);
@@ -16,7 +16,7 @@ TEST_CASE("one letter too many, too few, another, or two swapped are one mistake
   CHECK(edit_distance("abc", "xyz") == 3);
 }
 
-TEST_CASE("short names must be nearer") {
+TEST_CASE("is_misspelt: short names must be closer") {
   CHECK(is_misspelt("whlie", "while"));
   CHECK(is_misspelt("fro", "for"));
   CHECK_FALSE(is_misspelt("xx", "xy"));
@@ -26,12 +26,12 @@ TEST_CASE("short names must be nearer") {
   CHECK(is_misspelt("atomicAdd", "atomic_add"));
 }
 
-TEST_CASE("the nearest of several, if there is only one") {
+TEST_CASE("nearest: returns the single nearest name") {
   CHECK(nearest("argmx", {"argmin", "argmax", "max"}) == "argmax");
   CHECK(nearest("sizd", {"size", "side"}) == "size"); // `side` is two letters away
   CHECK_FALSE(nearest("tine", {"time", "line"}));
   CHECK(nearest("time", {"tine"}) == "tine");
   CHECK_FALSE(nearest("rows", {"columns"}));
   CHECK_FALSE(nearest("rows", {}));
-  CHECK(nearest("colums", {"columns", "columns"}) == "columns"); // of two scopes
+  CHECK(nearest("colums", {"columns", "columns"}) == "columns"); // same name in two scopes
 }

@@ -6,7 +6,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("shapes are broadcast as NumPy does it") {
+TEST_CASE("broadcast: follows NumPy") {
   struct {
     Extents a, b;
     std::optional<Extents> result;
@@ -31,7 +31,7 @@ TEST_CASE("shapes are broadcast as NumPy does it") {
   }
 }
 
-TEST_CASE("two numbers meet in the type that C gives") {
+TEST_CASE("common: follows C") {
   struct {
     Scalar a, b, result;
   } cases[] = {
@@ -59,7 +59,7 @@ TEST_CASE("two numbers meet in the type that C gives") {
   }
 }
 
-TEST_CASE("types are named as messages show them") {
+TEST_CASE("name_of: names types as in messages") {
   CHECK(name_of(Type::of(Scalar::float_)) == "float");
   CHECK(name_of(Type{Scalar::half, true, false, {}}) == "half *");
   CHECK(name_of(Type{Scalar::half, true, true, {64}}) == "const half *[64]");

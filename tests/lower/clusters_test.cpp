@@ -8,11 +8,11 @@ using namespace tritonc::test;
 
 namespace {
 
-// A block of four warps of two to a cluster. %s is as lower_cluster_sums makes it; `own` is what a
-// thread has of the sum, of 8 elements.
+// A block of four warps of two to a cluster. %s is as lower_cluster_reductions makes it; `own` is
+// what a thread has of the sum, of 8 elements.
 const std::string by_rows = "reg (0,1) (0,2) (16,0)";
 std::string program(const std::string &operations, const std::string &own = by_rows,
-                    const std::string &helper = "") {
+                    const std::string &producer = "") {
   std::string rest = own == by_rows ? "lane (0,4) (0,8) (0,16) (0,32) (1,0) warp (2,0) (4,0) (8,0)"
                                     : "lane (0,1) (0,8) (0,16) (0,32) (1,0) warp (2,0) (4,0) (8,0)";
   return lowered(R"(
@@ -20,18 +20,18 @@ std::string program(const std::string &operations, const std::string &own = by_r
     layout #1 [32,64] )" +
                      own + " " + rest + R"(
     layout #2 [32] reg (1) (2) (4) (8) (16) lane (0) (0) (0) (0) (0) warp (0) (0) (0)
-    func @f(%C: ptr<f32>, %x: i32, %ld: i64, %n: i32) warps 4 helpers 4 shared 8192 {
+    func @f(%C: ptr<f32>, %x: i32, %ld: i64, %n: i32) warps 4 producer_warps 4 shared 8192 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       launch_blocks %n {cluster = 2}
       %s = shared_alloc {address = 0} : shared<f32>[1,32,64] #0
-      specialize {
+      warp_specialize {
         )" + operations +
-                     "\n yield\n } {\n" + helper + "\n yield\n }\n return\n }",
+                     "\n yield\n } {\n" + producer + "\n yield\n }\n return\n }",
                  "90a");
 }
 
-const std::string adds = "%sum = cluster_load %s, %x {blocks = 2} : f32[32,64] #1\n";
+const std::string adds = "%sum = cluster_load_reduce %s, %x {blocks = 2} : f32[32,64] #1\n";
 const std::string stores = "%v = view %C, %zero, %ld, %one : view<f32>[32,64]\n"
                            "store %v, %sum {vector = 4}\n";
 
@@ -61,7 +61,7 @@ TEST_CASE("each block's words are loaded four at a time, and added in their orde
   CHECK_FALSE(contains(text, "fadd fast"));
 }
 
-TEST_CASE("words that are no four neighbours are loaded one at a time") {
+TEST_CASE("words that are no four neighbors are loaded one at a time") {
   std::string text = program(adds, "reg (0,2) (0,4) (16,0)");
   CHECK(count(text, "call i32 @tritonc.load_cluster(i32") == 2 * 8);
   CHECK(count(text, "@tritonc.load_cluster_x4(") == 0);
@@ -77,7 +77,7 @@ TEST_CASE("integers are added as such") {
     func @f(%x: i32, %n: i32) warps 4 shared 8192 {
       launch_blocks %n {cluster = 2}
       %s = shared_alloc {address = 0} : shared<i32>[1,32,64] #0
-      %sum = cluster_load %s, %x {blocks = 2} : i32[32,64] #1
+      %sum = cluster_load_reduce %s, %x {blocks = 2} : i32[32,64] #1
       return
     })",
                              "90a");
@@ -87,7 +87,7 @@ TEST_CASE("integers are added as such") {
   CHECK(count(behind, " = add i32 %") >= 8);
 }
 
-TEST_CASE("behind it the warps of the cluster are numbered through, block by block") {
+TEST_CASE("after it the warps of the cluster are numbered through, block by block") {
   std::string text = program(adds + stores);
   size_t rank = at(text, "call i32 @tritonc.cluster_ctarank()");
   std::string behind = text.substr(rank);
@@ -97,19 +97,19 @@ TEST_CASE("behind it the warps of the cluster are numbered through, block by blo
   CHECK(at(behind, " = or i32 ") < at(behind, "@tritonc.map_shared_rank("));
 }
 
-TEST_CASE("the helpers are who they were") {
-  auto of_helpers = [](const std::string &text) {
-    std::string helpers = text.substr(at(text, "\nhelpers:"));
-    return helpers.substr(0, at(helpers, "@tritonc.elect()"));
+TEST_CASE("the producer warps are who they were") {
+  auto of_producers = [](const std::string &text) {
+    std::string producers = text.substr(at(text, "\nproducers:"));
+    return producers.substr(0, at(producers, "@tritonc.elect()"));
   };
   std::string text = program(adds + stores);
   std::string parting = text.substr(0, at(text, "\nworkers:"));
-  // Who parts and who is the first of the helpers is told by the same number.
+  // Who parts and who is the first of the producer warps is told by the same number.
   size_t compare = parting.rfind("icmp ult i32 ");
   REQUIRE(compare != std::string::npos);
   std::string number = parting.substr(compare + 13, parting.find(',', compare) - compare - 13);
-  CHECK(contains(of_helpers(text), "icmp eq i32 " + number + ", 4"));
-  CHECK_FALSE(contains(of_helpers(text), "cluster_ctarank"));
+  CHECK(contains(of_producers(text), "icmp eq i32 " + number + ", 4"));
+  CHECK_FALSE(contains(of_producers(text), "cluster_ctarank"));
 }
 
 TEST_CASE("the cluster's barrier is to arrive and to wait") {

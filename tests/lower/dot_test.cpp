@@ -14,7 +14,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// An m x n x k product whose factors and sum come from memory, all in the layouts that the dot
+// An m x n x k matmul whose operands and sum come from memory, all in the layouts that the dot
 // wants.
 std::string program(const std::string &elem, int m, int n, int k, const std::string &attributes) {
   auto shape = [](int rows, int columns) {
@@ -115,19 +115,19 @@ TEST_CASE("8-bit integers: by their signs, four to a word") {
     }
 }
 
-TEST_CASE("numbers of 8 bits: four to a word, or as halves") {
+TEST_CASE("8-bit types: four to a word, or as halves") {
   std::string one = "instruction = \"m16n8k32\", warps = [1,1]";
   for (std::string elem : {"e4m3", "e5m2"}) {
     CAPTURE(elem);
     std::string text = lowered(program(elem, 32, 16, 32, one), "90a");
     CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k32_" + elem + "(<4 x i32> ") == 4);
     CHECK_FALSE(contains(text, "half"));
-    text = lowered(
-        program(elem, 32, 16, 16, "as = \"f16\", instruction = \"m16n8k16\", warps = [1,1]"));
+    text = lowered(program(elem, 32, 16, 16,
+                           "convert_to = \"f16\", instruction = \"m16n8k16\", warps = [1,1]"));
     CHECK(count(text, "call <4 x float> @tritonc.mma_m16n8k16_f16(<4 x i32> ") == 4);
     CHECK(contains(text, "bitcast <2 x half>"));
-    text =
-        lowered(program(elem, 16, 16, 4, "instruction = \"fma\", vector = [1,1], warps = [1,1]"));
+    text = lowered(
+        program(elem, 16, 16, 4, "instruction = \"fma\", thread_tile = [1,1], warps = [1,1]"));
     CHECK(count(text, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
     CHECK(contains(text, "fpext half"));
   }
@@ -146,7 +146,7 @@ TEST_CASE("f32 is rounded to tf32") {
 }
 
 TEST_CASE("without tensor cores every thread multiplies and adds, in the type of the sum") {
-  std::string fma = "instruction = \"fma\", vector = [1,1], warps = [1,1]";
+  std::string fma = "instruction = \"fma\", thread_tile = [1,1], warps = [1,1]";
   std::string f32 = lowered(program("f32", 16, 16, 4, fma));
   CHECK(count(f32, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
   std::string f16 = lowered(program("f16", 16, 16, 4, fma));
@@ -157,7 +157,7 @@ TEST_CASE("without tensor cores every thread multiplies and adds, in the type of
 }
 
 TEST_CASE("thread by thread, integers are widened by their signs") {
-  std::string fma = "instruction = \"fma\", vector = [1,1], warps = [1,1]";
+  std::string fma = "instruction = \"fma\", thread_tile = [1,1], warps = [1,1]";
   CHECK(contains(lowered(program("i8", 16, 16, 4, fma)), "sext i8"));
   CHECK_FALSE(contains(lowered(program("i8", 16, 16, 4, fma)), "zext i8"));
   CHECK(contains(lowered(program("i8", 16, 16, 4, fma + ", unsigned = 1")), "zext i8"));

@@ -52,9 +52,10 @@ TEST_CASE("parameters, threads and shared memory") {
   CHECK(kernel.buffers.empty());
 }
 
-TEST_CASE("helpers are threads too, and what the host hands over comes behind the parameters") {
+TEST_CASE(
+    "producer warps are threads too, and what the host hands over comes after the parameters") {
   HostKernel kernel = describe(parsed(R"(
-    func @f(%x: ptr<f16>, %n: i64) warps 8 helpers 4 shared 4096 {
+    func @f(%x: ptr<f16>, %n: i64) warps 8 producer_warps 4 shared 4096 {
       %one = constant {value = 1} : i64
       %count = host_value %n : i64
       %map = tensor_map %x, %one, %n, %one {swizzle = 128} : map<f16>[64]

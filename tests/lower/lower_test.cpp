@@ -21,9 +21,9 @@ TEST_CASE("a kernel has its parameters with what their author promised") {
   CHECK_FALSE(contains(text, "nvvm.minctasm"));
 }
 
-TEST_CASE("how many programs share a multiprocessor is passed on if it was decided") {
-  CHECK(
-      contains(lowered("func @f() warps 4 residency 2 {\n return\n}"), "\"nvvm.minctasm\"=\"2\""));
+TEST_CASE("how many programs share an SM is passed on if it was decided") {
+  CHECK(contains(lowered("func @f() warps 4 blocks_per_sm 2 {\n return\n}"),
+                 "\"nvvm.minctasm\"=\"2\""));
 }
 
 TEST_CASE("shared memory is one external array, if there is any") {
@@ -88,7 +88,7 @@ TEST_CASE("small elements are carried in words, as instructions hold them") {
   CHECK(count(carried("f32", 64), "phi float") == 2);
 }
 
-TEST_CASE("what a trip loads for the next is loaded there; nothing else is held on to") {
+TEST_CASE("what a iteration loads for the next is loaded there; nothing else is held on to") {
   auto loop = [](const std::string &yielded) {
     return lowered(R"(
       layout #0 [32] reg lane (16) (8) (4) (2) (1) warp
@@ -247,7 +247,7 @@ TEST_CASE("instructions say where in the source they come from") {
   std::string text = lowered(fn);
   CHECK(contains(text, "!DIFile(filename: \"f.tc\", directory: \"\")"));
   CHECK(contains(text, "line: 3"));
-  // What stands behind a block is not on the last line of the block.
+  // What stands after a block is not on the last line of the block.
   auto line_of = [&](std::string_view instruction) {
     size_t at = text.find(instruction);
     REQUIRE(at != std::string::npos);
@@ -270,7 +270,7 @@ TEST_CASE("what is undefined costs nothing") {
     func @f(%p: ptr<f32>, %n: i32) warps 1 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
-      %u = undefined : f32[64] #0
+      %u = undef : f32[64] #0
       %s = for_loop %n, %u : f32[64] #0 {
         (%t: i32, %x: f32[64] #0)
         yield %x

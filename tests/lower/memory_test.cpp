@@ -8,9 +8,9 @@ using namespace tritonc::test;
 
 namespace {
 
-// 64 elements: 8 neighbours in each of 8 lanes; the other 24 lanes hold copies.
+// 64 elements: 8 neighbors in each of 8 lanes; the other 24 lanes hold copies.
 const std::string eight = "layout #0 [64] reg (1) (2) (4) lane (8) (16) (32) (0) (0) warp\n";
-// 256 elements, 8 neighbours in each of 32 lanes.
+// 256 elements, 8 neighbors in each of 32 lanes.
 const std::string all = "layout #0 [256] reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp\n";
 
 std::string program(const std::string &layouts, const std::string &operations, int warps = 1) {

@@ -8,7 +8,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// A 16 x 16 tile: 4 neighbours of a row in registers, 4 lanes a row; rows 8 apart in registers.
+// A 16 x 16 tile: 4 neighbors of a row in registers, 4 lanes a row; rows 8 apart in registers.
 std::string program(const std::string &elem, int axis, const std::string &op) {
   std::string kept =
       axis == 1 ? "reg (8) lane (0) (0) (1) (2) (4)" : "reg (1) (2) lane (4) (8) (0) (0) (0)";

@@ -8,7 +8,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// A 16 x 16 tile: 4 neighbours of a row in registers, 4 lanes a row; rows 8 apart in registers.
+// A 16 x 16 tile: 4 neighbors of a row in registers, 4 lanes a row; rows 8 apart in registers.
 std::string program(const std::string &elem, int axis, const std::string &op) {
   return "layout #0 [16,16] reg (0,1) (0,2) (8,0) lane (0,4) (0,8) (1,0) (2,0) (4,0) warp\n"
          "func @f(%p: ptr<" +
@@ -23,7 +23,7 @@ std::string program(const std::string &elem, int axis, const std::string &op) {
 
 } // namespace
 
-TEST_CASE("a thread's own neighbours first, then what the lanes before it have together") {
+TEST_CASE("a thread's own neighbors first, then what the lanes before it have together") {
   // Along rows: two steps among 4 registers, two elements each, in two rows; then two among lanes,
   // which fetch one number a row.
   std::string rows = lowered(program("f32", 1, "add"));

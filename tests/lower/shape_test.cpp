@@ -105,7 +105,7 @@ TEST_CASE("inside compares constants with what is left of the tile, once for all
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %all = constant {value = 16} : i64
-      %on = inside )" +
+      %on = in_bounds )" +
                    limits +
                    R"( : i1[8,16] #0
       %i = cast %on {unsigned = 1} : i32[8,16] #0
@@ -130,9 +130,9 @@ TEST_CASE("inside compares constants with what is left of the tile, once for all
 TEST_CASE("a pinned number comes from the first lane, in words") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %q: ptr<i64>, %n: i32, %l: i64) warps 1 {
-      %a = pinned %n : i32
+      %a = no_hoist %n : i32
       store %p, %a
-      %b = pinned %l : i64
+      %b = no_hoist %l : i64
       store %q, %b
       return
     })");

@@ -19,7 +19,7 @@ std::string text_of(const ir::Shape &shape) {
   return text + "]";
 }
 
-// A factor of a product, read from a buffer of `rows` x `columns` with the axis `contiguous` side
+// A operand of a matmul, read from a buffer of `rows` x `columns` with the axis `contiguous` side
 // by side, the axes exchanged if `transposed`.
 struct Factor {
   std::string elem, instruction;
@@ -34,7 +34,7 @@ std::string program(const Factor &factor) {
   ir::Shape tile = factor.buffer;
   if (factor.transposed)
     std::swap(tile[0], tile[1]);
-  // A product around it, for its fragments.
+  // A matmul around it, for its fragments.
   int64_t k = tile[1 - factor.operand], m = factor.operand == 0 ? tile[0] : 16;
   int64_t n = factor.operand == 1 ? tile[1] : 8;
   ir::Function dot =
@@ -42,8 +42,8 @@ std::string program(const Factor &factor) {
              text_of({k, n}) + ", %c: f32" + text_of({m, n}) +
              ") {\n"
              "%d = dot %a, %b, %c {instruction = \"" +
-             factor.instruction + "\", vector = [1,1], warps = [1,1]} : f32" + text_of({m, n}) +
-             "\n return\n}");
+             factor.instruction + "\", thread_tile = [1,1], warps = [1,1]} : f32" +
+             text_of({m, n}) + "\n return\n}");
   ir::LinearLayout fragment = operand_layout(*value_named(dot, "d")->op, factor.operand);
   ir::LinearLayout buffer = swizzled_layout(factor.buffer, factor.contiguous,
                                             factor.elem == "f64"   ? 8
@@ -176,7 +176,7 @@ TEST_CASE("stores and loads are as wide as registers and buffer allow") {
   CHECK(count(lowered(program(by_columns, plain, "f16")), "store <1 x half>") == 8);
 }
 
-TEST_CASE("a part of a slot is stored behind what its first element is behind the slot's") {
+TEST_CASE("a part of a slot is stored after what its first element is after the slot's") {
   auto text = [](const std::string &origin) {
     return lowered(R"(
     layout #0 [8,32] reg (0,1) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp (4,0)
@@ -216,7 +216,7 @@ TEST_CASE("where threads hold copies, one of them stores to shared memory") {
 TEST_CASE("a slot of a ring is counted modulo its slots") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %t: i32) warps 1 {
-      %s = ring_slot %t {ahead = 2, slots = 3} : i32
+      %s = stage_index %t {offset = 2, stages = 3} : i32
       store %p, %s
       return
     })");
@@ -232,9 +232,9 @@ TEST_CASE("a loop counts along in a ring whose slots are no power of two, and di
         %zero = constant {value = 0} : i32
         %r = for_loop %n, %zero : i32 {
           (%t: i32, %acc: i32)
-          %now = ring_slot %t {ahead = 0, slots = )" +
+          %now = stage_index %t {offset = 0, stages = )" +
                    slots + R"(} : i32
-          %before = ring_slot %t {ahead = -1, slots = )" +
+          %before = stage_index %t {offset = -1, stages = )" +
                    slots + R"(} : i32
           %x = add %now, %before : i32
           yield %x
@@ -246,7 +246,7 @@ TEST_CASE("a loop counts along in a ring whose slots are no power of two, and di
   std::string three = loop("3");
   CHECK_FALSE(contains(three, "urem"));
   CHECK(count(three, "phi i32") == 3); // the counter, the sum, the slot
-  CHECK(count(three, "select") == 2);  // the slot before, and the next trip's
+  CHECK(count(three, "select") == 2);  // the slot before, and the next iteration's
   CHECK(count(three, "icmp uge i32") == 2);
   std::string four = loop("4");
   CHECK(count(four, "urem") == 2);
@@ -360,7 +360,7 @@ TEST_CASE("addresses are the slot's and each thread's parts, or are computed fro
   auto flips = [](const std::string &lowered, const std::string &of) {
     return count(lowered, "xor i32 " + of);
   };
-  std::string kept = text(""), computed = text("one_address = 1, ");
+  std::string kept = text(""), computed = text("strided_access = 1, ");
   for (const std::string &lowered : {kept, computed}) {
     CHECK(count(lowered, "call <4 x i32> @tritonc.ldmatrix_x4(") == 4);
     CHECK(flips(lowered, "") >= 3);

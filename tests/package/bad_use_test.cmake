@@ -103,7 +103,7 @@ wrong("SPECIALIZE \"lda\": write it as lda % 8 && n == 1" ${good} SPECIALIZE lda
 wrong("SPECIALIZE \"n = 1\": write it as lda % 8 && n == 1" ${good} SPECIALIZE "lda % 8" "n = 1")
 wrong("SPECIALIZE[add] \"n = 1\": write it as lda % 8 && n == 1" ${good} SPECIALIZE[matmul] "n == 1" SPECIALIZE[add] "n = 1")
 wrong("SPECIALIZE[sub]: there is no kernel sub; did you mean add?" ${good} SPECIALIZE[sub] "n == 1")
-wrong("SPECIALIZE[sm_80]: hints are for a kernel, on all GPUs; write SPECIALIZE[kernel]" ${good} SPECIALIZE[sm_80] "n == 1")
+wrong("SPECIALIZE[sm_80]: specializations are for a kernel, on all GPUs; write SPECIALIZE[kernel]" ${good} SPECIALIZE[sm_80] "n == 1")
 wrong("unknown keyword SPECIALISE[add]; did you mean SPECIALIZE[...]?" ${good} SPECIALISE[add] "n == 1")
 wrong("unknown keyword SPECIALISE; did you mean SPECIALIZE?" ${good} SPECIALISE "n == 1")
 wrong("COMPRESS sizes: did you mean size?" ${good} COMPRESS sizes)

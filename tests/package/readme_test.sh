@@ -1,6 +1,6 @@
 #!/bin/bash
 # The example of a README as its readers meet it: its blocks of C (scale.tc), CMake and C++, in that order, are a project, whose program
-# prints on the emulator what a comment says behind its last printf. Three arguments: the README, TritonC's build folder, where to work.
+# prints on the emulator what a comment says after its last printf. Three arguments: the README, TritonC's build folder, where to work.
 set -euo pipefail
 
 readme=$1 tritonc=$2 work=$3

@@ -170,7 +170,7 @@ grep -q "error: .*\`n\`" "$log" && ! grep -q "^launch_again:" "$log" || fail "it
 [ $(($(jobs_on a) + $(jobs_on b))) = $((jobs + 1)) ] || fail "a wrong kernel is tried again"
 mv "$work/project/one.tc.right" "$work/project/one.tc"
 
-# An interrupted build leaves no job behind, and the next one goes on. (What runs in the background of a script ignores SIGINT
+# An interrupted build leaves no job after, and the next one goes on. (What runs in the background of a script ignores SIGINT
 # unless told otherwise.)
 for signal in INT TERM; do
   configure_cluster interrupted
@@ -187,7 +187,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' cmake --build "$work/interrupted" -j 8 >"$
   compare interrupted local
 done
 
-# An interrupted measurement leaves no runner behind, and no file.
+# An interrupted measurement leaves no runner after, and no file.
 cat >"$work/runner" <<END
 #!/bin/sh
 if [ "\$1" = describe ]; then

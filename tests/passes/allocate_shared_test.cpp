@@ -21,7 +21,9 @@ struct Allocation {
     check_rules(fn);
   }
 
-  int64_t address(const char *name) { return value_named(fn, name)->op->integer("address", -1); }
+  int64_t address(const char *name) {
+    return value_named(fn, name)->op->get(ir::attr::address_, -1);
+  }
 
   bool overlap(const char *a, const char *b) {
     auto end = [&](const char *name) {
@@ -42,20 +44,20 @@ std::string load(const std::string &name, const std::string &buffer) {
 
 } // namespace
 
-TEST_CASE("a buffer gets an address, and the function its size") {
+TEST_CASE("allocate_shared: sets buffer addresses and the total size") {
   Allocation a(alloc("%s", 3) + store("%s"));
   CHECK(a.address("s") == 0);
   CHECK(a.fn.shared_bytes == 3 * 64 * 2);
 }
 
-TEST_CASE("addresses are multiples of 1024") {
+TEST_CASE("allocate_shared: addresses are multiples of 1024") {
   Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s"));
   CHECK(a.address("s") == 0);
   CHECK(a.address("t") == 1024);
   CHECK(a.fn.shared_bytes == 1024 + 128);
 }
 
-TEST_CASE("buffers one after another share their place") {
+TEST_CASE("allocate_shared: buffers used one after another overlap") {
   Allocation a(alloc("%s") + store("%s") + load("%a", "%s") + alloc("%t") + store("%t") +
                load("%b", "%t"));
   CHECK(a.address("s") == 0);
@@ -63,45 +65,45 @@ TEST_CASE("buffers one after another share their place") {
   CHECK(a.fn.shared_bytes == 128);
 }
 
-TEST_CASE("where a buffer is made does not matter, only where it is used") {
+TEST_CASE("allocate_shared: lifetime starts at the first use") {
   Allocation a(alloc("%s") + alloc("%t") + store("%s") + load("%a", "%s") + store("%t") +
                load("%b", "%t"));
   CHECK(a.overlap("s", "t"));
 }
 
-TEST_CASE("buffers that are used by turns do not overlap") {
+TEST_CASE("allocate_shared: buffers with interleaved uses do not overlap") {
   Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
                load("%b", "%t"));
   CHECK_FALSE(a.overlap("s", "t"));
 }
 
-TEST_CASE("a buffer from outside of a loop lasts for all of the loop") {
-  // %t is used behind %s in every iteration, but the next iteration reads %s again.
+TEST_CASE("allocate_shared: outer buffer stays live through the loop") {
+  // Each iteration uses %t after %s, but the next iteration reads %s again.
   Allocation a(alloc("%s") + store("%s") + "for_loop %n {\n (%i: i32)\n" + load("%a", "%s") +
                alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
   CHECK_FALSE(a.overlap("s", "t"));
 }
 
-TEST_CASE("in while loops, too") {
+TEST_CASE("allocate_shared: outer buffer stays live through a while_loop") {
   Allocation a(alloc("%s") + alloc("%t") + "while_loop {\n" + load("%a", "%s") + store("%s") +
                "condition %c\n} {\n" + store("%t") + load("%b", "%t") + "yield\n}\n");
   CHECK_FALSE(a.overlap("s", "t"));
 }
 
-TEST_CASE("buffers of one iteration share their place") {
+TEST_CASE("allocate_shared: buffers local to an iteration overlap") {
   Allocation a("for_loop %n {\n (%i: i32)\n" + alloc("%s") + store("%s") + load("%a", "%s") +
                alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
   CHECK(a.overlap("s", "t"));
 }
 
-TEST_CASE("what is used after a loop may take the place of what was used in it") {
+TEST_CASE("allocate_shared: buffer after a loop reuses the loop's space") {
   Allocation a(alloc("%ring", 3) + "for_loop %n {\n (%i: i32)\n" + store("%ring") +
                load("%a", "%ring") + "yield\n}\n" + alloc("%t") + store("%t") + load("%b", "%t"));
   CHECK(a.overlap("ring", "t"));
   CHECK(a.fn.shared_bytes == 3 * 128);
 }
 
-TEST_CASE("a buffer that outlives another leaves a gap that a third fills") {
+TEST_CASE("allocate_shared: third buffer fills a freed gap") {
   Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
                alloc("%u") + store("%u") + load("%b", "%u") + load("%d", "%t"));
   CHECK(a.address("s") == 0);
@@ -109,20 +111,20 @@ TEST_CASE("a buffer that outlives another leaves a gap that a third fills") {
   CHECK(a.address("u") == 0);
 }
 
-TEST_CASE("a large buffer does not go into a small gap") {
+TEST_CASE("allocate_shared: large buffer skips a small gap") {
   Allocation a(alloc("%s") + alloc("%t") + store("%s") + store("%t") + load("%a", "%s") +
                alloc("%u", 16) + store("%u") + load("%b", "%u") + load("%d", "%t"));
   CHECK_FALSE(a.overlap("u", "t"));
   CHECK(a.address("u") == 2048);
 }
 
-TEST_CASE("the ways through a branch share their place") {
+TEST_CASE("allocate_shared: branches of if_else share space") {
   Allocation a("if_else %c {\n" + alloc("%s") + store("%s") + load("%a", "%s") + "yield\n} {\n" +
                alloc("%t") + store("%t") + load("%b", "%t") + "yield\n}\n");
   CHECK(a.overlap("s", "t"));
 }
 
-TEST_CASE("mbarriers are 8 bytes each, at multiples of 8, and lie where no buffer does") {
+TEST_CASE("allocate_shared: mbarriers take 8 bytes and overlap nothing") {
   Allocation a("%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n"
                "%empty = mbarriers {arrivals = 4} : shared<i64>[3,1]\n" +
                alloc("%s") + "mbarrier_arrive %full, %z\n mbarrier_arrive %empty, %z\n" +
@@ -134,12 +136,12 @@ TEST_CASE("mbarriers are 8 bytes each, at multiples of 8, and lie where no buffe
   CHECK(a.fn.shared_bytes == 1024 + 128);
 }
 
-TEST_CASE("what warps that part share lasts until they meet again") {
+TEST_CASE("allocate_shared: warp_specialize buffers live to the join") {
   ir::Function fn =
       parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
-             "func @f(%x: f16[64] #0, %z: i32) warps 4 helpers 4 {\n" +
+             "func @f(%x: f16[64] #0, %z: i32) warps 4 producer_warps 4 {\n" +
              alloc("%ring", 3) + alloc("%out") +
-             "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n specialize {\n" +
+             "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n warp_specialize {\n" +
              load("%a", "%ring") + store("%out") + alloc("%t") + store("%t") + load("%b", "%t") +
              "yield\n} {\n mbarrier_arrive %full, %z\n" + store("%ring") + "yield\n}\n return\n}");
   allocate_shared(fn);
@@ -147,7 +149,7 @@ TEST_CASE("what warps that part share lasts until they meet again") {
   std::vector<std::pair<int64_t, int64_t>> places;
   for (const char *name : {"ring", "out", "full", "t"}) {
     const ir::Type &type = value_named(fn, name)->type;
-    int64_t begin = value_named(fn, name)->op->integer("address", -1);
+    int64_t begin = value_named(fn, name)->op->get(ir::attr::address_, -1);
     places.push_back({begin, begin + type.elements() * bytes_of(type.elem)});
   }
   for (size_t i = 0; i < places.size(); i++)
@@ -155,14 +157,13 @@ TEST_CASE("what warps that part share lasts until they meet again") {
       CHECK((places[i].first >= places[j].second || places[j].first >= places[i].second));
 }
 
-TEST_CASE(
-    "what a team has for itself lies behind all that the block has, and then the next team's") {
-  auto allocated = [](int teams) {
+TEST_CASE("allocate_shared: each consumer group has its own region") {
+  auto allocated = [](int consumer_groups) {
     ir::Function fn =
         parsed("layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp\n"
-               "func @f(%x: f16[64] #0, %z: i32) warps 4 teams " +
-               std::to_string(teams) + " helpers 4 {\n" + alloc("%ring", 3) +
-               "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n specialize {\n" +
+               "func @f(%x: f16[64] #0, %z: i32) warps 4 consumer_groups " +
+               std::to_string(consumer_groups) + " producer_warps 4 {\n" + alloc("%ring", 3) +
+               "%full = mbarriers {arrivals = 1} : shared<i64>[3,1]\n warp_specialize {\n" +
                alloc("%s") + alloc("%t", 10) + store("%s") + load("%a", "%s") + store("%t") +
                load("%b", "%t") + load("%c", "%ring") + "yield\n} {\n mbarrier_arrive %full, %z\n" +
                store("%ring") + "yield\n}\n return\n}");
@@ -171,55 +172,55 @@ TEST_CASE(
     return fn;
   };
   ir::Function two = allocated(2);
-  auto of = [](ir::Function &fn, const char *name, const char *attribute) {
-    return value_named(fn, name)->op->integer(attribute, -1);
+  auto of = [](ir::Function &fn, const char *name, ir::AttributeKey<int64_t> attribute) {
+    return value_named(fn, name)->op->get(attribute, -1);
   };
-  CHECK(of(two, "ring", "address") == 0);
-  CHECK(of(two, "full", "address") == 3 * 128);
-  // One after the other, but never where the other team has its own.
-  CHECK(of(two, "s", "address") == 1024);
-  CHECK(of(two, "t", "address") == 1024);
-  CHECK(of(two, "s", "team_bytes") == 2048);
-  CHECK(of(two, "t", "team_bytes") == 2048);
-  CHECK(of(two, "ring", "team_bytes") == -1);
-  CHECK(of(two, "full", "team_bytes") == -1);
+  CHECK(of(two, "ring", ir::attr::address_) == 0);
+  CHECK(of(two, "full", ir::attr::address_) == 3 * 128);
+  // %s and %t of one consumer group overlap. The other consumer group has a separate region.
+  CHECK(of(two, "s", ir::attr::address_) == 1024);
+  CHECK(of(two, "t", ir::attr::address_) == 1024);
+  CHECK(of(two, "s", ir::attr::consumer_group_bytes_) == 2048);
+  CHECK(of(two, "t", ir::attr::consumer_group_bytes_) == 2048);
+  CHECK(of(two, "ring", ir::attr::consumer_group_bytes_) == -1);
+  CHECK(of(two, "full", ir::attr::consumer_group_bytes_) == -1);
   CHECK(two.shared_bytes == 1024 + 2 * 2048);
   ir::Function one = allocated(1);
-  CHECK(of(one, "s", "team_bytes") == -1);
+  CHECK(of(one, "s", ir::attr::consumer_group_bytes_) == -1);
   CHECK(one.shared_bytes == 1024 + 10 * 128);
 }
 
 namespace {
 
-// A ring that one part fills and the other multiplies; behind the products, or in the loop with
-// them, is more. `%t` is of a tile's size.
+// The producer branch fills a circular buffer (%ring) and the consumer branch multiplies its tiles.
+// `in_loop` and `behind` are more operations in the loop and after it. %t has the size of one tile.
 ir::Function with_ring(const std::string &in_loop, const std::string &behind,
                        const std::string &copying = "") {
   ir::Function fn = parsed(R"(
     layout #0 [64,64]
       reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (16,0) (32,0)
-    func @f(%A: ptr<f16>, %x: f32[64,64] #0, %n: i32, %z: i32, %ld: i64) warps 4 helpers 4 {
+    func @f(%A: ptr<f16>, %x: f32[64,64] #0, %n: i32, %z: i32, %ld: i64) warps 4 producer_warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %m = tensor_map %A, %zero, %ld, %ld, %ld, %one {swizzle = 128} : map<f16>[64,64]
       %ring = shared_alloc : shared<f16>[4,64,64]
       %full = mbarriers {arrivals = 1} : shared<i64>[4,1]
-      specialize {
+      warp_specialize {
         %sum = for_loop %n, %x : f32[64,64] #0 {
           (%i: i32, %acc: f32[64,64] #0)
           mbarrier_wait %full, %z, %z
-          %p = shared_product %ring, %z, %ring, %z, %acc {perms = [0,1,0,1], warpgroups = [1,1]}
+          %p = wgmma_ss %ring, %z, %ring, %z, %acc {perms = [0,1,0,1], warpgroups = [1,1]}
             : f32[64,64] #0
           )" + in_loop + R"(
           yield %p
         }
-        %done = product_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64] #0
+        %done = wgmma_wait %sum {pending = 0, warpgroups = [1,1]} : f32[64,64] #0
         )" + behind + R"(
         yield
       } {
         for_loop %n {
           (%j: i32)
-          map_copy %m, %ring, %z, %full, %z, %z, %z
+          tma_load_async %m, %ring, %z, %full, %z, %z, %z
           yield
         }
         )" + copying + R"(
@@ -237,8 +238,8 @@ const std::string uses_t =
     "%y = shared_load %t, %z {origin = [0,0], perm = [0,1]} : f32[64,64] #0\n";
 
 bool takes_place_of_ring(ir::Function fn) {
-  int64_t ring = value_named(fn, "ring")->op->integer("address", -1);
-  int64_t t = value_named(fn, "t")->op->integer("address", -1);
+  int64_t ring = value_named(fn, "ring")->op->get(ir::attr::address_, -1);
+  int64_t t = value_named(fn, "t")->op->get(ir::attr::address_, -1);
   CHECK(ring >= 0);
   CHECK(t >= 0);
   return t < ring + 4 * 64 * 64 * 2 && ring < t + 64 * 64 * 4;
@@ -246,21 +247,21 @@ bool takes_place_of_ring(ir::Function fn) {
 
 } // namespace
 
-TEST_CASE("behind the last product, a ring's place is free") {
+TEST_CASE("allocate_shared: circular buffer is free after the last matmul") {
   CHECK(takes_place_of_ring(with_ring("", uses_t)));
-  // But not that of its mbarriers, at which the copying thread may still be.
+  // The space of its mbarriers is not free: the producer thread may still use them.
   ir::Function fn = with_ring("", uses_t);
-  int64_t full = value_named(fn, "full")->op->integer("address", -1);
-  int64_t t = value_named(fn, "t")->op->integer("address", -1);
+  int64_t full = value_named(fn, "full")->op->get(ir::attr::address_, -1);
+  int64_t t = value_named(fn, "t")->op->get(ir::attr::address_, -1);
   CHECK((full >= t + 64 * 64 * 4 || full + 4 * 8 <= t));
 }
 
-TEST_CASE("a ring whose tiles are multiplied from registers is a ring all the same") {
+TEST_CASE("allocate_shared: wgmma_rs operands also free the buffer") {
   std::string text = printed(with_ring("", uses_t));
-  size_t begin = text.find("%p = shared_product"), end = text.find("yield %p");
+  size_t begin = text.find("%p = wgmma_ss"), end = text.find("yield %p");
   text.replace(begin, end - begin,
                "%h = shared_load %ring, %z {origin = [0,0], perm = [0,1]} : f16[64,64]\n"
-               "%p = fragment_product %h, %ring, %z, %acc {origin = [0,0], perm = [0,1], "
+               "%p = wgmma_rs %h, %ring, %z, %acc {origin = [0,0], perm = [0,1], "
                "warpgroups = [1,1]} : f32[64,64] #0\n");
   auto allocated = [](const std::string &text) {
     ir::Function fn = parsed(text);
@@ -270,16 +271,16 @@ TEST_CASE("a ring whose tiles are multiplied from registers is a ring all the sa
     return fn;
   };
   CHECK(takes_place_of_ring(allocated(text)));
-  // Used for something else too.
+  // Another operation uses the tile too.
   text.insert(text.find("yield %p"), "%other = neg %h : f16[64,64]\n");
   CHECK_FALSE(takes_place_of_ring(allocated(text)));
 }
 
-TEST_CASE("in the loop of the products a ring's place is not free") {
+TEST_CASE("allocate_shared: circular buffer is busy in the matmul loop") {
   CHECK_FALSE(takes_place_of_ring(with_ring(uses_t, "")));
 }
 
-TEST_CASE("in front of the loop of the products a ring's place is not free: it is being filled") {
+TEST_CASE("allocate_shared: circular buffer is busy before the matmul loop") {
   ir::Function fn = with_ring("", "");
   std::string text = printed(fn);
   const std::string loop = "%sum = for_loop";
@@ -290,15 +291,15 @@ TEST_CASE("in front of the loop of the products a ring's place is not free: it i
   CHECK_FALSE(takes_place_of_ring(std::move(fn)));
 }
 
-TEST_CASE("a ring that something else uses too keeps its place until all meet again") {
+TEST_CASE("allocate_shared: other uses keep the buffer to the join") {
   const std::string load =
       "%h = shared_load %ring, %z {origin = [0,0], perm = [0,1]} : f16[64,64]\n";
   CHECK_FALSE(takes_place_of_ring(with_ring("", uses_t + load)));
-  CHECK_FALSE(takes_place_of_ring(with_ring("", uses_t, load))); // by the copying thread
+  CHECK_FALSE(takes_place_of_ring(with_ring("", uses_t, load))); // in the producer branch
   CHECK_FALSE(takes_place_of_ring(with_ring("", load + uses_t)));
 }
 
-TEST_CASE("where a loop is around the products, a ring keeps its place for all of it") {
+TEST_CASE("allocate_shared: outer loop keeps the circular buffer live") {
   ir::Function fn = with_ring("", uses_t);
   std::string text = printed(fn);
   size_t begin = text.find("%sum = for_loop"), end = text.find("    yield\n  } {", begin);
@@ -312,7 +313,7 @@ TEST_CASE("where a loop is around the products, a ring keeps its place for all o
   CHECK_FALSE(takes_place_of_ring(std::move(fn)));
 }
 
-TEST_CASE("nothing happens without buffers") {
+TEST_CASE("allocate_shared: does nothing without buffers") {
   const std::string program = "func @f() {\n return\n}";
   CHECK(after(allocate_shared, program) == text(program));
 }

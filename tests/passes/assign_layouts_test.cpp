@@ -2,9 +2,9 @@
 
 #include "analysis/layouts.h"
 #include "ir/verifier.h"
+#include "matmul_kernel.h"
 #include "passes/assign_layouts.h"
 #include "passes/remove_dead_code.h"
-#include "product_kernel.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// Views of 16 x 16 tiles: rows side by side, columns side by side, one row.
+// Views of 16 x 16 tiles: contiguous rows, contiguous columns, and one row.
 std::string program(const std::string &operations, const std::string &parameters = "") {
   return R"(
     func @f(%A: ptr<f32>, %C: ptr<f32>, %H: ptr<f16>, %I: ptr<i32>, %n: i32, %c: i1,
@@ -38,7 +38,7 @@ void assign(Function &fn) {
   remove_dead_code(fn);
 }
 
-// Every tile of numbers or pointers has a layout, and loads and stores of tiles know their width.
+// Every tile of numbers or pointers has a layout. Tile loads and stores have a vector width.
 void check_all_assigned(Function &fn) {
   auto check_type = [](const Value *value) {
     const Type &type = value->type;
@@ -53,11 +53,11 @@ void check_all_assigned(Function &fn) {
         check_type(argument);
     bool access = op.is(Opcode::load_) || op.is(Opcode::store_);
     if (access && op.operand(0)->type.is_tile())
-      CHECK(op.has("vector"));
+      CHECK(op.has(attr::vector_));
   });
 }
 
-// A program after the pass.
+// A function after the pass.
 struct Assigned {
   Function fn;
   explicit Assigned(const std::string &operations, const std::string &parameters = "",
@@ -76,20 +76,20 @@ struct Assigned {
   }
 };
 
-// 16 x 16 f32 for 32 threads: 4 at a time along a row, 4 lanes a row, 8 rows at once.
+// 16 x 16 f32 for 32 threads: 4 contiguous elements per lane, 4 lanes per row, 8 rows at once.
 const std::string by_rows = "reg (0,1) (0,2) (8,0) lane (0,4) (0,8) (1,0) (2,0) (4,0) warp";
 const std::string by_columns = "reg (1,0) (2,0) (0,8) lane (4,0) (8,0) (0,1) (0,2) (0,4) warp";
 
 } // namespace
 
-TEST_CASE("a copy is done in the layout of memory, 16 bytes at a time") {
+TEST_CASE("assign_layouts: copy uses the memory layout, 16 bytes at once") {
   CHECK(
       after(assign_layouts, program("%a = load %rows : f32[16,16]\n store %out, %a")) ==
       text("layout #0 [16,16] " + by_rows +
            program("%a = load %rows {vector = 4} : f32[16,16] #0\n store %out, %a {vector = 4}")));
 }
 
-TEST_CASE("element-wise operations take the layout of what they work on") {
+TEST_CASE("assign_layouts: element-wise results keep the operand layout") {
   Assigned a(
       "%a = load %columns : f32[16,16]\n %b = exp %a : f32[16,16]\n"
       "%d = add %b, %a : f32[16,16]\n %e = cast %d : f16[16,16]\n %f = cast %e : f32[16,16]\n"
@@ -99,14 +99,14 @@ TEST_CASE("element-wise operations take the layout of what they work on") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("operands that lie differently are brought together, one of them") {
+TEST_CASE("assign_layouts: converts one of two mismatched operands") {
   Assigned a("%a = load %rows : f32[16,16]\n %b = load %columns : f32[16,16]\n"
              "%d = add %a, %b : f32[16,16]\n store %out, %d");
   CHECK(a.layout("d") == by_rows);
   CHECK(a.conversions() == 1);
 }
 
-TEST_CASE("index tiles have no layout of their own: they are computed where they are used") {
+TEST_CASE("assign_layouts: index tiles are recomputed, not converted") {
   Assigned a(R"(
     %i = range {start = 0} : i32[16]
     %column = expand %i {axis = 1} : i32[16,1]
@@ -120,7 +120,7 @@ TEST_CASE("index tiles have no layout of their own: they are computed where they
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("a mask makes accesses narrower") {
+TEST_CASE("assign_layouts: mask narrows vector accesses") {
   Assigned a(R"(
     %i = range {start = 0} : i32[16]
     %row1 = expand %i {axis = 0} : i32[1,16]
@@ -133,7 +133,7 @@ TEST_CASE("a mask makes accesses narrower") {
   CHECK(a.text().find("{vector = 4}") == std::string::npos);
 }
 
-TEST_CASE("what a loop carries has one layout: that of what it yields") {
+TEST_CASE("assign_layouts: loop-carried tile takes the yielded layout") {
   Assigned a(R"(
     %none = constant {number = 0.0} : f32
     %start = splat %none : f32[16,16]
@@ -149,7 +149,7 @@ TEST_CASE("what a loop carries has one layout: that of what it yields") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("a carried tile that starts in another layout is converted before the loop") {
+TEST_CASE("assign_layouts: converts the initial value before the loop") {
   Assigned a(R"(
     %start = load %rows : f32[16,16]
     %r = for_loop %n, %start : f32[16,16] {
@@ -165,7 +165,7 @@ TEST_CASE("a carried tile that starts in another layout is converted before the 
   CHECK(a.text().find("convert_layout") < a.text().find("for_loop"));
 }
 
-TEST_CASE("in a loop that gives no layout to what it carries, all is in the plain one") {
+TEST_CASE("assign_layouts: loop without a preferred layout uses the default") {
   Assigned a(R"(
     %start = load %columns : f32[16,16]
     %r = for_loop %n, %start : f32[16,16] {
@@ -181,7 +181,7 @@ TEST_CASE("in a loop that gives no layout to what it carries, all is in the plai
   CHECK(loop.substr(0, loop.find("}")).find("convert_layout") == std::string::npos);
 }
 
-TEST_CASE("while loops and branches agree on layouts too") {
+TEST_CASE("assign_layouts: while_loop and if_else results agree on layouts") {
   Assigned a(R"(
     %none = constant {number = 0.0} : f32
     %start = splat %none : f32[16,16]
@@ -208,14 +208,14 @@ TEST_CASE("while loops and branches agree on layouts too") {
   CHECK(a.conversions() == 1);
 }
 
-TEST_CASE("a reduction within the threads of a warp stays where its operand is") {
+TEST_CASE("assign_layouts: reduce within a warp keeps the layout") {
   Assigned a("%a = load %rows : f32[16,16]\n %s = reduce %a {axis = 1, op = \"add\"} : f32[16]\n"
              "store %outrow, %s");
   CHECK(a.layout("a") == by_rows);
   CHECK(a.layout("s") == "reg (8) lane (0) (0) (1) (2) (4) warp");
 }
 
-TEST_CASE("a reduction across warps brings its axis into each warp first") {
+TEST_CASE("assign_layouts: reduce across warps converts its operand") {
   Function fn =
       parsed(program("%a = load %rows : f32[16,16]\n"
                      "%s = reduce %a {axis = 0, op = \"add\"} : f32[16]\n store %outrow, %s"));
@@ -229,7 +229,7 @@ TEST_CASE("a reduction across warps brings its axis into each warp first") {
     CHECK(unflatten({16, 16}, basis)[0] == 0);
 }
 
-TEST_CASE("a scan within the threads of a warp stays where its operand is") {
+TEST_CASE("assign_layouts: scan within a warp keeps the layout") {
   Assigned a("%a = load %rows : f32[16,16]\n %s = scan %a {axis = 1, op = \"add\"} : f32[16,16]\n"
              "store %out, %s");
   CHECK(a.layout("a") == by_rows);
@@ -237,7 +237,7 @@ TEST_CASE("a scan within the threads of a warp stays where its operand is") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("a scan across warps brings its axis into each warp first, neighbours into threads") {
+TEST_CASE("assign_layouts: scan across warps converts its operand") {
   Function fn = parsed(program("%a = load %rows : f32[16,16]\n"
                                "%s = scan %a {axis = 0, op = \"add\"} : f32[16,16]\n"
                                "%i = range {start = 0} : i32[64]\n"
@@ -257,7 +257,7 @@ TEST_CASE("a scan across warps brings its axis into each warp first, neighbours 
         "reg (1) lane (2) (4) (8) (16) (32) warp (0) (0)");
 }
 
-TEST_CASE("what is gathered is where its positions are, of a tile that lies as it likes") {
+TEST_CASE("assign_layouts: gather result has the index layout") {
   Assigned a("%a = load %rows : f32[16,16]\n %j = load %columns : f32[16,16]\n"
              "%i = cast %j : i32[16,16]\n %g = gather %a, %i {axis = 0} : f32[16,16]\n"
              "store %out, %g");
@@ -271,7 +271,7 @@ TEST_CASE("what is gathered is where its positions are, of a tile that lies as i
   CHECK(cheap.conversions() == 0);
 }
 
-TEST_CASE("a reduction to a scalar needs a layout for its operand only") {
+TEST_CASE("assign_layouts: scalar reduce only assigns its operand") {
   Assigned a("%a = load %row : f32[16]\n %s = reduce %a {axis = 0, op = \"max\"} : f32\n"
              "store %C, %s");
   CHECK(value_named(a.fn, "a")->type.layout);
@@ -280,8 +280,7 @@ TEST_CASE("a reduction to a scalar needs a layout for its operand only") {
   CHECK(cheap.conversions() == 0);
 }
 
-TEST_CASE(
-    "what is printed or asserted is taken as it lies; what lies nowhere, in the plain layout") {
+TEST_CASE("assign_layouts: print and assert keep the layout or use the default") {
   Assigned a("%a = load %columns : f32[16,16]\n %b = cmp %a, %a {pred = \"eq\"} : i1[16,16]\n"
              "print %a, %n {text = \"{} {}\"}\n assert %b {text = \"\"}");
   CHECK(a.layout("a") == by_columns);
@@ -291,13 +290,13 @@ TEST_CASE(
                  "%m = cmp %i, %ns {pred = \"lt\"} : i1[16]\n print %i {text = \"{}\"}\n"
                  "assert %m {text = \"\"}");
   for_each_op(*cheap.fn.body, [](Op &op) {
-    if (info(op.code).effect == Effect::report)
+    if (info(op.code).effect == Effect::io)
       CHECK(op.operand(0)->type.layout->text() == "reg lane (1) (2) (4) (8) (0) warp");
   });
   CHECK(cheap.conversions() == 0);
 }
 
-TEST_CASE("a check does not change how the tiles beside it lie") {
+TEST_CASE("assign_layouts: print does not change other layouts") {
   const std::string plain = "%a = load %rows : f32[16,16]\n %d = add %a, %a : f32[16,16]\n",
                     store = "store %out, %d";
   Assigned without(plain + store), with(plain + "print %d, %a {text = \"{} {}\"}\n" + store);
@@ -305,7 +304,7 @@ TEST_CASE("a check does not change how the tiles beside it lie") {
   CHECK(with.conversions() == 0);
 }
 
-TEST_CASE("a reduced tile that is repeated again needs no exchange") {
+TEST_CASE("assign_layouts: broadcast of a reduced tile needs no conversion") {
   Assigned a(R"(
     %a = load %rows : f32[16,16]
     %s = reduce %a {axis = 1, op = "add"} : f32[16]
@@ -316,7 +315,7 @@ TEST_CASE("a reduced tile that is repeated again needs no exchange") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("a transposed tile is the same registers under other names") {
+TEST_CASE("assign_layouts: trans keeps the registers") {
   Assigned a("%a = load %rows : f32[16,16]\n %t = trans %a {perm = [1,0]} : f32[16,16]\n"
              "store %outc, %t");
   CHECK(a.conversions() == 0);
@@ -326,13 +325,13 @@ TEST_CASE("a transposed tile is the same registers under other names") {
   CHECK(b.conversions() == 1);
 }
 
-TEST_CASE("a reshaped tile keeps its elements in row-major order") {
+TEST_CASE("assign_layouts: reshape keeps row-major element order") {
   Assigned a("%a = load %rows : f32[16,16]\n %t = reshape %a : f32[8,32]\n"
              "%w = view %C, %zero, %ld, %one : view<f32>[8,32]\n store %w, %t");
   check_all_assigned(a.fn);
 }
 
-TEST_CASE("gathers have the layout of their indices") {
+TEST_CASE("assign_layouts: indexed load has the layout of its indices") {
   Assigned a(R"(
     %vi = view %I, %zero, %ld, %one : view<i32>[16,16]
     %i = load %vi : i32[16,16]
@@ -346,7 +345,7 @@ TEST_CASE("gathers have the layout of their indices") {
   CHECK(a.text().find("%a = load %p {vector = 1}") != std::string::npos);
 }
 
-TEST_CASE("a scatter is done where its pointers are") {
+TEST_CASE("assign_layouts: indexed store has the layout of its pointers") {
   Assigned a(R"(
     %vi = view %I, %zero, %one, %ld : view<i32>[16,16]
     %i = load %vi : i32[16,16]
@@ -358,8 +357,7 @@ TEST_CASE("a scatter is done where its pointers are") {
   CHECK(a.text().find("ptr<f32>[16,16] #") != std::string::npos);
 }
 
-TEST_CASE("the factors of a product are read as fragments, and the sum is stored as it lies if "
-          "that is good") {
+TEST_CASE("assign_layouts: dot operands are fragments") {
   const std::string product = R"(
     %z = constant {value = 0} : i32
     %none = constant {number = 0.0} : f32
@@ -369,7 +367,7 @@ TEST_CASE("the factors of a product are read as fragments, and the sum is stored
     %d = dot %fa, %fb, %sum {instruction = "m16n8k16", warps = [1,1]} : f32[16,16]
     )";
   const std::string buffers = ", %sa: shared<f16>[1,16,16], %sb: shared<f16>[1,16,16]";
-  // Two f32 in each of four lanes are 32 bytes: as good as it gets.
+  // The accumulator layout stores two f32 in each of four lanes: a full 32-byte sector.
   Assigned f32(product + "store %out, %d", buffers);
   CHECK(f32.conversions() == 0);
   CHECK(f32.text().find("store %out, %d {vector = 2}") != std::string::npos);
@@ -378,7 +376,7 @@ TEST_CASE("the factors of a product are read as fragments, and the sum is stored
   CHECK(*dot.operand(1)->type.layout == operand_layout(dot, 1));
   CHECK(*dot.operand(2)->type.layout == accumulator_layout(dot));
   CHECK(*dot.result()->type.layout == accumulator_layout(dot));
-  // As f16 they are 16, half a sector.
+  // As f16 the same four lanes store 16 bytes: half a sector.
   Assigned f16(product + "%h = cast %d : f16[16,16]\n"
                          "%hv = view %H, %zero, %ld, %one : view<f16>[16,16]\n store %hv, %h",
                buffers);
@@ -386,7 +384,7 @@ TEST_CASE("the factors of a product are read as fragments, and the sum is stored
   CHECK(f16.text().find("{vector = 8}") != std::string::npos);
 }
 
-TEST_CASE("a fragment of two products is in the layout of each") {
+TEST_CASE("assign_layouts: fragment with two uses gets both layouts") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %none = constant {number = 0.0} : f32
@@ -401,7 +399,7 @@ TEST_CASE("a fragment of two products is in the layout of each") {
   CHECK(a.conversions() == 1);
 }
 
-TEST_CASE("a tile is stored to shared memory as it lies") {
+TEST_CASE("assign_layouts: shared_store keeps the tile's layout") {
   Assigned a("%z = constant {value = 0} : i32\n %a = load %columns : f32[16,16]\n"
              "shared_store %a, %sa, %z\n %i = range {start = 0} : i32[16]\n"
              "shared_store %i, %si, %z",
@@ -409,7 +407,7 @@ TEST_CASE("a tile is stored to shared memory as it lies") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("a copy in the background goes along memory, and its mask with it") {
+TEST_CASE("assign_layouts: async_copy and its mask follow memory order") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %m0 = splat %c : i1[16,16]
@@ -419,7 +417,7 @@ TEST_CASE("a copy in the background goes along memory, and its mask with it") {
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("elements that are nowhere side by side are copied one by one") {
+TEST_CASE("assign_layouts: async_copy of strided elements is scalar") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %apart = view %A, %zero, %ld, %ld : view<f32>[16,16]
@@ -428,7 +426,7 @@ TEST_CASE("elements that are nowhere side by side are copied one by one") {
   CHECK(value_named(a.fn, "apart")->type.layout);
 }
 
-TEST_CASE("a copy that transposes goes along sectors of memory and across banks of the buffer") {
+TEST_CASE("assign_layouts: transposing async_copy avoids bank conflicts") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %sc = shared_alloc : shared<f32>[1,16,16] #0
@@ -438,7 +436,7 @@ TEST_CASE("a copy that transposes goes along sectors of memory and across banks 
   CHECK(layout == transposing_layout({16, 16}, {0, 1}, a.fn.warps));
 }
 
-TEST_CASE("a fragment that a loop carries is in the layout of the product that uses it") {
+TEST_CASE("assign_layouts: loop-carried fragment has the dot's layout") {
   Assigned a(R"(
     %z = constant {value = 0} : i32
     %none = constant {number = 0.0} : f32
@@ -459,12 +457,12 @@ TEST_CASE("a fragment that a loop carries is in the layout of the product that u
   CHECK(a.conversions() == 0);
 }
 
-TEST_CASE("nothing happens to scalars") {
+TEST_CASE("assign_layouts: does nothing to scalars") {
   const std::string scalars = program("%a = load %A : f32\n %b = add %a, %a : f32\n store %C, %b");
   CHECK(after(assign_layouts, scalars) == text(scalars));
 }
 
-TEST_CASE("what loops carry round and round has a layout") {
+TEST_CASE("assign_layouts: nested loops that rotate values get layouts") {
   Function fn = parsed(R"(
     func @f(%y: ptr<f64>, %c: i1, %x: f64) warps 1 {
       %p = splat %y : ptr<f64>[32]
@@ -496,7 +494,7 @@ TEST_CASE("what loops carry round and round has a layout") {
   });
 }
 
-TEST_CASE("long chains of index arithmetic are copied once, not once per path") {
+TEST_CASE("assign_layouts: clones a long index chain once") {
   std::string chain = "%i0 = range {start = 0} : i32[16]\n";
   for (int i = 0; i < 40; i++)
     chain += "%i" + std::to_string(i + 1) + " = add %i" + std::to_string(i) + ", %i" +
@@ -507,26 +505,26 @@ TEST_CASE("long chains of index arithmetic are copied once, not once per path") 
 
 namespace {
 
-// A product of 128 x 64 by two warpgroups, which leave helpers behind.
-std::string specialised(const std::string &behind) {
+// A 128 x 64 matmul by two warpgroups, next to producer warps.
+std::string specialized(const std::string &behind) {
   return R"(
-    func @f(%C: ptr<f32>, %H: ptr<f16>, %n: i32, %ld: i64 multiple_of 8) warps 8 helpers 4 {
+    func @f(%C: ptr<f32>, %H: ptr<f16>, %n: i32, %ld: i64 multiple_of 8) warps 8 producer_warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %as = shared_alloc : shared<f16>[4,128,16]
       %bs = shared_alloc : shared<f16>[4,16,64]
       %staging = shared_alloc : shared<f16>[1,128,32]
-      specialize {
+      warp_specialize {
         %slot = constant {value = 0} : i32
         %half = constant {number = 0.5} : f32
         %start = splat %half : f32[128,64]
         %sum = for_loop %n, %start : f32[128,64] {
           (%t: i32, %acc: f32[128,64])
-          %p = shared_product %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,64]
-          %d = product_wait %p {pending = 1, warpgroups = [2,1]} : f32[128,64]
+          %p = wgmma_ss %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1], warpgroups = [2,1]} : f32[128,64]
+          %d = wgmma_wait %p {pending = 1, warpgroups = [2,1]} : f32[128,64]
           yield %d
         }
-        %e = product_wait %sum {pending = 0, warpgroups = [2,1]} : f32[128,64]
+        %e = wgmma_wait %sum {pending = 0, warpgroups = [2,1]} : f32[128,64]
         )" +
          behind + R"(
         yield
@@ -547,16 +545,16 @@ Function assigned(const std::string &text) {
 
 } // namespace
 
-TEST_CASE("sums of shared products lie as the tensor cores leave them, all around the loop") {
-  Function fn = assigned(specialised("%h = cast %e : f16[128,64]\n"
+TEST_CASE("assign_layouts: wgmma accumulators keep one layout in the loop") {
+  Function fn = assigned(specialized("%h = cast %e : f16[128,64]\n"
                                      "%v = view %H, %zero, %ld, %one : view<f16>[128,64]\n"
                                      "store %v, %h"));
-  LinearLayout layout = product_layout({128, 64}, {{2, 1}});
+  LinearLayout layout = matmul_layout({128, 64}, {{2, 1}});
   for (const char *name : {"acc", "p", "d", "sum", "e", "h"}) {
     CAPTURE(name);
     CHECK(*value_named(fn, name)->type.layout == layout);
   }
-  // The start is computed there, and nothing is moved in the loop.
+  // The pass computes the initial value in that layout, and converts nothing in the loop.
   for_each_op(*fn.body, [&](Op &op) {
     if (op.is(Opcode::splat_))
       CHECK(*op.result()->type.layout == layout);
@@ -565,73 +563,73 @@ TEST_CASE("sums of shared products lie as the tensor cores leave them, all aroun
   });
 }
 
-TEST_CASE("a part is taken of the tile as the product lies, and stored as it lies") {
-  Function fn = assigned(specialised(R"(
+TEST_CASE("assign_layouts: extract keeps the matmul layout") {
+  Function fn = assigned(specialized(R"(
         %h = cast %e : f16[128,64]
         %part = extract %h {origin = [0,32], warpgroups = [2,1]} : f16[128,32]
         shared_store %part, %staging, %slot)"));
   CHECK(*value_named(fn, "part")->type.layout ==
-        part_layout(product_layout({128, 64}, {{2, 1}}), {128, 32}));
+        part_layout(matmul_layout({128, 64}, {{2, 1}}), {128, 32}));
   for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }
 
-TEST_CASE("a tile that lies otherwise is brought to the product's layout to take parts of it") {
-  Function fn = assigned(specialised(R"(
+TEST_CASE("assign_layouts: extract from another layout converts first") {
+  Function fn = assigned(specialized(R"(
         %v = view %H, %zero, %ld, %one : view<f16>[128,64]
         %h = load %v : f16[128,64]
         %part = extract %h {origin = [0,32], warpgroups = [2,1]} : f16[128,32]
         shared_store %part, %staging, %slot)"));
   const Value *from = value_named(fn, "part")->op->operand(0);
   CHECK(from->op->is(Opcode::convert_layout_));
-  CHECK(*from->type.layout == product_layout({128, 64}, {{2, 1}}));
-  CHECK_FALSE(*value_named(fn, "h")->type.layout == product_layout({128, 64}, {{2, 1}}));
+  CHECK(*from->type.layout == matmul_layout({128, 64}, {{2, 1}}));
+  CHECK_FALSE(*value_named(fn, "h")->type.layout == matmul_layout({128, 64}, {{2, 1}}));
 }
 
 namespace {
 
-// A product of 128 x 64 by two warpgroups, its left factor from registers.
+// A 128 x 64 matmul by two warpgroups with operand A from registers.
 std::string from_registers(const std::string &behind) {
-  std::string text = with(
-      specialised(behind), "%p = shared_product %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1],",
-      "%f = shared_load %as, %slot {origin = [0,0], perm = [0,1]} : f16[128,16]\n"
-      "%p = fragment_product %f, %bs, %slot, %acc {perm = [0,1], origin = [0,0],");
+  std::string text =
+      with(specialized(behind), "%p = wgmma_ss %as, %slot, %bs, %slot, %acc {perms = [0,1,0,1],",
+           "%f = shared_load %as, %slot {origin = [0,0], perm = [0,1]} : f16[128,16]\n"
+           "%p = wgmma_rs %f, %bs, %slot, %acc {perm = [0,1], origin = [0,0],");
   return with(text, "warpgroups = [2,1]", "rows = [2,16,4,1,8,32], warpgroups = [2,1]");
 }
 
-const ProductDivision divided = {{2, 1}, {2, 16, 4, 1, 8, 32}};
+const MatmulDivision divided = {{2, 1}, {2, 16, 4, 1, 8, 32}};
 
 } // namespace
 
-TEST_CASE("a factor from registers is fetched as its product takes it, and the sum lies alike") {
+TEST_CASE("assign_layouts: wgmma_rs operand and accumulator layouts match") {
   Function fn =
       assigned(from_registers("%v = view %C, %zero, %ld, %one : view<f32>[128,64]\nstore %v, %e"));
   CHECK(*value_named(fn, "f")->type.layout == fragment_layout({128, 16}, 2, divided));
   for (const char *name : {"acc", "p", "d", "sum", "e"}) {
     CAPTURE(name);
-    CHECK(*value_named(fn, name)->type.layout == product_layout({128, 64}, divided));
+    CHECK(*value_named(fn, name)->type.layout == matmul_layout({128, 64}, divided));
   }
   for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }
 
-TEST_CASE("the transpose of a sum stays where the sum is, and what is computed of it too") {
+TEST_CASE("assign_layouts: trans of an accumulator stays in registers") {
   Function fn = assigned(from_registers(R"(
         %et = trans %e {perm = [1,0]} : f32[64,128]
         %h = cast %et : f16[64,128]
         %wide = shared_alloc : shared<f16>[1,32,128]
         %part = extract %h {origin = [32,0], perm = [1,0], warpgroups = [2,1]} : f16[32,128]
         shared_store %part, %wide, %slot)"));
-  LinearLayout layout = product_layout({128, 64}, divided).permute({1, 0});
+  LinearLayout layout = matmul_layout({128, 64}, divided).permute({1, 0});
   for (const char *name : {"et", "h"})
     CHECK(*value_named(fn, name)->type.layout == layout);
   CHECK(*value_named(fn, "part")->type.layout == part_layout(layout, {32, 128}));
   for_each_op(*fn.body, [](Op &op) { CHECK_FALSE(op.is(Opcode::convert_layout_)); });
 }
 
-// --- Behind a cluster_sum ------------------------------------------------------------------------
+// --- After a cluster_reduce ----------------------------------------------------------------------
 
 namespace {
 
-// %x is what a block of four warps has of a sum; its cluster stores 64 x 64 elements of C.
+// %x is one block's partial of a sum (four warps). Its cluster stores 64 x 64 elements of C.
 struct InCluster {
   Function fn;
 
@@ -645,14 +643,14 @@ struct InCluster {
             %part = view %A, %zero, %ld, %one : view<f32>[64,64]
             %own = load %part : f32[64,64]
             %x = neg %own : f32[64,64]
-            %sum = cluster_sum %x {blocks = 4} : f32[64,64]
+            %sum = cluster_reduce %x {blocks = 4} : f32[64,64]
             %out = view %C, %zero, %ld, %one : view<f16>[64,64]
             )" + operations +
                   "\n return\n}")) {
     assign(fn);
     check_rules(fn);
     check_all_assigned(fn);
-    // From the sum on, everything is of the cluster.
+    // From the cluster_reduce on, every layout covers the whole cluster.
     const Op *sum = value_named(fn, "sum")->op;
     Block &block = *sum->parent;
     for (size_t i = block.position_of(sum); i < block.ops.size(); i++) {
@@ -678,34 +676,34 @@ struct InCluster {
   }
 };
 
-// 64 x 64 f16 for 512 threads: 8 side by side, 8 lanes to a row, 4 rows to a warp.
+// 64 x 64 f16 for 512 threads: 8 contiguous elements, 8 lanes per row, 4 rows per warp.
 const std::string of_cluster = "reg (0,1) (0,2) (0,4) lane (0,8) (0,16) (0,32) (1,0) (2,0) "
                                "warp (4,0) (8,0) (16,0) (32,0)";
 
 } // namespace
 
-TEST_CASE("what the blocks of a cluster add is spread over all of them as memory wants it") {
+TEST_CASE("assign_layouts: cluster_reduce result is spread over the cluster") {
   InCluster a("%half = cast %sum : f16[64,64]\n store %out, %half");
   CHECK(a.layout("sum") == of_cluster);
   CHECK(a.layout("x") == a.layout("own"));
   CHECK(value_named(a.fn, "x")->type.layout->warp.size() == 2);
-  CHECK(a.store().integer("vector") == 8);
-  // Column by column.
+  CHECK(a.store().get(attr::vector_) == 8);
+  // Contiguous columns.
   InCluster columns("%outc = view %C, %zero, %one, %ld : view<f16>[64,64]\n"
                     "%half = cast %sum : f16[64,64]\n store %outc, %half");
   CHECK(columns.layout("sum") == "reg (1,0) (2,0) (4,0) lane (8,0) (16,0) (32,0) (0,1) (0,2) "
                                  "warp (0,4) (0,8) (0,16) (0,32)");
-  CHECK(columns.store().integer("vector") == 8);
+  CHECK(columns.store().get(attr::vector_) == 8);
 }
 
-TEST_CASE("of a tile too small for a cluster, threads have copies") {
+TEST_CASE("assign_layouts: small cluster_reduce result is replicated") {
   Function fn = parsed(R"(
     func @f(%x: f32[16,8], %C: ptr<f32>) warps 4 {
       %zero = constant {value = 0} : i64
       %one = constant {value = 1} : i64
       %ld = constant {value = 8} : i64
       %out = view %C, %zero, %ld, %one : view<f32>[16,8]
-      %sum = cluster_sum %x {blocks = 4} : f32[16,8]
+      %sum = cluster_reduce %x {blocks = 4} : f32[16,8]
       store %out, %sum
       return
     })");
@@ -714,7 +712,7 @@ TEST_CASE("of a tile too small for a cluster, threads have copies") {
         "reg lane (0,1) (0,2) (0,4) (1,0) (2,0) warp (4,0) (8,0) (0,0) (0,0)");
 }
 
-TEST_CASE("what a cluster loads, it loads in whatever layout somebody asks for") {
+TEST_CASE("assign_layouts: loads after cluster_reduce take the user's layout") {
   const std::string row = R"(
       %vb = view %bias, %zero, %one : view<f32>[64]
       %each = load %vb : f32[64]
@@ -730,9 +728,9 @@ TEST_CASE("what a cluster loads, it loads in whatever layout somebody asks for")
     if (op->is(Opcode::load_) && op->result()->type.rank() == 1) {
       CHECK(op->result()->type.layout->text() ==
             "reg (1) (2) (4) lane (8) (16) (32) (0) (0) warp (0) (0) (0) (0)");
-      CHECK(op->integer("vector") == 4);
+      CHECK(op->get(attr::vector_) == 4);
     }
-  // By rows and by columns: each has its own.
+  // By rows and by columns: each use has its own load.
   InCluster b(R"(
       %vb = view %bias, %zero, %one : view<f32>[64]
       %each = load %vb : f32[64]
@@ -745,7 +743,7 @@ TEST_CASE("what a cluster loads, it loads in whatever layout somebody asks for")
       %half = cast %z : f16[64,64]
       store %out, %half)");
   CHECK(b.count(Opcode::load_) == 3);
-  // A tile.
+  // A load of a whole tile.
   InCluster c("%vo = view %D, %zero, %ld, %one : view<f16>[64,64]\n %old = load %vo : f16[64,64]\n"
               "%half = cast %sum : f16[64,64]\n %new = add %half, %old : f16[64,64]\n"
               "store %out, %new");
@@ -755,7 +753,7 @@ TEST_CASE("what a cluster loads, it loads in whatever layout somebody asks for")
 
 namespace {
 
-// Columns below %n, as a mask of the tile; and those of a tile of indices.
+// The mask of columns below %n.
 const std::string mask = R"(
       %i = range {start = 0} : i32[64]
       %across = expand %i {axis = 0} : i32[1,64]
@@ -766,10 +764,10 @@ const std::string mask = R"(
 
 } // namespace
 
-TEST_CASE("masks and pointers of what a cluster stores are computed by whoever stores") {
+TEST_CASE("assign_layouts: cluster store computes its mask and pointers") {
   InCluster masked(mask + "%half = cast %sum : f16[64,64]\n store %out, %half, %m");
   CHECK(masked.store().operand(2)->type.layout->text() == masked.layout("half"));
-  // Rows that are looked up.
+  // Gathered row indices.
   InCluster scattered(mask + R"(
       %vi = view %I, %zero, %one : view<i32>[64]
       %rows = load %vi : i32[64]
@@ -783,7 +781,7 @@ TEST_CASE("masks and pointers of what a cluster stores are computed by whoever s
   CHECK(scattered.store().operand(0)->type.layout->text() == scattered.layout("half"));
 }
 
-TEST_CASE("where the sum says which elements are stored, they lie as the sum does") {
+TEST_CASE("assign_layouts: mask from the sum keeps the sum's layout") {
   const std::string nothing = "%nothing = constant {number = 0.0} : f32\n"
                               "%zeros = splat %nothing : f32[64,64]\n"
                               "%m = cmp %sum, %zeros {pred = \"gt\"} : i1[64,64]\n"
@@ -797,23 +795,23 @@ TEST_CASE("where the sum says which elements are stored, they lie as the sum doe
   CHECK(loaded.layout("new") == loaded.layout("sum"));
 }
 
-TEST_CASE("nothing is joint in front of a cluster_sum") {
+TEST_CASE("assign_layouts: nothing before cluster_reduce is cluster-wide") {
   InCluster a("%half = cast %sum : f16[64,64]\n store %out, %half");
   CHECK(a.count(Opcode::load_) == 1);
   CHECK(a.layout("own") == "reg (0,1) (0,2) (8,0) (16,0) (32,0) lane (0,4) (0,8) (0,16) "
                            "(0,32) (1,0) warp (2,0) (4,0)");
 }
 
-TEST_CASE("what helper warps load for shared memory is words there, in a layout of their own") {
+TEST_CASE("assign_layouts: producer warps load 32-bit words") {
   auto layout = [](const std::string &elem, const std::string &strides, const std::string &type) {
     Function fn = parsed("func @f(%p: ptr<" + elem +
-                         ">, %ld: i64) warps 8 helpers 4 {\n"
+                         ">, %ld: i64) warps 8 producer_warps 4 {\n"
                          "%zero = constant {value = 0} : i64\n %one = constant {value = 1} : i64\n"
                          "%none = constant {value = 0} : i32\n"
                          "%s = shared_alloc : shared<" +
                          elem +
                          ">[1,64,64]\n"
-                         "specialize {all_helpers = 1} {\n yield\n} {\n"
+                         "warp_specialize {all_producers = 1} {\n yield\n} {\n"
                          "%v = view %p, %zero, " +
                          strides + " : view<" + elem +
                          ">[64,64]\n"
@@ -824,11 +822,11 @@ TEST_CASE("what helper warps load for shared memory is words there, in a layout 
     assign(fn);
     const Value *a = value_named(fn, "a");
     REQUIRE(a->type.layout);
-    CHECK(a->op->integer("vector") == 1);
+    CHECK(a->op->get(attr::vector_) == 1);
     return *a->type.layout;
   };
   LinearLayout rows = layout("f16", "%ld, %one", "f16[64,64]");
-  CHECK(rows == blocked_layout({64, 64}, {1, 0}, 2, 4)); // two halves to a word, four warps
+  CHECK(rows == blocked_layout({64, 64}, {1, 0}, 2, 4)); // two f16 per word, four warps
   CHECK(layout("f16", "%one, %ld", "f16[64,64]") == blocked_layout({64, 64}, {0, 1}, 2, 4));
   CHECK(layout("i8", "%ld, %one", "i8[64,64]") == blocked_layout({64, 64}, {1, 0}, 4, 4));
   CHECK(layout("f32", "%ld, %one", "f32[64,64]") == blocked_layout({64, 64}, {1, 0}, 1, 4));

@@ -18,7 +18,7 @@ void form(ir::Function &fn) {
 
 } // namespace
 
-TEST_CASE("affine pointers become a view: base, offset, a stride per axis") {
+TEST_CASE("form_views: affine pointers become base, offset and strides") {
   CHECK(after(form, R"(
     func @f(%A: ptr<f16>, %lda: i32, %c: i1) {
       %pm = program_id {axis = 0} : i32
@@ -65,7 +65,7 @@ TEST_CASE("affine pointers become a view: base, offset, a stride per axis") {
     })"));
 }
 
-TEST_CASE("an axis of one element has stride 0") {
+TEST_CASE("form_views: axis of one element has stride 0") {
   CHECK(after(form, R"(
     func @f(%A: ptr<f16>, %x: f16[1]) {
       %i = range {start = 3} : i32[1]
@@ -83,7 +83,7 @@ TEST_CASE("an axis of one element has stride 0") {
     })"));
 }
 
-TEST_CASE("nothing happens to gathers, scatters and scalars") {
+TEST_CASE("form_views: does nothing to gathers, scatters and scalars") {
   const std::string programs[] = {
       R"(func @f(%A: ptr<f16>, %I: i32[8]) {
         %As = splat %A : ptr<f16>[8]
@@ -111,7 +111,7 @@ TEST_CASE("nothing happens to gathers, scatters and scalars") {
     CHECK(after(form_views, program) == text(program));
 }
 
-TEST_CASE("what is a view already stays as it is") {
+TEST_CASE("form_views: does nothing to an existing view") {
   const std::string program = R"(
     func @f(%A: ptr<f16>, %s: i64, %x: f16[8]) {
       %v = view %A, %s, %s : view<f16>[8]

@@ -17,7 +17,7 @@ const std::string layouts = R"(
 
 } // namespace
 
-TEST_CASE("a gather goes through a buffer in row-major order") {
+TEST_CASE("lower_gathers: uses a row-major buffer") {
   CHECK(after(lower_gathers, layouts + R"(
     func @f(%x: f32[4,8] #0, %i: i32[4,2] #1, %p: ptr<f32>[4,2] #1) warps 1 {
       %y = gather %x, %i {axis = 1} : f32[4,2] #1
@@ -38,7 +38,7 @@ TEST_CASE("a gather goes through a buffer in row-major order") {
     })"));
 }
 
-TEST_CASE("bits travel as bytes, pointers as integers") {
+TEST_CASE("lower_gathers: stores i1 as bytes and pointers as integers") {
   std::string result = after(lower_gathers, layouts + R"(
     func @f(%x: i1[4,8] #0, %q: ptr<f32>[4,8] #0, %i: i32[4,2] #1, %p: ptr<i1>[4,2] #1) warps 1 {
       %y = gather %x, %i {axis = 1} : i1[4,2] #1
@@ -54,7 +54,7 @@ TEST_CASE("bits travel as bytes, pointers as integers") {
   CHECK(result.find(": ptr<f32>[4,2] #1") != std::string::npos);
 }
 
-TEST_CASE("nothing happens without a gather") {
+TEST_CASE("lower_gathers: does nothing without a gather") {
   const std::string program = layouts + R"(
     func @f(%x: f32[4,8] #0, %p: ptr<f32>[4,8] #0) warps 1 {
       store %p, %x {vector = 1}

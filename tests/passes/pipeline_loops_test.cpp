@@ -1,7 +1,7 @@
 // Tests passes/pipeline_loops.cpp.
 
+#include "passes/matmul_kernel.h"
 #include "passes/pipeline_loops.h"
-#include "passes/product_kernel.h"
 #include "passes/remove_dead_code.h"
 #include "support/tile_ir.h"
 
@@ -14,7 +14,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// A GPU with room for `slots` slots of the 512 bytes that the loops here copy (half is kept free).
+// A GPU whose shared memory is twice `slots` stages. A stage is the 512 bytes that the loops here
+// copy per iteration, and the pass keeps half of the memory free.
 Gpu gpu_with(int slots) {
   Gpu gpu = *find_gpu("80");
   gpu.max_shared_bytes = 2 * 512 * slots;
@@ -63,7 +64,7 @@ std::string program(const Loop &loop) {
 void unchanged(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
   std::string before = program(loop);
   CAPTURE(before);
-  CHECK(after(pipeline_loops, before, gpu, Structure{}) == text(before));
+  CHECK(after(pipeline_loops, before, gpu, Schedule{}) == text(before));
 }
 
 std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
@@ -77,7 +78,7 @@ std::string pipelined(const Loop &loop, const Gpu &gpu = gpu_with(2)) {
 
 } // namespace
 
-TEST_CASE("copies start one iteration ahead with two slots") {
+TEST_CASE("pipeline_loops: two stages copy one iteration ahead") {
   CHECK(pipelined({}) == text(R"(
     layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
     func @f(%n: i32, %C: ptr<f16>, %start: f32, %A: ptr<f16>, %ld: i64 multiple_of 8) {
@@ -85,7 +86,7 @@ TEST_CASE("copies start one iteration ahead with two slots") {
       %s = shared_alloc : shared<f16>[2,16,16] #0
       %0 = constant {value = 0} : i32
       %1 = cmp %0, %n {pred = "lt"} : i1
-      %2 = ring_slot %0 {ahead = 0, slots = 2} : i32
+      %2 = stage_index %0 {offset = 0, stages = 2} : i32
       %t64 = cast %0 : i64
       %c16 = constant {value = 16} : i64
       %o = mul %t64, %c16 : i64
@@ -98,14 +99,14 @@ TEST_CASE("copies start one iteration ahead with two slots") {
         %3 = constant {value = 1} : i32
         %4 = add %t, %3 : i32
         %5 = cmp %4, %n {pred = "lt"} : i1
-        %6 = ring_slot %t {ahead = 1, slots = 2} : i32
+        %6 = stage_index %t {offset = 1, stages = 2} : i32
         %t64.1 = cast %4 : i64
         %c16.1 = constant {value = 16} : i64
         %o.1 = mul %t64.1, %c16.1 : i64
         %v.1 = view %A, %o.1, %ld, %one : view<f16>[16,16]
         async_copy %v.1, %s, %6, %5 {vector = 8}
         async_commit
-        %7 = ring_slot %t {ahead = 0, slots = 2} : i32
+        %7 = stage_index %t {offset = 0, stages = 2} : i32
         %f = shared_load %s, %7 {origin = [0,0], perm = [0,1]} : f16[16,16]
         %row = reduce %f {axis = 0, op = "max"} : f16[16]
         %top = reduce %row {axis = 0, op = "max"} : f16
@@ -119,17 +120,17 @@ TEST_CASE("copies start one iteration ahead with two slots") {
     })"));
 }
 
-TEST_CASE("the number of slots is what fits half of shared memory, from two to four") {
+TEST_CASE("pipeline_loops: uses 2 to 4 stages that fit half of memory") {
   for (int room : {1, 2, 3, 4, 9}) {
-    // The least room that may be used: two slots, even if they fill it all.
+    // The minimum is two stages, even if they fill all of shared memory.
     int slots = std::clamp(room, 2, 4);
     CAPTURE(room);
     std::string result = pipelined({}, gpu_with(room));
     CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
     CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 2) + "}"));
-    CHECK(contains(result, "{ahead = " + std::to_string(slots - 1) +
-                               ", slots = " + std::to_string(slots) + "}"));
-    // The prologue starts one copy fewer than there are slots.
+    CHECK(contains(result, "{offset = " + std::to_string(slots - 1) +
+                               ", stages = " + std::to_string(slots) + "}"));
+    // The prologue starts one copy fewer than the number of stages.
     size_t copies = 0;
     for (size_t at = result.find("async_copy"); at < result.find("for_loop");
          at = result.find("async_copy", at + 1))
@@ -138,16 +139,16 @@ TEST_CASE("the number of slots is what fits half of shared memory, from two to f
   }
 }
 
-TEST_CASE("a block that is alone has all of shared memory, and up to eight slots") {
+TEST_CASE("pipeline_loops: multistage uses all memory, up to 8 stages") {
   for (auto [room, slots] : {std::pair(2, 4), {3, 6}, {9, 8}}) {
-    std::string result =
-        after(pipeline_loops, program({}), gpu_with(room), Structure{.alone = true});
+    std::string result = after(pipeline_loops, program({}), gpu_with(room),
+                               Schedule{.kind = Schedule::Kind::multistage});
     CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
     CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 2) + "}"));
   }
 }
 
-TEST_CASE("wgmma reads a slot longer: the copies are one iteration less ahead, in as many slots") {
+TEST_CASE("pipeline_loops: wgmma copies one iteration less ahead") {
   Loop loop;
   loop.rest = "%d = dot %f, %f, %big {instruction = \"wgmma\"} : f32[16,16]\n";
   loop.parameters += ", %big: f32[16,16]";
@@ -156,28 +157,29 @@ TEST_CASE("wgmma reads a slot longer: the copies are one iteration less ahead, i
     std::string result = pipelined(loop, gpu_with(room == 1 ? 2 : room));
     CHECK(contains(result, "shared<f16>[" + std::to_string(slots) + ",16,16]"));
     CHECK(contains(result, "async_wait {pending = " + std::to_string(slots - 3) + "}"));
-    CHECK(contains(result, "{ahead = " + std::to_string(slots - 2) +
-                               ", slots = " + std::to_string(slots) + "}"));
+    CHECK(contains(result, "{offset = " + std::to_string(slots - 2) +
+                               ", stages = " + std::to_string(slots) + "}"));
   }
   Gpu small = *find_gpu("80");
   small.max_shared_bytes = 3 * 512 - 1;
   unchanged(loop, small);
 }
 
-TEST_CASE("nothing happens where not even two slots fit, or without cp.async") {
+TEST_CASE("pipeline_loops: does nothing if two stages or cp.async are missing") {
   Gpu small = *find_gpu("80");
   small.max_shared_bytes = 1023;
   unchanged({}, small);
   unchanged({}, *find_gpu("75"));
 }
 
-TEST_CASE("what else the loop needs of shared memory is left for it") {
-  // Its own buffers one after another, of which the largest counts; those from outside together.
+TEST_CASE("pipeline_loops: keeps room for other shared memory of the loop") {
+  // Buffers inside the loop reuse space, so the largest one counts. Buffers outside of the loop add
+  // up.
   Loop own, outside, product;
   own.rest = "%w = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %w, %z\n"
              "%x = shared_alloc : shared<f16>[1,16,16] #0\n shared_store %f, %x, %z\n";
   outside.rest = "shared_store %f, %w, %z\n shared_store %f, %x, %z\n";
-  // The result of a product, where more than the sum is made of it: 1024 bytes.
+  // The result of a matmul counts if other operations use it too: 1024 bytes.
   product.parameters += ", %big: f32[16,16]";
   product.rest = "%d = dot %f, %f, %big {instruction = \"m16n8k16\"} : f32[16,16]\n";
   Loop used = product;
@@ -193,7 +195,7 @@ TEST_CASE("what else the loop needs of shared memory is left for it") {
       gpu.max_shared_bytes = 2 * 512 + more - missing;
       CAPTURE(text);
       CAPTURE(missing);
-      std::string result = after(pipeline_loops, text, gpu, Structure{});
+      std::string result = after(pipeline_loops, text, gpu, Schedule{});
       CHECK(contains(result, "shared<f16>[2,16,16]") == !missing);
     }
   };
@@ -202,15 +204,16 @@ TEST_CASE("what else the loop needs of shared memory is left for it") {
   room_for_two(outside, 1024, true);
   room_for_two(product, 0);
   room_for_two(used, 1024);
-  // Half of shared memory has room for four slots, but not all of it beside the product.
+  // Half of shared memory holds four stages, but the whole memory does not hold them beside the
+  // matmul result.
   Gpu gpu = gpu_with(4);
-  CHECK(contains(after(pipeline_loops, program(used), gpu, Structure{}), "[4,16,16]"));
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Schedule{}), "[4,16,16]"));
   gpu.max_shared_bytes = 4 * 512 + 511;
-  CHECK(contains(after(pipeline_loops, program(used), gpu, Structure{}), "[2,16,16]"));
+  CHECK(contains(after(pipeline_loops, program(used), gpu, Schedule{}), "[2,16,16]"));
 }
 
-TEST_CASE("a mask that is off where there is no iteration is all that a copy asks") {
-  // Two steps of 8 columns are one of 16; of %n steps there may be an odd one.
+TEST_CASE("pipeline_loops: bounds mask makes the predicate constant") {
+  // Two K tiles of 8 columns become one K tile of 16. %n may be odd.
   Loop loop;
   loop.load = R"(
     %c8 = constant {value = 8} : i32
@@ -232,14 +235,14 @@ TEST_CASE("a mask that is off where there is no iteration is all that a copy ask
                                 "} : i32\n %sum.n = add %n, %more : i32\n"
                                 "%two = constant {value = 2} : i32\n"
                                 "%half = div %sum.n, %two : i32\n %r = for_loop %half,");
-    return after(pipeline_loops, text, *find_gpu("80"), Structure{});
+    return after(pipeline_loops, text, *find_gpu("80"), Schedule{});
   };
   CHECK(contains(copies(1), "constant {value = 1} : i1"));
-  // An odd step would be left out: of it the mask knows nothing.
+  // An odd K tile would be lost: the mask does not cover it.
   CHECK_FALSE(contains(copies(0), "constant {value = 1} : i1"));
 }
 
-TEST_CASE("a mask goes with the copy, a masked load that gives zero too") {
+TEST_CASE("pipeline_loops: copies the mask if masked elements are zero") {
   Loop loop;
   const std::string limit =
       "%lim = cmp %t, %n {pred = \"lt\"} : i1\n %m = splat %lim : i1[16,16]\n";
@@ -256,18 +259,18 @@ TEST_CASE("a mask goes with the copy, a masked load that gives zero too") {
   unchanged(loop);
 }
 
-TEST_CASE("nothing happens if the address is not a formula of the counter") {
+TEST_CASE("pipeline_loops: does nothing if the address is not affine") {
   unchanged({.address = "%bits = bitcast %sum : i32\n %o = cast %bits : i64\n"});
   unchanged({.address = "%l = load %C : f16\n %i = cast %l : i32\n %o = cast %i : i64\n"});
 }
 
-TEST_CASE("nothing happens if the mask is not a formula of the counter") {
+TEST_CASE("pipeline_loops: does nothing if the mask is not affine") {
   unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
                      "%m = cmp %sum, %start {pred = \"lt\"} : i1\n"
                      "%a = load %v, %m : f16[16,16]\n"});
 }
 
-TEST_CASE("nothing happens to what is not a load from a view alone") {
+TEST_CASE("pipeline_loops: does nothing unless the load is only from a view") {
   unchanged({.load = "%v = view %A, %o, %ld, %one : view<f16>[16,16]\n"
                      "%l = load %v : f16[16,16]\n %a = add %l, %l : f16[16,16]\n"});
   unchanged({.load = "%As = splat %A : ptr<f16>[16,16]\n %os = splat %o : i64[16,16]\n"
@@ -275,7 +278,7 @@ TEST_CASE("nothing happens to what is not a load from a view alone") {
   unchanged({.rest = "%again = reduce %a {axis = 0, op = \"max\"} : f16[16]\n"});
 }
 
-TEST_CASE("nothing happens if fewer than 4 bytes are side by side and aligned") {
+TEST_CASE("pipeline_loops: does nothing below 4 aligned contiguous bytes") {
   unchanged(
       {.load = "%v = view %A, %t64, %ld, %one : view<f16>[16,16]\n %a = load %v : f16[16,16]\n"});
   unchanged(
@@ -285,7 +288,7 @@ TEST_CASE("nothing happens if fewer than 4 bytes are side by side and aligned") 
                  "{vector = 2}"));
 }
 
-TEST_CASE("an element of 4 bytes is copied wherever it is") {
+TEST_CASE("pipeline_loops: copies 4-byte elements at any stride") {
   std::string result = after(pipeline_loops, R"(
     func @f(%n: i32, %A: ptr<f32>, %ld: i64, %C: ptr<f32>[16,16]) {
       %none = constant {number = 0.0} : f32
@@ -305,13 +308,12 @@ TEST_CASE("an element of 4 bytes is copied wherever it is") {
       store %C, %r
       return
     })",
-                             gpu_with(8), Structure{});
+                             gpu_with(8), Schedule{});
   CHECK(contains(result, "async_copy"));
   CHECK(contains(result, "{vector = 1}"));
 }
 
-TEST_CASE(
-    "what lies otherwise in the buffer than in memory is copied one by one, if it is 4 bytes") {
+TEST_CASE("pipeline_loops: transposing copies need 4-byte elements") {
   auto transposing = [](const std::string &elem) {
     return with(R"(
       layout #0 [16,16] offset (1,0) (2,0) (4,0) (8,0) (0,1) (0,2) (4,4) (8,8)
@@ -337,13 +339,13 @@ TEST_CASE(
       })",
                 "ELEM", elem);
   };
-  CHECK(contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Structure{}),
-                 "{vector = 1}"));
   CHECK(
-      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Structure{}), "async_copy"));
+      contains(after(pipeline_loops, transposing("f32"), gpu_with(8), Schedule{}), "{vector = 1}"));
+  CHECK(
+      !contains(after(pipeline_loops, transposing("f16"), gpu_with(8), Schedule{}), "async_copy"));
 }
 
-TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass a store") {
+TEST_CASE("pipeline_loops: does nothing if the loop stores to memory") {
   const std::string store = "%out = cast %next : f16\n store %C, %out\n";
   unchanged({.rest = store});
   unchanged({.rest = "%less = cmp %t, %n {pred = \"lt\"} : i1\n if_else %less {\n" + store +
@@ -351,29 +353,29 @@ TEST_CASE("nothing happens in a loop that stores to memory: a load must not pass
   unchanged({.rest = store, .parameters = "%A: ptr<f16> read_only, %ld: i64 multiple_of 8"});
 }
 
-TEST_CASE("what a loop says about itself does not matter") {
+TEST_CASE("pipeline_loops: print and assert do not prevent pipelining") {
   std::string result = pipelined({.rest = "print %next, %t {text = \"{} {}\"}\n"
                                           "%less = cmp %t, %n {pred = \"lt\"} : i1\n"
                                           "assert %less {text = \"\"}\n"});
   CHECK(contains(result, "async_copy"));
   CHECK(contains(result, "print %next, %t"));
   CHECK(contains(result, "assert %less"));
-  // A tile that is shown must be in registers.
+  // A printed tile must be in registers.
   unchanged({.rest = "print %a {text = \"{}\"}\n"});
 }
 
-TEST_CASE("what is never stored to and has no alias may be read ahead of stores") {
+TEST_CASE("pipeline_loops: reads ahead of stores if read_only and no_alias") {
   CHECK(
       contains(pipelined({.rest = "%out = cast %next : f16\n store %C, %out\n",
                           .parameters = "%A: ptr<f16> read_only no_alias, %ld: i64 multiple_of 8"}),
                "async_copy"));
 }
 
-TEST_CASE("a store before or behind the loop does not matter") {
+TEST_CASE("pipeline_loops: allows stores before and after the loop") {
   CHECK(contains(pipelined({.behind = "%out = cast %r : f16\n store %C, %out\n"}), "async_copy"));
 }
 
-TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
+TEST_CASE("pipeline_loops: nested loops each get their own stages") {
   const std::string nested = R"(
     layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)
     func @f(%n: i32, %A: ptr<f16>, %ld: i64 multiple_of 8, %P: ptr<f16>[16,16]) {
@@ -409,7 +411,7 @@ TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
       store %P, %r
       return
     })";
-  std::string result = after(pipeline_loops, nested, gpu_with(2), Structure{});
+  std::string result = after(pipeline_loops, nested, gpu_with(2), Schedule{});
   CHECK(contains(result, "%s = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(contains(result, "%su = shared_alloc : shared<f16>[2,16,16]"));
   CHECK(result.find("%s = shared_alloc") < result.find("for_loop"));
@@ -418,7 +420,7 @@ TEST_CASE("in a loop in a loop both copy ahead, each with its own slots") {
   CHECK_FALSE(contains(result, "shared_store"));
 }
 
-TEST_CASE("nothing happens to while loops") {
+TEST_CASE("pipeline_loops: does nothing to while loops") {
   const std::string program = R"(
     func @f(%A: ptr<f16>, %s: shared<f16>[1,16,16], %z: i32, %ld: i64, %c: i1) {
       while_loop {
@@ -431,13 +433,13 @@ TEST_CASE("nothing happens to while loops") {
       }
       return
     })";
-  CHECK(after(pipeline_loops, program, gpu_with(2), Structure{}) == text(program));
+  CHECK(after(pipeline_loops, program, gpu_with(2), Schedule{}) == text(program));
 }
 
-TEST_CASE("a ring that lives outside of the loop stays, though copies could fill it") {
+TEST_CASE("pipeline_loops: does nothing to a buffer outside of the loop") {
   const std::string ring = "%s = shared_alloc : shared<f16>[1,16,16] #0";
   std::string outside = with(program({}), ring, "");
   outside = with(outside, "%r = for_loop", ring + "\n %r = for_loop");
-  CHECK(after(pipeline_loops, outside, gpu_with(2), Structure{}) == text(outside));
-  CHECK(contains(after(pipeline_loops, program({}), gpu_with(2), Structure{}), "async_copy"));
+  CHECK(after(pipeline_loops, outside, gpu_with(2), Schedule{}) == text(outside));
+  CHECK(contains(after(pipeline_loops, program({}), gpu_with(2), Schedule{}), "async_copy"));
 }

@@ -1,7 +1,7 @@
 // Tests passes/pipeline.cpp.
 
 #include "passes/pipeline.h"
-#include "support/structures.h"
+#include "support/schedules.h"
 #include "support/tile_ir.h"
 
 #include <doctest/doctest.h>
@@ -13,8 +13,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// C = A B, as it is translated from the plain source. `step` is how many rows of B, columns of A a
-// trip takes; the tile is `m` x `n`.
+// C = A B, as the compiler translates a simple kernel. Each iteration takes a K tile of `step`; the
+// output tile is `m` x `n`.
 std::string product(const std::string &elem, int m, int n, int step,
                     const std::string &precision = "") {
   auto tile = [](const std::string &of, int rows, int columns) {
@@ -25,7 +25,7 @@ std::string product(const std::string &elem, int m, int n, int step,
   };
   std::string ptr = "ptr<" + elem + ">";
   std::string mk = tile("", m, step), kn = tile("", step, n), mn = tile("", m, n);
-  return "func @product(%A: " + ptr + " read_only, %B: " + ptr + " read_only, %C: " + ptr +
+  return "func @matmul(%A: " + ptr + " read_only, %B: " + ptr + " read_only, %C: " + ptr +
          ", %K: i32, %lda: i32 multiple_of 8, %ldb: i32 multiple_of 8, %ldc: i32 multiple_of 8) {\n"
          "%pm = program_id {axis = 0} : i32\n %pn = program_id {axis = 1} : i32\n"
          "%cm = constant {value = " +
@@ -117,7 +117,7 @@ std::string run(const std::string &program, const char *gpu, const PassObserver 
 
 } // namespace
 
-TEST_CASE("the names of the passes are those that run, in the order of their first run") {
+TEST_CASE("pipeline: pass_names lists the passes in order of first run") {
   std::vector<std::string_view> seen;
   run(product("f16", 64, 64, 32), "80", [&](std::string_view pass, ir::Function &) {
     if (std::find(seen.begin(), seen.end(), pass) == seen.end())
@@ -126,7 +126,7 @@ TEST_CASE("the names of the passes are those that run, in the order of their fir
   CHECK(seen == pass_names());
 }
 
-TEST_CASE("the function is valid after every pass") {
+TEST_CASE("pipeline: function is valid after every pass") {
   struct {
     std::string elem;
     int m, n, step;
@@ -150,7 +150,7 @@ TEST_CASE("the function is valid after every pass") {
     }
 }
 
-TEST_CASE("what comes out is what lower/ expects") {
+TEST_CASE("pipeline: result meets the requirements of lower/") {
   for (const char *gpu : {"75", "80"}) {
     ir::Function fn = parsed(product("f16", 128, 128, 32));
     run_pipeline(fn, *find_gpu(gpu));
@@ -165,9 +165,9 @@ TEST_CASE("what comes out is what lower/ expects") {
         if (result->type.is_tile() && result->type.is_number())
           CHECK(result->type.layout);
       if (op.is(ir::Opcode::shared_alloc_))
-        CHECK(op.has("address"));
+        CHECK(op.has(ir::attr::address_));
       if (op.is(ir::Opcode::dot_)) {
-        const ir::Value *factor = op.operand(0); // the first slice's is carried
+        const ir::Value *factor = op.operand(0); // the loop carries the first slice's operand
         CHECK((factor->block || factor->op->is(ir::Opcode::shared_load_)));
       }
     });
@@ -175,22 +175,22 @@ TEST_CASE("what comes out is what lower/ expects") {
   }
 }
 
-TEST_CASE("the same function gives the same text") {
+TEST_CASE("pipeline: same input gives the same output") {
   CHECK(run(product("f16", 64, 64, 32), "80") == run(product("f16", 64, 64, 32), "80"));
 }
 
-TEST_CASE("the main loop of a product has one barrier") {
+TEST_CASE("pipeline: main loop of a matmul has one barrier") {
   std::string text = run(product("f16", 128, 128, 32), "90");
   std::string loop = text.substr(text.find("for_loop"));
   loop = loop.substr(0, loop.find("yield"));
   size_t first = loop.find("barrier");
   CHECK(first != std::string::npos);
   CHECK(loop.find("barrier", first + 1) == std::string::npos);
-  // Nothing but copies and fragments moves: no tile goes through registers to shared memory.
+  // The loop has only copies and fragments: no tile goes through registers to shared memory.
   CHECK(loop.find("shared_store") == std::string::npos);
 }
 
-TEST_CASE("nothing happens to a kernel of scalars but what has no use") {
+TEST_CASE("pipeline: does nothing to scalars except dead code removal") {
   const std::string program = R"(
     func @f(%p: ptr<f32>, %x: f32) warps 1 {
       %id = program_id {axis = 0} : i32
@@ -201,8 +201,8 @@ TEST_CASE("nothing happens to a kernel of scalars but what has no use") {
   CHECK(run(program, "80") == text(program));
 }
 
-// Where the copy engine or cp.async brings the operands, there is no load any more.
-TEST_CASE("hints for caches stay with loads and stores, whatever becomes of them") {
+// If TMA or cp.async copies the operands, the kernel has no load for them.
+TEST_CASE("pipeline: cache hints stay on loads, stores and TMA loads") {
   std::string text = product("f16", 64, 64, 32);
   auto hinted = [](std::string line_end, const std::string &kernel, const char *hint) {
     std::string result;
@@ -221,19 +221,19 @@ TEST_CASE("hints for caches stay with loads and stores, whatever becomes of them
   text = hinted("store ", hinted("= load ", text, "evict_last"), "cs");
   int loads = 0, stores = 0, policies = 0;
   for (const char *gpu : {"75", "80", "90", "90a"})
-    for (const Structure &structure : complete_structures_for(parsed(text), *find_gpu(gpu))) {
+    for (const Schedule &schedule : complete_schedules_for(parsed(text), *find_gpu(gpu))) {
       CAPTURE(gpu);
-      CAPTURE(structure.name);
+      CAPTURE(text_of(schedule));
       ir::Function fn = parsed(text);
-      run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {}, structure);
+      run_pipeline(fn, *find_gpu(gpu), [](std::string_view, ir::Function &) {}, schedule);
       ir::for_each_op(*fn.body, [&](ir::Op &op) {
         if (op.is(ir::Opcode::load_)) {
-          CHECK(op.text("cache") == "evict_last");
+          CHECK(op.get(ir::attr::cache_) == "evict_last");
           loads++;
         } else if (op.is(ir::Opcode::store_)) {
-          CHECK(op.text("cache") == "cs");
+          CHECK(op.get(ir::attr::cache_) == "cs");
           stores++;
-        } else if (op.is(ir::Opcode::map_copy_)) {
+        } else if (op.is(ir::Opcode::tma_load_async_)) {
           CHECK(ir::constant_of(op.operands.back()) == 0x14F0000000000000);
           policies++;
         }

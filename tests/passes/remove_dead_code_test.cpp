@@ -21,7 +21,7 @@ void unchanged(const std::string &program) {
 
 } // namespace
 
-TEST_CASE("what nothing uses goes, with what only it used") {
+TEST_CASE("remove_dead_code: removes unused values and their operands") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a = add %n, %n : i32
@@ -39,7 +39,7 @@ TEST_CASE("what nothing uses goes, with what only it used") {
     })");
 }
 
-TEST_CASE("nothing happens to what can be observed") {
+TEST_CASE("remove_dead_code: does nothing to visible effects") {
   unchanged(R"(
     layout #0 [8] reg (1) (2) (4) lane (0) (0) (0) (0) (0) warp
     layout #1 [8] offset (1) (2) (4)
@@ -58,7 +58,7 @@ TEST_CASE("nothing happens to what can be observed") {
     })");
 }
 
-TEST_CASE("nothing happens to what a kernel says about itself, wherever it is") {
+TEST_CASE("remove_dead_code: does nothing to print and assert") {
   unchanged(R"(
     func @f(%p: ptr<i32>, %n: i32, %c: i1) {
       print %n {text = "n = {}"}
@@ -79,12 +79,12 @@ TEST_CASE("nothing happens to what a kernel says about itself, wherever it is") 
     })");
 }
 
-TEST_CASE("a buffer that nothing writes or reads goes") {
+TEST_CASE("remove_dead_code: removes an unused buffer") {
   becomes("func @f() {\n %b = shared_alloc : shared<f16>[1,8]\n return\n}",
           "func @f() {\n return\n}");
 }
 
-TEST_CASE("a loop carries only what matters") {
+TEST_CASE("remove_dead_code: removes unused loop-carried values") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a, %b, %c = for_loop %n, %n, %n, %n : i32, i32, i32 {
@@ -110,7 +110,7 @@ TEST_CASE("a loop carries only what matters") {
     })");
 }
 
-TEST_CASE("what decides how often a loop with an effect runs stays") {
+TEST_CASE("remove_dead_code: keeps the iteration count of a loop that stores") {
   unchanged(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %k = while_loop %n : i32 {
@@ -144,7 +144,7 @@ TEST_CASE("what decides how often a loop with an effect runs stays") {
     })");
 }
 
-TEST_CASE("a while loop drops a value in both of its blocks") {
+TEST_CASE("remove_dead_code: removes a value from both while_loop blocks") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a, %k = while_loop %n, %n : i32, i32 {
@@ -176,7 +176,7 @@ TEST_CASE("a while loop drops a value in both of its blocks") {
     })");
 }
 
-TEST_CASE("loops and branches without effect or use go as a whole") {
+TEST_CASE("remove_dead_code: removes loops and branches without effects") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32, %c: i1) {
       %a = for_loop %n, %n : i32 {
@@ -196,7 +196,7 @@ TEST_CASE("loops and branches without effect or use go as a whole") {
           "func @f(%p: ptr<i32>, %n: i32, %c: i1) {\n return\n}");
 }
 
-TEST_CASE("a branch gives only what is used") {
+TEST_CASE("remove_dead_code: removes unused if_else results") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32, %c: i1) {
       %a, %b = if_else %c : i32, i32 {
@@ -222,7 +222,7 @@ TEST_CASE("a branch gives only what is used") {
     })");
 }
 
-TEST_CASE("values that only keep each other alive go") {
+TEST_CASE("remove_dead_code: removes values that only use each other") {
   becomes(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a, %b = for_loop %n, %n, %n : i32, i32 {
@@ -243,7 +243,7 @@ TEST_CASE("values that only keep each other alive go") {
     })");
 }
 
-TEST_CASE("a result that the next loop needs keeps the first one") {
+TEST_CASE("remove_dead_code: keeps a loop whose result bounds the next loop") {
   unchanged(R"(
     func @f(%p: ptr<i32>, %n: i32) {
       %a = for_loop %n, %n : i32 {

@@ -1,6 +1,6 @@
 // Tests passes/stage_operands.cpp.
 
-#include "passes/product_kernel.h"
+#include "passes/matmul_kernel.h"
 #include "passes/remove_dead_code.h"
 #include "passes/stage_operands.h"
 #include "support/tile_ir.h"
@@ -22,7 +22,7 @@ std::string program(const std::string &operations) {
          operations + "\n return\n}";
 }
 
-// The layout of a buffer of 16 x 16 whose rows (columns) are side by side.
+// The layout of a 16 x 16 buffer with contiguous rows or columns.
 const std::string rows =
     "layout #0 [16,16] offset (0,1) (0,2) (0,4) (0,8) (1,0) (2,0) (4,8) (8,0)\n";
 const std::string columns =
@@ -36,7 +36,7 @@ void stage(ir::Function &fn) {
 
 } // namespace
 
-TEST_CASE("a factor is stored where it is defined and loaded for the product") {
+TEST_CASE("stage_operands: stores at the definition, loads at the dot") {
   CHECK(after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
@@ -58,7 +58,7 @@ TEST_CASE("a factor is stored where it is defined and loaded for the product") {
     store %C, %d)")));
 }
 
-TEST_CASE("the buffer keeps the order of memory, whichever that is") {
+TEST_CASE("stage_operands: buffer keeps the memory order") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %one, %ld : view<f16>[16,16]
     %a = load %va : f16[16,16]
@@ -67,7 +67,7 @@ TEST_CASE("the buffer keeps the order of memory, whichever that is") {
   CHECK(result.find(columns) == 0);
 }
 
-TEST_CASE("a transposition becomes the way in which the buffer is read") {
+TEST_CASE("stage_operands: trans becomes the perm of shared_load") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
@@ -80,7 +80,7 @@ TEST_CASE("a transposition becomes the way in which the buffer is read") {
   CHECK(result.find("shared_load %0, %2 {origin = [0,0], perm = [1,0]}") != std::string::npos);
 }
 
-TEST_CASE("two transpositions are none") {
+TEST_CASE("stage_operands: two transposes cancel") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
@@ -91,8 +91,7 @@ TEST_CASE("two transpositions are none") {
   CHECK(result.find("shared_load %0, %2 {origin = [0,0], perm = [0,1]}") != std::string::npos);
 }
 
-TEST_CASE(
-    "a factor of several products is stored once, and outside of the loop if it is from there") {
+TEST_CASE("stage_operands: stores an operand of several dots once") {
   std::string result = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
@@ -112,7 +111,7 @@ TEST_CASE(
   CHECK(result.find("shared_load") > loop);
 }
 
-TEST_CASE("what a loop carries is stored before each product") {
+TEST_CASE("stage_operands: stores a loop-carried operand before each dot") {
   std::string result = after(stage, program(R"(
     %r, %x = for_loop %n, %c, %b : f32[16,8], f16[16,8] {
       (%t: i32, %s: f32[16,8], %h: f16[16,8])
@@ -127,7 +126,7 @@ TEST_CASE("what a loop carries is stored before each product") {
   CHECK(result.find("shared_store %h") < result.find("dot"));
 }
 
-TEST_CASE("one tile as both factors has one buffer and two loads") {
+TEST_CASE("stage_operands: same tile as A and B has one buffer") {
   std::string result = after(stage, R"(
     func @f(%A: ptr<f16>[16,16], %c: f32[16,16], %C: ptr<f32>[16,16]) {
       %a = load %A : f16[16,16]
@@ -139,25 +138,25 @@ TEST_CASE("one tile as both factors has one buffer and two loads") {
   CHECK(result.find("shared_load") != result.rfind("shared_load"));
 }
 
-TEST_CASE("what is multiplied in vectors lies like that, whatever the order of memory") {
+TEST_CASE("stage_operands: buffer follows the thread tile of fma") {
   std::string vectors = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
-    %d = dot %a, %b, %c {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[16,8]
+    %d = dot %a, %b, %c {instruction = "fma", thread_tile = [4,1], warps = [1,1]} : f32[16,8]
     store %C, %d)"));
   CHECK(vectors.find(columns) != std::string::npos);
   CHECK(vectors.find(rows) == std::string::npos);
-  // Through a transposition it is the other axis of what is loaded.
+  // After a transpose, the vector axis is the other axis of the loaded tile.
   std::string transposed = after(stage, program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,16]
     %a = load %va : f16[16,16]
     %at = trans %a {perm = [1,0]} : f16[16,16]
-    %d = dot %at, %b, %c {instruction = "fma", vector = [4,1], warps = [1,1]} : f32[16,8]
+    %d = dot %at, %b, %c {instruction = "fma", thread_tile = [4,1], warps = [1,1]} : f32[16,8]
     store %C, %d)"));
   CHECK(transposed.find(rows) != std::string::npos);
 }
 
-TEST_CASE("for wgmma a buffer lies in panels of 128 bytes, as the tensor cores read it") {
+TEST_CASE("stage_operands: wgmma buffer has panels of 128 bytes") {
   auto staged = [](const std::string &instruction) {
     return after(stage, with(with(program(R"(
     %va = view %A, %zero, %ld, %one : view<f16>[16,128]
@@ -173,13 +172,13 @@ TEST_CASE("for wgmma a buffer lies in panels of 128 bytes, as the tensor cores r
   CHECK_FALSE(contains(staged("m16n8k16"), panels));
 }
 
-TEST_CASE("nothing happens without a product") {
+TEST_CASE("stage_operands: does nothing without a matmul") {
   std::string before = program("%va = view %A, %zero, %ld, %one : view<f16>[16,16]\n"
                                "%a = load %va : f16[16,16]\n store %va, %a");
   CHECK(after(stage_operands, before) == text(before));
 }
 
-TEST_CASE("what comes from a buffer already is left there") {
+TEST_CASE("stage_operands: does nothing to an operand in a buffer") {
   std::string loaded = R"(
     func @f(%s: shared<f16>[3,16,16], %b: f16[16,8], %C: ptr<f32>[16,8], %c: f32[16,8], %n: i32) {
       %a = shared_load %s, %n {origin = [0,0], perm = [0,1]} : f16[16,16]

@@ -29,7 +29,7 @@ std::string required_ptx(const ir::Function &fn, const Gpu &gpu) {
   std::unique_ptr<llvm::Module> module = lower(fn, gpu, context);
   Result<std::string> ptx = emit_ptx(*module, gpu);
   if (!ptx)
-    throw std::runtime_error(text(ptx.failure()));
+    throw std::runtime_error(text(ptx.error()));
   return *ptx;
 }
 
@@ -37,10 +37,10 @@ std::string required_image(const Toolchain &tools, const std::string &ptx, const
                            const std::string &how) {
   Result<Cubin> cubin = assemble(tools, ptx, "k", gpu, how);
   if (!cubin)
-    throw std::runtime_error(text(cubin.failure()));
+    throw std::runtime_error(text(cubin.error()));
   Result<std::vector<std::string>> images = compress(tools, {&cubin->bytes}, gpu);
   if (!images)
-    throw std::runtime_error(text(images.failure()));
+    throw std::runtime_error(text(images.error()));
   return images->front();
 }
 
@@ -67,7 +67,7 @@ std::string record_of(uint64_t seed, const Gpu &gpu) {
   try {
     Result<Toolchain> tools = find_toolchain({});
     if (!tools)
-      return "failed: " + text(tools.failure());
+      return "failed: " + text(tools.error());
     std::string ptx = required_ptx(fn, gpu);
     for (const char *how : {"-O3", "-O0"})
       kernel.images.push_back({how, required_image(*tools, ptx, gpu, how)});

@@ -23,7 +23,7 @@ struct BatchResult {
 };
 
 /// Writes those of the kernels whose results are exact, each assembled with and without
-/// optimisation.
+/// optimization.
 BatchResult write_batch(const Batch &batch);
 
 } // namespace tritonc::random

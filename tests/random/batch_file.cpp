@@ -1,7 +1,7 @@
 // Random kernels to carry to a GPU. See batch_file.h.
 //
-// A record is a length and as many bytes: the case as the text of a file (case.h) behind a line
-// with the rest, and each image behind its own line.
+// A record is a length and as many bytes: the case as the text of a file (case.h) after a line
+// with the rest, and each image after its own line.
 //
 // Tested by tests/random/batch_file_test.cpp.
 

@@ -18,7 +18,7 @@ namespace tritonc::random {
 
 /// The code of a kernel, as the driver loads it.
 struct BatchImage {
-  std::string how; // "-O3": how ptxas was told to optimise
+  std::string how; // "-O3": how ptxas was told to optimize
   std::string bytes;
 };
 

@@ -24,7 +24,7 @@ namespace tritonc::random {
 namespace {
 
 // Of each kind of failure so many are reduced and kept; the others are only counted.
-constexpr int most_of_a_kind = 3;
+constexpr int max_of_a_kind = 3;
 
 // --- Results on their way between processes. -----------------------------------------------------
 
@@ -37,7 +37,7 @@ std::string encoded(const Outcome &outcome) {
   std::ostringstream out;
   out << outcome.effort.interpreted << " " << outcome.effort.emulated << " "
       << outcome.effort.too_large << " " << outcome.effort.specialized << " "
-      << outcome.effort.divided << " " << outcome.effort.in_parts << "\n";
+      << outcome.effort.split_k << " " << outcome.effort.in_parts << "\n";
   if (outcome.failure)
     out << int(outcome.failure->kind) << "\n"
         << outcome.failure->stage << "\n"
@@ -54,7 +54,7 @@ Outcome decoded(const Isolated &result) {
   std::istringstream in(result.text);
   int kind;
   in >> outcome.effort.interpreted >> outcome.effort.emulated >> outcome.effort.too_large >>
-      outcome.effort.specialized >> outcome.effort.divided >> outcome.effort.in_parts;
+      outcome.effort.specialized >> outcome.effort.split_k >> outcome.effort.in_parts;
   if (!(in >> kind))
     return outcome;
   Failure failure{Failure::Kind(kind), "", ""};
@@ -223,7 +223,7 @@ private:
     if (!outcome.failure)
       return;
     result_.failed++;
-    if (++kinds_[kind_of(*outcome.failure)] <= most_of_a_kind)
+    if (++kinds_[kind_of(*outcome.failure)] <= max_of_a_kind)
       to_reduce_.emplace_back(job.seed, *outcome.failure);
   }
 
@@ -269,8 +269,8 @@ private:
     std::ostringstream line;
     line << result_.kernels << " of " << campaign_.kernels << " kernels, " << result_.failed
          << " failed, " << result_.effort.interpreted << " interpreted, " << result_.effort.emulated
-         << " emulated, " << result_.effort.specialized << " with specialised warps, "
-         << result_.effort.divided << " of them with sums divided in clusters, "
+         << " emulated, " << result_.effort.specialized << " with specialized warps, "
+         << result_.effort.split_k << " of them with sums divided in clusters, "
          << result_.effort.in_parts << " with sums in parts, " << int(elapsed) << " s";
     campaign_.progress(line.str());
   }

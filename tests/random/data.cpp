@@ -12,10 +12,10 @@ namespace tritonc::random {
 namespace {
 
 // A type of 8 or 16 bits: significands of `precision` digits with the first, exponents from
-// `least_exponent` on. The largest exponent is that of infinity and NaN, but e4m3 has numbers there
+// `min_exponent` on. The largest exponent is that of infinity and NaN, but e4m3 has numbers there
 // too, and of NaN only the one with all bits.
 struct Small {
-  int bits, precision, least_exponent;
+  int bits, precision, min_exponent;
   bool has_infinity;
 
   int hidden() const { return 1 << (precision - 1); }
@@ -49,12 +49,12 @@ int small_bits(double value, const Small &type) {
     return sign;
   int exponent;
   std::frexp(magnitude, &exponent);
-  exponent = std::max(exponent - 1, type.least_exponent);
+  exponent = std::max(exponent - 1, type.min_exponent);
   int significand = int(std::ldexp(magnitude, type.precision - 1 - exponent));
   if (significand < type.hidden())
     return sign | significand;
   return sign |
-         ((exponent - type.least_exponent + 1) * type.hidden() + (significand - type.hidden()));
+         ((exponent - type.min_exponent + 1) * type.hidden() + (significand - type.hidden()));
 }
 
 double small_value(int bits, const Small &type) {
@@ -66,9 +66,9 @@ double small_value(int bits, const Small &type) {
     return std::numeric_limits<double>::quiet_NaN();
   int biased = magnitude / type.hidden(), fraction = magnitude % type.hidden();
   if (biased == 0)
-    return sign * std::ldexp(fraction, type.least_exponent - (type.precision - 1));
+    return sign * std::ldexp(fraction, type.min_exponent - (type.precision - 1));
   return sign * std::ldexp(type.hidden() + fraction,
-                           biased - 1 + type.least_exponent - (type.precision - 1));
+                           biased - 1 + type.min_exponent - (type.precision - 1));
 }
 
 template <typename T> void append(T value, std::vector<uint8_t> &bytes) {

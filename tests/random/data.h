@@ -13,7 +13,7 @@
 namespace tritonc::random {
 
 /// The elements of a buffer: drawn from `low` to `high`. Integers and floats alike are whole
-/// numbers, unless `fraction_bits` says how many binary digits a float has behind its point.
+/// numbers, unless `fraction_bits` says how many binary digits a float has after its point.
 struct Data {
   int64_t low = 0, high = 0;
   int fraction_bits = 0;

@@ -22,13 +22,13 @@ namespace {
 
 using Role = Parameter::Role;
 
-struct Schedule {
+struct Interleaving {
   const char *name;
   emulator::Order order;
   emulator::Async async;
 };
 
-constexpr Schedule schedules[] = {
+constexpr Interleaving interleavings[] = {
     {"forward and early", emulator::Order::forward, emulator::Async::early},
     {"reversed and late", emulator::Order::reversed, emulator::Async::late},
     {"at random", emulator::Order::random, emulator::Async::random},
@@ -38,11 +38,11 @@ Result<std::string> object_of(const ir::Function &fn, const Gpu &gpu) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = lower(fn, gpu, context);
   if (auto optimized = optimize(*module, gpu); !optimized)
-    return optimized.failure();
+    return optimized.error();
   // What NVPTX makes of it is for a GPU to execute, but it must make something.
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
   if (auto ptx = generate_ptx(*copy, gpu); !ptx)
-    return ptx.failure();
+    return ptx.error();
   return host_object(*module, describe(fn, gpu), "host_code");
 }
 
@@ -81,9 +81,9 @@ public:
     test::HostSide host(fn, for_host_, tried_.grid, tried_.multiprocessors());
     if (!host.fits())
       return std::nullopt;
-    if (host.scratch_bytes() && !scratch_)
-      scratch_ = memory_.allocate(host.scratch_bytes());
-    host.put_scratch_at(scratch_);
+    if (host.workspace_bytes() && !workspace_)
+      workspace_ = memory_.allocate(host.workspace_bytes());
+    host.put_workspace_at(workspace_);
     std::vector<void *> arguments = arguments_;
     arguments.insert(arguments.end(), host.hidden().begin(), host.hidden().end());
     emulator::Launch launch;
@@ -114,41 +114,41 @@ private:
   std::vector<std::vector<uint8_t>> numbers_;
   std::vector<int64_t> for_host_; // numbers and addresses
   std::vector<void *> arguments_;
-  void *scratch_ = nullptr; // of two launches that share the work
+  void *workspace_ = nullptr; // of two launches that share the work
 };
 
 } // namespace
 
 std::optional<Failure> emulate(const std::vector<const ir::Function *> &fns, const Case &tried,
-                               const Gpu &gpu, const std::string &where, bool all_schedules,
+                               const Gpu &gpu, const std::string &where, bool all_interleavings,
                                Effort &effort) {
   std::deque<test::LinkedHostCode> codes;
   for (const ir::Function *fn : fns) {
     Result<std::string> object = object_of(*fn, gpu);
     if (!object)
-      return Failure{Failure::Kind::refused, "by the back end" + where, text(object.failure())};
+      return Failure{Failure::Kind::refused, "by the back end" + where, text(object.error())};
     codes.emplace_back(*object, "host_code");
   }
-  for (const Schedule &schedule : schedules) {
+  for (const Interleaving &interleaving : interleavings) {
     emulator::Options options;
-    options.order = schedule.order;
-    options.async = schedule.async;
+    options.order = interleaving.order;
+    options.async = interleaving.async;
     options.seed = tried.data_seed;
     options.max_steps = 1'000'000;
     options.workers = 1; // other kernels are at work beside this one
-    std::string stage = "emulated" + where + ", " + schedule.name;
+    std::string stage = "emulated" + where + ", " + interleaving.name;
     Launched launched(tried);
     for (size_t i = 0; i < fns.size(); i++) {
       std::optional<emulator::Result> result = launched.run(*fns[i], *codes[i], options);
       if (!result)
         return std::nullopt;
       effort.emulated++;
-      if (!result->findings.empty())
-        return Failure{Failure::Kind::finding, stage, result->findings[0].text};
+      if (!result->reports.empty())
+        return Failure{Failure::Kind::report, stage, result->reports[0].text};
     }
     if (std::string different = difference(tried, launched.buffers()); !different.empty())
       return Failure{Failure::Kind::difference, stage, different};
-    if (!all_schedules)
+    if (!all_interleavings)
       break;
   }
   return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-constexpr int64_t most_elements = int64_t(1) << 17; // of a buffer
+constexpr int64_t max_elements = int64_t(1) << 17; // of a buffer
 
 struct Invalid {
   std::string why;
@@ -81,8 +81,8 @@ public:
   }
 
   // What a program does to its memory is in the order of its statements, but a statement that
-  // stores to one place twice is in none: neither two elements of a tile are, nor two trips of a
-  // loop.
+  // stores to one place twice is in none: neither two elements of a tile are, nor two iterations of
+  // a loop.
   void write(const Number &pointer, const Number &value, int program, const Stmt *by) {
     Buffer &buffer = reach(pointer);
     Parameter::Role role = kernel_.parameters[size_t(pointer.buffer)].role;
@@ -167,7 +167,7 @@ private:
   Buffer &reach(const Number &pointer) {
     if (pointer.poison)
       throw Invalid{"an access without a pointer"};
-    if (pointer.integer < 0 || pointer.integer >= most_elements)
+    if (pointer.integer < 0 || pointer.integer >= max_elements)
       throw Invalid{"an access at " + std::to_string(pointer.integer)};
     Buffer &buffer = buffers_[size_t(pointer.buffer)];
     buffer.count = std::max(buffer.count, pointer.integer + 1);
@@ -208,8 +208,8 @@ enum class Flow { normal, leave, proceed, finish };
 class Program {
 public:
   Program(const Kernel &kernel, Buffers &buffers, std::array<int, 3> id, int64_t &cost,
-          int64_t most_cost)
-      : kernel_(kernel), buffers_(buffers), id_(id), cost_(cost), most_cost_(most_cost),
+          int64_t max_cost)
+      : kernel_(kernel), buffers_(buffers), id_(id), cost_(cost), max_cost_(max_cost),
         variables_(kernel.variables.size()) {
     number_ = id[0] + kernel.grid[0] * (id[1] + kernel.grid[1] * id[2]);
     for (size_t i = 0; i < kernel.parameters.size(); i++) {
@@ -892,7 +892,7 @@ private:
 
   void spend(int64_t cost) {
     cost_ += cost;
-    if (cost_ > most_cost_)
+    if (cost_ > max_cost_)
       throw Invalid{"runs too long"};
   }
 
@@ -906,7 +906,7 @@ private:
   std::array<int, 3> id_;
   int number_;
   int64_t &cost_;
-  int64_t most_cost_;
+  int64_t max_cost_;
   std::vector<Tile> variables_;
   std::vector<Mask> masks_;
   Tile returned_; // by the function that is called
@@ -922,14 +922,14 @@ bool Evaluation::is_exact() const {
   return true;
 }
 
-Evaluation evaluate(const Kernel &kernel, int64_t most_cost) {
+Evaluation evaluate(const Kernel &kernel, int64_t max_cost) {
   Evaluation evaluation;
   Buffers buffers(kernel);
   try {
     for (int z = 0; z < kernel.grid[2]; z++)
       for (int y = 0; y < kernel.grid[1]; y++)
         for (int x = 0; x < kernel.grid[0]; x++)
-          Program(kernel, buffers, {x, y, z}, evaluation.cost, most_cost).run();
+          Program(kernel, buffers, {x, y, z}, evaluation.cost, max_cost).run();
   } catch (const Invalid &invalid) {
     evaluation.invalid = invalid.why;
   }

@@ -31,7 +31,7 @@ struct Evaluation {
   bool is_exact() const;
 };
 
-/// Needs a kernel that `settle` accepts. One that costs more than `most_cost` is invalid.
-Evaluation evaluate(const Kernel &kernel, int64_t most_cost = 4'000'000);
+/// Needs a kernel that `settle` accepts. One that costs more than `max_cost` is invalid.
+Evaluation evaluate(const Kernel &kernel, int64_t max_cost = 4'000'000);
 
 } // namespace tritonc::random

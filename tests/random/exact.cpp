@@ -51,7 +51,7 @@ double largest_float(Scalar scalar) {
 }
 
 // The smallest step there is between two numbers of the type.
-double least_step(Scalar scalar) {
+double min_step(Scalar scalar) {
   switch (scalar) {
   case Scalar::e4m3:
     return 0x1p-9;
@@ -77,7 +77,7 @@ Number real_result(Scalar scalar, double value, double error, bool is_exact, int
   if (std::fabs(value) + error > largest_float(scalar))
     return Number::no_value();
   if (error != 0 || !is_exact || !is_representable(scalar, value))
-    error += (std::fabs(value) + error) * unit(scalar) * slack + least_step(scalar);
+    error += (std::fabs(value) + error) * unit(scalar) * slack + min_step(scalar);
   return {0, value, error};
 }
 
@@ -113,12 +113,12 @@ Number real_product(Scalar scalar, const Number &a, const Number &b) {
 }
 
 Number real_quotient(Scalar scalar, const Number &a, const Number &b) {
-  double least_divisor = std::fabs(b.real) - b.error;
-  if (!(least_divisor > 0) || std::isinf(a.real) || std::isinf(b.real))
+  double min_divisor = std::fabs(b.real) - b.error;
+  if (!(min_divisor > 0) || std::isinf(a.real) || std::isinf(b.real))
     return Number::no_value();
   double quotient = a.real / b.real;
   bool is_exact = std::fma(quotient, b.real, -a.real) == 0;
-  double error = (a.error + std::fabs(quotient) * b.error) / least_divisor;
+  double error = (a.error + std::fabs(quotient) * b.error) / min_divisor;
   return real_result(scalar, quotient, error, is_exact);
 }
 
@@ -187,7 +187,7 @@ Number integer_binary(Op op, Scalar scalar, int64_t x, int64_t y) {
     return integer_result(scalar, a - b);
   case Op::mul: {
     Wide product;
-    if (__builtin_mul_overflow(a, b, &product)) // two numbers of 64 bits without a sign
+    if (__builtin_mul_overflow(a, b, &product)) // two 64-bit types without a sign
       return Number::of_integer(int64_t(uint64_t(x) * uint64_t(y)));
     return integer_result(scalar, product);
   }
@@ -484,7 +484,7 @@ Number Sum::result() const {
   if (magnitude_ > largest_float(scalar_))
     return Number::no_value();
   double rounding = result.roundings * unit(scalar_) * magnitude_;
-  result.error = error_ + rounding + least_step(scalar_) * double(terms_);
+  result.error = error_ + rounding + min_step(scalar_) * double(terms_);
   return result;
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("functions that round, and those that are smooth") {
             .error == 0); // though the product has no float
 }
 
-TEST_CASE("numbers of 8 bits are rounded to their digits") {
+TEST_CASE("8-bit types are rounded to their digits") {
   CHECK(converted(Scalar::float_, Scalar::e4m3, real(13)).error == 0);
   CHECK(converted(Scalar::float_, Scalar::e5m2, real(13)).error > 0);
   CHECK(converted(Scalar::float_, Scalar::e4m3, real(449)).poison);

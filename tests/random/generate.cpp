@@ -25,7 +25,7 @@ Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(seed, dra
     kernel_.grid[2] = 1;
   if (policy_.largest_tile > 4096)
     kernel_.grid = {int(draw_.between(1, 2)), 1, 1};
-  if (policy_.whole) // more programs than multiprocessors, now and then
+  if (policy_.whole) // more programs than SMs, now and then
     kernel_.grid = {int(draw_.between(1, 3)), int(draw_.between(1, 2)), 1};
   kernel_.tf32 = draw_.chance(25);
   int count = int(draw_.between(1, 3));
@@ -120,16 +120,16 @@ Shape Generator::draw_shape() {
   return shape;
 }
 
-double Generator::trips() const {
+double Generator::iterations() const {
   double product = calls_ * kernel_.grid[0] * kernel_.grid[1] * kernel_.grid[2];
   for (const Loop &loop : loops_)
-    product *= std::max(loop.trips, 1.0);
+    product *= std::max(loop.iterations, 1.0);
   return product;
 }
 
 // Whether the kernel may compute so many more elements here; if so, it is taken to do so.
 bool Generator::afford(int64_t elements) {
-  double cost = double(elements) * trips();
+  double cost = double(elements) * iterations();
   if (work_ + cost > policy_.work)
     return false;
   work_ += cost;
@@ -163,8 +163,8 @@ Generated generate(uint64_t seed) {
     Generated made{generator.run(), {}, generator.policy().name};
     if (!settle(made.kernel))
       continue;
-    int64_t most_cost = int64_t(cost_of_work * generator.policy().work);
-    made.evaluation = evaluate(made.kernel, most_cost);
+    int64_t max_cost = int64_t(cost_of_work * generator.policy().work);
+    made.evaluation = evaluate(made.kernel, max_cost);
     bool is_bitwise = generator.policy().may_round || made.evaluation.is_exact();
     if (made.evaluation.invalid.empty() && is_bitwise)
       return made;

@@ -10,7 +10,7 @@
 namespace tritonc::random {
 namespace {
 
-constexpr size_t most_functions = 4;
+constexpr size_t max_functions = 4;
 
 } // namespace
 
@@ -20,7 +20,7 @@ std::optional<Made> Generator::called(Scalar scalar, const Shape &shape, int dep
   for (size_t i = 0; i < callables_.size(); i++)
     if (kernel_.functions[i].result == result)
       fitting.push_back(int(i));
-  bool makes_one = !inside_ && kernel_.functions.size() < most_functions &&
+  bool makes_one = !in_bounds_ && kernel_.functions.size() < max_functions &&
                    (fitting.empty() || draw_.chance(50));
   if (!makes_one && fitting.empty())
     return std::nullopt;
@@ -48,7 +48,7 @@ int Generator::new_function(const Type &result) {
   std::swap(mask, partial_mask_);
   double calls = calls_;
   for (const Loop &loop : loops_)
-    calls_ *= std::max(loop.trips, 1.0);
+    calls_ *= std::max(loop.iterations, 1.0);
   calls_ *= 2;
   std::swap(loops, loops_);
 
@@ -65,7 +65,7 @@ int Generator::new_function(const Type &result) {
     callable.parameters.push_back(range);
   }
   callable.result = {0, 0};
-  inside_ = &callable;
+  in_bounds_ = &callable;
   returns_ = result;
   function.body = collect([&] {
     statements(int(draw_.between(1, 3)), 2);
@@ -75,7 +75,7 @@ int Generator::new_function(const Type &result) {
     }
     return_statement();
   });
-  inside_ = nullptr;
+  in_bounds_ = nullptr;
 
   calls_ = calls;
   std::swap(loops, loops_);
@@ -90,7 +90,7 @@ int Generator::new_function(const Type &result) {
 void Generator::return_statement() {
   Made value = convertible(returns_, 2);
   Stmt stmt = jump(Stmt::Kind::finish);
-  inside_->result = hull(inside_->result, value.range);
+  in_bounds_->result = hull(in_bounds_->result, value.range);
   stmt.value.push_back(std::move(value.expr));
   emit(std::move(stmt));
 }

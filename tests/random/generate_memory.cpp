@@ -12,8 +12,8 @@
 namespace tritonc::random {
 namespace {
 
-constexpr int most_inputs = 6, most_numbers = 8, most_outputs = 8;
-constexpr int64_t most_elements = 60'000;
+constexpr int max_inputs = 6, max_numbers = 8, max_outputs = 8;
+constexpr int64_t max_elements = 60'000;
 
 int64_t rounded_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -61,7 +61,7 @@ int Generator::input_of(Scalar scalar) {
     if (parameter.role == Parameter::Role::input && type(parameter.variable).scalar == scalar)
       found.push_back(parameter.variable);
   }
-  if (!found.empty() && (inputs >= most_inputs || draw_.chance(50)))
+  if (!found.empty() && (inputs >= max_inputs || draw_.chance(50)))
     return draw_.pick(found);
   Parameter parameter;
   parameter.role = Parameter::Role::input;
@@ -87,7 +87,7 @@ Made Generator::bound_parameter(int64_t value, const char *stem) {
         is_signed(type(parameter.variable).scalar) && !is_float(type(parameter.variable).scalar))
       return of(parameter.variable);
   }
-  if (numbers >= most_numbers || inside_)
+  if (numbers >= max_numbers || in_bounds_)
     return number_literal(Scalar::int32, double(value));
   Parameter parameter;
   parameter.integer = value;
@@ -195,11 +195,11 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     else
       batches.push_back(g);
   }
-  // The axes from the one whose elements are neighbours on.
+  // The axes from the one whose elements are neighbors on.
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   if (draw_.chance(65))
-    std::reverse(order.begin(), order.end()); // rows one behind the other
+    std::reverse(order.begin(), order.end()); // rows one after the other
   else if (draw_.chance(40))
     for (size_t i = rank; i > 1; i--)
       std::swap(order[i - 1], order[draw_.index(i)]);
@@ -237,7 +237,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     terms.push_back(scaled(*loop.counter, distance));
     distance *= int64_t(loop.counter->range.high) + 1;
   }
-  if (distance > most_elements)
+  if (distance > max_elements)
     return std::nullopt;
   if (draw_.chance(policy_.whole ? 8 : 25))
     terms.push_back(number_literal(Scalar::int32, double(draw_.pick({1, 4, 16, 64}))));
@@ -437,7 +437,7 @@ Hint Generator::store_hint() {
 
 // A tile of pointers that loops may move along.
 void Generator::declare_pointer() {
-  if (inside_)
+  if (in_bounds_)
     return;
   Shape shape = draw_shape();
   if (shape.empty() || !afford(elements_of(shape)))
@@ -457,7 +457,7 @@ void Generator::declare_pointer() {
 void Generator::store_value(Made value, const Type &type) {
   auto is_written = [](const Parameter &p) { return p.role > Parameter::Role::input; };
   if (std::count_if(kernel_.parameters.begin(), kernel_.parameters.end(), is_written) >=
-      most_outputs)
+      max_outputs)
     return;
   // Into another type, where that changes nothing.
   Scalar scalar = type.scalar;

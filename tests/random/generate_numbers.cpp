@@ -11,7 +11,7 @@ namespace tritonc::random {
 namespace {
 
 // So many leaves are tried before something simple is taken instead.
-constexpr int most_tries = 6;
+constexpr int max_tries = 6;
 
 Shape without(Shape shape, size_t axis) {
   shape.erase(shape.begin() + int64_t(axis));
@@ -149,7 +149,7 @@ Made Generator::literal_of(Scalar scalar) {
 
 // A variable that is of the type, or becomes so by repetition or a conversion.
 std::optional<Made> Generator::read_variable(Scalar scalar, const Shape &shape) {
-  bool takes_all = inside_ || draw_.chance(25);
+  bool takes_all = in_bounds_ || draw_.chance(25);
   std::vector<int> found = visible([&](const Variable &variable, const Known &known) {
     const Type &type = variable.type;
     bool is_dull = known.is_index && !draw_.chance(20);
@@ -162,7 +162,7 @@ std::optional<Made> Generator::read_variable(Scalar scalar, const Shape &shape) 
 }
 
 Made Generator::leaf(Scalar scalar, const Shape &shape) {
-  if (nested_loads_ < 2 && !inside_ && draw_.chance(policy_.loads))
+  if (nested_loads_ < 2 && !in_bounds_ && draw_.chance(policy_.loads))
     if (std::optional<Made> loaded = load_number(scalar, shape, 0))
       return std::move(*loaded);
   if (draw_.chance(70))
@@ -185,7 +185,7 @@ Made Generator::leaf(Scalar scalar, const Shape &shape) {
 
 Made Generator::number(Scalar scalar, const Shape &shape, int depth) {
   bool is_leaf = depth <= 0 || draw_.chance(15) || !afford(elements_of(shape) + 1);
-  for (int i = 0; i < most_tries && !is_leaf; i++)
+  for (int i = 0; i < max_tries && !is_leaf; i++)
     if (std::optional<Made> made = try_number(scalar, shape, depth - 1))
       return std::move(*made);
   return leaf(scalar, shape);
@@ -194,16 +194,16 @@ Made Generator::number(Scalar scalar, const Shape &shape, int depth) {
 std::optional<Made> Generator::try_number(Scalar scalar, const Shape &shape, int depth) {
   if (scalar == Scalar::bool_ && draw_.chance(80))
     return truth(shape, depth);
-  bool is_product = scalar == Scalar::float_ && shape.size() == 2 && elements_of(shape) >= 16;
-  bool is_other_product =
+  bool is_matmul = scalar == Scalar::float_ && shape.size() == 2 && elements_of(shape) >= 16;
+  bool is_other_matmul =
       policy_.other_dots && shape.size() >= 2 && elements_of(shape) >= 16 &&
       (scalar == Scalar::float_ || scalar == Scalar::int32 || scalar == Scalar::double_);
   bool is_small = (is_integer(scalar) && bits_of(scalar) < 32) || is_small_float(scalar);
   switch (draw_.weighted(
       {is_small ? 0 : 50, is_small ? 0 : 12, 10, policy_.moves, policy_.reductions,
        is_small ? 40 : 10, is_small ? 0 : 8, policy_.may_round ? 10 : 1,
-       is_product ? policy_.dots * 4 : 0, policy_.positions, policy_.random_numbers, policy_.calls,
-       is_small ? 0 : policy_.functions, is_other_product ? policy_.dots * 4 : 0})) {
+       is_matmul ? policy_.dots * 4 : 0, policy_.positions, policy_.random_numbers, policy_.calls,
+       is_small ? 0 : policy_.functions, is_other_matmul ? policy_.dots * 4 : 0})) {
   case 0:
     return arithmetic(scalar, shape, depth);
   case 1:

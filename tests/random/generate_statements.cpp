@@ -15,7 +15,7 @@ void Generator::statements(int count, int nesting) {
 void Generator::statement(int nesting) {
   const Policy &p = policy_;
   int inner = nesting > 0 ? 1 : 0, in_loop = loops_.empty() ? 0 : 1;
-  if (inside_)
+  if (in_bounds_)
     return statement_of_function(nesting);
   switch (draw_.weighted({p.declarations, p.assignments, p.branches * inner,
                           p.counted_loops * inner, p.other_loops * inner, p.stores, p.products,
@@ -36,7 +36,7 @@ void Generator::statement(int nesting) {
     return store_value(number(type.scalar, type.shape, policy_.depth), type);
   }
   case 6:
-    return product_loop();
+    return matmul_loop();
   case 7:
     return accumulation();
   case 8:
@@ -133,7 +133,7 @@ void Generator::accumulation() {
   Type to = type(variable);
   double times = 1;
   for (size_t i = size_t(sum.loops); i < loops_.size(); i++)
-    times *= std::max(loops_[i].trips, 1.0);
+    times *= std::max(loops_[i].iterations, 1.0);
   bool is_one = to.shape.empty() && is_integer(to.scalar) && draw_.chance(25);
   if (is_one && times <= sum.room) {
     sum.room -= times;
@@ -190,7 +190,7 @@ void Generator::branch_statement(int nesting) {
 }
 
 void Generator::jump_statement() {
-  if (loops_.empty() && !inside_ && !draw_.chance(30))
+  if (loops_.empty() && !in_bounds_ && !draw_.chance(30))
     return;
   Stmt::Kind kind = loops_.empty() || draw_.chance(10) ? Stmt::Kind::finish
                     : draw_.chance(50)                 ? Stmt::Kind::leave
@@ -199,7 +199,7 @@ void Generator::jump_statement() {
   std::vector<Stmt> body = collect([&] {
     if (draw_.chance(35))
       statement(0);
-    if (inside_ && kind == Stmt::Kind::finish)
+    if (in_bounds_ && kind == Stmt::Kind::finish)
       return return_statement();
     emit(jump(kind));
   });
@@ -213,7 +213,7 @@ void Generator::jump_statement() {
 
 // --- Loops. --------------------------------------------------------------------------------------
 
-// Pointers from outside of the loop go on to what the next trip reads.
+// Pointers from outside of the loop go on to what the next iteration reads.
 void Generator::walk_pointers() {
   int depth = int(loops_.size());
   std::vector<int> pointers = visible([&](const Variable &variable, const Known &known) {
@@ -255,7 +255,7 @@ void Generator::counted_loop(int nesting) {
     last -= step; // the end lies before the start
   bool is_down = is_signed(scalar) && draw_.chance(30);
   bool is_equal = last >= first && draw_.chance(8);            // k != last
-  int axis = draw_.chance(20) ? int(draw_.between(0, 2)) : -1; // programs make more trips, or less
+  int axis = draw_.chance(20) ? int(draw_.between(0, 2)) : -1; // programs differ in iterations
   double more = axis >= 0 && !is_equal ? kernel_.grid[size_t(axis)] - 1 : 0;
 
   auto bound = [&](int64_t value) {
@@ -272,7 +272,7 @@ void Generator::counted_loop(int nesting) {
     Made &moved = is_down ? start : end;
     moved = *join(Op::add, std::move(moved), std::move(id));
   }
-  double trips = double(count) + more, highest = double(first) + trips * double(step);
+  double iterations = double(count) + more, highest = double(first) + iterations * double(step);
   std::vector<Stmt> around = collect([&] {
     Known known{.range = {double(first), highest}, .is_fixed = true, .is_index = true};
     int counter = declare_new("k", {scalar, false, {}}, known);
@@ -302,7 +302,7 @@ void Generator::counted_loop(int nesting) {
       next = assign(counter, binary(is_down ? Op::sub : Op::add, k, std::move(by.expr)));
     }
     loop.head.push_back(std::move(next));
-    loop_body(nesting, {trips, of(counter)}, loop.body);
+    loop_body(nesting, {iterations, of(counter)}, loop.body);
     emit(std::move(loop));
   });
   for (Stmt &stmt : around)

@@ -34,14 +34,14 @@ private:
     bool is_fixed = false; // nothing is assigned to it
     bool is_index = false; // a coordinate; dull in arithmetic
     int loops = 0;         // so many loops are around its declaration
-    double room = 0;       // how much may still be added to it, in all trips together
+    double room = 0;       // how much may still be added to it, in all iterations together
     bool may_read = false; // a pointer that may be loaded from
     int64_t key = 0;       // of a coordinate: which it is
   };
-  // A loop around the statements that are made: how often it runs, and its counter if every trip
-  // has another one.
+  // A loop around the statements that are made: how often it runs, and its counter if every
+  // iteration has another one.
   struct Loop {
-    double trips;
+    double iterations;
     std::optional<Made> counter;
   };
   // A function: which numbers it may be called with, and which it gives.
@@ -69,7 +69,7 @@ private:
   int declare_value(const char *stem, Type type, Made value);
   Shape draw_shape();
   Scalar draw_scalar() { return draw_.pick(policy_.scalars); }
-  double trips() const;
+  double iterations() const;
   bool afford(int64_t elements);
   void store_results();
 
@@ -166,9 +166,9 @@ private:
   void walk_pointers();
   Made condition(int depth);
 
-  // generate_products.cpp: dots in loops, in the forms that authors write
+  // generate_matmul.cpp: dots in loops, in the forms that authors write
   struct Product;
-  void product_loop();
+  void matmul_loop();
   void add_product(const Product &p, const std::vector<Expr> &uses, const Range &range);
 
   Draw draw_;
@@ -184,7 +184,7 @@ private:
   std::vector<Shape> arms_;         // conditions that loads must have the shape of
   int nested_loads_ = 0;            // loads for the address or mask of a load
   std::vector<Callable> callables_; // as many as the kernel has functions
-  Callable *inside_ = nullptr;      // the function that is made: it loads and stores nothing
+  Callable *in_bounds_ = nullptr;   // the function that is made: it loads and stores nothing
   Type returns_;                    // its result
   double calls_ = 1;                // how often it is called, from where it is made
 };

@@ -1,7 +1,7 @@
 // Work in a process of its own. See isolate.h.
 //
 // Parent and child share a pipe. What the child prints goes there too, so that the text of a failed
-// assertion arrives; the work's own result follows behind a mark.
+// assertion arrives; the work's own result follows after a mark.
 
 #include "random/isolate.h"
 

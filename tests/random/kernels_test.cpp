@@ -31,7 +31,7 @@ TEST_CASE("random kernels do the same in every leg") {
   CHECK(result.effort.interpreted > int(5 * kernels));
   CHECK(result.effort.emulated > int(3 * kernels));
   CHECK(result.effort.specialized > int(kernels / 100));
-  CHECK(result.effort.divided > int(kernels / 1000));
+  CHECK(result.effort.split_k > int(kernels / 1000));
   CHECK(result.effort.in_parts > int(kernels / 1000));
 }
 

@@ -9,11 +9,11 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/numbers.h"
 #include "ir/printer.h"
+#include "ir/schedule.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
-#include "passes/structure.h"
 #include "support/kernel_file.h"
-#include "support/structures.h"
+#include "support/schedules.h"
 #include "translate/translate.h"
 
 #include <algorithm>
@@ -120,13 +120,13 @@ std::optional<Failure> interpret(const std::vector<const ir::Function *> &fns, c
   interpreter::Memory memory = setting.memory;
   for (const ir::Function *fn : fns) {
     interpreter::Result result = interpreter::run(*fn, setting.launch, memory);
-    for (const interpreter::Finding &finding : result.findings)
-      if (finding.kind == interpreter::Finding::Kind::bad_map) {
+    for (const interpreter::Report &report : result.reports)
+      if (report.kind == interpreter::Report::Kind::bad_map) {
         maps_fit = false;
         return std::nullopt;
       }
-    if (!result.findings.empty())
-      return Failure{Failure::Kind::finding, stage, interpreter::text_of(result.findings[0])};
+    if (!result.reports.empty())
+      return Failure{Failure::Kind::report, stage, interpreter::text_of(result.reports[0])};
   }
   std::string text = difference(tried, bytes_in(memory, tried, setting));
   if (text.empty())
@@ -157,11 +157,11 @@ struct Trial {
       return failure;
     interpreted.insert(ir::print(fn));
     for (const std::string &gpu : legs.gpus)
-      for (const Structure &structure : test::complete_structures_for(fn, *find_gpu(gpu)))
-        if (auto failure = compiled(fn, gpu, structure))
+      for (const Schedule &schedule : test::complete_schedules_for(fn, *find_gpu(gpu)))
+        if (auto failure = compiled(fn, gpu, schedule))
           return failure;
     for (const std::string &gpu : legs.gpus)
-      if (auto launches = test::divided_launches_for(fn, *find_gpu(gpu)))
+      if (auto launches = test::split_k_launches_for(fn, *find_gpu(gpu)))
         if (auto failure = compiled(fn, gpu, *launches))
           return failure;
     return std::nullopt;
@@ -176,35 +176,36 @@ struct Trial {
 
   // The first pass that goes wrong is named; those after it would only repeat it.
   std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
-                                  const Structure &structure) {
+                                  const Schedule &schedule) {
     ir::Function fn = ir::clone(source);
     std::optional<Failure> failure;
     bool maps_fit = true;
-    std::string where = " for sm_" + gpu + (structure.specialized ? " " : "") + structure.name;
+    std::string where =
+        " for sm_" + gpu + (schedule.is_warp_specialized() ? " " : "") + text_of(schedule);
     auto observe = [&](std::string_view pass, ir::Function &now) {
       if (!failure)
         failure = after_pass("after `" + std::string(pass) + "`" + where, now, maps_fit);
     };
-    run_pipeline(fn, *find_gpu(gpu), observe, structure);
+    run_pipeline(fn, *find_gpu(gpu), observe, schedule);
     if (failure)
       return failure;
     if (fn.shared_bytes > find_gpu(gpu)->max_shared_bytes) {
       effort.too_large++; // a message of the compiler, and the author's to solve
       return std::nullopt;
     }
-    effort.specialized += structure.specialized && maps_fit;
-    effort.divided += structure.splits > 1 && maps_fit;
+    effort.specialized += schedule.is_warp_specialized() && maps_fit;
+    effort.split_k += schedule.split_k > 1 && maps_fit;
     if (!legs.emulate || !emulated.insert(ir::print(fn)).second)
       return std::nullopt;
-    return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
+    return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_interleavings, effort);
   }
 
   // Two launches that share the work: the passes make nothing of them that they don't of others, so
   // only what comes out is tried.
   std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
-                                  const test::DividedLaunches &launches) {
+                                  const test::SplitKLaunches &launches) {
     ir::Function first = ir::clone(source), second = ir::clone(source);
-    std::string where = " for sm_" + gpu + " " + launches.first.name;
+    std::string where = " for sm_" + gpu + " " + text_of(launches.first);
     run_pipeline(first, *find_gpu(gpu), {}, launches.first);
     run_pipeline(second, *find_gpu(gpu), {}, launches.second);
     for (const ir::Function *fn : {&first, &second})
@@ -220,7 +221,7 @@ struct Trial {
     effort.in_parts += maps_fit;
     if (!legs.emulate || !maps_fit)
       return std::nullopt;
-    return emulate({&first, &second}, tried, *find_gpu(gpu), where, legs.all_schedules, effort);
+    return emulate({&first, &second}, tried, *find_gpu(gpu), where, legs.all_interleavings, effort);
   }
 
   std::optional<Failure> after_pass(const std::string &stage, const ir::Function &fn,
@@ -237,7 +238,7 @@ struct Trial {
 } // namespace
 
 const char *name_of(Failure::Kind kind) {
-  static constexpr const char *names[] = {"refused",    "broken rule", "finding",
+  static constexpr const char *names[] = {"refused",    "broken rule", "report",
                                           "difference", "crash",       "timeout"};
   return names[int(kind)];
 }
@@ -276,7 +277,7 @@ void Effort::add(const Effort &other) {
   emulated += other.emulated;
   too_large += other.too_large;
   specialized += other.specialized;
-  divided += other.divided;
+  split_k += other.split_k;
   in_parts += other.in_parts;
 }
 
@@ -294,8 +295,8 @@ std::optional<Case> recorded(Case tried, std::string &problem) {
   Setting setting = setting_of(tried);
   interpreter::Memory memory = setting.memory;
   interpreter::Result result = interpreter::run(source.kernels[0], setting.launch, memory);
-  if (!result.findings.empty()) {
-    problem = interpreter::text_of(result.findings[0]);
+  if (!result.reports.empty()) {
+    problem = interpreter::text_of(result.reports[0]);
     return std::nullopt;
   }
   std::vector<std::vector<uint8_t>> buffers = bytes_in(memory, tried, setting);

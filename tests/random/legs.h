@@ -1,6 +1,6 @@
 // The ways in which a case is executed, all of which must agree: its tree (evaluate.h), the tile
 // interpreter on what the front end makes of it, the interpreter again after every pass for several
-// GPUs in every structure, and the emulator on the final LLVM IR under several schedules.
+// GPUs in every schedule, and the emulator on the final LLVM IR under several interleavings.
 
 #pragma once
 
@@ -12,13 +12,13 @@ struct Failure {
   enum class Kind {
     refused,     // a message instead of code
     broken_rule, // tile IR that is not valid
-    finding,     // the interpreter or the emulator objects
+    report,      // the interpreter or the emulator objects
     difference,  // another result
     crash,       // an assertion or a signal
     timeout,
   };
   Kind kind = Kind::difference;
-  std::string stage; // "after `slice_dots` for sm_80"
+  std::string stage; // "after `split_dots_along_k` for sm_80"
   std::string text;
 };
 const char *name_of(Failure::Kind kind);
@@ -32,14 +32,14 @@ struct Legs {
   std::vector<std::string> gpus = {"75", "80", "90a"};
   bool interpret = true; // after each pass; as translated it is always done
   bool emulate = true;
-  bool all_schedules = true; // of the emulator; else only the first
+  bool all_interleavings = true; // of the emulator; else only the first
 };
 
 /// How much was done.
 struct Effort {
   int interpreted = 0, emulated = 0, too_large = 0;
   int specialized = 0; // went through the passes so, with tensor maps that fit
-  int divided = 0;     // of those: a cluster divides the sum
+  int split_k = 0;     // of those: split-K in a cluster
   int in_parts = 0;    // two launches divide it
 
   void add(const Effort &other);

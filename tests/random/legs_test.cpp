@@ -75,14 +75,14 @@ TEST_CASE("a buffer that is too short is a failure") {
       argument.count--;
   std::optional<Failure> failure = run(tried);
   REQUIRE(failure);
-  CHECK(failure->kind == Failure::Kind::finding);
+  CHECK(failure->kind == Failure::Kind::report);
 }
 
 TEST_CASE("failures are alike if one cause is likely") {
-  Failure a{Failure::Kind::difference, "after `fuse_dots` for sm_80", "y[3] is 4, not 5"};
-  Failure b{Failure::Kind::difference, "after `fuse_dots` for sm_75", "z[0] is 1, not 2"};
+  Failure a{Failure::Kind::difference, "after `fold_add_into_dot` for sm_80", "y[3] is 4, not 5"};
+  Failure b{Failure::Kind::difference, "after `fold_add_into_dot` for sm_75", "z[0] is 1, not 2"};
   CHECK(is_alike(a, b));
-  b.stage = "after `slice_dots` for sm_80";
+  b.stage = "after `split_dots_along_k` for sm_80";
   CHECK_FALSE(is_alike(a, b));
   Failure c{Failure::Kind::crash, "somewhere", "a.cpp:3: Assertion `x' failed"};
   Failure d{Failure::Kind::crash, "somewhere", "a.cpp:99: Assertion `x' failed"};

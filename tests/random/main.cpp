@@ -1,4 +1,4 @@
-// The command behind tests/campaign: random kernels in any number, and single ones.
+// The command after tests/campaign: random kernels in any number, and single ones.
 //
 //     random_campaign --kernels 100000 --jobs 8 --state s.txt --found folder
 //     random_campaign --show 17              # the kernel of a seed, as a file

@@ -43,7 +43,7 @@ Policy large() {
   return policy;
 }
 
-// Products that GPUs with wgmma can do by specialised warps, if nothing else is in the way.
+// Products that GPUs with wgmma can do by specialized warps, if nothing else is in the way.
 Policy whole_products() {
   Policy policy = plain_products();
   policy.name = "whole products";

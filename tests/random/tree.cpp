@@ -208,7 +208,7 @@ MaybeType type_of_subscript(const Expr &expr) {
   return good ? MaybeType(to) : std::nullopt;
 }
 
-// Behind the first two axes there may be others, of as many products.
+// After the first two axes there may be others, of as many products.
 MaybeType type_of_dot(const Type &a, const Type &b) {
   if (a.pointer || b.pointer || a.scalar != b.scalar || a.scalar == Scalar::bool_ ||
       a.shape.size() < 2 || b.shape.size() != a.shape.size() || a.shape[1] != b.shape[0])
@@ -538,7 +538,7 @@ public:
   }
 
 private:
-  // Sees its own variables, and the functions in front of it.
+  // Sees its own variables, and the functions before it.
   bool function(size_t number) {
     Function &function = kernel_.functions[number];
     std::vector<bool> outside(visible_.size(), false);

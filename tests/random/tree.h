@@ -153,7 +153,7 @@ struct Stmt {
     increment, // variable, op: add or sub
     store,     // value: pointer, value, perhaps a mask; op
     branch,    // value: condition; body, other
-    for_loop, // value: condition; head: two statements, one before the loop and one after each trip
+    for_loop,  // value: condition; head: a statement before the loop, one per iteration
     while_loop,
     do_loop, // value: condition; body
     leave,   // break
@@ -209,7 +209,7 @@ struct Function {
 struct Kernel {
   std::deque<Variable> variables; // so that references to types stay valid
   std::vector<Parameter> parameters;
-  std::deque<Function> functions; // which may call those in front of them
+  std::deque<Function> functions; // which may call those before them
   std::vector<Stmt> body;
   std::array<int, 3> grid = {1, 1, 1};
   uint64_t data_seed = 0;

@@ -9,7 +9,7 @@
 namespace tritonc::random {
 
 /// A kernel that stores the same as `kernel` in the same parameters; it may have more parameters
-/// behind them. (Swapped operands may change how a sum is rounded.)
+/// after them. (Swapped operands may change how a sum is rounded.)
 Kernel variant_of(const Kernel &kernel, Draw &draw);
 
 } // namespace tritonc::random

@@ -1,5 +1,4 @@
-// Tests runtime/src/bundle.cpp: where bundles are looked for, and what becomes of those that are
-// not as they should be.
+// Tests runtime/src/load/bundle.cpp: the search path of bundles, and damaged or wrong bundles.
 
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
@@ -18,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own, which TRITONC_BUNDLE_PATH names.
+/// A temporary folder; TRITONC_BUNDLE_PATH names it.
 class Folder {
 public:
   Folder() {
@@ -74,7 +73,7 @@ public:
     args.n = n;
     return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr);
   }
-  const abi::image &image() const { return sample.images[0][1]; } // which is launched
+  const abi::image &image() const { return sample.images[0][1]; } // the image that launches use
 
   SampleKernel sample;
   abi::bundle bundle = {"sample.tcb", 0, {0x123456789abcdef, 0xfedcba9876543210}};
@@ -82,12 +81,12 @@ public:
 };
 
 bool is_refused(const status &status, status_code code) {
-  return status.code() == code && std::string(status.subject()) == "sample.tcb";
+  return status.code() == code && std::string(status.argument()) == "sample.tcb";
 }
 
 } // namespace
 
-TEST_CASE("code is read from the bundle once, and its file is then needed no more") {
+TEST_CASE("bundle: read once, then the file is not needed") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
@@ -102,15 +101,15 @@ TEST_CASE("code is read from the bundle once, and its file is then needed no mor
   CHECK(is_refused(kernel.launch(machine, 64), status_code::no_bundle)); // the other variant
 }
 
-TEST_CASE("a bundle that is not there: the status names it and the remedy, and does not last") {
+TEST_CASE("bundle: missing file returns no_bundle, retry succeeds") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
   status missing = kernel.launch(machine);
   CHECK(is_refused(missing, status_code::no_bundle));
   CHECK(machine.message(missing) ==
-        "sample::copy: sample.tcb, which has its code, cannot be read: No such file or directory; "
-        "put it into the folder of the program or shared library, or name its folder in "
+        "sample::copy: cannot read the kernel's code from sample.tcb: No such file or directory; "
+        "put the file into the folder of the program or shared library, or add its folder to "
         "TRITONC_BUNDLE_PATH");
   CHECK(machine.runtime().preload(kernel.sample.kernel, nullptr, abi::current).code() ==
         status_code::no_bundle);
@@ -119,17 +118,17 @@ TEST_CASE("a bundle that is not there: the status names it and the remedy, and d
   CHECK(kernel.launch(machine).ok());
 }
 
-TEST_CASE("where it is looked for") {
+TEST_CASE("bundle: searches the path and the program's folder") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
   fs::create_directory(folder.path("other"));
-  SUBCASE("in each folder in turn") {
+  SUBCASE("each folder of the path") {
     folder.write("other/sample.tcb", kernel.file);
     Folder::search("/nowhere::" + folder.path() + ":" + folder.path("other") + ":");
     CHECK(kernel.launch(machine).ok());
   }
-  SUBCASE("a wrong one does not keep from the right one") {
+  SUBCASE("skips a wrong bundle") {
     std::string wrong = kernel.file;
     wrong[100]++;
     wrong[offsetof(abi::bundle_header, digest)]++;
@@ -138,12 +137,12 @@ TEST_CASE("where it is looked for") {
     Folder::search(folder.path() + ":" + folder.path("other"));
     CHECK(kernel.launch(machine).ok());
   }
-  SUBCASE("one that is wrong is said before one that is not there") {
+  SUBCASE("a wrong bundle is reported before a missing one") {
     folder.write("sample.tcb", kernel.file + "x");
     Folder::search("/nowhere:" + folder.path() + ":" + folder.path("other"));
     CHECK(is_refused(kernel.launch(machine), status_code::corrupt_bundle));
   }
-  SUBCASE("in the folder of the program") {
+  SUBCASE("folder of the program") {
     unsetenv("TRITONC_BUNDLE_PATH");
     std::string name = "sample-" + std::to_string(getpid()) + ".tcb";
     kernel.bundle.name = name.c_str();
@@ -152,7 +151,7 @@ TEST_CASE("where it is looked for") {
     CHECK(kernel.launch(machine).ok());
     fs::remove(beside);
   }
-  SUBCASE("not in the current folder") {
+  SUBCASE("current folder is not searched") {
     unsetenv("TRITONC_BUNDLE_PATH");
     folder.write("sample.tcb", kernel.file);
     fs::path before = fs::current_path();
@@ -160,13 +159,13 @@ TEST_CASE("where it is looked for") {
     CHECK(is_refused(kernel.launch(machine), status_code::no_bundle));
     fs::current_path(before);
   }
-  SUBCASE("a path that is too long") {
+  SUBCASE("too long a path") {
     Folder::search("/" + std::string(5000, 'x'));
     CHECK(is_refused(kernel.launch(machine), status_code::no_bundle));
   }
 }
 
-TEST_CASE("every truncation, at any place, and what is longer") {
+TEST_CASE("bundle: wrong length returns corrupt_bundle") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
@@ -177,7 +176,7 @@ TEST_CASE("every truncation, at any place, and what is longer") {
   }
   folder.write("sample.tcb", kernel.file + "x");
   CHECK(is_refused(kernel.launch(machine), status_code::corrupt_bundle));
-  // Cut off after it was made sure how long it is, which is a read that comes back short.
+  // A read that returns fewer bytes, as if the file were truncated after the length check.
   std::uint64_t length = kernel.image().offset + kernel.image().size - 1;
   kernel.bundle.length = length;
   std::memcpy(&kernel.file[offsetof(abi::bundle_header, length)], &length, sizeof length);
@@ -186,7 +185,7 @@ TEST_CASE("every truncation, at any place, and what is longer") {
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
 }
 
-TEST_CASE("every flipped bit of the header and of the image, before the driver sees it") {
+TEST_CASE("bundle: finds every flipped bit before the driver") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
@@ -199,7 +198,7 @@ TEST_CASE("every flipped bit of the header and of the image, before the driver s
   };
   for (size_t bit = 0; bit < offsetof(abi::bundle_header, padding) * 8; bit++) {
     if (bit / 32 == offsetof(abi::bundle_header, image_count) / 4)
-      continue; // which nobody reads
+      continue; // the runtime does not read it
     CAPTURE(bit);
     status refused = launch_flipped(bit);
     CHECK((is_refused(refused, status_code::wrong_bundle) ||
@@ -210,34 +209,34 @@ TEST_CASE("every flipped bit of the header and of the image, before the driver s
     CHECK(is_refused(launch_flipped(bit), status_code::corrupt_bundle));
   }
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
-  // Damage elsewhere is other kernels'.
+  // Damage outside the image does not matter.
   CHECK(launch_flipped((image.offset + image.size + 100) * 8).ok());
 }
 
-TEST_CASE("what has the name and is no bundle, or another one") {
+TEST_CASE("bundle: another file returns wrong_bundle") {
   Folder folder;
   Machine machine;
   BundledKernel kernel;
   std::string path = folder.path("sample.tcb");
-  SUBCASE("a folder") { fs::create_directory(path); }
-  SUBCASE("a pipe that nobody writes to") { REQUIRE(mkfifo(path.c_str(), 0600) == 0); }
+  SUBCASE("folder") { fs::create_directory(path); }
+  SUBCASE("pipe without a writer") { REQUIRE(mkfifo(path.c_str(), 0600) == 0); }
   SUBCASE("another file") { folder.write("sample.tcb", std::string(10000, 'x')); }
-  SUBCASE("of another build") {
+  SUBCASE("bundle of another build") {
     kernel.bundle.digest[1]++;
     folder.write("sample.tcb", kernel.file);
   }
-  SUBCASE("of another version") {
+  SUBCASE("bundle of another version") {
     kernel.file[offsetof(abi::bundle_header, version)]++;
     folder.write("sample.tcb", kernel.file);
   }
   status refused = kernel.launch(machine);
   CHECK(is_refused(refused, status_code::wrong_bundle));
-  CHECK(machine.message(refused) == "sample::copy: sample.tcb, which has its code, is of another "
-                                    "build: put that there which was made with this program");
+  CHECK(machine.message(refused) == "sample::copy: sample.tcb is not the bundle of this program: "
+                                    "use the file of the same build");
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
 }
 
-TEST_CASE("the emulator's code is in the program, but the bundle must be there all the same") {
+TEST_CASE("bundle: required on the emulator too") {
   Folder folder;
   Machine machine(Machine::emulator);
   BundledKernel kernel;

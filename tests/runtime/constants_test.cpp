@@ -1,4 +1,5 @@
-// Tests runtime/src/constants.cpp: constant memory of all variants, on the device of the stream.
+// Tests runtime/src/load/constants.cpp: constant memory of all variants, on the device of the
+// stream.
 
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
@@ -12,15 +13,15 @@ using namespace tritonc;
 
 namespace {
 
-/// The first ints that the last launch found in constant memory.
+/// The first two integers that the last launch read from constant memory.
 std::int32_t noted[2];
 
 void note(const abi::host_operation *, abi::host_thread *thread, void *const *) {
   std::memcpy(noted, thread->constants, sizeof noted);
 }
 
-/// The sample with constant memory: `table` of 8 ints in the variant of tile 64, and in that of
-/// tile 16 of 4, behind 16 bytes of `other`, which the former has not.
+/// The sample kernel with constant memory. Tile 64 has `table` with 8 integers. Tile 16 has `other`
+/// with 16 bytes, then `table` with 4 integers.
 struct Setting {
   explicit Setting(const std::string &settings = "", Machine::Kind kind = Machine::as_driver)
       : machine(kind, "workers=1," + settings) {
@@ -30,7 +31,7 @@ struct Setting {
       sample.codes[i].constants = is_wide ? wide : narrow;
       sample.codes[i].constant_bytes = 32;
     }
-    sample.set_threads(32); // makes the images of the codes anew
+    sample.set_threads(32); // rebuilds the images
     sample.variants[0].constants = constants;
     sample.variants[0].constant_count = 1;
     sample.variants[1].constants = constants + 1;
@@ -42,7 +43,7 @@ struct Setting {
     return machine.runtime().set_constant(sample.kernel, as_stream(stream), name, values.data(),
                                           values.size(), 4);
   }
-  /// What a launch of the variant finds, or what it said.
+  /// Launches the variant. Returns the integers that it read, or the error.
   std::string found(int tile, cu::Stream *stream = nullptr) {
     noted[0] = noted[1] = -1;
     SampleArgs args = good_args();
@@ -61,7 +62,7 @@ struct Setting {
 
 } // namespace
 
-TEST_CASE("what nobody has filled is as it was compiled") {
+TEST_CASE("constants: have compiled values, when not set") {
   Setting s;
   CHECK(s.found(64) == "7 8");
   CHECK(s.found(16) == "1 2");
@@ -69,13 +70,13 @@ TEST_CASE("what nobody has filled is as it was compiled") {
   CHECK(s.driver().calls("cuMemcpyHtoDAsync") == 0);
 }
 
-TEST_CASE("all variants are filled, whether they are loaded already or not") {
+TEST_CASE("set_constant: fills loaded and unloaded variants") {
   Setting s;
   CHECK(s.found(64) == "7 8");
   REQUIRE(s.fill({30, 31}).ok());
   CHECK(s.driver().calls("cuLibraryLoadData") == 2);
   CHECK(s.found(64) == "30 31");
-  CHECK(s.found(16) == "1 2"); // it is behind
+  CHECK(s.found(16) == "1 2"); // `table` is after `other`
   REQUIRE(s.fill({40, 41, 42, 43}, nullptr, "other").ok());
   CHECK(s.found(16) == "40 41");
   CHECK(s.found(64) == "30 31");
@@ -83,50 +84,48 @@ TEST_CASE("all variants are filled, whether they are loaded already or not") {
   CHECK(s.driver().calls("cuMemcpyHtoDAsync") == 3);
 }
 
-TEST_CASE("a part is filled, and the rest stays") {
+TEST_CASE("set_constant: partial fill keeps the rest") {
   Setting s;
   REQUIRE(s.fill({30}).ok());
   CHECK(s.found(64) == "30 8");
 }
 
-TEST_CASE("more values than a variant has room for are for those that have") {
+TEST_CASE("set_constant: a smaller array gets what fits") {
   Setting s;
   REQUIRE(s.fill({1, 2, 3, 4, 5, 6, 7, 8}).ok());
   CHECK(s.found(64) == "1 2");
   CHECK(s.found(16) == "1 2");
 }
 
-TEST_CASE("what is compiled under hints is filled, too") {
+TEST_CASE("set_constant: fills specialized code") {
   Setting s;
   s.sample.specialize();
   REQUIRE(s.fill({30, 31}).ok());
   CHECK(s.driver().calls("cuMemcpyHtoDAsync") == 2);
-  int tile = 16; // of the general code; the one under hints takes the arguments
+  int tile = 16; // names the variant; its specialized code runs
   CHECK(s.found(tile) == "30 31");
 }
 
-TEST_CASE("what is wrong is said before the driver is asked") {
+TEST_CASE("set_constant: refuses wrong arguments before the driver") {
   Setting s;
   auto refused = [&](status what, status_code code, const char *message) {
     CHECK(what.code() == code);
     CHECK(s.machine.message(what) == message);
   };
-  refused(
-      s.fill(std::vector<std::int32_t>(9)), status_code::invalid_constant,
-      "sample::copy: the constant memory `table` has room for 32 bytes, not for so many values");
+  refused(s.fill(std::vector<std::int32_t>(9)), status_code::invalid_constant,
+          "sample::copy: too many values for the constant memory `table`: it has 32 bytes");
   refused(s.fill({1}, nullptr, "chair"), status_code::invalid_constant,
-          "sample::copy: no variant that was compiled has constant memory `chair`");
+          "sample::copy: no variant has constant memory `chair`");
   refused(s.machine.runtime().set_constant(s.sample.kernel, {}, "table", nullptr, 1, 4),
           status_code::null_pointer, "sample::copy: argument `table` is null");
-  refused(
-      s.machine.runtime().set_constant(s.sample.kernel, {}, "table", &s, SIZE_MAX, 4),
-      status_code::invalid_constant,
-      "sample::copy: the constant memory `table` has room for 32 bytes, not for so many values");
+  refused(s.machine.runtime().set_constant(s.sample.kernel, {}, "table", &s, SIZE_MAX, 4),
+          status_code::invalid_constant,
+          "sample::copy: too many values for the constant memory `table`: it has 32 bytes");
   CHECK(s.fill({}).ok());
   CHECK(s.driver().calls("cuInit") == 0);
 }
 
-TEST_CASE("each device and each context has its own") {
+TEST_CASE("set_constant: separate for each device and context") {
   Setting s("devices=2");
   s.driver().cuInit(0);
   s.driver().new_context(0);
@@ -148,14 +147,14 @@ TEST_CASE("each device and each context has its own") {
   REQUIRE(s.driver().cuCtxDestroy_v2(third) == cu::success);
 }
 
-TEST_CASE("a thread without a context fills that of device 0, and is left as it was") {
+TEST_CASE("set_constant: uses device 0, when no context is current") {
   Setting s;
   REQUIRE(s.fill({30, 31}).ok());
   CHECK(s.driver().current() == nullptr);
   CHECK(s.found(64) == "30 31");
 }
 
-TEST_CASE("a launch that is prepared, or made again, sees what was filled since") {
+TEST_CASE("set_constant: prepared and repeated launches see it") {
   Setting s;
   CHECK(s.found(64) == "7 8");
   SampleArgs args = good_args();
@@ -168,7 +167,7 @@ TEST_CASE("a launch that is prepared, or made again, sees what was filled since"
   CHECK(s.found(64) == "30 31");
 }
 
-TEST_CASE("while a graph is captured nothing is filled, and the capture is not harmed") {
+TEST_CASE("set_constant: refused during capture, capture survives") {
   Setting s;
   s.driver().cuInit(0);
   s.driver().new_context();
@@ -178,27 +177,27 @@ TEST_CASE("while a graph is captured nothing is filled, and the capture is not h
   status refused = s.fill({20, 21}, stream);
   CHECK(refused.code() == status_code::capturing);
   CHECK(s.machine.message(refused) ==
-        "sample::copy: the constant memory `table` cannot be filled while a graph is captured: "
-        "fill it before");
-  CHECK(s.fill({20, 21}).code() == status_code::capturing); // the legacy stream would wait for it
+        "sample::copy: cannot fill the constant memory `table` during graph capture: fill it "
+        "before the capture");
+  CHECK(s.fill({20, 21}).code() == status_code::capturing); // the legacy stream is unusable too
   CHECK(s.found(64, stream) == "-1 -1");
-  CHECK(s.fill({30, 31}, other).ok()); // which has nothing to do with it
+  CHECK(s.fill({30, 31}, other).ok()); // a stream outside the capture
   cu::Graph *graph = nullptr;
   REQUIRE(s.driver().cuStreamEndCapture(stream, &graph) == cu::success);
   cu::GraphExec *exec = nullptr;
   REQUIRE(s.driver().cuGraphInstantiateWithFlags(&exec, graph, 0) == cu::success);
-  for (std::int32_t value : {30, 40}) { // the graph sees what is there when it is launched
+  for (std::int32_t value : {30, 40}) { // the graph reads the values at its launch
     REQUIRE(s.fill({value, 1}, stream).ok());
     REQUIRE(s.driver().cuGraphLaunch(exec, stream) == cu::success);
     CHECK(noted[0] == value);
   }
 }
 
-TEST_CASE("what the driver refuses, or has not") {
+TEST_CASE("set_constant: returns driver errors") {
   auto refused = [](const std::string &settings) {
     Setting s(settings);
     status filled = s.fill({1});
-    return std::string(filled.name()) + " " + filled.subject() + " " +
+    return std::string(filled.name()) + " " + filled.argument() + " " +
            std::to_string(filled.cuda_result());
   };
   CHECK(refused("missing=cuLibraryGetGlobal") == "driver_too_old cuLibraryGetGlobal 0");
@@ -209,7 +208,7 @@ TEST_CASE("what the driver refuses, or has not") {
   CHECK(refused("gpu=75") == "no_image_for_device  0");
 }
 
-TEST_CASE("a block that is shorter than it should be is not written behind its end") {
+TEST_CASE("set_constant: too short a block returns corrupt_image") {
   Setting s;
   for (abi::host_code &code : s.sample.codes)
     code.constant_bytes = 16;
@@ -217,7 +216,7 @@ TEST_CASE("a block that is shorter than it should be is not written behind its e
   CHECK(s.fill({1, 2, 3, 4, 5}).code() == status_code::corrupt_image);
 }
 
-TEST_CASE("any number of threads") {
+TEST_CASE("set_constant: is thread-safe") {
   Setting s;
   std::vector<std::thread> threads;
   std::atomic<int> failed = 0;
@@ -233,7 +232,7 @@ TEST_CASE("any number of threads") {
   CHECK(s.found(64) == "5 6");
 }
 
-TEST_CASE("by the emulator as by a driver") {
+TEST_CASE("set_constant: works on the emulator") {
   Setting s("", Machine::emulator);
   CHECK(s.found(16) == "1 2");
   REQUIRE(s.fill({30, 31}, nullptr, "other").ok());

@@ -1,4 +1,4 @@
-// Tests runtime/src/device.cpp and tritonc/device.hpp: memory and time, for samples and tools.
+// Tests runtime/src/api/device.cpp and tritonc/device.hpp: device memory and timing.
 
 #include "runtime/machine.h"
 
@@ -8,7 +8,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("the current device is described") {
+TEST_CASE("current_device: describes the emulator") {
   Machine machine(Machine::emulator, "gpu=90a");
   device_info info;
   REQUIRE(machine.runtime().current_device(info).ok());
@@ -17,17 +17,17 @@ TEST_CASE("the current device is described") {
   CHECK(info.major == 9);
   CHECK(info.minor == 0);
   CHECK(info.multiprocessors == 132);
-  CHECK(machine.driver().current() == machine.driver().primary()); // left current: memory is its
+  CHECK(machine.driver().current() == machine.driver().primary()); // stays current
 }
 
-TEST_CASE("a device of a driver is not emulated") {
+TEST_CASE("current_device: a driver's device is not emulated") {
   Machine machine;
   device_info info;
   REQUIRE(machine.runtime().current_device(info).ok());
   CHECK_FALSE(info.emulated);
 }
 
-TEST_CASE("memory is copied there and back") {
+TEST_CASE("device memory: copies both ways, fills, releases") {
   Machine machine;
   const RuntimeFunctions &run = machine.runtime();
   void *memory = nullptr;
@@ -44,7 +44,7 @@ TEST_CASE("memory is copied there and back") {
   CHECK(machine.driver().counters().allocations == 0);
 }
 
-TEST_CASE("failures name the driver's function") {
+TEST_CASE("device memory: failure names the driver function") {
   Machine machine;
   machine.driver().configure("fail=cuMemAlloc:*:2");
   void *memory = &machine;
@@ -56,7 +56,7 @@ TEST_CASE("failures name the driver's function") {
   CHECK(machine.runtime().synchronize({}).code() == status_code::device_lost);
 }
 
-TEST_CASE("a device that is full") {
+TEST_CASE("allocate: full device returns out_of_memory") {
   Machine machine(Machine::as_driver, "memory=1M");
   const RuntimeFunctions &run = machine.runtime();
   void *memory = nullptr, *more = nullptr;
@@ -67,7 +67,7 @@ TEST_CASE("a device that is full") {
   CHECK(run.allocate(&memory, std::size_t(1) << 62).code() == status_code::out_of_memory);
 }
 
-TEST_CASE("a timer measures and releases its events") {
+TEST_CASE("timer: measures and releases its events") {
   Machine machine;
   float milliseconds = -1;
   REQUIRE(machine.runtime().time_nothing(milliseconds).ok());

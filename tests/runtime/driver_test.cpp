@@ -1,4 +1,4 @@
-// Tests runtime/src/driver.cpp: opening the driver, and what its failures become.
+// Tests runtime/src/load/open_driver.cpp: opening the driver, and the statuses of its failures.
 
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
@@ -20,7 +20,7 @@ status launch(Machine &machine, const SampleKernel &sample) {
 
 } // namespace
 
-TEST_CASE("without a driver a launch says so, each time") {
+TEST_CASE("open_driver: missing library returns no_driver each time") {
   for (Machine::Kind kind : {Machine::no_file, Machine::garbage}) {
     Machine machine(kind);
     SampleKernel sample;
@@ -34,34 +34,34 @@ TEST_CASE("without a driver a launch says so, each time") {
   }
 }
 
-TEST_CASE("a driver from before CUDA 12 is too old, and says its version") {
+TEST_CASE("open_driver: driver before CUDA 12 is too old") {
   SampleKernel sample;
   SUBCASE("without cuGetProcAddress_v2") {
-    Machine machine(Machine::old_driver); // whose cuInit ends the process
+    Machine machine(Machine::old_driver); // its cuInit traps
     status s = launch(machine, sample);
     CHECK(s.code() == status_code::driver_too_old);
     CHECK(machine.message(s).find("CUDA 11.8") != std::string::npos);
   }
-  SUBCASE("by its version alone") {
+  SUBCASE("version 11.8") {
     Machine machine(Machine::as_driver, "version=11080");
     status s = launch(machine, sample);
     CHECK(s.code() == status_code::driver_too_old);
     CHECK(machine.message(s).find("CUDA 11.8") != std::string::npos);
     CHECK(machine.driver().calls("cuInit") == 0);
   }
-  SUBCASE("12.0 will do") {
+  SUBCASE("version 12.0 is accepted") {
     Machine machine(Machine::as_driver, "version=12000");
     CHECK(launch(machine, sample).ok());
   }
 }
 
-TEST_CASE("a library that is no driver is one that is too old") {
+TEST_CASE("open_driver: another library returns driver_too_old") {
   Machine machine(Machine::other_library);
   SampleKernel sample;
   CHECK(launch(machine, sample).code() == status_code::driver_too_old);
 }
 
-TEST_CASE("a driver that lacks a required function is too old, and names it") {
+TEST_CASE("open_driver: names a missing required function") {
   Machine machine(Machine::as_driver, "missing=cuLibraryLoadData");
   SampleKernel sample;
   status s = launch(machine, sample);
@@ -69,7 +69,7 @@ TEST_CASE("a driver that lacks a required function is too old, and names it") {
   CHECK(machine.message(s).find("`cuLibraryLoadData`") != std::string::npos);
 }
 
-TEST_CASE("optional functions may be missing") {
+TEST_CASE("open_driver: optional functions may be missing") {
   Machine machine(Machine::as_driver,
                   "missing=cuStreamIsCapturing,missing=cuThreadExchangeStreamCaptureMode,"
                   "missing=cuStreamGetDevice,missing=cuFuncLoad,missing=cuDeviceGetName,"
@@ -79,40 +79,40 @@ TEST_CASE("optional functions may be missing") {
   void *memory = nullptr;
   status s = machine.runtime().allocate(&memory, 16);
   CHECK(s.code() == status_code::driver_too_old);
-  CHECK(std::string(s.subject()) == "cuMemAlloc");
+  CHECK(std::string(s.argument()) == "cuMemAlloc");
 }
 
-TEST_CASE("no device, as the driver says it") {
+TEST_CASE("open_driver: no device returns no_device") {
   SampleKernel sample;
-  SUBCASE("by an error") {
+  SUBCASE("error of the driver") {
     Machine machine(Machine::as_driver, "devices=0");
     CHECK(launch(machine, sample).code() == status_code::no_device);
   }
-  SUBCASE("by a count of zero") {
-    Machine machine(Machine::as_driver, "fail=cuDeviceGetCount:*:0"); // succeeds and says nothing
+  SUBCASE("count of zero") {
+    Machine machine(Machine::as_driver, "fail=cuDeviceGetCount:*:0"); // succeeds, sets no count
     CHECK(launch(machine, sample).code() == status_code::no_device);
   }
 }
 
-TEST_CASE("a driver that is not ready is asked again") {
+TEST_CASE("open_driver: retries a driver that is not ready") {
   Machine machine(Machine::as_driver, "fail=cuInit:1:802");
   SampleKernel sample;
   status s = launch(machine, sample);
   CHECK(s.code() == status_code::cuda);
   CHECK(s.cuda_result() == 802);
-  CHECK(std::string(s.subject()) == "cuInit");
+  CHECK(std::string(s.argument()) == "cuInit");
   CHECK(machine.message(s).find("CUDA_ERROR_SYSTEM_NOT_READY (802)") != std::string::npos);
   CHECK(launch(machine, sample).ok());
 }
 
-TEST_CASE("out of memory is passed on and does not last") {
+TEST_CASE("failure: out of memory does not last") {
   Machine machine(Machine::as_driver, "fail=cuLibraryLoadData:1:2");
   SampleKernel sample;
   CHECK(launch(machine, sample).code() == status_code::out_of_memory);
   CHECK(launch(machine, sample).ok());
 }
 
-TEST_CASE("of an assertion that failed it is said what it was, and where more is said") {
+TEST_CASE("failure: a failed assertion refers to standard error") {
   Machine machine;
   SampleKernel sample;
   machine.driver().configure("fail=cuLaunchKernelEx:1:710");
@@ -125,12 +125,12 @@ TEST_CASE("of an assertion that failed it is said what it was, and where more is
   CHECK(message.find("CUDA_ERROR_ASSERT (710)") != std::string::npos);
   CHECK(message.find("restart the process") != std::string::npos);
   machine.driver().configure("fail=none,fail=cuLaunchKernelEx:*:719");
-  s = launch(machine, sample); // the first cause stays
+  s = launch(machine, sample); // still returns the first cause
   CHECK(s.cuda_result() == 710);
   CHECK(machine.message(s) == message);
 }
 
-TEST_CASE("an error that no context survives is reported for what it was first") {
+TEST_CASE("failure: a sticky error keeps its first cause") {
   Machine machine;
   SampleKernel sample;
   machine.driver().configure("fail=cuLaunchKernelEx:1:700");
@@ -146,7 +146,7 @@ TEST_CASE("an error that no context survives is reported for what it was first")
   CHECK(message.find("restart the process") != std::string::npos);
 }
 
-TEST_CASE("other errors of the driver are passed on with their call") {
+TEST_CASE("failure: other errors name the driver function") {
   Machine machine(Machine::as_driver, "fail=cuLaunchKernelEx:*:1");
   SampleKernel sample;
   status s = launch(machine, sample);
@@ -156,13 +156,13 @@ TEST_CASE("other errors of the driver are passed on with their call") {
         "sample::copy: cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE (1) invalid argument");
 }
 
-TEST_CASE("code that the driver finds too new, or not fit for the device") {
+TEST_CASE("failure: unsupported code has its own status") {
   SampleKernel sample;
-  SUBCASE("222") {
+  SUBCASE("code is too new (222)") {
     Machine machine(Machine::as_driver, "fail=cuLibraryLoadData:*:222");
     CHECK(launch(machine, sample).code() == status_code::driver_too_old);
   }
-  SUBCASE("209") {
+  SUBCASE("code does not fit the device (209)") {
     Machine machine(Machine::as_driver, "fail=cuLibraryGetKernel:*:209");
     CHECK(launch(machine, sample).code() == status_code::no_image_for_device);
     CHECK(machine.driver().calls("cuLibraryUnload") == 1);
@@ -170,7 +170,7 @@ TEST_CASE("code that the driver finds too new, or not fit for the device") {
   }
 }
 
-TEST_CASE("the child of a fork is told, without a call of the driver that could hang") {
+TEST_CASE("launch: a forked child returns forked_child") {
   Machine machine;
   SampleKernel sample, other;
   machine.driver().new_context();
@@ -194,10 +194,10 @@ TEST_CASE("the child of a fork is told, without a call of the driver that could 
   int result = -1;
   REQUIRE(waitpid(child, &result, 0) == child);
   CHECK(result == 0);
-  CHECK(launch(machine, sample).ok()); // the parent goes on
+  CHECK(launch(machine, sample).ok()); // the parent can still launch
 }
 
-TEST_CASE("a driver that fails at the very beginning is too old") {
+TEST_CASE("open_driver: failed cuDriverGetVersion is too old") {
   SampleKernel sample;
   Machine machine(Machine::as_driver, "fail=cuDriverGetVersion:*:999");
   CHECK(launch(machine, sample).code() == status_code::driver_too_old);

@@ -1,8 +1,8 @@
-// Tests what the runtime does when TRITONC_DRIVER names the emulator: host code, versions, which
-// image is taken; and kernels that go wrong in it.
+// Tests the runtime with TRITONC_DRIVER=<emulator>: host code, versions, the choice of the image,
+// and faulty kernels.
 
-#include "image.h"
-#include "runtime/form_kernel.h"
+#include "load/image.h"
+#include "runtime/config_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -18,7 +18,7 @@ status launch(Machine &machine, const SampleKernel &sample, const SampleArgs &ar
   return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr);
 }
 
-/// Memory of the device with `count` integers: 0, 1, ...
+/// Allocates device memory with `count` integers: 0, 1, ...
 void *new_memory(Machine &machine, int count) {
   std::vector<std::int32_t> values(static_cast<size_t>(count));
   std::iota(values.begin(), values.end(), 0);
@@ -30,7 +30,7 @@ void *new_memory(Machine &machine, int count) {
 
 } // namespace
 
-TEST_CASE("a kernel computes in the emulator what it computes on a GPU") {
+TEST_CASE("emulator: kernel computes the GPU's result") {
   Machine machine(Machine::emulator);
   SampleKernel sample(SampleBody::copy);
   constexpr int n = 64 * 16;
@@ -44,11 +44,11 @@ TEST_CASE("a kernel computes in the emulator what it computes on a GPU") {
     REQUIRE(back[size_t(i)] == i);
 }
 
-TEST_CASE("the emulator runs host code, but only that of a whole image") {
+TEST_CASE("emulator: runs host code of undamaged images only") {
   Machine machine(Machine::emulator);
   SampleKernel sample;
   for (auto &code : sample.codes)
-    code.name = "elsewhere"; // the images keep their own
+    code.name = "elsewhere"; // the images keep the old name
   CHECK(launch(machine, sample).cuda_result() == 500);
   for (std::string &image : sample.bytes)
     image[100] ^= 1;
@@ -56,7 +56,7 @@ TEST_CASE("the emulator runs host code, but only that of a whole image") {
   CHECK(machine.driver().counters().libraries == 0);
 }
 
-TEST_CASE("a kernel without host code says how it gets some") {
+TEST_CASE("emulator: missing host code returns no_host_code") {
   Machine machine(Machine::emulator);
   SampleKernel sample;
   for (auto &images : sample.images)
@@ -66,28 +66,28 @@ TEST_CASE("a kernel without host code says how it gets some") {
   CHECK(s.code() == status_code::no_host_code);
   CHECK(
       machine.message(s) ==
-      "sample::copy: the emulator in TRITONC_DRIVER cannot run it, it was compiled for GPUs only: "
-      "add EMULATE ON to its triton_add_kernels()");
+      "sample::copy: the emulator in TRITONC_DRIVER cannot run this kernel, which is compiled only "
+      "for GPUs: add EMULATE ON to its triton_add_kernels()");
   CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
         status_code::no_host_code);
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
 }
 
-TEST_CASE("an emulator of another version is told apart") {
+TEST_CASE("emulator: another version returns wrong_emulator") {
   SampleKernel sample;
-  SUBCASE("that says it") {
-    // A call that says nothing leaves a version of 0.
+  SUBCASE("reported version") {
+    // The call succeeds without a result, so the version stays 0.
     Machine machine(Machine::emulator, "fail=tritoncEmulatorVersion:*:0");
     for (int i = 0; i < 2; i++) {
       status s = launch(machine, sample);
       CHECK(s.code() == status_code::wrong_emulator);
       CHECK(machine.message(s) ==
-            "sample::copy: the emulator in TRITONC_DRIVER (version 0) is not the one of this "
-            "program (version 2): use the one of the TritonC that compiled it");
+            "sample::copy: the emulator in TRITONC_DRIVER has version 0, but this program needs "
+            "version 2: use the emulator of the TritonC version that compiled the program");
     }
     CHECK(machine.driver().calls("cuInit") == 0);
   }
-  SUBCASE("that lacks an operation") {
+  SUBCASE("lacks an operation") {
     Machine machine(Machine::emulator);
     const char *const operations[] = {"swim_backwards i32(i32)"};
     for (abi::host_code &code : sample.codes) {
@@ -98,7 +98,7 @@ TEST_CASE("an emulator of another version is told apart") {
     CHECK(s.code() == status_code::wrong_emulator);
     CHECK(machine.message(s).find("lacks an operation") != std::string::npos);
   }
-  SUBCASE("of which the host code is not") {
+  SUBCASE("version of the host code") {
     Machine machine(Machine::emulator);
     for (abi::host_code &code : sample.codes)
       code.version = 7;
@@ -106,38 +106,38 @@ TEST_CASE("an emulator of another version is told apart") {
   }
 }
 
-TEST_CASE("the emulator runs host code of forms, with all that is hidden behind its arguments") {
-  FormArgs args = form_args();
-  FormKernel kernel(
+TEST_CASE("emulator: passes hidden parameters of schedules") {
+  ConfigArgs args = schedule_args();
+  ConfigKernel kernel(
       {{"maps", {}, "1", {"2"}, 2, {TensorText(), {abi::hidden_kind::i32, "n"}}}, {"plain"}});
   auto ran = [&](Machine &machine) {
     status s = machine.runtime().launch(kernel.kernel(), {}, &args, nullptr, nullptr);
     REQUIRE_MESSAGE(s.ok(), machine.message(s));
-    return noted_form();
+    return noted_launch();
   };
-  SUBCASE("on a device that takes any code") {
+  SUBCASE("device that takes any code") {
     Machine machine(Machine::emulator);
-    CHECK(ran(machine).form == "maps");
-    CHECK(noted_form().hidden.size() == 2);
-    CHECK(noted_form().number(1) == args.n);
+    CHECK(ran(machine).schedule == "maps");
+    CHECK(noted_launch().hidden.size() == 2);
+    CHECK(noted_launch().number(1) == args.n);
     CHECK(machine.driver().last_launch().cluster[0] == 2);
     args.stride = 1;
-    CHECK(ran(machine).form == "plain");
+    CHECK(ran(machine).schedule == "plain");
   }
-  SUBCASE("not on one that has no such code") {
+  SUBCASE("device without such code") {
     Machine machine(Machine::emulator, "gpu=80");
-    CHECK(ran(machine).form == "for 80");
+    CHECK(ran(machine).schedule == "for 80");
   }
 }
 
-TEST_CASE("unless its GPU is fixed, the emulator takes code for any") {
+TEST_CASE("emulator: takes code for any GPU, unless gpu= is set") {
   SampleKernel sample;
-  SUBCASE("the device's, if there is such") {
+  SUBCASE("code for the device comes first") {
     Machine machine(Machine::emulator);
     REQUIRE(launch(machine, sample).ok());
     CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a");
   }
-  SUBCASE("else what there is") {
+  SUBCASE("code for another GPU") {
     Machine machine(Machine::emulator);
     for (abi::variant &variant : sample.variants)
       variant.image_count = 1; // sm_80
@@ -145,7 +145,7 @@ TEST_CASE("unless its GPU is fixed, the emulator takes code for any") {
     CHECK(std::string(machine.driver().last_launch().gpu) == "sm_80");
     CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
   }
-  SUBCASE("where it is fixed, what a GPU would refuse is refused") {
+  SUBCASE("gpu= refuses code for another GPU") {
     Machine machine(Machine::emulator, "gpu=90");
     for (abi::variant &variant : sample.variants)
       variant.image_count = 1;
@@ -154,7 +154,7 @@ TEST_CASE("unless its GPU is fixed, the emulator takes code for any") {
   }
 }
 
-TEST_CASE("which of several images runs where any may") {
+TEST_CASE("choose_image: takes_any_gpu prefers the device's image") {
   abi::host_code host = {};
   auto chosen = [&](std::vector<abi::image> images, int device) {
     abi::variant variant = {};
@@ -174,13 +174,13 @@ TEST_CASE("which of several images runs where any may") {
   CHECK(chosen({}, 90) == -1);
 }
 
-TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of hardware") {
+TEST_CASE("emulator: a faulty kernel loses the device") {
   struct {
     SampleBody body;
     const char *settings;
     int code;
   } cases[] = {
-      {SampleBody::copy, "", 700}, // the arguments are the host's memory
+      {SampleBody::copy, "", 700}, // the arguments point to host memory
       {SampleBody::never_end, "max_steps=1000", 702},
       {SampleBody::race, "", 719},
       {SampleBody::fail_assertion, "", 710},
@@ -192,7 +192,7 @@ TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of 
     SampleArgs args = good_args();
     if (c.body == SampleBody::race)
       args.target = new_memory(machine, 1);
-    CHECK(launch(machine, sample, args).ok()); // as on hardware, it shows later
+    CHECK(launch(machine, sample, args).ok()); // as on hardware, later calls return the fault
     auto is_lost = [&](const status &s) {
       return s.code() == status_code::device_lost && s.cuda_result() == c.code;
     };
@@ -210,11 +210,11 @@ TEST_CASE("a kernel that goes wrong ruins the device for good, with the code of 
       CHECK(is_lost(machine.runtime().time_nothing(milliseconds)));
     }
     device_info info;
-    CHECK(machine.runtime().current_device(info).ok()); // asks nothing of the device
+    CHECK(machine.runtime().current_device(info).ok()); // does not use the device
   }
 }
 
-TEST_CASE("what is allowed does not ruin the device") {
+TEST_CASE("emulator: an allowed race keeps the device") {
   Machine machine(Machine::emulator, "max_steps=1000,races=off");
   SampleKernel sample(SampleBody::race);
   SampleArgs args = {new_memory(machine, 1), new_memory(machine, 1), 64};
@@ -222,17 +222,17 @@ TEST_CASE("what is allowed does not ruin the device") {
   CHECK(machine.runtime().synchronize({}).ok());
 }
 
-TEST_CASE("a million threads") {
+TEST_CASE("emulator: runs a million threads") {
   Machine machine(Machine::emulator);
   SampleKernel sample;
-  SUBCASE("in many blocks") {
+  SUBCASE("many blocks") {
     SampleArgs args = good_args();
     args.n = 64 * 31250;
     REQUIRE(launch(machine, sample, args).ok());
     CHECK(machine.runtime().synchronize({}).ok());
     CHECK(machine.driver().last_launch().grid[0] == 31250);
   }
-  SUBCASE("in one are refused, and nothing else happens") {
+  SUBCASE("one block is refused without harm") {
     sample.set_threads(1000000);
     status s = launch(machine, sample);
     CHECK(s.code() == status_code::cuda);

@@ -1,11 +1,12 @@
-// Every call that the runtime makes of the driver fails, each time that it makes it, with every
-// result that a driver may give: the status says it, nothing leaks, and the next attempt succeeds.
+// Injects failures: each driver call of the runtime fails, at each of its uses, with each result
+// that a driver may return. The status must report the failure, nothing may leak, and the next
+// attempt must succeed.
 //
-// Which calls those are is found out by a run without failures. What must come of a result is
-// written down here once more, apart from the runtime's own table.
+// A run without failures finds the calls. The expected statuses are written here independently of
+// the runtime's own table.
 
-#include "driver.h"
-#include "runtime/form_kernel.h"
+#include "load/driver.h"
+#include "runtime/config_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -33,7 +34,7 @@ bool is_lasting_fault(int result) {
   return codes.count(result) != 0;
 }
 
-/// Calls after whose failure the runtime can go on, so that nobody needs to know.
+/// Calls whose failure the runtime tolerates and does not report.
 bool is_tolerated(const std::string &function) {
   static const std::set<std::string> functions = {
       "cuCtxPopCurrent", "cuEventDestroy",    "cuThreadExchangeStreamCaptureMode",
@@ -41,11 +42,11 @@ bool is_tolerated(const std::string &function) {
   return functions.count(function) != 0;
 }
 
-/// Forms that share the work and scratch memory, and one for drivers that have none.
-std::vector<FormText> pair_beside_plain() {
-  std::vector<FormText> forms = pair_of_forms("n 4 *", "1");
-  forms.push_back({"plain"});
-  return forms;
+/// A pair of launches with workspace, and a baseline schedule for drivers without workspace.
+std::vector<ConfigText> pair_beside_plain() {
+  std::vector<ConfigText> schedules = pair_of_configs("n 4 *", "1");
+  schedules.push_back({"plain"});
+  return schedules;
 }
 
 /// A machine in the state in which the operation begins.
@@ -55,18 +56,19 @@ struct Bench {
   status launch(stream where = {}) {
     return machine.runtime().launch(sample.kernel, where, &args, nullptr, nullptr);
   }
-  status launch_form() {
-    return machine.runtime().launch(forms.kernel(), {}, &form_args, nullptr, nullptr);
+  status launch_config() {
+    return machine.runtime().launch(schedules.kernel(), {}, &schedule_args, nullptr, nullptr);
   }
   status launch_pair(cu::Stream *where = nullptr) {
-    return machine.runtime().launch(pair.kernel(), as_stream(where), &form_args, nullptr, nullptr);
+    return machine.runtime().launch(pair.kernel(), as_stream(where), &schedule_args, nullptr,
+                                    nullptr);
   }
   status make_ready(cu::Stream *where = nullptr) {
-    return machine.runtime().prepare(pair.kernel(), as_stream(where), &form_args, nullptr, nullptr,
-                                     ready);
+    return machine.runtime().prepare(pair.kernel(), as_stream(where), &schedule_args, nullptr,
+                                     nullptr, ready);
   }
   status launch_ready(cu::Stream *where = nullptr) {
-    return machine.runtime().launch_prepared(ready, as_stream(where), &form_args);
+    return machine.runtime().launch_prepared(ready, as_stream(where), &schedule_args);
   }
   void allocate() {
     REQUIRE(machine.runtime().allocate(&memory, 64).ok());
@@ -76,10 +78,10 @@ struct Bench {
   Machine machine;
   SampleKernel sample;
   SampleArgs args = good_args();
-  FormKernel forms{
+  ConfigKernel schedules{
       {{"maps", {}, "1", {"4"}, 2, {TensorText(), TensorText{.parameter = "target"}}}, {"plain"}}};
-  FormKernel pair{pair_beside_plain()};
-  FormArgs form_args = tritonc::form_args();
+  ConfigKernel pair{pair_beside_plain()};
+  ConfigArgs schedule_args = tritonc::schedule_args();
   abi::prepared_launch ready;
   void *memory = nullptr;
   cu::Stream *stream = nullptr;
@@ -93,9 +95,10 @@ struct Operation {
   std::function<status(Bench &)> run;
   Machine::Kind kind = Machine::as_driver;
   const char *settings = "";
-  /// The first calls of these are a short cut: if one fails, the operation goes the long way.
+  /// The operation's fast path makes the first calls of these functions. If one fails, the
+  /// operation takes the slow path and succeeds.
   std::set<std::string> short_cut = {};
-  bool is_again = false; // a launch made before, which tries without a context of its own
+  bool is_again = false; // a repeated launch, which does not make its own context current
 };
 
 void open(Bench &bench) {
@@ -105,7 +108,7 @@ void open(Bench &bench) {
 
 void launch_once(Bench &bench) { REQUIRE(bench.launch().ok()); }
 
-void launch_form_once(Bench &bench) { REQUIRE(bench.launch_form().ok()); }
+void launch_config_once(Bench &bench) { REQUIRE(bench.launch_config().ok()); }
 
 void nothing(Bench &) {}
 
@@ -203,30 +206,30 @@ const Operation operations[] = {
      Machine::as_driver,
      "",
      {"cuCtxGetDevice"}},
-    {"the first launch with tensor maps", nothing, [](Bench &b) { return b.launch_form(); }},
+    {"the first launch with tensor maps", nothing, [](Bench &b) { return b.launch_config(); }},
     {"a later launch with the same tensor maps",
-     launch_form_once,
-     [](Bench &b) { return b.launch_form(); },
+     launch_config_once,
+     [](Bench &b) { return b.launch_config(); },
      Machine::as_driver,
      "",
      {"cuCtxGetDevice"}},
     {"a later launch with other tensor maps",
      [](Bench &b) {
-       launch_form_once(b);
-       b.form_args.n++;
+       launch_config_once(b);
+       b.schedule_args.n++;
      },
-     [](Bench &b) { return b.launch_form(); },
+     [](Bench &b) { return b.launch_config(); },
      Machine::as_driver,
      "",
      {"cuCtxGetDevice"}},
-    {"the first launch with scratch memory", nothing, [](Bench &b) { return b.launch_pair(); }},
-    {"a later launch with scratch memory",
+    {"the first launch with workspace", nothing, [](Bench &b) { return b.launch_pair(); }},
+    {"a later launch with workspace",
      [](Bench &b) { REQUIRE(b.launch_pair().ok()); },
      [](Bench &b) { return b.launch_pair(); },
      Machine::as_driver,
      "",
      {"cuCtxGetDevice"}},
-    {"a later launch with scratch memory on a stream",
+    {"a later launch with workspace on a stream",
      [](Bench &b) {
        b.machine.driver().new_context();
        b.stream = b.machine.driver().new_stream();
@@ -237,8 +240,8 @@ const Operation operations[] = {
      "",
      {},
      true},
-    {"a launch with scratch memory made ready", nothing, [](Bench &b) { return b.make_ready(); }},
-    {"a launch with scratch memory that was made ready",
+    {"a launch with workspace made ready", nothing, [](Bench &b) { return b.make_ready(); }},
+    {"a launch with workspace that was made ready",
      [](Bench &b) {
        b.machine.driver().new_context();
        b.stream = b.machine.driver().new_stream();
@@ -249,7 +252,7 @@ const Operation operations[] = {
      "",
      {},
      true},
-    {"a launch with scratch memory that was made ready, on a stream of one of two devices",
+    {"a launch with workspace that was made ready, on a stream of one of two devices",
      [](Bench &b) {
        b.machine.driver().new_context(1);
        b.stream = b.machine.driver().new_stream();
@@ -263,7 +266,7 @@ const Operation operations[] = {
     {"preload for a device", open,
      [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr, 1); },
      Machine::as_driver, "devices=2"},
-    {"preload of forms with scratch memory", open,
+    {"preload of schedules with workspace", open,
      [](Bench &b) { return b.machine.runtime().preload(b.pair.kernel(), nullptr, abi::current); }},
     {"preload", open,
      [](Bench &b) { return b.machine.runtime().preload(b.sample.kernel, nullptr, abi::current); }},
@@ -294,11 +297,11 @@ struct Calls {
   int count;
 };
 
-/// What a run without failures calls.
+/// Returns the driver calls of a run without failures.
 std::vector<Calls> calls_of(const Operation &operation) {
   static const char *const names[] = {
 #define FUNCTION(name, symbol, since, parameters) #name,
-#include "emulator/driver/functions.def"
+#include "emulator/fake_driver/functions.def"
   };
   Bench bench(operation.kind, operation.settings);
   operation.prepare(bench);
@@ -314,13 +317,14 @@ std::vector<Calls> calls_of(const Operation &operation) {
   return calls;
 }
 
-// In the order in which the runtime looks for them.
+// In the order in which the runtime requests them.
 #define NAME(name, version, parameters) #name,
 const char *const required[] = {TRITONC_REQUIRED_FUNCTIONS(NAME)};
 const char *const optional[] = {TRITONC_OPTIONAL_FUNCTIONS(NAME)};
 #undef NAME
 
-/// What the runtime asks cuGetProcAddress for; `call` from 1.
+/// Returns the function that the runtime requests with this call of cuGetProcAddress. `call` counts
+/// from 1.
 std::string looked_up(int call) {
   auto i = std::size_t(call - 1);
   return i < std::size(required) ? required[i] : optional[i - std::size(required)];
@@ -328,7 +332,7 @@ std::string looked_up(int call) {
 
 struct Expected {
   status_code code;
-  bool lasts = false; // for the process
+  bool lasts = false; // until the process ends
 };
 
 Expected expected(const Operation &operation, const std::string &function, int call, int result) {
@@ -368,7 +372,8 @@ Expected expected(const Operation &operation, const std::string &function, int c
   }
 }
 
-/// What is wrong with how the operation takes one failure; empty: nothing.
+/// Injects one failure into the operation. Returns the errors in its behavior; "" if there are
+/// none.
 std::string judge(const Operation &operation, const std::string &function, int call, int result) {
   Bench bench(operation.kind, operation.settings);
   StandIn &driver = bench.machine.driver();
@@ -385,7 +390,7 @@ std::string judge(const Operation &operation, const std::string &function, int c
                     wanted.code == status_code::device_lost;
   if (first.cuda_result() != (has_result ? result : 0))
     complain("it says " + std::to_string(first.cuda_result()));
-  if (has_result && !*first.subject())
+  if (has_result && !*first.argument())
     complain("it names no call");
 
   driver.configure("fail=none");
@@ -393,10 +398,10 @@ std::string judge(const Operation &operation, const std::string &function, int c
   if (second.code() != (wanted.lasts ? wanted.code : status_code::ok))
     complain("the second attempt: " + bench.machine.message(second));
   auto after = driver.counters();
-  bool has_scratch = std::string(operation.name).find("scratch") != std::string::npos;
-  bool preloads = std::string(operation.name).find("preload") == 0; // both variants, all forms
-  std::uint64_t most_libraries = (preloads && has_scratch) ? 3 : preloads || has_scratch ? 2 : 1;
-  if (after.libraries > before.libraries + most_libraries)
+  bool has_workspace = std::string(operation.name).find("workspace") != std::string::npos;
+  bool preloads = std::string(operation.name).find("preload") == 0; // loads all variants, schedules
+  std::uint64_t max_libraries = (preloads && has_workspace) ? 3 : preloads || has_workspace ? 2 : 1;
+  if (after.libraries > before.libraries + max_libraries)
     complain(std::to_string(after.libraries - before.libraries) + " libraries are loaded");
   if (after.events != (function == "cuEventDestroy" ? 1u : 0u))
     complain(std::to_string(after.events) + " events are left");
@@ -406,7 +411,7 @@ std::string judge(const Operation &operation, const std::string &function, int c
     complain(std::to_string(after.depth) + " contexts are on the thread's stack");
   if (after.captures != 0)
     complain("a capture is left");
-  if (after.pools > (has_scratch ? 1 : 0))
+  if (after.pools > (has_workspace ? 1 : 0))
     complain(std::to_string(after.pools) + " pools are there");
   bool allocates = std::string(operation.name) == "allocate" || function == "cuMemFreeAsync";
   if (!allocates && after.allocations > before.allocations)
@@ -421,7 +426,7 @@ std::string judge(const Operation &operation, const std::string &function, int c
          "\n";
 }
 
-/// Runs in a process of its own, so that hundreds of copies of libraries go away with it.
+/// Runs `work` in a separate process, which frees hundreds of library copies when it ends.
 std::string in_child(const std::function<std::string()> &work) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -458,7 +463,7 @@ std::string in_child(const std::function<std::string()> &work) {
 
 } // namespace
 
-TEST_CASE("each failure of each call") {
+TEST_CASE("faults: each failed driver call is returned, leaks nothing") {
   int judged = 0;
   for (const Operation &operation : operations) {
     CAPTURE(std::string(operation.name));
@@ -466,8 +471,8 @@ TEST_CASE("each failure of each call") {
     CHECK(!calls.empty());
     for (const Calls &of : calls) {
       CAPTURE(of.function);
-      bool is_lookup = of.function == "cuGetProcAddress"; // looks at success alone
-      constexpr int calls_of_child = 4; // each is as many machines as there are results
+      bool is_lookup = of.function == "cuGetProcAddress"; // only success or failure matters
+      constexpr int calls_of_child = 4; // per call, the child makes one machine per result
       for (int first = 1; first <= of.count; first += is_lookup ? of.count : calls_of_child) {
         int end = is_lookup ? of.count + 1 : std::min(of.count + 1, first + calls_of_child);
         std::string wrong = in_child([&] {
@@ -487,7 +492,7 @@ TEST_CASE("each failure of each call") {
   CHECK(judged > 1000);
 }
 
-TEST_CASE("a call that fails always fails the operation always") {
+TEST_CASE("faults: a call that always fails fails the operation") {
   for (const Operation &operation : operations) {
     CAPTURE(std::string(operation.name));
     for (const Calls &of : calls_of(operation)) {

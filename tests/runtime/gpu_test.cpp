@@ -1,12 +1,12 @@
-// Tests the runtime with the real driver and a GPU: what the stand-in driver only imitates.
+// Tests the runtime with the real driver and a GPU.
 //
-// The kernel is PTX that the driver assembles itself, so this program runs wherever a driver is,
-// with nothing built for the machine. Where there is none it says so and exits with 77.
+// The kernel is PTX, which the driver compiles. So this program runs on every machine with a
+// driver. Without a driver it prints a message and exits with 77.
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
-#include "driver.h"
+#include "load/driver.h"
 
 #include <tritonc/device.hpp>
 
@@ -25,7 +25,7 @@ using namespace tritonc;
 
 namespace {
 
-// target[i] = source[i] + n for 64 elements per block, by way of shared memory.
+// target[i] = source[i] + n for 64 elements per block, through shared memory.
 const char *const code = R"(
 .version 7.0
 .target sm_75
@@ -59,9 +59,9 @@ const char *const code = R"(
 }
 )";
 
-// The same with a launch form, for GPUs with a copy engine: the source comes by a tensor map, and
-// to it 1000 times the hidden number is added and 100,000 times the blocks of a cluster.
-const char *const form_code = R"(
+// The same with a schedule for GPUs with TMA: the kernel reads the source through a tensor map. It
+// adds 1000 * the hidden integer and 100,000 * the cluster size.
+const char *const schedule_code = R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -121,14 +121,14 @@ int device_sm() {
   return current_device(info).ok() ? info.major * 10 + info.minor : 0;
 }
 
-/// A kernel that was not used before. Its image and its descriptors are never freed: the driver and
-/// the runtime know them by where they lie, for as long as the process lives.
+/// A new kernel that is not loaded yet. Its image and descriptors are never freed: the driver and
+/// the runtime keep their addresses until the process ends.
 class FreshKernel {
 public:
-  explicit FreshKernel(int shared_bytes = 1024, const abi::form *form = nullptr)
+  explicit FreshKernel(int shared_bytes = 1024, const abi::launch_config *schedule = nullptr)
       : data_(*new Data) {
     std::string &bytes = *new std::string(sizeof(abi::image_header), '\0');
-    bytes += form ? form_code : code;
+    bytes += schedule ? schedule_code : code;
     bytes += '\0'; // PTX ends with it
     abi::image_header header = {};
     std::memcpy(header.magic, abi::image_magic, sizeof header.magic);
@@ -136,7 +136,7 @@ public:
     header.length = bytes.size() - sizeof header;
     header.checksum = abi::checksum(bytes.data() + sizeof header, header.length);
     std::memcpy(bytes.data(), &header, sizeof header);
-    data_.image = {bytes.data(), bytes.size(), &data_.state, device_sm(), 0, nullptr, form};
+    data_.image = {bytes.data(), bytes.size(), &data_.state, device_sm(), 0, nullptr, schedule};
     data_.info.gpu = "ptx";
     data_.info.threads = 64;
     data_.info.shared_bytes = shared_bytes;
@@ -181,13 +181,13 @@ private:
 
 constexpr int blocks = 100, elements = 64 * blocks;
 
-// The last 32 elements of the source lie outside of the tensor; the number is the grid's size.
+// The last 32 elements of the source are outside the tensor. The hidden integer is the grid size.
 constexpr int mapped = elements - 32;
 
 constexpr std::int64_t word(abi::op op) { return std::int64_t(op); }
 
-/// Of a kernel of `form_code`.
-struct Form {
+/// A schedule of `schedule_code`.
+struct Schedule {
   static constexpr std::int64_t zero[] = {word(abi::op::constant), 0, word(abi::op::end)};
   static constexpr std::int64_t size[] = {word(abi::op::constant), mapped, word(abi::op::end)};
   static constexpr std::int64_t number[] = {word(abi::op::programs), 0, word(abi::op::end)};
@@ -204,12 +204,13 @@ struct Form {
   static constexpr abi::hidden_parameter hidden[] = {
       {nullptr, nullptr, &map, abi::hidden_kind::tensor_map, 0},
       {number, "number", nullptr, abi::hidden_kind::i32, 0}};
-  explicit constexpr Form(unsigned cluster)
-      : form{nullptr, hidden, nullptr, {}, nullptr, 0, 2, cluster, abi::form_share::all, 0, 0} {}
-  abi::form form;
+  explicit constexpr Schedule(unsigned cluster)
+      : schedule{nullptr, hidden, nullptr, {}, nullptr, 0, 2, cluster, abi::launch_part::whole,
+                 0,       0} {}
+  abi::launch_config schedule;
 };
 
-/// Operands in the current context.
+/// Source and target buffers in the current context.
 struct Operands {
   Operands() {
     std::vector<int> host(elements);
@@ -240,7 +241,7 @@ const cuda::Driver &driver() {
   return *opened;
 }
 
-/// A function of the driver that the runtime itself has no use for.
+/// Returns a driver function that the runtime does not use.
 template <typename... Parameters> auto driver_function(const char *name, int version) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   REQUIRE(library);
@@ -268,7 +269,7 @@ cuda::Stream new_stream() {
 }
 
 cuda::Context new_context(int device) {
-  cuda::Context context = nullptr; // and current
+  cuda::Context context = nullptr; // cuCtxCreate also makes it current
   REQUIRE(driver_function<cuda::Context *, unsigned, int>("cuCtxCreate", 3020)(&context, 0,
                                                                                device) == 0);
   return context;
@@ -276,14 +277,14 @@ cuda::Context new_context(int device) {
 
 } // namespace
 
-TEST_CASE("a launch on the default stream computes what it should") {
+TEST_CASE("gpu: launch on the default stream computes the result") {
   Operands operands;
   FreshKernel kernel;
   REQUIRE(kernel.launch({}, operands.args(7), blocks).ok());
   CHECK(operands.hold(7));
 }
 
-TEST_CASE("a thread without a context launches, and has none afterwards") {
+TEST_CASE("gpu: launch without a context leaves none current") {
   Operands operands;
   FreshKernel kernel;
   std::thread([&] {
@@ -295,7 +296,7 @@ TEST_CASE("a thread without a context launches, and has none afterwards") {
   CHECK(operands.hold(8));
 }
 
-TEST_CASE("a stream of another context than the current one") {
+TEST_CASE("gpu: launch uses the stream's context") {
   cuda::Context before = current();
   cuda::Context other = new_context(0);
   Operands operands;
@@ -322,7 +323,7 @@ TEST_CASE("a stream of another context than the current one") {
   REQUIRE(driver().cuCtxPopCurrent(&popped) == 0);
 }
 
-TEST_CASE("the first use of a kernel during the strictest capture") {
+TEST_CASE("gpu: first launch during a global-mode capture") {
   if (driver().version < 12030)
     return;
   Operands operands;
@@ -343,26 +344,26 @@ TEST_CASE("the first use of a kernel during the strictest capture") {
   CHECK(operands.hold(11));
 }
 
-TEST_CASE("more than 48 KiB of shared memory") {
+TEST_CASE("gpu: launch with more than 48 KiB of shared memory") {
   Operands operands;
   FreshKernel kernel(60 * 1024), too_much(1 << 20);
   status s = kernel.launch({}, operands.args(12), blocks);
   CHECK_MESSAGE(s.ok(), s.message().text);
   CHECK(operands.hold(12));
   s = too_much.launch({}, operands.args(13), blocks);
-  CHECK(s.code() == status_code::no_image_for_device); // the driver isn't asked
+  CHECK(s.code() == status_code::no_image_for_device); // without a driver call
   CHECK(synchronize().ok());
 }
 
-TEST_CASE("a form with a tensor map, a number and clusters") {
+TEST_CASE("gpu: schedule with tensor map, integer and clusters") {
   if (device_sm() < 90)
     return;
   for (unsigned cluster : {1u, 2u, 4u}) {
     CAPTURE(cluster);
     Operands operands;
-    const Form &form = *new Form(cluster);
-    FreshKernel kernel(1024, &form.form);
-    for (int n : {7, 7, 8}) { // the second one is remembered
+    const Schedule &schedule = *new Schedule(cluster);
+    FreshKernel kernel(1024, &schedule.schedule);
+    for (int n : {7, 7, 8}) { // the second launch comes from the launch cache
       REQUIRE(operands.target.fill(0xff).ok());
       status s = kernel.launch({}, operands.args(n), blocks);
       CHECK_MESSAGE(s.ok(), s.message().text);
@@ -374,7 +375,7 @@ TEST_CASE("a form with a tensor map, a number and clusters") {
   }
 }
 
-TEST_CASE("64 threads launch a kernel for the first time") {
+TEST_CASE("gpu: 64 threads launch an unloaded kernel") {
   Operands operands;
   FreshKernel kernel;
   std::atomic<int> succeeded{0};
@@ -387,7 +388,7 @@ TEST_CASE("64 threads launch a kernel for the first time") {
   CHECK(operands.hold(14));
 }
 
-TEST_CASE("a launch that was made ready, on two streams, and one with a tensor map") {
+TEST_CASE("gpu: prepared launch on two streams, with a tensor map") {
   Operands operands;
   FreshKernel kernel;
   cuda::Stream streams[] = {new_stream(), new_stream()};
@@ -402,14 +403,14 @@ TEST_CASE("a launch that was made ready, on two streams, and one with a tensor m
   }
   if (device_sm() < 90)
     return;
-  FreshKernel formed(1024, &(*new Form(2)).form);
+  FreshKernel formed(1024, &(*new Schedule(2)).schedule);
   REQUIRE(operands.target.fill(0xff).ok());
   REQUIRE(formed.prepare({}, operands.args(4), blocks, ready).ok());
   CHECK(ready.launch({}).ok());
   CHECK(operands.hold(4 + 1000 * blocks + 200000, mapped));
 }
 
-TEST_CASE("preload, and every device of the machine") {
+TEST_CASE("gpu: preload and launch on every device") {
   int count = 0;
   REQUIRE(driver().cuDeviceGetCount(&count) == 0);
   FreshKernel kernel;
@@ -427,7 +428,7 @@ TEST_CASE("preload, and every device of the machine") {
   }
 }
 
-TEST_CASE("a kernel outlives the context that it was first used in") {
+TEST_CASE("gpu: kernel outlives its first context") {
   FreshKernel kernel;
   for (int round = 0; round < 2; round++) {
     cuda::Context context = new_context(0);
@@ -441,7 +442,7 @@ TEST_CASE("a kernel outlives the context that it was first used in") {
   }
 }
 
-TEST_CASE("a thread without a context launches on a stream again, and has none afterwards") {
+TEST_CASE("gpu: repeat on a stream needs no context") {
   Operands operands;
   FreshKernel kernel;
   cuda::Stream stream = new_stream();
@@ -460,7 +461,7 @@ TEST_CASE("a thread without a context launches on a stream again, and has none a
   CHECK(operands.hold(30));
 }
 
-TEST_CASE("launches that take turns on two streams, and on the default one") {
+TEST_CASE("gpu: launches alternate between three streams") {
   FreshKernel kernel;
   cuda::Stream streams[] = {new_stream(), new_stream(), nullptr};
   Operands operands[3];
@@ -478,7 +479,7 @@ TEST_CASE("launches that take turns on two streams, and on the default one") {
   }
 }
 
-TEST_CASE("the program resets the primary context") {
+TEST_CASE("gpu: launch after a reset of the primary context") {
   FreshKernel kernel(60 * 1024);
   auto reset = driver_function<int>("cuDevicePrimaryCtxReset", 11000);
   for (int round = 0; round < 3; round++) {
@@ -498,7 +499,7 @@ TEST_CASE("the program resets the primary context") {
   }).join();
 }
 
-TEST_CASE("what a launch costs beside the driver's own") {
+TEST_CASE("gpu: prints the cost of a launch") {
   Operands operands;
   FreshKernel kernel;
   cuda::Stream stream = new_stream();
@@ -535,20 +536,20 @@ TEST_CASE("what a launch costs beside the driver's own") {
   CHECK(synchronize(stream).ok());
   if (device_sm() < 90)
     return;
-  const Form form(1);
-  FreshKernel formed(1024, &form.form);
+  const Schedule schedule(1);
+  FreshKernel formed(1024, &schedule.schedule);
   REQUIRE(formed.launch(stream, args, 1).ok());
   double again = nanoseconds([&] { (void)formed.launch(stream, args, 1); });
   double afresh = nanoseconds([&] {
     args.n++;
     (void)formed.launch(stream, args, 1);
   });
-  std::printf("launch of a form: %.0f ns again, %.0f ns with other arguments\n", again, afresh);
+  std::printf("launch of a schedule: %.0f ns again, %.0f ns with other arguments\n", again, afresh);
   CHECK(synchronize(stream).ok());
 }
 
-// The last one: after it the context is lost.
-TEST_CASE("an error that no context survives") {
+// The last test case, because it ruins the context.
+TEST_CASE("gpu: illegal address returns device_lost") {
   Operands operands;
   FreshKernel kernel;
   Args args = operands.args(0);

@@ -1,6 +1,6 @@
-// Tests runtime/src/hooks.cpp: who is told what, and that nobody is told otherwise.
+// Tests runtime/src/load/hooks.cpp: which events each hook gets.
 
-#include "runtime/form_kernel.h"
+#include "runtime/config_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -16,27 +16,27 @@ using namespace tritonc;
 
 namespace {
 
-/// What was told, a line each.
+/// The events, one line each.
 struct Log {
   std::vector<std::string> lines;
   void add(const std::string &line) { lines.push_back(line); }
 };
 
 void on_error(const status &what, void *data) {
-  static_cast<Log *>(data)->add(std::string("error ") + what.name() + " " + what.subject());
+  static_cast<Log *>(data)->add(std::string("error ") + what.name() + " " + what.argument());
 }
 
 void on_load(const load_event &what, void *data) {
   CHECK(what.nanoseconds >= 0);
   static_cast<Log *>(data)->add(std::string("load ") + what.kernel + " " + what.gpu + " " +
-                                what.form + std::to_string(what.bytes));
+                                what.schedule + std::to_string(what.bytes));
 }
 
 void on_choice(const choice_event &what, void *data) {
   std::string line = std::string("choice ") + what.kernel + " <";
   for (std::int32_t value : what.variant)
     line += std::to_string(value);
-  static_cast<Log *>(data)->add(line + "> " + what.gpu + " " + what.form +
+  static_cast<Log *>(data)->add(line + "> " + what.gpu + " " + what.schedule +
                                 std::to_string(what.programs.x));
 }
 
@@ -51,7 +51,7 @@ struct Setting {
 
   status launch() { return machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr); }
   void tell(const hooks *who) { machine.runtime().set_hooks(who); }
-  /// What has been told since it was asked last.
+  /// Returns the events since the last call.
   std::vector<std::string> told() {
     std::vector<std::string> lines;
     lines.swap(log.lines);
@@ -74,7 +74,7 @@ std::string load_of(const SampleKernel &sample) {
 
 } // namespace
 
-TEST_CASE("a first launch tells what it came to and what it loads, the same one again nothing") {
+TEST_CASE("hooks: first launch reports choice and load, repeat nothing") {
   Setting s;
   s.tell(&s.all);
   REQUIRE(s.launch().ok());
@@ -88,7 +88,7 @@ TEST_CASE("a first launch tells what it came to and what it loads, the same one 
                                                                        sizeof(abi::image_header))});
 }
 
-TEST_CASE("that PTX is compiled is told besides, once, and of machine code never") {
+TEST_CASE("hooks: on_jit runs once for PTX, never for machine code") {
   Setting s("gpu=100");
   s.sample.make_ptx();
   s.tell(&s.all);
@@ -111,7 +111,7 @@ TEST_CASE("that PTX is compiled is told besides, once, and of machine code never
   CHECK(told[0] == "choice sample::copy <64> sm_80 16");
 }
 
-TEST_CASE("errors are told as they are returned") {
+TEST_CASE("hooks: on_error gets each returned error") {
   Setting s;
   s.tell(&s.all);
   s.args.n = 17;
@@ -129,11 +129,11 @@ TEST_CASE("errors are told as they are returned") {
   REQUIRE(s.launch().ok());
   s.told();
   s.machine.driver().configure("fail=cuLaunchKernelEx:1:2");
-  CHECK_FALSE(s.launch().ok()); // the same launch again
+  CHECK_FALSE(s.launch().ok()); // a repeated launch
   CHECK(s.told() == Lines{"error out_of_memory cuLaunchKernelEx"});
 }
 
-TEST_CASE("what preload loads is told, and prepare's choice; launches of it are not") {
+TEST_CASE("hooks: preload and prepare report, launch_prepared does not") {
   Setting s;
   s.tell(&s.all);
   REQUIRE(s.machine.runtime().preload(s.sample.kernel, nullptr, abi::current).ok());
@@ -145,33 +145,34 @@ TEST_CASE("what preload loads is told, and prepare's choice; launches of it are 
   CHECK(s.told() == Lines{});
 }
 
-TEST_CASE("of code under hints it is told under which") {
+TEST_CASE("hooks: events name the specialization") {
   Setting s;
   s.sample.specialize();
-  static std::string hints;
-  const hooks telling = {
-      nullptr,
-      [](const load_event &what, void *) { hints += std::string("load [") + what.hints + "] "; },
-      [](const choice_event &what, void *) {
-        hints +=
-            std::string("choice [") + what.hints + "] " + std::to_string(what.variant[0]) + " ";
-      },
-      nullptr};
+  static std::string specialization;
+  const hooks telling = {nullptr,
+                         [](const load_event &what, void *) {
+                           specialization += std::string("load [") + what.specialization + "] ";
+                         },
+                         [](const choice_event &what, void *) {
+                           specialization += std::string("choice [") + what.specialization + "] " +
+                                             std::to_string(what.variant[0]) + " ";
+                         },
+                         nullptr};
   s.tell(&telling);
   REQUIRE(s.launch().ok());
-  CHECK(hints == "choice [n % 64] 16 load [n % 64] ");
-  hints = "";
+  CHECK(specialization == "choice [n % 64] 16 load [n % 64] ");
+  specialization = "";
   s.args.n = 16;
   REQUIRE(s.launch().ok());
-  CHECK(hints == "choice [] 16 load [] ");
+  CHECK(specialization == "choice [] 16 load [] ");
 }
 
-TEST_CASE("nobody is told who does not want to be, or no longer") {
+TEST_CASE("hooks: null hooks and null members get no events") {
   Setting s;
   REQUIRE(s.launch().ok());
   CHECK(s.told() == Lines{});
   const hooks none = {}, errors = {on_error, nullptr, nullptr, nullptr, &s.log};
-  std::deque<SampleKernel> kernels; // descriptors stay where they are
+  std::deque<SampleKernel> kernels; // descriptors keep their addresses
   for (const hooks *who : {&none, &errors, (const hooks *)nullptr}) {
     SampleKernel &another = kernels.emplace_back();
     s.tell(who);
@@ -183,7 +184,7 @@ TEST_CASE("nobody is told who does not want to be, or no longer") {
   }
 }
 
-TEST_CASE("a hook may launch") {
+TEST_CASE("hooks: a hook may launch a kernel") {
   static Setting *setting = nullptr;
   static int depth = 0;
   Setting s;
@@ -204,7 +205,7 @@ TEST_CASE("a hook may launch") {
   CHECK(s.machine.driver().launches() == 2);
 }
 
-TEST_CASE("each of 64 threads is told its own errors, and one load") {
+TEST_CASE("hooks: 64 threads report their errors and one load") {
   Setting s;
   static std::atomic<int> errors{0}, loads{0};
   const hooks counting = {[](const status &, void *) { errors++; },

@@ -1,8 +1,8 @@
-// Launches on a driver that does nothing itself, all in one program: what the runtime allocates,
-// and what a sanitizer says of its threads, is the runtime's own.
+// Launches on a driver that does nothing, all in one program. So all allocations and all findings
+// of a thread sanitizer come from the runtime itself.
 
-#include "driver.h"
-#include "runtime/form_kernel.h"
+#include "load/driver.h"
+#include "runtime/config_kernel.h"
 #include "runtime/sample_kernel.h"
 
 #include <doctest/doctest.h>
@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <vector>
 
-// The program's own, for its libraries, too; in those that look at memory themselves they must be
-// left alone.
+// The test replaces malloc for the whole program, including its libraries. Programs with a
+// sanitizer must keep the sanitizer's malloc.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0
 #else
@@ -56,8 +56,8 @@ using namespace tritonc;
 namespace {
 
 std::atomic<int> launches{0}, wrong{0};
-std::atomic<int> held{0};                   // allocations that are not freed
-thread_local cuda::Pointer last_memory = 0; // each thread frees what it allocated last
+std::atomic<int> held{0};                   // device allocations that are not freed
+thread_local cuda::Pointer last_memory = 0; // the thread's last allocation, which it must free
 
 template <typename T> T value(void **values, int i) {
   T result;
@@ -65,14 +65,14 @@ template <typename T> T value(void **values, int i) {
   return result;
 }
 
-/// Where the source lies says, with the stream's number, which launch it is; n is to be that of it.
+/// The address of `source` and the stream's number identify the launch; n must match it.
 alignas(16) char memory[16 * 64];
 int index_of(cuda::Stream stream, const void *source) {
   return int(static_cast<const char *>(source) - memory) / 16 -
          int(reinterpret_cast<std::uintptr_t>(stream) >> 12);
 }
 
-/// One with one H200, which does nothing.
+/// Makes a driver with one H200 that does nothing.
 void make_idle(cuda::Driver &driver) {
   driver.version = 13000;
   driver.process = getpid();
@@ -95,7 +95,7 @@ void make_idle(cuda::Driver &driver) {
     *value = attribute == cuda::multiprocessor_count ? 132
              : attribute == cuda::capability_major   ? 9
              : attribute == cuda::has_memory_pools   ? 1
-             : attribute == cuda::most_shared_bytes  ? 232448
+             : attribute == cuda::max_shared_bytes   ? 232448
                                                      : 0;
     return 0;
   };
@@ -146,7 +146,7 @@ void make_idle(cuda::Driver &driver) {
   };
 }
 
-/// Allocations of the same launch, made that often.
+/// Returns the number of allocations of `count` repeated launches on each of two streams.
 template <typename Args>
 int allocations_of(const abi::kernel &kernel, const Args &args, int count) {
   int before = allocations;
@@ -159,7 +159,7 @@ int allocations_of(const abi::kernel &kernel, const Args &args, int count) {
   return made;
 }
 
-/// Those of making it ready and launching it so often.
+/// Returns the number of allocations of one prepare and `count` launches.
 template <typename Args>
 int allocations_of_prepared(const abi::kernel &kernel, const Args &args, int count) {
   int before = allocations;
@@ -174,29 +174,29 @@ int allocations_of_prepared(const abi::kernel &kernel, const Args &args, int cou
 
 } // namespace
 
-TEST_CASE("a launch allocates nothing, the first one and those after it") {
+TEST_CASE("launch: allocates no host memory") {
   if (!COUNTS_ALLOCATIONS)
     return;
   static cuda::Driver driver;
   make_idle(driver);
   int before = allocations;
   std::free(std::malloc(1));
-  REQUIRE(allocations == before + 1); // they are counted
+  REQUIRE(allocations == before + 1); // the counter works
   SampleKernel sample;
-  FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
-  const abi::kernel &formed = forms.kernel();
-  FormKernel pair(pair_of_forms("n 4 *"));
+  ConfigKernel schedules({{"schedule", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = schedules.kernel();
+  ConfigKernel pair(pair_of_configs("n 4 *"));
   const abi::kernel &paired = pair.kernel();
   cuda::opened = &driver;
   for (int count : {1, 1, 1000}) {
     launches = 0;
     CHECK(allocations_of(sample.kernel, good_args(), count) == 0);
-    CHECK(allocations_of(formed, form_args(), count) == 0);
-    CHECK(allocations_of(paired, form_args(), count) == 0);
+    CHECK(allocations_of(formed, schedule_args(), count) == 0);
+    CHECK(allocations_of(paired, schedule_args(), count) == 0);
     CHECK(launches == 8 * count);
     CHECK(allocations_of_prepared(sample.kernel, good_args(), count) == 0);
-    CHECK(allocations_of_prepared(formed, form_args(), count) == 0);
-    CHECK(allocations_of_prepared(paired, form_args(), count) == 0);
+    CHECK(allocations_of_prepared(formed, schedule_args(), count) == 0);
+    CHECK(allocations_of_prepared(paired, schedule_args(), count) == 0);
     CHECK(launches == 12 * count);
   }
   cuda::opened = nullptr;
@@ -205,8 +205,8 @@ TEST_CASE("a launch allocates nothing, the first one and those after it") {
 #if COUNTS_ALLOCATIONS && defined(NDEBUG)
 namespace {
 
-/// What each launch takes, in nanoseconds: of many rounds the shortest, for others want the
-/// processor, too. They take turns, or one would be compared in the others' busy moments.
+/// Returns the time of each launch in nanoseconds: the shortest of many rounds, because other
+/// processes use the CPU too. The launches take turns, so that all have the same conditions.
 template <typename... Launches>
 std::array<double, sizeof...(Launches)> nanoseconds(Launches... launches) {
   constexpr int rounds = 200, launches_each = 2000;
@@ -229,7 +229,7 @@ std::array<double, sizeof...(Launches)> nanoseconds(Launches... launches) {
 
 } // namespace
 
-TEST_CASE("a launch again costs at most 30 ns beside the driver's call, one made ready less") {
+TEST_CASE("launch: repeat costs at most 30 ns beside the driver call") {
   static cuda::Driver driver;
   make_idle(driver);
   driver.cuLaunchKernelEx = [](const cuda::LaunchConfig *, cuda::Function, void **, void **) {
@@ -238,30 +238,30 @@ TEST_CASE("a launch again costs at most 30 ns beside the driver's call, one made
   };
   static SampleKernel sample;
   sample.kernel.argument_bytes = 20;
-  static FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
-  const abi::kernel &formed = forms.kernel();
+  static ConfigKernel schedules({{"schedule", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = schedules.kernel();
   cuda::opened = &driver;
   auto *stream = reinterpret_cast<CUstream_st *>(0x1000);
   SampleArgs args = good_args();
-  FormArgs form_args = tritonc::form_args();
-  abi::prepared_launch ready, form_ready;
+  ConfigArgs schedule_args = tritonc::schedule_args();
+  abi::prepared_launch ready, schedule_ready;
   REQUIRE(abi::prepare(sample.kernel, stream, &args, nullptr, nullptr, ready).ok());
-  REQUIRE(abi::prepare(formed, stream, &form_args, nullptr, nullptr, form_ready).ok());
+  REQUIRE(abi::prepare(formed, stream, &schedule_args, nullptr, nullptr, schedule_ready).ok());
   auto volatile call = driver.cuLaunchKernelEx;
-  auto [bare, again, prepared, form_again, form_prepared] =
+  auto [bare, again, prepared, schedule_again, schedule_prepared] =
       nanoseconds([&] { call(nullptr, nullptr, nullptr, nullptr); },
                   [&] { (void)abi::launch(sample.kernel, stream, &args); },
                   [&] { (void)abi::launch_prepared(ready, stream, &args); },
-                  [&] { (void)abi::launch(formed, stream, &form_args); },
-                  [&] { (void)abi::launch_prepared(form_ready, stream, &form_args); });
+                  [&] { (void)abi::launch(formed, stream, &schedule_args); },
+                  [&] { (void)abi::launch_prepared(schedule_ready, stream, &schedule_args); });
   cuda::opened = nullptr;
   MESSAGE("beside the driver's call of ", bare, " ns: ", again - bare, " ns again, ",
-          prepared - bare, " ns prepared; with two tensor maps ", form_again - bare, " and ",
-          form_prepared - bare, " ns");
+          prepared - bare, " ns prepared; with two tensor maps ", schedule_again - bare, " and ",
+          schedule_prepared - bare, " ns");
   CHECK(again - bare <= 30);
   CHECK(prepared <= again);
-  CHECK(form_again - bare <= 40);
-  CHECK(form_prepared <= form_again);
+  CHECK(schedule_again - bare <= 40);
+  CHECK(schedule_prepared <= schedule_again);
 }
 #endif
 
@@ -269,7 +269,7 @@ namespace {
 
 std::atomic<int> loads{0};
 
-/// Rounds in each of which 64 threads at once launch a kernel that is not loaded.
+/// In each round, 64 threads at the same time launch a kernel that is not loaded.
 void launch_first(int rounds) {
   static cuda::Driver driver;
   make_idle(driver);
@@ -287,7 +287,7 @@ void launch_first(int rounds) {
   std::atomic<int> succeeded{0}, arrived{0};
   std::atomic<int> round{0};
   std::vector<std::thread> launching;
-  // A barrier: the last to come lets all go.
+  // A barrier: the last thread releases all threads.
   auto wait_for_all = [&](int phase) {
     if (++arrived == threads * phase)
       round = phase;
@@ -296,7 +296,7 @@ void launch_first(int rounds) {
   };
   int wrong_loads = 0;
   loads = 0;
-  static std::uintptr_t launched = 1000; // arguments that no recent launch has
+  static std::uintptr_t launched = 1000; // arguments that are not in the launch cache
   const std::uintptr_t first = launched;
   launched += std::uintptr_t(rounds);
   for (int t = 0; t < threads; t++)
@@ -325,18 +325,20 @@ void launch_first(int rounds) {
 
 } // namespace
 
-TEST_CASE("64 threads at once launch what is not loaded: one loads it") { launch_first(200); }
+TEST_CASE("launch: 64 threads on an idle driver load once") { launch_first(200); }
 
-TEST_CASE("the same, 10,000 times" * doctest::skip()) { launch_first(10000); }
+TEST_CASE("launch: 64 threads on an idle driver load once, 10,000 times" * doctest::skip()) {
+  launch_first(10000);
+}
 
-TEST_CASE("threads launch for the first time and again, on streams of their own and of all") {
+TEST_CASE("launch: threads mix first and repeated launches") {
   static cuda::Driver driver;
   make_idle(driver);
   SampleKernel sample;
   sample.kernel.argument_bytes = 20;
-  FormKernel forms({{"form", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
-  const abi::kernel &formed = forms.kernel();
-  FormKernel pair(pair_of_forms("n 4 *"));
+  ConfigKernel schedules({{"schedule", {}, "", {"1"}, 1, {TensorText(), TensorText()}}});
+  const abi::kernel &formed = schedules.kernel();
+  ConfigKernel pair(pair_of_configs("n 4 *"));
   const abi::kernel &paired = pair.kernel();
   cuda::opened = &driver;
   launches = wrong = 0;
@@ -349,15 +351,15 @@ TEST_CASE("threads launch for the first time and again, on streams of their own 
         auto *stream = reinterpret_cast<CUstream_st *>(number << 12);
         int index = i / 3 % 8;
         SampleArgs args = good_args();
-        FormArgs form_args = tritonc::form_args();
-        args.source = form_args.source = memory + 16 * (index + int(number));
-        args.n = form_args.n = 64 * (index + 1);
+        ConfigArgs schedule_args = tritonc::schedule_args();
+        args.source = schedule_args.source = memory + 16 * (index + int(number));
+        args.n = schedule_args.n = 64 * (index + 1);
         succeeded += abi::launch(sample.kernel, stream, &args).ok();
-        succeeded += abi::launch(formed, stream, &form_args).ok();
-        succeeded += abi::launch(paired, stream, &form_args).ok();
+        succeeded += abi::launch(formed, stream, &schedule_args).ok();
+        succeeded += abi::launch(paired, stream, &schedule_args).ok();
         abi::prepared_launch ready;
-        succeeded += abi::prepare(paired, stream, &form_args, nullptr, nullptr, ready).ok() &&
-                     abi::launch_prepared(ready, stream, &form_args).ok();
+        succeeded += abi::prepare(paired, stream, &schedule_args, nullptr, nullptr, ready).ok() &&
+                     abi::launch_prepared(ready, stream, &schedule_args).ok();
       }
     });
   for (std::thread &thread : threads)

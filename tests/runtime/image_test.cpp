@@ -1,6 +1,6 @@
-// Tests runtime/src/image.cpp: damage, loading, limits of shared memory, capture.
+// Tests runtime/src/load/image.cpp: damaged images, loading, shared memory limits, capture.
 
-#include "image.h"
+#include "load/image.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -15,7 +15,7 @@ status launch(Machine &machine, const SampleKernel &sample, cu::Stream *stream =
   return machine.runtime().launch(sample.kernel, as_stream(stream), &args, nullptr, nullptr);
 }
 
-/// The limit of dynamic shared memory that the driver knows for the image's kernel.
+/// Returns the driver's limit of dynamic shared memory for the image's kernel.
 int shared_limit(Machine &machine, const abi::image &image, int device) {
   auto *kernel = static_cast<cu::Kernel *>(image.state->kernel.load());
   int limit = 0;
@@ -23,7 +23,7 @@ int shared_limit(Machine &machine, const abi::image &image, int device) {
   return limit;
 }
 
-/// The name of the image that a device takes out of these.
+/// Returns the name of the image that choose_image takes for a device.
 std::string chosen(const std::vector<std::pair<int, char>> &images, int device) {
   std::vector<abi::image> rows;
   for (auto [sm, suffix] : images)
@@ -39,7 +39,7 @@ std::string chosen(const std::vector<std::pair<int, char>> &images, int device) 
 
 } // namespace
 
-TEST_CASE("the image that fits a device best") {
+TEST_CASE("choose_image: takes the image that fits best") {
   CHECK(chosen({{80, 0}, {90, 0}, {90, 'a'}}, 90) == "90a");
   CHECK(chosen({{90, 'a'}, {80, 0}, {90, 0}}, 90) == "90a");
   CHECK(chosen({{80, 0}, {86, 0}, {89, 0}}, 86) == "86");
@@ -52,7 +52,7 @@ TEST_CASE("the image that fits a device best") {
   CHECK(chosen({{100, 'f'}, {103, 0}}, 103) == "103");
   CHECK(chosen({{120, 0}}, 121) == "120");
   CHECK(chosen({}, 90) == "none");
-  // PTX is the last resort, on it and all later ones, and newer PTX is the better one.
+  // PTX is the last choice. It runs on its GPU and all later ones, and newer PTX is better.
   CHECK(chosen({{80, 'p'}, {80, 0}}, 86) == "80");
   CHECK(chosen({{80, 'p'}, {80, 0}, {90, 'a'}}, 90) == "90a");
   CHECK(chosen({{80, 'p'}, {80, 0}, {90, 'a'}}, 100) == "80p");
@@ -63,7 +63,7 @@ TEST_CASE("the image that fits a device best") {
   CHECK(chosen({{80, 'p'}}, 75) == "none");
 }
 
-TEST_CASE("a whole image reaches the driver, as it was given") {
+TEST_CASE("make_ready: loads an undamaged image") {
   Machine machine;
   SampleKernel sample;
   REQUIRE(launch(machine, sample).ok());
@@ -72,7 +72,7 @@ TEST_CASE("a whole image reaches the driver, as it was given") {
   CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a");
 }
 
-TEST_CASE("the driver is given the image, not its host code") {
+TEST_CASE("make_ready: passes the image, not the host code") {
   Machine machine;
   SampleKernel sample;
   for (abi::host_code &code : sample.codes)
@@ -80,7 +80,7 @@ TEST_CASE("the driver is given the image, not its host code") {
   CHECK(launch(machine, sample).ok());
 }
 
-TEST_CASE("a damaged image never reaches the driver") {
+TEST_CASE("make_ready: finds every flipped bit before the driver") {
   Machine machine;
   SampleKernel sample;
   abi::image &image = sample.images[0][1];
@@ -89,7 +89,7 @@ TEST_CASE("a damaged image never reaches the driver") {
     image.bytes = bytes.data();
     image.size = bytes.size();
     status s = launch(machine, sample);
-    return s.code() == status_code::corrupt_image && std::string(s.subject()) == "sm_90a";
+    return s.code() == status_code::corrupt_image && std::string(s.argument()) == "sm_90a";
   };
   for (size_t length = 0; length < whole.size(); length++) {
     CAPTURE(length);
@@ -103,17 +103,17 @@ TEST_CASE("a damaged image never reaches the driver") {
     CHECK(is_refused(flipped));
   }
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
-  // Nothing of this lasts: what is whole is loaded.
+  // The failure does not last: an undamaged image is loaded.
   image.bytes = whole.data();
   image.size = whole.size();
   CHECK(launch(machine, sample).ok());
 }
 
-TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
+TEST_CASE("make_ready: raises the shared memory limit once per device") {
   Machine machine(Machine::as_driver, "devices=2");
   SampleKernel sample;
   const abi::image &image = sample.images[0][1];
-  SUBCASE("dynamic and static together count") {
+  SUBCASE("counts dynamic and static together") {
     cu::Context *contexts[] = {machine.driver().new_context(0), machine.driver().new_context(1)};
     sample.infos[0][1].shared_bytes = 48 * 1024;
     sample.infos[0][1].static_shared_bytes = 16;
@@ -132,11 +132,11 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     machine.driver().configure("fail=cuKernelSetAttribute:1:1");
     CHECK(launch(machine, sample).code() == status_code::cuda);
     CHECK(launch(machine, sample).ok());
-    CHECK(machine.driver().calls("cuKernelSetAttribute") == 3); // then for the other one, too
+    CHECK(machine.driver().calls("cuKernelSetAttribute") == 3); // the retry sets both devices
     CHECK(shared_limit(machine, image, 0) == 100000);
     CHECK(machine.driver().last_launch().shared_bytes == 100000);
   }
-  SUBCASE("at the first launch for all devices that are alike, and without a context there") {
+  SUBCASE("raised for all alike devices at the first launch") {
     sample.infos[0][1].shared_bytes = 100000;
     machine.driver().new_context(0);
     REQUIRE(launch(machine, sample).ok());
@@ -149,7 +149,7 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     CHECK(launch(machine, sample, machine.driver().new_stream()).ok());
     CHECK(machine.driver().calls("cuKernelSetAttribute") == 2);
   }
-  SUBCASE("a failure for another device is its own, and does not last either") {
+  SUBCASE("a failure for another device does not last") {
     sample.infos[0][1].shared_bytes = 100000;
     machine.driver().configure("fail=cuKernelSetAttribute:2:1");
     cu::Context *first = machine.driver().new_context(0);
@@ -164,7 +164,7 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
     CHECK(launch(machine, sample, of_first).ok());
     CHECK(machine.driver().calls("cuKernelSetAttribute") == 3);
   }
-  SUBCASE("devices of two kinds have their own") {
+  SUBCASE("separate for different devices") {
     Machine two(Machine::as_driver, "gpu=90a/80");
     SampleKernel fresh;
     for (image_info &info : fresh.infos[0])
@@ -175,12 +175,12 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
       CHECK(two.driver().calls("cuKernelSetAttribute") == device + 1);
     }
   }
-  SUBCASE("48 KiB are there anyway") {
+  SUBCASE("not needed for 48 KiB") {
     sample.infos[0][1].shared_bytes = 48 * 1024;
     REQUIRE(launch(machine, sample).ok());
     CHECK(machine.driver().calls("cuKernelSetAttribute") == 0);
   }
-  SUBCASE("what no block may have is refused") {
+  SUBCASE("refuses more than the device's limit") {
     sample.infos[0][1].shared_bytes = sample.infos[1][1].shared_bytes = 1 << 20;
     CHECK(launch(machine, sample).code() == status_code::no_image_for_device);
     CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==
@@ -190,7 +190,7 @@ TEST_CASE("more than 48 KiB of shared memory are asked for once per device") {
   }
 }
 
-TEST_CASE("code for a GPU with more shared memory: what has no room is passed over") {
+TEST_CASE("has_room: skips code with too much shared memory") {
   auto run = [](const std::string &gpu, int bytes, int static_bytes) {
     SampleKernel sample;
     sample.infos[0][0].shared_bytes = bytes;
@@ -208,7 +208,7 @@ TEST_CASE("code for a GPU with more shared memory: what has no room is passed ov
   CHECK(run("80", 163 * 1024, 0) == "copy_64");
 }
 
-TEST_CASE("first use during a capture") {
+TEST_CASE("make_ready: loads during capture from CUDA 12.3") {
   auto begin = [](Machine &machine, cu::Stream *stream) {
     constexpr int strictest = 0;
     REQUIRE(machine.driver().cuStreamBeginCapture_v2(stream, strictest) == cu::success);
@@ -219,7 +219,7 @@ TEST_CASE("first use during a capture") {
     return result == cu::success && graph != nullptr;
   };
   SampleKernel sample;
-  SUBCASE("a driver from 12.3 on loads under a relaxed mode, which is taken back") {
+  SUBCASE("12.3: loads in relaxed mode and restores the mode") {
     Machine machine(Machine::as_driver, "version=12030");
     machine.driver().new_context();
     cu::Stream *stream = machine.driver().new_stream();
@@ -231,7 +231,7 @@ TEST_CASE("first use during a capture") {
     CHECK(mode == 0);
     CHECK(end(machine, stream));
   }
-  SUBCASE("where there are several devices, the driver is not asked what it refuses then") {
+  SUBCASE("several devices: makes no call that the driver refuses") {
     for (const char *settings : {"version=13000,devices=2", "version=12030,devices=2"}) {
       CAPTURE(std::string(settings));
       SampleKernel fresh;
@@ -242,12 +242,12 @@ TEST_CASE("first use during a capture") {
       begin(machine, stream);
       for (int launches = 0; launches < 3; launches++)
         CHECK(launch(machine, fresh, stream).ok());
-      REQUIRE(machine.driver().cuCtxPushCurrent_v2(other) == cu::success); // not the stream's
+      REQUIRE(machine.driver().cuCtxPushCurrent_v2(other) == cu::success); // another context
       CHECK(launch(machine, fresh, stream).ok());
       CHECK(end(machine, stream));
     }
   }
-  SUBCASE("an older one is not touched, so that the capture survives") {
+  SUBCASE("before 12.3: makes no call, so the capture survives") {
     Machine machine(Machine::as_driver, "version=12020");
     machine.driver().new_context();
     cu::Stream *stream = machine.driver().new_stream();
@@ -258,10 +258,10 @@ TEST_CASE("first use during a capture") {
     CHECK(end(machine, stream));
     REQUIRE(launch(machine, sample, stream).ok());
     begin(machine, stream);
-    CHECK(launch(machine, sample, stream).ok()); // loaded by now
+    CHECK(launch(machine, sample, stream).ok()); // already loaded
     CHECK(end(machine, stream));
   }
-  SUBCASE("while another stream captures, the default one must not be used") {
+  SUBCASE("another stream's capture: default stream is unusable") {
     Machine machine(Machine::as_driver, "version=12020");
     machine.driver().new_context();
     cu::Stream *stream = machine.driver().new_stream();
@@ -271,7 +271,7 @@ TEST_CASE("first use during a capture") {
   }
 }
 
-TEST_CASE("a captured launch runs when its graph does, with the arguments of the capture") {
+TEST_CASE("launch: captured launch keeps its arguments") {
   Machine machine;
   SampleKernel sample;
   machine.driver().new_context();
@@ -292,7 +292,7 @@ TEST_CASE("a captured launch runs when its graph does, with the arguments of the
   CHECK(noted_args().n == 64);
 }
 
-TEST_CASE("PTX is loaded where there is no code, whole, compiled at once, or not at all") {
+TEST_CASE("make_ready: verifies PTX and compiles it at load") {
   Machine machine(Machine::as_driver, "gpu=120");
   SampleKernel sample;
   sample.make_ptx();
@@ -305,7 +305,7 @@ TEST_CASE("PTX is loaded where there is no code, whole, compiled at once, or not
   }
   CHECK(machine.driver().calls("cuLibraryLoadData") == 0);
   sample.images[0][1].bytes = whole.data();
-  SUBCASE("the driver cannot compile it now") {
+  SUBCASE("the driver has no compiler") {
     constexpr int jit_compiler_not_found = 221;
     machine.driver().configure("fail=cuKernelGetFunction:1:221");
     status s = launch(machine, sample);
@@ -313,7 +313,7 @@ TEST_CASE("PTX is loaded where there is no code, whole, compiled at once, or not
     CHECK(s.cuda_result() == jit_compiler_not_found);
     CHECK(machine.driver().counters().libraries == 0);
   }
-  SUBCASE("it is newer than the driver") {
+  SUBCASE("PTX is newer than the driver") {
     machine.driver().configure("fail=cuKernelGetFunction:1:222");
     CHECK(launch(machine, sample).code() == status_code::driver_too_old);
     CHECK(machine.driver().counters().libraries == 0);
@@ -328,8 +328,8 @@ TEST_CASE("PTX is loaded where there is no code, whole, compiled at once, or not
   CHECK(version == 120);
 }
 
-TEST_CASE("PTX in place of code of another variant: only if none of those with code will do") {
-  Machine machine(Machine::as_driver, "gpu=90,multiprocessors=10");
+TEST_CASE("launch: PTX is the last choice among variants") {
+  Machine machine(Machine::as_driver, "gpu=90,sms=10");
   SampleKernel sample;
   SampleKernel with_ptx;
   with_ptx.make_ptx();
@@ -340,14 +340,14 @@ TEST_CASE("PTX in place of code of another variant: only if none of those with c
   CHECK(std::string(machine.driver().last_launch().kernel) == "copy_16");
   sample.variants[1].image_count = 1; // sm_80
   REQUIRE(launch(machine, sample).ok());
-  CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a"); // a recent launch
+  CHECK(std::string(machine.driver().last_launch().gpu) == "sm_90a"); // from the launch cache
   SampleArgs args = good_args();
   args.n = 2 * 64 * 16;
   REQUIRE(machine.runtime().launch(sample.kernel, {}, &args, nullptr, nullptr).ok());
   CHECK(std::string(machine.driver().last_launch().gpu) == "compute_80");
 }
 
-TEST_CASE("preload loads every variant for the device, down to the function") {
+TEST_CASE("preload: loads the functions of every variant") {
   Machine machine;
   SampleKernel sample;
   REQUIRE(machine.runtime().preload(sample.kernel, nullptr, abi::current).ok());
@@ -362,7 +362,7 @@ TEST_CASE("preload loads every variant for the device, down to the function") {
         status_code::out_of_memory);
 }
 
-TEST_CASE("preload of a kernel without code for the device") {
+TEST_CASE("preload: returns no_image_for_device without code") {
   Machine machine(Machine::as_driver, "gpu=75");
   SampleKernel sample;
   CHECK(machine.runtime().preload(sample.kernel, nullptr, abi::current).code() ==

@@ -1,16 +1,15 @@
-// Compares the stand-in driver's interface with cuda.h, where there is one: every function has the
-// driver's parameters, or at least as many of the same sizes, and every struct its size. There is
-// nothing to run.
+// Compares the fake driver's interface with cuda.h at compile time, if cuda.h is installed: every
+// function has as many parameters, of the same sizes, and every struct has the same size.
 
-#define __CUDA_API_VERSION_INTERNAL // declares the interfaces that newer ones have replaced
+#define __CUDA_API_VERSION_INTERNAL // also declares old versions of the interfaces
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-#include "emulator/driver/interface.h"
+#include "emulator/fake_driver/interface.h"
 
 #include <type_traits>
 
-namespace stand_in = tritonc::emulator::driver;
+namespace fake_driver = tritonc::emulator::driver;
 
 namespace {
 
@@ -30,15 +29,15 @@ struct same_shape<R(A...), S(B...)> {
 
 namespace tritonc::emulator::driver {
 
-// `PFN_<name>_v<since>` is the type of the interface that came with that version.
+// `PFN_<name>_v<since>` is the type of the interface of that version.
 #define FUNCTION(name, symbol, since, parameters)                                                  \
   static_assert(                                                                                   \
       same_shape<std::remove_pointer_t<PFN_##name##_v##since>, Result parameters>::value,          \
       #name " has other parameters");
-#define PFN_cuProfilerStart_v4000 Result (*)() // cudaProfiler.h has them
+#define PFN_cuProfilerStart_v4000 Result (*)() // declared in cudaProfiler.h
 #define PFN_cuProfilerStop_v4000 Result (*)()
 #define PFN_tritoncEmulatorVersion_v12000 Result (*)(int *, int *) // ours
-#include "emulator/driver/functions.def"
+#include "emulator/fake_driver/functions.def"
 
 static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
 static_assert(offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream));

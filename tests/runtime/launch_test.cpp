@@ -1,5 +1,5 @@
-// Tests runtime/src/launch.cpp and context.cpp: checks, the choice of a variant, contexts, the
-// launch.
+// Tests runtime/src/launch/launch.cpp and load/context.cpp: argument checks, the choice of the
+// variant, contexts, the launch.
 
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
@@ -35,7 +35,7 @@ struct Setting {
 
 } // namespace
 
-TEST_CASE("a launch passes grid, block, shared memory, stream and arguments") {
+TEST_CASE("launch: passes grid, block, shared memory and arguments") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   cu::Stream *stream = s.driver().new_stream();
@@ -56,42 +56,42 @@ TEST_CASE("a launch passes grid, block, shared memory, stream and arguments") {
   CHECK(noted_args().n == 64 * 16);
 }
 
-TEST_CASE("wrong arguments are refused before the driver is even opened") {
+TEST_CASE("launch: refuses wrong arguments before the driver opens") {
   Setting s;
-  SUBCASE("a requirement; the most modest variant says what is needed") {
+  SUBCASE("requirement of the last variant") {
     s.args.n = 17;
     status result = s.launch();
     CHECK(result.code() == status_code::requirement_failed);
-    CHECK(std::string(result.subject()) == "n % 16 == 0");
+    CHECK(std::string(result.argument()) == "n % 16 == 0");
   }
-  SUBCASE("a null pointer") {
+  SUBCASE("null pointer") {
     s.args.target = nullptr;
     status result = s.launch();
     CHECK(result.code() == status_code::null_pointer);
-    CHECK(std::string(result.subject()) == "target");
+    CHECK(std::string(result.argument()) == "target");
   }
-  SUBCASE("a misaligned pointer") {
+  SUBCASE("misaligned pointer") {
     s.args.source = static_cast<const char *>(s.args.source) + 2;
     status result = s.launch();
     CHECK(result.code() == status_code::misaligned_pointer);
-    CHECK(std::string(result.subject()) == "source");
+    CHECK(std::string(result.argument()) == "source");
     CHECK(s.machine.message(result).find("16 bytes") != std::string::npos);
   }
-  SUBCASE("a bad pointer is reported even if a later variant also fails by a requirement") {
+  SUBCASE("a bad pointer precedes an unmet requirement") {
     const std::int64_t never[] = {std::int64_t(abi::op::constant), 0, std::int64_t(abi::op::end)};
     const abi::requirement requirement = {never, "never"};
     s.sample.variants[1].requirements = &requirement;
     s.args.source = nullptr;
     CHECK(s.launch().code() == status_code::null_pointer);
   }
-  SUBCASE("a negative grid") {
+  SUBCASE("negative grid") {
     s.args.n = -64;
     CHECK(s.launch().code() == status_code::invalid_argument);
   }
   CHECK(s.driver_calls() == 0);
 }
 
-TEST_CASE("null is allowed where the kernel says so") {
+TEST_CASE("launch: accepts null for nullable parameters") {
   Setting s;
   s.args.target = nullptr;
   s.sample.parameters[1].nullable = true;
@@ -99,7 +99,7 @@ TEST_CASE("null is allowed where the kernel says so") {
   CHECK(s.launches() == 1);
 }
 
-TEST_CASE("an empty grid is success, whatever the pointers, and launches nothing") {
+TEST_CASE("launch: empty grid succeeds without a launch") {
   Setting s;
   s.args.n = 0;
   s.args.source = nullptr;
@@ -107,20 +107,20 @@ TEST_CASE("an empty grid is success, whatever the pointers, and launches nothing
   CHECK(s.driver_calls() == 0);
 }
 
-TEST_CASE("the library prefers the first variant that fills the device") {
-  Setting s("multiprocessors=10");
+TEST_CASE("launch: prefers the first variant that fills the device") {
+  Setting s("sms=10");
   auto chosen = [&](int n) {
     s.args.n = n;
     REQUIRE(s.launch().ok());
     return s.image();
   };
   CHECK(chosen(64 * 10) == "sm_90a copy_64");
-  CHECK(chosen(64 * 9) == "sm_90a copy_16");    // 9 programs would leave one idle, 36 don't
-  CHECK(chosen(64) == "sm_90a copy_16");        // none fills it: the one with most programs
+  CHECK(chosen(64 * 9) == "sm_90a copy_16");    // 9 programs leave an SM idle, 36 do not
+  CHECK(chosen(64) == "sm_90a copy_16");        // no variant fills it: max number of programs
   CHECK(chosen(16 * 1001) == "sm_90a copy_16"); // not a multiple of 64
 }
 
-TEST_CASE("a named variant runs, or is refused, as named") {
+TEST_CASE("launch: a named variant runs or is refused") {
   Setting s;
   std::int32_t large = 64, small = 16, unknown = 32;
   REQUIRE(s.launch({}, &small).ok());
@@ -130,16 +130,16 @@ TEST_CASE("a named variant runs, or is refused, as named") {
   CHECK(s.image() == "sm_90a copy_64");
   CHECK(s.launch({}, &unknown).code() == status_code::no_variant);
   s.args.n = 16;
-  CHECK(std::string(s.launch({}, &large).subject()) == "n % 64 == 0");
+  CHECK(std::string(s.launch({}, &large).argument()) == "n % 64 == 0");
   CHECK(s.launches() == 2);
 }
 
-TEST_CASE("code under hints runs where its requirements are met, else the general code") {
-  Setting s("multiprocessors=10");
+TEST_CASE("launch: specialized code runs, when requirements are met") {
+  Setting s("sms=10");
   s.sample.specialize();
   std::int32_t named = 16, unknown = 64;
   for (const std::int32_t *choice : {(const std::int32_t *)nullptr, (const std::int32_t *)&named}) {
-    s.args.n = 64 * 2; // the general code would have more programs
+    s.args.n = 64 * 2; // although the general code has more programs
     REQUIRE(s.launch({}, choice).ok());
     CHECK(s.image() == "sm_90a copy_64");
     CHECK(s.last().grid[0] == 2);
@@ -154,7 +154,7 @@ TEST_CASE("code under hints runs where its requirements are met, else the genera
   CHECK(s.launches() == 4);
 }
 
-TEST_CASE("pointers that only the general code takes") {
+TEST_CASE("launch: general code runs, when alignment is too low") {
   Setting s;
   s.sample.specialize();
   std::vector<abi::parameter> stricter = s.sample.parameters;
@@ -168,7 +168,7 @@ TEST_CASE("pointers that only the general code takes") {
   CHECK(s.image() == "sm_90a copy_64");
 }
 
-TEST_CASE("what no code takes is said of the general code, not of that under hints") {
+TEST_CASE("launch: refusal names the general code's requirement") {
   Setting s;
   s.sample.specialize();
   std::vector<abi::parameter> stricter = s.sample.parameters;
@@ -178,23 +178,22 @@ TEST_CASE("what no code takes is said of the general code, not of that under hin
   const std::int64_t never[] = {std::int64_t(abi::op::constant), 0, std::int64_t(abi::op::end)};
   const abi::requirement requirement = {never, "never"};
   s.sample.variants[1].requirements = &requirement;
-  status refused = s.launch(); // not that the pointer is misaligned
+  status refused = s.launch(); // not misaligned_pointer, which only the specialized code returns
   CHECK(refused.code() == status_code::requirement_failed);
-  CHECK(std::string(refused.subject()) == "never");
+  CHECK(std::string(refused.argument()) == "never");
 }
 
-TEST_CASE("code under hints that the device has none of is passed over") {
+TEST_CASE("launch: skips specialized code without an image") {
   Setting s;
   s.sample.specialize();
   s.sample.variants[0].image_count = 0;
   REQUIRE(s.launch().ok());
   CHECK(s.image() == "sm_90a copy_16");
   s.args.n = 17;
-  CHECK(s.launch().code() ==
-        status_code::requirement_failed); // and no_image_for_device is not said
+  CHECK(s.launch().code() == status_code::requirement_failed); // not no_image_for_device
 }
 
-TEST_CASE("preload and info are of all code of a variant") {
+TEST_CASE("preload: loads specialized code, info lists it") {
   Setting s;
   s.sample.specialize();
   REQUIRE(s.machine.runtime().preload(s.sample.kernel, nullptr, abi::current).ok());
@@ -207,11 +206,11 @@ TEST_CASE("preload and info are of all code of a variant") {
   }
   span<image_info> infos = s.machine.runtime().info(s.sample.kernel, nullptr);
   REQUIRE(infos.size() == 4);
-  CHECK(infos[1].hints == nullptr);
-  CHECK(std::string(infos[2].hints) == "n % 64");
+  CHECK(infos[1].specialization == nullptr);
+  CHECK(std::string(infos[2].specialization) == "n % 64");
 }
 
-TEST_CASE("the caller says the grid where the kernel declares none") {
+TEST_CASE("launch: takes the caller's grid, when none is declared") {
   Setting s;
   for (abi::variant &variant : s.sample.variants)
     variant.grid[0] = nullptr;
@@ -226,24 +225,25 @@ TEST_CASE("the caller says the grid where the kernel declares none") {
   CHECK(launch({std::int64_t(1) << 31, 1, 1}).code() == status_code::invalid_argument);
   CHECK(launch({1, 65536, 1}).code() == status_code::invalid_argument);
   CHECK(launch({1, 1, 65536}).code() == status_code::invalid_argument);
-  CHECK(s.launch().code() == status_code::invalid_argument); // said by nobody
+  CHECK(s.launch().code() == status_code::invalid_argument); // no grid
   CHECK(s.launches() == 1);
-  s.driver().configure("fail=cuLaunchKernelEx:*:0"); // succeeds; running that would take years
+  s.driver().configure("fail=cuLaunchKernelEx:*:0"); // succeeds without running this huge grid
   CHECK(launch({INT32_MAX, 65535, 65535}).ok());
 }
 
-TEST_CASE("code is chosen for the device before anything is loaded") {
+TEST_CASE("launch: chooses code for the device before loading") {
   SUBCASE("8.6 runs code for 8.0") {
     Setting s("gpu=86");
     REQUIRE(s.launch().ok());
     CHECK(s.image() == "sm_80 copy_64");
   }
-  SUBCASE("7.5 has none, and is told what there is") {
+  SUBCASE("7.5 has no code; the message lists the GPUs") {
     Setting s("gpu=75");
     status result = s.launch();
     CHECK(result.code() == status_code::no_image_for_device);
     CHECK(s.machine.message(result) ==
-          "sample::copy: no code for this GPU: compiled for sm_80, sm_90a; this is sm_75");
+          "sample::copy: no code for this GPU: the kernel is compiled for sm_80, sm_90a, but the "
+          "GPU is sm_75");
     CHECK(s.driver().calls("cuLibraryLoadData") == 0);
   }
   SUBCASE("10.0 does not run 9.0a") {
@@ -252,21 +252,21 @@ TEST_CASE("code is chosen for the device before anything is loaded") {
   }
 }
 
-TEST_CASE("variants without code for the device are passed over") {
+TEST_CASE("launch: skips variants without code for the device") {
   Setting s;
-  s.sample.variants[0].image_count = 1; // sm_80 alone
+  s.sample.variants[0].image_count = 1; // only sm_80
   REQUIRE(s.launch().ok());
   CHECK(s.image() == "sm_90a copy_16");
 }
 
-TEST_CASE("code for exactly this GPU comes before code that also runs on it") {
-  Setting s("multiprocessors=10");
+TEST_CASE("launch: exact code precedes compatible code") {
+  Setting s("sms=10");
   auto chosen = [&](int n) {
     s.args.n = n;
     REQUIRE(s.launch().ok());
     return s.image();
   };
-  // sm_90, where the other variants have sm_90a.
+  // Changes the variant's code from sm_90a to sm_90.
   auto make_older = [&](size_t variant) {
     s.sample.images[variant][1].suffix = 0;
     s.sample.codes[2 * variant + 1].gpu = "sm_90";
@@ -274,34 +274,34 @@ TEST_CASE("code for exactly this GPU comes before code that also runs on it") {
         reinterpret_cast<const char *>(&s.sample.codes[2 * variant + 1]), sizeof(abi::host_code)));
     s.sample.images[variant][1].bytes = s.sample.bytes[2 * variant + 1].data();
   };
-  SUBCASE("behind a variant that would fill the device") {
+  SUBCASE("exact code after a variant that fills the device") {
     make_older(0);
     CHECK(chosen(64 * 10) == "sm_90a copy_16");
     std::int32_t large = 64;
     REQUIRE(s.launch({}, &large).ok());
-    CHECK(s.image() == "sm_90 copy_64"); // as it was named
+    CHECK(s.image() == "sm_90 copy_64"); // the named variant
   }
-  SUBCASE("in front of one with more programs") {
+  SUBCASE("exact code before a variant with more programs") {
     make_older(1);
     CHECK(chosen(64 * 5) == "sm_90a copy_64");
-    CHECK(chosen(64 * 5 + 16) == "sm_90 copy_16"); // the other one does not take it
+    CHECK(chosen(64 * 5 + 16) == "sm_90 copy_16"); // copy_64 does not accept the arguments
   }
-  SUBCASE("behind a variant that is cheaper") {
+  SUBCASE("exact code after a cheaper variant") {
     make_older(0);
     const std::int64_t words[][3] = {
         {std::int64_t(abi::op::constant), 10, std::int64_t(abi::op::end)},
         {std::int64_t(abi::op::constant), 90, std::int64_t(abi::op::end)}};
-    abi::form forms[2] = {};
+    abi::launch_config schedules[2] = {};
     for (size_t i = 0; i < 2; i++) {
-      forms[i].cost = words[i];
-      forms[i].cluster = 1;
-      s.sample.images[i][1].form = &forms[i];
+      schedules[i].cost = words[i];
+      schedules[i].cluster = 1;
+      s.sample.images[i][1].launch = &schedules[i];
     }
     CHECK(chosen(64 * 10) == "sm_90a copy_16");
-    s.sample.images[1][1].form = nullptr;
+    s.sample.images[1][1].launch = nullptr;
     CHECK(chosen(64 * 11) == "sm_90a copy_16");
   }
-  SUBCASE("where all have the same, it decides nothing") {
+  SUBCASE("no variant has exact code") {
     make_older(0);
     make_older(1);
     CHECK(chosen(64 * 10) == "sm_90 copy_64");
@@ -309,8 +309,8 @@ TEST_CASE("code for exactly this GPU comes before code that also runs on it") {
   }
 }
 
-TEST_CASE("of code for several older GPUs the newest comes first") {
-  Setting s("gpu=89,multiprocessors=10");
+TEST_CASE("launch: the newest compatible code comes first") {
+  Setting s("gpu=89,sms=10");
   s.sample.images[1][1].sm = 86;
   s.sample.images[1][1].suffix = 0;
   s.sample.codes[3].gpu = "sm_86";
@@ -322,7 +322,7 @@ TEST_CASE("of code for several older GPUs the newest comes first") {
   CHECK(s.image() == "sm_86 copy_16");
 }
 
-TEST_CASE("a thread without a context uses the primary one of device 0, and is left as it was") {
+TEST_CASE("launch: uses device 0, when no context is current") {
   Setting s;
   REQUIRE(s.launch().ok());
   CHECK(s.last().context == s.driver().primary());
@@ -335,13 +335,13 @@ TEST_CASE("a thread without a context uses the primary one of device 0, and is l
   CHECK(s.driver().counters().depth == 0);
 }
 
-TEST_CASE("what is restored is restored after a failure too") {
+TEST_CASE("launch: restores the context after a failure") {
   Setting s("fail=cuLaunchKernelEx:*:1");
   CHECK_FALSE(s.launch().ok());
   CHECK(s.driver().current() == nullptr);
 }
 
-TEST_CASE("a current context is used as it is") {
+TEST_CASE("launch: uses the current context") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   REQUIRE(s.launch().ok());
@@ -349,7 +349,7 @@ TEST_CASE("a current context is used as it is") {
   CHECK(s.driver().calls("cuCtxPushCurrent") == 0);
 }
 
-TEST_CASE("a stream's context counts, not the current one") {
+TEST_CASE("launch: uses the stream's context") {
   Setting s("gpu=90a/80");
   cu::Context *second = s.driver().new_context(1);
   cu::Stream *stream = s.driver().new_stream();
@@ -360,7 +360,7 @@ TEST_CASE("a stream's context counts, not the current one") {
   CHECK(s.driver().current() == first);
 }
 
-TEST_CASE("a stream of a green context says its device") {
+TEST_CASE("launch: accepts a stream of a green context") {
   Setting s("version=13000,gpu=90a/80,fail=cuStreamGetCtx:*:801");
   s.driver().new_context(1);
   cu::Stream *stream = s.driver().new_stream();
@@ -369,7 +369,7 @@ TEST_CASE("a stream of a green context says its device") {
   CHECK(s.image() == "sm_80 copy_64");
 }
 
-TEST_CASE("the special stream handles mean the current context") {
+TEST_CASE("launch: special stream handles use the current context") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   for (std::uintptr_t special : {1, 2}) {
@@ -379,12 +379,12 @@ TEST_CASE("the special stream handles mean the current context") {
   CHECK(s.driver().calls("cuStreamGetCtx") == 0);
 }
 
-TEST_CASE("how many questions a launch again asks") {
+TEST_CASE("launch: repeat makes few driver calls") {
   struct {
     const char *settings;
-    const char *of_default; // of a stream: the other
-    const char *of_stream;
-    int on_default, on_stream;
+    const char *of_default;    // a function that a launch on a default stream calls
+    const char *of_stream;     // a function that a launch on another stream calls
+    int on_default, on_stream; // extra driver calls of a repeated launch
   } rows[] = {
       {"version=12000", "cuCtxGetDevice", "", 1, 0},
       {"version=13000", "cuCtxGetDevice", "", 1, 0},
@@ -412,7 +412,7 @@ TEST_CASE("how many questions a launch again asks") {
   }
 }
 
-TEST_CASE("on devices that are alike nobody asks which one it is, whichever context is current") {
+TEST_CASE("launch: does not ask for the device, when all are alike") {
   Setting s("devices=3");
   StandIn &driver = s.driver();
   std::vector<cu::Context *> contexts;
@@ -428,7 +428,7 @@ TEST_CASE("on devices that are alike nobody asks which one it is, whichever cont
       CHECK((driver.calls() == 1) == (round == 1));
       CHECK(s.last().context == contexts[i]);
     }
-  // A default stream is of the device of the current context.
+  // A default stream belongs to the current context.
   for (cu::Context *context : contexts) {
     driver.make_current(context);
     REQUIRE(s.launch().ok());
@@ -436,7 +436,7 @@ TEST_CASE("on devices that are alike nobody asks which one it is, whichever cont
   }
 }
 
-TEST_CASE("wrong arguments are refused without a question after right ones, too") {
+TEST_CASE("launch: refuses wrong arguments after a good launch") {
   Setting s;
   s.driver().new_context();
   stream where = as_stream(s.driver().new_stream());
@@ -447,7 +447,7 @@ TEST_CASE("wrong arguments are refused without a question after right ones, too"
   CHECK(s.driver_calls() == 0);
 }
 
-TEST_CASE("a thread without a context launches on a stream, and nothing is pushed") {
+TEST_CASE("launch: repeat on a stream pushes no context") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   stream where = as_stream(s.driver().new_stream());
@@ -462,7 +462,7 @@ TEST_CASE("a thread without a context launches on a stream, and nothing is pushe
   CHECK(s.driver().calls("cuCtxPushCurrent") == pushed);
 }
 
-TEST_CASE("should a driver want a current context for a stream, it gets the stream's") {
+TEST_CASE("launch: pushes the stream's context, when required") {
   for (int result : {201, 400}) {
     CAPTURE(result);
     std::string code = ":" + std::to_string(result);
@@ -485,7 +485,7 @@ TEST_CASE("should a driver want a current context for a stream, it gets the stre
   }
 }
 
-TEST_CASE("when a context is gone, the same launch goes to the one that is there") {
+TEST_CASE("launch: repeat follows the new context") {
   Setting s;
   StandIn &driver = s.driver();
   cu::Context *previous = nullptr;
@@ -504,7 +504,7 @@ TEST_CASE("when a context is gone, the same launch goes to the one that is there
   }
 }
 
-TEST_CASE("a stream at the address of another one that was on another device") {
+TEST_CASE("launch: handles a reused stream address") {
   Setting s("version=13000,gpu=90a/80");
   StandIn &driver = s.driver();
   cu::Context *contexts[] = {driver.new_context(0), driver.new_context(1)};
@@ -527,14 +527,14 @@ TEST_CASE("a stream at the address of another one that was on another device") {
   CHECK(reused > 0);
 }
 
-TEST_CASE("a context that the program has destroyed is its own mistake, and no lost device") {
+TEST_CASE("launch: a destroyed context is not a lost device") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   REQUIRE(s.launch().ok());
   std::thread([&] {
     s.driver().make_current(context);
     REQUIRE(s.driver().cuCtxPushCurrent_v2(context) == cu::success);
-    REQUIRE(s.driver().cuCtxDestroy_v2(context) == cu::success); // one of the two is gone
+    REQUIRE(s.driver().cuCtxDestroy_v2(context) == cu::success); // pops one of two stack entries
     REQUIRE(s.driver().current() == context);
     status result = s.launch();
     CHECK(result.code() == status_code::cuda);
@@ -542,7 +542,7 @@ TEST_CASE("a context that the program has destroyed is its own mistake, and no l
     s.driver().new_context();
     CHECK(s.launch().ok());
   }).join();
-  SUBCASE("unless one was lost before") {
+  SUBCASE("a lost device stays lost") {
     s.driver().new_context();
     s.driver().configure("fail=cuLaunchKernelEx:1:700,fail=cuLaunchKernelEx:2:709,"
                          "fail=cuLaunchKernelEx:3:709");
@@ -553,16 +553,16 @@ TEST_CASE("a context that the program has destroyed is its own mistake, and no l
   }
 }
 
-TEST_CASE("a primary context that the program has reset is used again") {
+TEST_CASE("launch: retains a reset primary context again") {
   Setting s;
   StandIn &driver = s.driver();
   REQUIRE(s.launch().ok());
   REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == cu::success);
-  SUBCASE("by a thread without a context") {
+  SUBCASE("thread without a context") {
     CHECK(s.launch().ok());
     CHECK(driver.current() == nullptr);
   }
-  SUBCASE("by a thread in which it is current") {
+  SUBCASE("thread in which it is current") {
     cu::Context *primary = driver.primary();
     REQUIRE(driver.cuDevicePrimaryCtxReset_v2(0) == cu::success);
     driver.make_current(primary);
@@ -576,10 +576,10 @@ TEST_CASE("a primary context that the program has reset is used again") {
   CHECK(s.last().context == driver.primary());
   int retained = driver.calls("cuDevicePrimaryCtxRetain");
   CHECK(s.launch().ok());
-  CHECK(driver.calls("cuDevicePrimaryCtxRetain") == retained); // only when it was reset
+  CHECK(driver.calls("cuDevicePrimaryCtxRetain") == retained); // retained only after a reset
 }
 
-TEST_CASE("64 threads that launch first load once") {
+TEST_CASE("launch: 64 threads load once") {
   Setting s;
   std::vector<std::thread> threads;
   std::atomic<int> succeeded{0};
@@ -597,7 +597,7 @@ TEST_CASE("64 threads that launch first load once") {
   CHECK(s.driver().calls("cuInit") == 1);
 }
 
-TEST_CASE("threads with contexts of their own on two devices") {
+TEST_CASE("launch: threads use contexts on two devices") {
   Setting s("gpu=90a/80");
   StandIn &driver = s.driver();
   std::vector<std::thread> threads;
@@ -617,11 +617,11 @@ TEST_CASE("threads with contexts of their own on two devices") {
     thread.join();
   CHECK(succeeded == 16 * 21);
   CHECK(s.launches() == 320);
-  CHECK(s.driver().counters().libraries == 2); // one image each
+  CHECK(s.driver().counters().libraries == 2); // one image per device
   CHECK(s.driver().counters().contexts == 0);
 }
 
-TEST_CASE("info lists what the assembler said, without a driver") {
+TEST_CASE("info: lists resources without a driver") {
   Machine machine(Machine::no_file);
   SampleKernel sample;
   std::int32_t choice = 16, unknown = 5;

@@ -1,5 +1,5 @@
-// A program with nothing but the runtime, libc and libdl: it links without libstdc++, starts
-// without a driver, and prints nothing that it doesn't print itself.
+// A program with only the runtime, libc and libdl. It must link without libstdc++, start without a
+// driver, and print nothing.
 
 #include <tritonc/device.hpp>
 

@@ -28,8 +28,8 @@ Machine::Machine(Kind kind, const std::string &settings) {
     std::ofstream(driver) << "\177ELF and then something else";
   if (kind == as_driver || kind == emulator) {
     driver_ = std::make_unique<StandIn>(driver);
-    if (kind == as_driver) // code must be for the device, too
-      driver_->configure("missing=tritoncEmulatorVersion,gpu=90a,multiprocessors=16");
+    if (kind == as_driver) // like a driver, accept only code for the device
+      driver_->configure("missing=tritoncEmulatorVersion,gpu=90a,sms=16");
     driver_->configure("report=/dev/null," + settings);
   }
   std::string runtime = folder_ + "/runtime.so";
@@ -41,7 +41,7 @@ Machine::Machine(Kind kind, const std::string &settings) {
   runtime_ = reinterpret_cast<const RuntimeFunctions *(*)()>(functions)();
 }
 
-// The libraries stay open, as they do in programs; only their files go.
+// The libraries stay open, as in programs; only their files are removed.
 Machine::~Machine() { std::filesystem::remove_all(folder_); }
 
 } // namespace tritonc

@@ -1,11 +1,11 @@
-// A machine for one test: a fresh copy of the stand-in driver and a fresh copy of the runtime.
+// A machine for one test: a fresh copy of the fake driver and a fresh copy of the runtime.
 //
-// Both keep state for the life of a process; opened under a new name, they start anew.
+// Both libraries keep state until the process ends. A copy under a new file name has fresh state.
 
 #pragma once
 
+#include "runtime/fake_driver.h"
 #include "runtime/runtime_under_test.h"
-#include "runtime/stand_in.h"
 
 #include <memory>
 #include <string>
@@ -14,16 +14,21 @@ namespace tritonc {
 
 class Machine {
 public:
-  /// `as_driver`: the runtime does not learn that it is an emulator, and treats it as any driver:
-  /// its images must be what the stand-in runs (sample_kernel.h). `old_driver` has no
-  /// cuGetProcAddress_v2; `no_file`, `garbage`: what TRITONC_DRIVER names isn't there, is no
-  /// library; `other_library`: it is a library, but no driver.
+  /// The library that TRITONC_DRIVER names:
+  ///
+  /// - `as_driver`: the fake driver, but the runtime does not know that it is an emulator. So the
+  ///   bytes of an image must be its host code (sample_kernel.h).
+  /// - `emulator`: the fake driver, known as an emulator.
+  /// - `old_driver`: a driver without cuGetProcAddress_v2.
+  /// - `no_file`: a path that does not exist.
+  /// - `garbage`: a file that is no library.
+  /// - `other_library`: a library that is no driver.
   enum Kind { as_driver, emulator, old_driver, no_file, garbage, other_library };
   explicit Machine(Kind kind = as_driver, const std::string &settings = "");
   ~Machine();
   Machine(const Machine &) = delete;
 
-  /// Only of a machine that has one.
+  /// Only for `as_driver` and `emulator`.
   StandIn &driver() { return *driver_; }
   const RuntimeFunctions &runtime() { return *runtime_; }
   std::string message(const status &status) { return runtime_->message(status).text; }

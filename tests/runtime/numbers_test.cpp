@@ -20,7 +20,7 @@ template <typename T, typename Bits> T from_bits(Bits bits) {
   return number;
 }
 
-/// Every finite number of the format, in ascending order from 0, by widening each.
+/// Returns every finite value of the format, in ascending order from 0.
 template <typename T> std::vector<double> magnitudes(unsigned finite_count) {
   std::vector<double> out;
   for (unsigned bits = 0; bits < finite_count; bits++)
@@ -28,7 +28,7 @@ template <typename T> std::vector<double> magnitudes(unsigned finite_count) {
   return out;
 }
 
-/// Rounds as the definition says: the nearest of all numbers, of two the one with the even bits.
+/// Rounds by definition: returns the index of the nearest value; a tie goes to the even index.
 unsigned nearest(const std::vector<double> &numbers, double magnitude) {
   auto above = std::lower_bound(numbers.begin(), numbers.end(), magnitude);
   if (above == numbers.begin())
@@ -42,8 +42,8 @@ unsigned nearest(const std::vector<double> &numbers, double magnitude) {
   return low % 2 == 0 ? low : high;
 }
 
-/// Random floats around the range of the format, and the points halfway between its numbers with
-/// their neighbours.
+/// Checks random floats in the range of the format, and the midpoints between adjacent values with
+/// their adjacent floats.
 template <typename T> void check_rounding(unsigned finite_count, unsigned sign) {
   std::vector<double> numbers = magnitudes<T>(finite_count);
   auto check = [&](float x) {
@@ -68,7 +68,7 @@ template <typename T> void check_rounding(unsigned finite_count, unsigned sign) 
 
 } // namespace
 
-TEST_CASE("half: every number survives the way to float and back") {
+TEST_CASE("half: round trip through float is exact") {
   for (unsigned bits = 0; bits < 0x10000; bits++) {
     half number = from_bits<half>(std::uint16_t(bits));
     if (std::isnan(float(number)))
@@ -78,14 +78,14 @@ TEST_CASE("half: every number survives the way to float and back") {
   }
 }
 
-TEST_CASE("half: known values") {
+TEST_CASE("half: converts known values") {
   CHECK(half(1.0f).bits == 0x3c00);
   CHECK(half(-2.0f).bits == 0xc000);
   CHECK(half(65504.0f).bits == 0x7bff);
   CHECK(half(65519.0f).bits == 0x7bff);
-  CHECK(half(65520.0f).bits == 0x7c00); // the tie goes to the even one, infinity
+  CHECK(half(65520.0f).bits == 0x7c00); // a tie goes to even: infinity
   CHECK(half(5.9604645e-8f).bits == 0x0001);
-  CHECK(half(2.9802322e-8f).bits == 0x0000); // half of the smallest
+  CHECK(half(2.9802322e-8f).bits == 0x0000); // half of the smallest value
   CHECK(half(-0.0f).bits == 0x8000);
   CHECK(float(from_bits<half>(std::uint16_t(0x03ff))) == 6.097555e-5f);
   CHECK(half(INFINITY).bits == 0x7c00);
@@ -93,21 +93,21 @@ TEST_CASE("half: known values") {
   CHECK(half(1e-45f).bits == 0);
 }
 
-TEST_CASE("half rounds to nearest even") { check_rounding<half>(0x7c00, 0x8000); }
+TEST_CASE("half: rounds to nearest even") { check_rounding<half>(0x7c00, 0x8000); }
 
-TEST_CASE("bfloat16 is the rounded upper half of a float") {
+TEST_CASE("bfloat16: converts known values") {
   CHECK(bfloat16(1.0f).bits == 0x3f80);
   CHECK(bfloat16(std::numeric_limits<float>::max()).bits == 0x7f80);
   CHECK(bfloat16(1e-45f).bits == 0);
-  CHECK(bfloat16(1e-40f).bits == 0x0001); // a subnormal of both
+  CHECK(bfloat16(1e-40f).bits == 0x0001); // subnormal in both types
   CHECK(std::isnan(float(bfloat16(NAN))));
   for (unsigned bits = 0; bits < 0x7f80; bits++)
     CHECK(bfloat16(float(from_bits<bfloat16>(std::uint16_t(bits)))).bits == bits);
 }
 
-TEST_CASE("bfloat16 rounds to nearest even") { check_rounding<bfloat16>(0x7f80, 0x8000); }
+TEST_CASE("bfloat16: rounds to nearest even") { check_rounding<bfloat16>(0x7f80, 0x8000); }
 
-TEST_CASE("float8_e4m3 has no infinity") {
+TEST_CASE("float8_e4m3: rounds to nearest even, has no infinity") {
   check_rounding<float8_e4m3>(0x7f, 0x80);
   CHECK(float(from_bits<float8_e4m3>(std::uint8_t(0x7e))) == 448.0f);
   CHECK(float8_e4m3(1000.0f).bits == 0x7e);
@@ -116,7 +116,7 @@ TEST_CASE("float8_e4m3 has no infinity") {
   CHECK(std::isnan(float(from_bits<float8_e4m3>(std::uint8_t(0xff)))));
 }
 
-TEST_CASE("float8_e5m2") {
+TEST_CASE("float8_e5m2: rounds to nearest even, has infinity") {
   check_rounding<float8_e5m2>(0x7c, 0x80);
   CHECK(float8_e5m2(1e6f).bits == 0x7c);
   CHECK(std::isinf(float(float8_e5m2(INFINITY))));

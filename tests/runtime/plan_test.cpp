@@ -1,6 +1,6 @@
-// Tests runtime/src/plan.cpp: what a launch plan says about the arguments, in 64 bits.
+// Tests runtime/src/select/plan.cpp: expressions over the arguments, in 64 bits.
 
-#include "plan.h"
+#include "select/plan.h"
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ using Words = std::vector<std::int64_t>;
 
 Words words(std::initializer_list<std::int64_t> list) { return list; }
 
-/// The plan with one requirement, that `code` is not 0, and a grid of 1.
+/// Evaluates a plan with a grid of 1 and one requirement: `code` is not 0.
 status require(const Words &code, const Args &args) {
   const std::int64_t one[] = {std::int64_t(op::constant), 1, std::int64_t(op::end)};
   const abi::requirement requirement = {code.data(), "the condition"};
@@ -49,7 +49,7 @@ status require(const Words &code, const Args &args) {
 constexpr std::int64_t value = std::int64_t(op::constant), parameter = std::int64_t(op::parameter),
                        end = std::int64_t(op::end);
 
-/// `a <operator> b == expected`, computed by the plan.
+/// Evaluates the requirement `a <operator> b == expected`.
 status compute(op operation, std::int64_t a, std::int64_t b, std::int64_t expected) {
   Args args;
   args.a = a;
@@ -69,7 +69,7 @@ bool is_refused(op operation, std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-TEST_CASE("every operator computes what C does") {
+TEST_CASE("evaluate: every operator computes as in C") {
   struct {
     op operation;
     std::int64_t a, b, expected;
@@ -109,7 +109,7 @@ TEST_CASE("every operator computes what C does") {
   }
 }
 
-TEST_CASE("what does not fit into 64 bits is refused, not wrapped") {
+TEST_CASE("evaluate: refuses 64-bit overflow") {
   CHECK(is_refused(op::add, INT64_MAX, 1));
   CHECK(is_refused(op::sub, INT64_MIN, 1));
   CHECK(is_refused(op::mul, INT64_MAX, 2));
@@ -121,7 +121,7 @@ TEST_CASE("what does not fit into 64 bits is refused, not wrapped") {
   CHECK_FALSE(is_refused(op::add, INT64_MAX, 0));
 }
 
-TEST_CASE("an unsigned argument above the signed range is refused") {
+TEST_CASE("evaluate: refuses a u64 argument above INT64_MAX") {
   Args args;
   args.u = UINT64_MAX;
   CHECK(require(words({parameter, 2, end}), args).code() == status_code::invalid_argument);
@@ -129,13 +129,13 @@ TEST_CASE("an unsigned argument above the signed range is refused") {
   CHECK(require(words({parameter, 2, end}), args).ok());
 }
 
-TEST_CASE("narrow arguments keep their sign") {
+TEST_CASE("evaluate: sign-extends narrow arguments") {
   Args args;
   args.small = -3;
   CHECK(require(words({parameter, 3, value, -3, std::int64_t(op::eq), end}), args).ok());
 }
 
-TEST_CASE("and, or decide by one side where it decides, as in C") {
+TEST_CASE("evaluate: `and` and `or` short-circuit as in C") {
   Args args; // a = b = 0
   // b == 0 || a % b == 0
   Words guarded = words({parameter, 1, value, 0, std::int64_t(op::eq), parameter, 0, parameter, 1,
@@ -152,7 +152,7 @@ TEST_CASE("and, or decide by one side where it decides, as in C") {
   CHECK(require(both, args).ok());
 }
 
-TEST_CASE("unary operators") {
+TEST_CASE("evaluate: computes unary operators") {
   Args args;
   args.a = INT64_MIN;
   CHECK(require(words({parameter, 0, std::int64_t(op::neg), end}), args).code() ==
@@ -163,12 +163,12 @@ TEST_CASE("unary operators") {
           .ok());
 }
 
-TEST_CASE("the grid of programs and the device are known in forms alone") {
+TEST_CASE("evaluate: grid and SM count are known only in schedules") {
   Args args;
   abi::kernel kernel = {};
   abi::variant variant = {};
   grid programs = {5, 6, 7};
-  plan::Inputs in_form = {kernel, variant, &args, &programs, 132},
+  plan::Inputs in_schedule = {kernel, variant, &args, &programs, 132},
                in_plan = {kernel, variant, &args};
   auto value_of = [](const Words &code, const plan::Inputs &inputs) {
     plan::Number number = plan::evaluate(code.data(), inputs);
@@ -176,22 +176,22 @@ TEST_CASE("the grid of programs and the device are known in forms alone") {
   };
   for (std::int64_t axis : {0, 1, 2}) {
     Words size = words({std::int64_t(op::programs), axis, end});
-    CHECK(value_of(size, in_form) == 5 + axis);
+    CHECK(value_of(size, in_schedule) == 5 + axis);
     CHECK(value_of(size, in_plan) == -1);
   }
   Words device = words({std::int64_t(op::multiprocessors), end});
-  CHECK(value_of(device, in_form) == 132);
+  CHECK(value_of(device, in_schedule) == 132);
   CHECK(value_of(device, in_plan) == -1);
-  CHECK(value_of(words({std::int64_t(op::programs), 3, end}), in_form) == -1);
-  CHECK(value_of(words({std::int64_t(op::programs), -1, end}), in_form) == -1);
+  CHECK(value_of(words({std::int64_t(op::programs), 3, end}), in_schedule) == -1);
+  CHECK(value_of(words({std::int64_t(op::programs), -1, end}), in_schedule) == -1);
   Words deep;
   for (int i = 0; i <= abi::max_stack; i++)
     deep.push_back(std::int64_t(op::multiprocessors));
   deep.push_back(end);
-  CHECK(value_of(deep, in_form) == -1);
+  CHECK(value_of(deep, in_schedule) == -1);
 }
 
-TEST_CASE("broken code is refused and reads nothing that is not there") {
+TEST_CASE("evaluate: refuses malformed expressions") {
   Args args;
   auto refused = [&](const Words &code) {
     return require(code, args).code() == status_code::invalid_argument;

@@ -1,7 +1,6 @@
-// Tests what runtime/src/launch.cpp does for launches that are made ready first, and loading ahead
-// of them: by variant, and by device.
+// Tests prepare, launch_prepared and preload of runtime/src/launch/launch.cpp.
 
-#include "runtime/form_kernel.h"
+#include "runtime/config_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -16,7 +15,7 @@ using namespace tritonc;
 
 namespace {
 
-/// A machine with a kernel, and a launch of it that is made ready.
+/// A machine with a kernel and a prepared launch of it.
 struct Setting {
   explicit Setting(const std::string &settings = "") : machine(Machine::as_driver, settings) {}
 
@@ -42,7 +41,7 @@ struct Setting {
 
 } // namespace
 
-TEST_CASE("what is prepared is launched, with a call of the driver and no other") {
+TEST_CASE("launch_prepared: makes one driver call") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   cu::Stream *stream = s.driver().new_stream(), *other = s.driver().new_stream();
@@ -67,21 +66,21 @@ TEST_CASE("what is prepared is launched, with a call of the driver and no other"
   CHECK(s.launches() == 3);
 }
 
-TEST_CASE("what is wrong with the arguments is said when they are prepared") {
+TEST_CASE("prepare: returns argument errors") {
   Setting s;
-  SUBCASE("a requirement") {
+  SUBCASE("requirement") {
     s.args.n = 17;
     CHECK(s.prepare().code() == status_code::requirement_failed);
   }
-  SUBCASE("a null pointer") {
+  SUBCASE("null pointer") {
     s.args.target = nullptr;
     CHECK(s.prepare().code() == status_code::null_pointer);
   }
-  SUBCASE("a variant that is not there") {
+  SUBCASE("unknown variant") {
     std::int32_t unknown = 5;
     CHECK(s.prepare({}, &unknown).code() == status_code::no_variant);
   }
-  SUBCASE("code that is damaged") {
+  SUBCASE("damaged code") {
     std::string damaged = s.sample.bytes[1];
     damaged.back() ^= 1;
     s.sample.images[0][1].bytes = damaged.data();
@@ -89,12 +88,11 @@ TEST_CASE("what is wrong with the arguments is said when they are prepared") {
   }
   status launched = s.launch();
   CHECK(launched.code() == status_code::not_prepared);
-  CHECK(s.machine.message(launched) ==
-        "launched before it was prepared: prepare() first, and look at its status");
+  CHECK(s.machine.message(launched) == "not prepared: call prepare() first and check its status");
   CHECK(s.launches() == 0);
 }
 
-TEST_CASE("after a failure what was prepared before is not launched in its place") {
+TEST_CASE("prepare: failure invalidates the old prepared launch") {
   Setting s;
   REQUIRE(s.prepare().ok());
   s.args.n = 17;
@@ -105,7 +103,7 @@ TEST_CASE("after a failure what was prepared before is not launched in its place
   CHECK(s.launch().ok());
 }
 
-TEST_CASE("an empty grid is prepared, and launches nothing") {
+TEST_CASE("launch_prepared: empty grid launches nothing") {
   Setting s;
   s.args.n = 0;
   REQUIRE(s.prepare().ok());
@@ -113,7 +111,7 @@ TEST_CASE("an empty grid is prepared, and launches nothing") {
   CHECK(s.driver().calls() == 0);
 }
 
-TEST_CASE("a variant, and a grid, are those that were named") {
+TEST_CASE("prepare: uses the named variant and grid") {
   Setting s;
   std::int32_t small = 16;
   REQUIRE(s.prepare({}, &small).ok());
@@ -130,7 +128,7 @@ TEST_CASE("a variant, and a grid, are those that were named") {
   CHECK(s.driver().last_launch().grid[2] == 5);
 }
 
-TEST_CASE("copies are as good, and many threads launch one") {
+TEST_CASE("launch_prepared: threads may launch a copy") {
   Setting s;
   s.driver().new_context();
   cu::Stream *stream = s.driver().new_stream();
@@ -156,7 +154,7 @@ TEST_CASE("copies are as good, and many threads launch one") {
   CHECK(s.launches() == 160);
 }
 
-TEST_CASE("a thread without a context launches on the default stream of device 0") {
+TEST_CASE("launch_prepared: uses device 0, when no context is current") {
   Setting s;
   REQUIRE(s.prepare().ok());
   for (int round = 0; round < 2; round++) {
@@ -167,7 +165,7 @@ TEST_CASE("a thread without a context launches on the default stream of device 0
   CHECK(s.launches() == 2);
 }
 
-TEST_CASE("what is prepared for a device is not launched on another") {
+TEST_CASE("launch_prepared: refuses another device") {
   Setting s("version=13000,gpu=90a/80");
   StandIn &driver = s.driver();
   driver.new_context(1);
@@ -182,10 +180,10 @@ TEST_CASE("what is prepared for a device is not launched on another") {
   for (stream where : {as_stream(first), stream()}) {
     status refused = s.launch(where);
     CHECK(refused.code() == status_code::not_prepared);
-    CHECK(s.machine.message(refused) == "sample::copy: prepared for device 1, launched on a stream "
-                                        "of another one: prepare it for that, too");
+    CHECK(s.machine.message(refused) == "sample::copy: prepared for device 1, but launched on a "
+                                        "stream of another device: prepare it for that device too");
   }
-  std::thread([&] { // the default stream of a thread without a context is that of device 0
+  std::thread([&] { // without a context, the default stream belongs to device 0
     CHECK(s.launch().code() == status_code::not_prepared);
     CHECK(driver.current() == nullptr);
   })
@@ -196,7 +194,7 @@ TEST_CASE("what is prepared for a device is not launched on another") {
   CHECK(s.image() == "sm_90a copy_64");
 }
 
-TEST_CASE("a launch is by the function of its context, and in another one by the kernel") {
+TEST_CASE("launch_prepared: uses the kernel in another context") {
   Setting s;
   cu::Context *context = s.driver().new_context();
   cu::Stream *stream = s.driver().new_stream();
@@ -215,7 +213,7 @@ TEST_CASE("a launch is by the function of its context, and in another one by the
   CHECK(s.launches() == 3);
 }
 
-TEST_CASE("on a stream of a green context the kernel is launched") {
+TEST_CASE("launch_prepared: uses the kernel in a green context") {
   Setting s("version=13000,gpu=90a/80,fail=cuStreamGetCtx:*:801");
   s.driver().new_context(1);
   cu::Stream *stream = s.driver().new_stream();
@@ -226,7 +224,7 @@ TEST_CASE("on a stream of a green context the kernel is launched") {
   CHECK(s.image() == "sm_80 copy_64");
 }
 
-TEST_CASE("it is made ready, and launched, while a graph is captured") {
+TEST_CASE("prepare: works during capture") {
   for (bool is_old : {false, true}) {
     CAPTURE(is_old);
     Setting s(is_old ? "version=12000" : "version=13000");
@@ -236,7 +234,7 @@ TEST_CASE("it is made ready, and launched, while a graph is captured") {
     REQUIRE(s.driver().cuStreamBeginCapture_v2(stream, 0) == cu::success);
     s.driver().forget_calls();
     CHECK(s.prepare(as_stream(stream)).ok());
-    // Older drivers are not touched.
+    // On older drivers, prepare must not make this call during a capture.
     CHECK((s.driver().calls("cuKernelGetFunction") == 0) == is_old);
     CHECK(s.launch(as_stream(stream)).ok());
     cu::Graph *graph = nullptr;
@@ -245,7 +243,7 @@ TEST_CASE("it is made ready, and launched, while a graph is captured") {
   }
 }
 
-TEST_CASE("code that cannot be loaded into the context is said when it is prepared") {
+TEST_CASE("prepare: returns load errors") {
   Setting s;
   s.driver().new_context();
   s.driver().configure("fail=cuKernelGetFunction:1:2");
@@ -255,7 +253,7 @@ TEST_CASE("code that cannot be loaded into the context is said when it is prepar
   CHECK(s.launch().ok());
 }
 
-TEST_CASE("it stays good when a context goes and another one comes") {
+TEST_CASE("launch_prepared: works after the context is replaced") {
   Setting s;
   cu::Context *before = s.driver().new_context();
   REQUIRE(s.prepare().ok());
@@ -266,7 +264,7 @@ TEST_CASE("it stays good when a context goes and another one comes") {
   CHECK(s.driver().last_launch().context == after);
 }
 
-TEST_CASE("what the driver says of the launch is reported") {
+TEST_CASE("launch_prepared: returns the driver's error") {
   Setting s;
   REQUIRE(s.prepare().ok());
   s.driver().configure("fail=cuLaunchKernelEx:1:2,fail=cuLaunchKernelEx:2:700");
@@ -274,28 +272,28 @@ TEST_CASE("what the driver says of the launch is reported") {
   CHECK(s.launch().code() == status_code::device_lost);
 }
 
-TEST_CASE("tensor maps and other hidden arguments are made once") {
+TEST_CASE("prepare: encodes tensor maps once") {
   Machine machine;
-  FormKernel kernel(
-      {{"form", {}, "", {"programs0"}, 1, {TensorText(), {abi::hidden_kind::i32, "n 3 *"}}}});
-  FormArgs args = form_args();
+  ConfigKernel kernel(
+      {{"schedule", {}, "", {"programs0"}, 1, {TensorText(), {abi::hidden_kind::i32, "n 3 *"}}}});
+  ConfigArgs args = schedule_args();
   abi::prepared_launch ready;
   REQUIRE(machine.runtime().prepare(kernel.kernel(), {}, &args, nullptr, nullptr, ready).ok());
   int encoded = machine.driver().calls("cuTensorMapEncodeTiled");
   CHECK(encoded >= 1);
   for (int round = 0; round < 3; round++) {
     REQUIRE(machine.runtime().launch_prepared(ready, {}, &args).ok());
-    CHECK(noted_form().form == "form");
-    CHECK(noted_form().number(1) == args.n * 3);
+    CHECK(noted_launch().schedule == "schedule");
+    CHECK(noted_launch().number(1) == args.n * 3);
   }
   CHECK(machine.driver().calls("cuTensorMapEncodeTiled") == encoded);
 }
 
-TEST_CASE("two launches that share the work, and their scratch memory") {
+TEST_CASE("launch_prepared: launches a pair with workspace") {
   Machine machine(Machine::as_driver, "workers=1");
   machine.driver().new_context();
-  FormKernel kernel(pair_of_forms("n 4 *"));
-  FormArgs args = form_args();
+  ConfigKernel kernel(pair_of_configs("n 4 *"));
+  ConfigArgs args = schedule_args();
   abi::prepared_launch ready;
   REQUIRE(machine.runtime().prepare(kernel.kernel(), {}, &args, nullptr, nullptr, ready).ok());
   for (int round = 1; round <= 3; round++) {
@@ -307,7 +305,7 @@ TEST_CASE("two launches that share the work, and their scratch memory") {
   CHECK(machine.driver().counters().bytes == 0);
 }
 
-TEST_CASE("one variant is loaded ahead, and no other") {
+TEST_CASE("preload: loads only the named variant") {
   Setting s;
   std::int32_t small = 16;
   REQUIRE(s.machine.runtime().preload(s.sample.kernel, &small, abi::current).ok());
@@ -316,13 +314,13 @@ TEST_CASE("one variant is loaded ahead, and no other") {
   CHECK(s.driver().calls("cuLibraryLoadData") == 1);
 }
 
-TEST_CASE("code is loaded ahead for a device by its number") {
+TEST_CASE("preload: loads for a device ordinal") {
   Setting s("version=13000,gpu=90a/80");
   StandIn &driver = s.driver();
   auto preload = [&](int device) {
     return s.machine.runtime().preload(s.sample.kernel, nullptr, device);
   };
-  SUBCASE("in its primary context, which stays") {
+  SUBCASE("into the primary context, which stays retained") {
     REQUIRE(preload(1).ok());
     CHECK(driver.current() == nullptr);
     CHECK(driver.calls("cuFuncLoad") == 2);
@@ -338,7 +336,7 @@ TEST_CASE("code is loaded ahead for a device by its number") {
     CHECK(s.image() == "sm_80 copy_64");
     CHECK(driver.counters().libraries == 2); // of the two variants, for sm_80 only
   }
-  SUBCASE("in the current one if that is of the device") {
+  SUBCASE("into the current context, if it belongs to the device") {
     cu::Context *context = driver.new_context(1);
     REQUIRE(preload(1).ok());
     CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 0);
@@ -346,12 +344,11 @@ TEST_CASE("code is loaded ahead for a device by its number") {
     CHECK(driver.calls("cuDevicePrimaryCtxRetain") == 1);
     CHECK(driver.current() == context);
   }
-  SUBCASE("not one that isn't there") {
+  SUBCASE("unknown device") {
     for (int device : {2, 64, 1000, -7}) {
       status refused = preload(device);
       CHECK(refused.code() == status_code::no_device);
-      CHECK(s.machine.message(refused) ==
-            "sample::copy: there is no CUDA device " + std::to_string(device));
+      CHECK(s.machine.message(refused) == "sample::copy: no CUDA device " + std::to_string(device));
     }
   }
 }

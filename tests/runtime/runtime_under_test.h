@@ -1,5 +1,5 @@
-// The runtime as a shared library with a table of its functions, so that a test can open a fresh
-// one.
+// The runtime as a shared library with a table of its functions, so that each test can open a fresh
+// copy.
 
 #pragma once
 

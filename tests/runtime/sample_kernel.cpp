@@ -1,4 +1,4 @@
-// Descriptors and host code made by hand. See sample_kernel.h.
+// Hand-written descriptors and host code. See sample_kernel.h.
 
 #include "runtime/sample_kernel.h"
 
@@ -186,7 +186,7 @@ void SampleKernel::make_ptx() {
 
 void SampleKernel::specialize() {
   for (image_info &info : infos[0]) {
-    info.hints = "n % 64";
+    info.specialization = "n % 64";
     infos[1].push_back(info);
   }
   for (size_t v = 0; v < 2; v++)

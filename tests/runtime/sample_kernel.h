@@ -1,5 +1,4 @@
-// Descriptors and host code as the generator would write them, made by hand, for the tests of the
-// runtime.
+// Hand-written descriptors and host code in the generator's format, for the tests of the runtime.
 
 #pragma once
 
@@ -12,7 +11,7 @@
 
 namespace tritonc {
 
-/// `bytes` behind the header that the runtime checks.
+/// Returns an image: a valid header, then `bytes`.
 std::string sealed_image(const std::string &bytes);
 
 struct SampleArgs {
@@ -21,20 +20,20 @@ struct SampleArgs {
   std::int32_t n;
 };
 
-/// What the samples' programs do.
+/// The work of each program of a sample kernel.
 enum class SampleBody {
-  touch_nothing, // and note their arguments
-  copy,          // `tile` 32-bit integers each
-  never_end,
-  race,          // all write one word
-  fail_assertion // "n > 0"
+  touch_nothing, // records its arguments
+  copy,          // copies `tile` 32-bit integers
+  never_end,     // loops forever
+  race,          // all threads write the same word
+  fail_assertion // fails the assertion "n > 0"
 };
 
-/// copy<>(source, target, n): programs of `tile` elements each, n a multiple of the tile. Variants
-/// tile = 64 and tile = 16, each for sm_80 and sm_90a, with the entries copy_64 and copy_16.
+/// copy<>(source, target, n): each program handles `tile` elements; n is a multiple of `tile`. The
+/// variants are tile = 64 (entry copy_64) and tile = 16 (entry copy_16), each for sm_80 and sm_90a.
 ///
-/// An image is the bytes of its host code, as that of a GPU is a cubin, so it runs as well where
-/// the runtime does not know that the driver is an emulator.
+/// The bytes of an image are its host code instead of a cubin. So the kernel also runs if the
+/// runtime does not know that the driver is an emulator.
 class SampleKernel {
 public:
   explicit SampleKernel(SampleBody body = SampleBody::touch_nothing);
@@ -42,21 +41,21 @@ public:
 
   abi::kernel kernel;
   std::vector<abi::variant> variants;
-  std::vector<abi::image> images[2]; // per variant
+  std::vector<abi::image> images[2]; // one vector per variant
   std::vector<image_info> infos[2];
   std::vector<abi::parameter> parameters;
   std::vector<std::int32_t> choices = {64, 16};
   std::deque<abi::host_code> codes; // in the order of `images`
-  std::deque<std::string> bytes;    // of the images, in the same order
+  std::deque<std::string> bytes;    // the images' bytes, in the same order
 
-  /// Puts PTX for sm_80 and later in the place of the images for sm_90a.
+  /// Replaces the images for sm_90a by PTX for sm_80 and later.
   void make_ptx();
 
-  /// Makes one variant of both: its general code is that of tile 16, and that of tile 64 is
-  /// compiled under the hint "n % 64".
+  /// Makes one variant of both: tile 16 becomes the general code, and tile 64 becomes code with the
+  /// specialization "n % 64".
   void specialize();
 
-  /// Makes the blocks of every image larger, or gives them more shared memory.
+  /// Sets the threads per block of every image, and rebuilds the images from `codes`.
   void set_threads(int threads);
 
 private:
@@ -68,11 +67,11 @@ private:
   int state_count_ = 0;
 };
 
-/// Arguments that every variant takes: 16-byte aligned pointers, n = 64 * 16. The memory is the
-/// host's.
+/// Returns arguments that every variant accepts: 16-byte aligned pointers to host memory,
+/// n = 64 * 16.
 SampleArgs good_args();
 
-/// The arguments that the last thread which ran a `touch_nothing` was given.
+/// Returns the arguments of the last thread that ran `touch_nothing`.
 SampleArgs noted_args();
 
 } // namespace tritonc

@@ -1,11 +1,11 @@
-// Tests runtime/emulator/driver/settings.cpp and gpu.cpp: what TRITONC_EMULATOR may say, and what
-// is said when it is wrong.
+// Tests runtime/emulator/fake_driver/settings.cpp and gpu.cpp: valid values of TRITONC_EMULATOR,
+// and the messages for invalid values.
 
-#include "runtime/stand_in.h"
+#include "runtime/fake_driver.h"
 
 #include <doctest/doctest.h>
 
-#include "emulator/driver/settings.h"
+#include "emulator/fake_driver/settings.h"
 
 using namespace tritonc;
 using namespace tritonc::emulator::driver;
@@ -25,7 +25,7 @@ Settings applied(std::string_view text) {
 
 } // namespace
 
-TEST_CASE("nothing said") {
+TEST_CASE("settings: empty text gives the defaults") {
   Settings settings = applied("");
   CHECK(settings.options.order == emulator::Order::forward);
   CHECK(settings.options.async == emulator::Async::early);
@@ -40,7 +40,7 @@ TEST_CASE("nothing said") {
   CHECK(settings.report.empty());
 }
 
-TEST_CASE("each setting") {
+TEST_CASE("settings: applies each setting") {
   CHECK(applied("order=reversed").options.order == emulator::Order::reversed);
   CHECK(applied("order=random").options.order == emulator::Order::random);
   CHECK(applied("async=late").options.async == emulator::Async::late);
@@ -51,7 +51,7 @@ TEST_CASE("each setting") {
   CHECK(applied("max_steps=5").options.max_steps == 5);
   CHECK(applied("workers=3").options.workers == 3);
   CHECK(applied("devices=4").devices == 4);
-  CHECK(applied("multiprocessors=7").gpu(0).multiprocessors == 7);
+  CHECK(applied("sms=7").gpu(0).multiprocessors == 7);
   CHECK(applied("memory=4096").memory == 4096);
   CHECK(applied("memory=3K").memory == 3072);
   CHECK(applied("memory=2G").memory == std::size_t(2) << 30);
@@ -65,7 +65,7 @@ TEST_CASE("each setting") {
   CHECK(settings.options.seed == 7);
 }
 
-TEST_CASE("failures") {
+TEST_CASE("settings: fail= adds failures, fail=none removes them") {
   Settings settings = applied("fail=cuMemAlloc:3:2,fail=cuMemFree:*:700");
   REQUIRE(settings.failures.size() == 2);
   CHECK(settings.failures[0].function == "cuMemAlloc");
@@ -75,7 +75,7 @@ TEST_CASE("failures") {
   CHECK(applied("fail=cuMemAlloc:3:2,fail=none").failures.empty());
 }
 
-TEST_CASE("GPUs") {
+TEST_CASE("settings: gpu= sets the architectures of the devices") {
   CHECK(applied("gpu=90a").gpu(0).architecture() == "sm_90a");
   CHECK(applied("gpu=sm_80").gpu(0).architecture() == "sm_80");
   CHECK(applied("gpu=80").fixes_gpu);
@@ -87,7 +87,7 @@ TEST_CASE("GPUs") {
   CHECK(two.gpu(5).sm == 86);
 }
 
-TEST_CASE("what is wrong is said together with what would be right") {
+TEST_CASE("settings: error names the wrong and the valid values") {
   CHECK(wrong("order=backwards") ==
         "`order=backwards`: the value must be one of forward, reversed, random");
   CHECK(wrong("races=yes") == "`races=yes`: the value must be one of on, off");
@@ -105,14 +105,14 @@ TEST_CASE("what is wrong is said together with what would be right") {
   CHECK(wrong("memory=99999999999G") != "");
 }
 
-TEST_CASE("a wrong setting changes nothing, nor do those beside it") {
+TEST_CASE("settings: a wrong setting discards the whole text") {
   Settings settings;
   CHECK(apply("seed=7,order=backwards,devices=2", settings) != "");
   CHECK(settings.options.seed == 0);
   CHECK(settings.devices == 1);
 }
 
-TEST_CASE("code for an architecture runs on a device") {
+TEST_CASE("runs_on: accepts only compatible architectures") {
   auto runs = [](const char *code, const char *gpu) { return runs_on(code, *find_gpu(gpu)); };
   CHECK(runs("sm_90a", "90a"));
   CHECK(runs("sm_90", "90a"));

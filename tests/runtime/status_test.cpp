@@ -1,4 +1,4 @@
-// Tests runtime/src/status.cpp: every code has a name and a sentence that says what to do.
+// Tests runtime/src/api/status.cpp: every code has a name and a message.
 
 #include <tritonc/runtime.hpp>
 
@@ -21,7 +21,7 @@ abi::kernel named_kernel() {
 
 } // namespace
 
-TEST_CASE("every code has its own name and its own sentence") {
+TEST_CASE("status: each code has a unique name and message") {
   abi::kernel kernel = named_kernel();
   std::set<std::string> names, sentences;
   for (int code = 0; code <= int(status_code::cuda); code++) {
@@ -35,29 +35,30 @@ TEST_CASE("every code has its own name and its own sentence") {
   CHECK(sentences.size() == size_t(status_code::cuda) + 1);
 }
 
-TEST_CASE("sentences name kernel, cause and remedy") {
+TEST_CASE("status: message names kernel, cause and fix") {
   abi::kernel kernel = named_kernel();
   auto sentence = [](const status &s) { return std::string(s.message().text); };
   CHECK(sentence({status_code::requirement_failed, &kernel, "M % 32 == 0"}) ==
         "gemm::dot<half, N, T>: the arguments do not satisfy `M % 32 == 0`");
   CHECK(sentence({status_code::requirement_failed, &kernel, "N <= 256", 3}) ==
-        "gemm::dot<half, N, T>: none of 3 variants takes these arguments; the last one needs "
+        "gemm::dot<half, N, T>: none of 3 variants accepts these arguments: the last one requires "
         "`N <= 256`");
   CHECK(sentence({status_code::misaligned_pointer, &kernel, "A", 16}) ==
         "gemm::dot<half, N, T>: argument `A` is not aligned to 16 bytes");
-  CHECK(
-      sentence({status_code::unsuitable_tensor, &kernel, "A"}) ==
-      "gemm::dot<half, N, T>: the GPU's copy engine cannot take the tensor at `A`: its address and "
-      "strides must be multiples of 16 bytes, strides positive and below 2^40 bytes, sizes from 1 "
-      "to 2^32");
+  CHECK(sentence({status_code::unsuitable_tensor, &kernel, "A"}) ==
+        "gemm::dot<half, N, T>: TMA cannot address the tensor at `A`: its address and strides must "
+        "be multiples of 16 bytes, its strides positive and below 2^40 bytes, and its sizes from 1 "
+        "to 2^32");
   CHECK(sentence({status_code::no_image_for_device, &kernel, nullptr, 75}) ==
-        "gemm::dot<half, N, T>: no code for this GPU: compiled for sm_80, sm_90a; this is sm_75");
+        "gemm::dot<half, N, T>: no code for this GPU: the kernel is compiled for sm_80, sm_90a, "
+        "but the GPU is sm_75");
   CHECK(sentence({status_code::driver_too_old, nullptr, nullptr, 11080}) ==
-        "the CUDA driver is too old: it supports CUDA 11.8, needed is 12.0 (driver 525) or newer");
+        "the CUDA driver supports CUDA 11.8, but CUDA 12.0 is required: install driver 525 or "
+        "newer");
   CHECK(sentence(status()) == "ok");
 }
 
-TEST_CASE("a sentence is cut to the caller's buffer, with its end") {
+TEST_CASE("status: message is cut to the buffer, with NUL") {
   status s(status_code::null_pointer, nullptr, "A");
   std::string whole = s.message().text;
   char buffer[8];
@@ -67,13 +68,13 @@ TEST_CASE("a sentence is cut to the caller's buffer, with its end") {
   CHECK(s.message(nullptr, 0) == whole.size());
 }
 
-TEST_CASE("a status is small and plain") {
+TEST_CASE("status: is small and trivially copyable") {
   CHECK(sizeof(status) <= 24);
   CHECK(std::is_trivially_copyable_v<status>);
   CHECK(std::is_trivially_destructible_v<status>);
 }
 
-TEST_CASE("only the driver's own errors have a number of its") {
+TEST_CASE("status: only driver errors have a cuda_result") {
   CHECK(status(status_code::cuda, nullptr, "cuInit", 999).cuda_result() == 999);
   CHECK(status(status_code::misaligned_pointer, nullptr, "A", 16).cuda_result() == 0);
 }

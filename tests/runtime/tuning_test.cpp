@@ -1,6 +1,6 @@
-// Tests runtime/src/tuning.cpp: launches choose by what was measured, where it says something.
+// Tests runtime/src/select/tuning.cpp: launches choose variants by measurements.
 
-#include "runtime/form_kernel.h"
+#include "runtime/config_kernel.h"
 #include "runtime/machine.h"
 #include "runtime/sample_kernel.h"
 
@@ -16,22 +16,22 @@ namespace {
 
 constexpr std::int16_t none = abi::not_measured;
 
-/// What was measured of a kernel with two variants for some n.
+/// Measurements of a kernel with two variants for some n.
 class Measured {
 public:
-  /// `beside_costs`: the times are beside the costs of forms.
-  Measured(const char *first_form, const char *second_form, bool beside_costs)
-      : form_names_{first_form, second_form}, beside_costs_(beside_costs) {}
+  /// `beside_costs`: the times are relative to the costs of the schedules.
+  Measured(const char *first_schedule, const char *second_schedule, bool beside_costs)
+      : schedule_names_{first_schedule, second_schedule}, beside_costs_(beside_costs) {}
   Measured(const Measured &) = delete;
 
-  /// A problem, the times of both variants as logarithms, and which form those had. `cost`: of
-  /// both.
-  void add(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form,
+  /// Adds a problem with the times of both variants, as logarithms. Both variants had this schedule
+  /// and this cost.
+  void add(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t schedule,
            std::int64_t cost = 1) {
     problems_.push_back(abi::logarithm(n));
     times_.insert(times_.end(), {large, small});
     costs_.insert(costs_.end(), 2, std::int16_t(abi::logarithm(cost)));
-    forms_.insert(forms_.end(), {form, form});
+    schedules_.insert(schedules_.end(), {schedule, schedule});
   }
 
   void attach_to(abi::kernel &kernel) {
@@ -42,8 +42,8 @@ public:
                problems_.data(),
                times_.data(),
                beside_costs_ ? costs_.data() : nullptr,
-               forms_.data(),
-               form_names_,
+               schedules_.data(),
+               schedule_names_,
                1,
                std::uint32_t(problems_.size()),
                beside_costs_ ? 2u : 1u,
@@ -52,22 +52,22 @@ public:
     kernel.tuning_count = 1;
   }
 
-  /// Once it is attached.
+  /// Valid after attach_to.
   abi::tuning &tuning() { return tuning_; }
 
 private:
   const std::uint32_t n_argument_ = 2;
-  const char *form_names_[2];
+  const char *schedule_names_[2];
   bool beside_costs_;
   std::vector<std::int32_t> problems_;
   std::vector<std::int16_t> times_, costs_;
-  std::vector<std::uint16_t> forms_;
+  std::vector<std::uint16_t> schedules_;
   abi::tuning tuning_;
 };
 
-/// The kernel with tiles of 64 and of 16, and what was measured of it.
+/// The kernel with tiles of 64 and 16, and its measurements.
 struct Setting {
-  explicit Setting(const std::string &settings = "multiprocessors=10")
+  explicit Setting(const std::string &settings = "sms=10")
       : machine(Machine::as_driver, settings) {}
 
   void measured(std::int32_t n, std::int16_t large, std::int16_t small) {
@@ -89,7 +89,7 @@ struct Setting {
 
 } // namespace
 
-TEST_CASE("logarithms are those of the mathematical library, rounded down") {
+TEST_CASE("logarithm: equals 1024 * log2, rounded down") {
   const std::int64_t values[] = {
       1, 2, 3, 5, 7, 100, 1023, 1024, 1025, 123456789, (std::int64_t(1) << 40) + 12345, INT64_MAX};
   for (std::int64_t value : values) {
@@ -103,21 +103,21 @@ TEST_CASE("logarithms are those of the mathematical library, rounded down") {
   static_assert(abi::logarithm(8) == 3 * 1024, "and a constant expression");
 }
 
-TEST_CASE("what was measured goes before the rule") {
+TEST_CASE("tuning: measurements override the default rule") {
   Setting s;
-  // 9 programs of 64 would leave a multiprocessor idle, 10 don't: see the rule's test.
+  // 9 programs of tile 64 would leave one of 10 SMs idle. launch_test.cpp tests this rule.
   REQUIRE(s.chosen(64 * 9) == "copy_16");
   REQUIRE(s.chosen(64 * 10) == "copy_64");
   s.measured(64 * 9, 0, 100);
   s.measured(64 * 100, 100, 0);
-  SUBCASE("for the problems themselves") {
+  SUBCASE("measured problems") {
     CHECK(s.chosen(64 * 100) == "copy_16");
-    // A recent launch again: nothing is chosen anew.
+    // A repeated launch makes no new choice.
     CHECK(s.chosen(64 * 9) == "copy_16");
     s.sample.kernel.tuning_count = 0;
     CHECK(s.chosen(64 * 100) == "copy_16");
   }
-  SUBCASE("for others the nearest ones count most") {
+  SUBCASE("other problems: the nearest problem decides") {
     CHECK(s.chosen(64 * 12) == "copy_64");
     CHECK(s.chosen(64 * 80) == "copy_16");
     CHECK(s.chosen(64 * 5) == "copy_64");
@@ -125,7 +125,7 @@ TEST_CASE("what was measured goes before the rule") {
   }
 }
 
-TEST_CASE("requirements exclude variants all the same") {
+TEST_CASE("tuning: requirements still exclude variants") {
   Setting s;
   s.measured(64, 0, 100);
   CHECK(s.chosen(64 * 3) == "copy_64");
@@ -133,50 +133,50 @@ TEST_CASE("requirements exclude variants all the same") {
   CHECK(s.chosen(17) == "requirement_failed");
 }
 
-TEST_CASE("missing images do, too") {
+TEST_CASE("tuning: missing images still exclude variants") {
   Setting s;
   s.measured(64, 0, 100);
-  s.sample.images[0].pop_back(); // for sm_90a; that for sm_80 does not run there
+  s.sample.images[0].pop_back(); // for sm_90a; the image for sm_80 does not run on sm_90
   s.sample.variants[0].image_count = 1;
   CHECK(s.chosen(64 * 3) == "copy_16");
 }
 
-TEST_CASE("a variant that is named runs, whatever was measured") {
+TEST_CASE("tuning: a named variant runs despite measurements") {
   Setting s;
   s.measured(64, 0, 100);
   std::int32_t small = 16;
   CHECK(s.chosen(64 * 3, &small) == "copy_16");
 }
 
-TEST_CASE("what was not measured is not chosen while something was") {
+TEST_CASE("tuning: an unmeasured variant loses to a measured one") {
   Setting s;
-  SUBCASE("the large one") { s.measured(64 * 10, none, 500); }
-  SUBCASE("at another problem it was") {
+  SUBCASE("tile 64 is never measured") { s.measured(64 * 10, none, 500); }
+  SUBCASE("tile 64 is measured for another problem") {
     s.measured(64 * 10, none, 0);
     s.measured(64 * 11, 300, 0);
   }
   CHECK(s.chosen(64 * 10) == "copy_16");
 }
 
-TEST_CASE("where none was measured the rule chooses") {
+TEST_CASE("tuning: default rule applies, when nothing was measured") {
   Setting s;
   s.measured(64 * 10, none, none);
   CHECK(s.chosen(64 * 9) == "copy_16");
   CHECK(s.chosen(64 * 10) == "copy_64");
 }
 
-TEST_CASE("data are of a GPU") {
+TEST_CASE("tuning: uses only data of this GPU") {
   Setting s;
   s.measured(64 * 10, 100, 0);
-  SUBCASE("of another architecture they say nothing") {
+  SUBCASE("ignores another architecture") {
     s.measurements.tuning().sm = 80;
     CHECK(s.chosen(64 * 10) == "copy_64");
   }
-  SUBCASE("nor of another size") {
+  SUBCASE("ignores another number of SMs") {
     s.measurements.tuning().multiprocessors = 11;
     CHECK(s.chosen(64 * 10) == "copy_64");
   }
-  SUBCASE("of two that differ only in their names, those of this name count") {
+  SUBCASE("the name decides between two GPUs") {
     std::int16_t others[] = {0, 100};
     abi::tuning both[] = {s.measurements.tuning(), s.measurements.tuning()};
     both[1].times = others;
@@ -184,15 +184,15 @@ TEST_CASE("data are of a GPU") {
     s.sample.kernel.tuning_count = 2;
     device_info device;
     REQUIRE(s.machine.runtime().current_device(device).ok());
-    SUBCASE("the first") { CHECK(s.chosen(64 * 10) == "copy_16"); }
-    SUBCASE("the second") {
+    SUBCASE("first GPU") { CHECK(s.chosen(64 * 10) == "copy_16"); }
+    SUBCASE("second GPU") {
       both[1].gpu = device.name;
       CHECK(s.chosen(64 * 10) == "copy_64");
     }
   }
 }
 
-TEST_CASE("many problems: those far away say little") {
+TEST_CASE("tuning: distant problems have little weight") {
   Setting s;
   for (int i = 0; i < 40; i++)
     s.measured(64 * 1000 * (i + 1), 1000, 0);
@@ -202,16 +202,16 @@ TEST_CASE("many problems: those far away say little") {
   CHECK(s.chosen(64 * 1500) == "copy_16");
 }
 
-TEST_CASE("several problems in one direction say no more than one in the other") {
+TEST_CASE("tuning: a cluster of problems weighs like one problem") {
   Setting s;
   for (int n : {64 * 37, 64 * 39, 64 * 40, 64 * 41, 64 * 43})
     s.measured(n, 1000, 0);
   s.measured(64 * 10, 0, 1000);
-  CHECK(s.chosen(64 * 17) == "copy_64"); // though by their number they are nearer
+  CHECK(s.chosen(64 * 17) == "copy_64"); // although more problems favor copy_16
   CHECK(s.chosen(64 * 30) == "copy_16");
 }
 
-TEST_CASE("problems that were measured twice, and many with the same arguments") {
+TEST_CASE("tuning: accepts duplicate problems") {
   Setting s;
   for (int i = 0; i < 30; i++) {
     s.measured(64 * 10, 0, 100);
@@ -222,7 +222,7 @@ TEST_CASE("problems that were measured twice, and many with the same arguments")
   CHECK(s.chosen(64 * 40) == "copy_16");
 }
 
-TEST_CASE("what is far slower by the nearest problem is not chosen by others") {
+TEST_CASE("tuning: the nearest problem excludes a far slower variant") {
   Setting s;
   s.measured(64 * 10, 0, 4000);
   for (int i = 0; i < 20; i++)
@@ -231,7 +231,7 @@ TEST_CASE("what is far slower by the nearest problem is not chosen by others") {
   CHECK(s.chosen(64 * 11) == "copy_16");
 }
 
-TEST_CASE("a launch again asks nothing more for there being data") {
+TEST_CASE("tuning: repeated launch makes no extra driver calls") {
   Setting s;
   s.machine.driver().new_context();
   s.measured(64 * 10, 100, 0);
@@ -252,16 +252,17 @@ TEST_CASE("a launch again asks nothing more for there being data") {
 
 namespace {
 
-/// Tiles of 64 and of 16, each in two forms: `few`, which is cheap for n up to 1000, and `many`.
+/// Tiles of 64 and 16, each with two schedules: `few`, the cheaper one, for n up to 1000, and
+/// `many`.
 struct FormSetting {
-  FormSetting() : machine(Machine::as_driver, "multiprocessors=10") {
+  FormSetting() : machine(Machine::as_driver, "sms=10") {
     kernel.add_variant(16, {{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}});
     described = kernel.kernel();
   }
 
-  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t form,
+  void measured(std::int32_t n, std::int16_t large, std::int16_t small, std::uint16_t schedule,
                 std::int64_t cost = 1000) {
-    measurements.add(n, large, small, form, cost);
+    measurements.add(n, large, small, schedule, cost);
     measurements.attach_to(described);
   }
 
@@ -272,19 +273,19 @@ struct FormSetting {
     if (!launched.ok())
       return launched.name();
     std::uint32_t blocks = machine.driver().last_launch().grid[0];
-    return (blocks == unsigned(n + 63) / 64 ? "64 " : "16 ") + noted_form().form;
+    return (blocks == unsigned(n + 63) / 64 ? "64 " : "16 ") + noted_launch().schedule;
   }
 
   Machine machine;
-  FormKernel kernel{{{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}}};
+  ConfigKernel kernel{{{"few", {"n 1000 <="}, "n"}, {"many", {}, "n 2 *"}}};
   abi::kernel described;
-  FormArgs args = form_args();
+  ConfigArgs args = schedule_args();
   Measured measurements{"few", "many", true};
 };
 
 } // namespace
 
-TEST_CASE("beside costs, measurements say how wrong those were, of each form apart") {
+TEST_CASE("tuning: corrects costs, separately per schedule") {
   FormSetting s;
   REQUIRE(s.chosen(900) == "64 few"); // equal costs: the first
   REQUIRE(s.chosen(1100) == "64 many");
@@ -292,14 +293,14 @@ TEST_CASE("beside costs, measurements say how wrong those were, of each form apa
   s.measured(1010, 500, 0, 1);
   CHECK(s.chosen(910) == "64 few");
   CHECK(s.chosen(995) == "64 few");
-  CHECK(s.chosen(1005) == "16 many"); // though 990 is as near
+  CHECK(s.chosen(1005) == "16 many"); // although 990 is near too
   CHECK(s.chosen(1400) == "16 many");
   CHECK(s.chosen(100) == "64 few");
 }
 
-TEST_CASE("problems on the other side of a step are further away") {
+TEST_CASE("tuning: problems with another cost are more distant") {
   FormSetting s;
-  // 900 is between them, and costs as much as the one or the other.
+  // 900 lies between both problems and has the same cost as one of them.
   auto chosen = [&](std::int64_t cost_of_700, std::int64_t cost_of_1150) {
     FormSetting other;
     other.measured(700, 0, 200, 0, cost_of_700);
@@ -310,18 +311,18 @@ TEST_CASE("problems on the other side of a step are further away") {
   CHECK(chosen(225, 900) == "16 few");
 }
 
-TEST_CASE("a form that no problem near has: what there is of others") {
+TEST_CASE("tuning: uses data of other schedules, when its own is missing") {
   FormSetting s;
   s.measured(500, 700, 0, 0);
   CHECK(s.chosen(400) == "16 few");
   CHECK(s.chosen(2000) == "16 many");
 }
 
-TEST_CASE("without costs what was measured beside them says nothing") {
+TEST_CASE("tuning: ignores cost-relative data, when costs are unknown") {
   FormSetting s;
   s.measured(64 * 9, 500, 0, 0);
   REQUIRE(s.chosen(64 * 9) == "16 few");
-  FormKernel without{{{"few"}}};
+  ConfigKernel without{{{"few"}}};
   without.add_variant(16, {{"few"}});
   abi::kernel described = without.kernel();
   described.tunings = &s.measurements.tuning();

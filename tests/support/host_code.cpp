@@ -26,7 +26,7 @@ std::unique_ptr<llvm::Module> optimized(const ir::Function &fn, const Gpu &gpu,
 LinkedHostCode host_code_of(const llvm::Module &module, const HostKernel &kernel) {
   const std::string symbol = "host_code";
   Result<std::string> object = host_object(module, kernel, symbol);
-  std::string failure = object ? "" : text(object.failure());
+  std::string failure = object ? "" : text(object.error());
   REQUIRE_MESSAGE(object, failure);
   return LinkedHostCode(*object, symbol);
 }

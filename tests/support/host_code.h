@@ -20,10 +20,10 @@ struct HostKernel;
 namespace tritonc::test {
 
 /// Of a function that went through the pipeline for `gpu`, with all that follows there: LLVM's
-/// optimiser, lower_to_host, code generation. A test fails where something is wrong with it.
+/// optimizer, lower_to_host, code generation. A test fails where something is wrong with it.
 LinkedHostCode host_code_of(const ir::Function &fn, const Gpu &gpu);
 
-/// In two steps: the optimiser's part (backend/ptx.h), and what follows (backend/host_object.h).
+/// In two steps: the optimizer's part (backend/ptx.h), and what follows (backend/host_object.h).
 std::unique_ptr<llvm::Module> optimized(const ir::Function &fn, const Gpu &gpu,
                                         llvm::LLVMContext &context);
 LinkedHostCode host_code_of(const llvm::Module &module, const HostKernel &kernel);

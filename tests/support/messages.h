@@ -39,7 +39,7 @@ inline std::vector<ToldMessage> read_messages(const std::string &diagnostics) {
       message.text.resize(option);
     if (message.text.rfind("expanded from", 0) == 0)
       continue;
-    std::string place = line.substr(0, found); // file:line:column: , perhaps with "fatal " behind
+    std::string place = line.substr(0, found); // file:line:column: , perhaps with "fatal " after
     if (size_t fatal = place.find("fatal "); fatal != place.npos)
       place.resize(fatal);
     if (size_t second = place.rfind(':', place.size() > 2 ? place.size() - 3 : 0);

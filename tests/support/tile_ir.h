@@ -1,6 +1,6 @@
 // Tests of tile IR are text in, text out:
 //
-//     CHECK(after(count_loops, "func @f(...) {...}") == text("func @f(...) {...}"));
+//     CHECK(after(uplift_while_to_for, "func @f(...) {...}") == text("func @f(...) {...}"));
 //
 // `text` parses and prints, so white space, comments and the numbers of values without a name never
 // matter. `after` verifies before and after.

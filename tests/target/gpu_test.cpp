@@ -8,7 +8,7 @@
 
 using namespace tritonc;
 
-TEST_CASE("a GPU is found with and without sm_") {
+TEST_CASE("find_gpu: accepts names with and without sm_") {
   REQUIRE(find_gpu("90a"));
   CHECK(find_gpu("90a") == find_gpu("sm_90a"));
   CHECK(find_gpu("90a")->name == "sm_90a");
@@ -17,7 +17,7 @@ TEST_CASE("a GPU is found with and without sm_") {
   CHECK(find_gpu("90")->suffix == 0);
 }
 
-TEST_CASE("what is no GPU is not found") {
+TEST_CASE("find_gpu: unknown name returns null") {
   for (const char *name :
        {"", "sm_", "sm", "9", "90b", "12345", "sm_12345", "sm_sm_90", " 90", "90 "}) {
     CAPTURE(name);
@@ -25,7 +25,7 @@ TEST_CASE("what is no GPU is not found") {
   }
 }
 
-TEST_CASE("PTX is for a GPU and all after it, and keeps the limits of each") {
+TEST_CASE("find_ptx: limits hold on all later GPUs") {
   const Gpu *ptx = find_ptx("80");
   REQUIRE(ptx);
   CHECK(ptx == find_ptx("sm_80"));
@@ -41,7 +41,7 @@ TEST_CASE("PTX is for a GPU and all after it, and keeps the limits of each") {
     CHECK_FALSE(gpu.is_ptx());
     CHECK(gpu.machine == gpu.name);
     const Gpu *from = find_ptx(gpu.name);
-    CHECK((from != nullptr) == (gpu.suffix == 0)); // what only one has, later ones don't run
+    CHECK((from != nullptr) == (gpu.suffix == 0)); // later GPUs do not run suffix PTX
     if (gpu.sm >= 80) {
       CHECK(ptx->max_shared_bytes <= gpu.max_shared_bytes);
       CHECK(ptx->threads_per_multiprocessor <= gpu.threads_per_multiprocessor);
@@ -50,12 +50,12 @@ TEST_CASE("PTX is for a GPU and all after it, and keeps the limits of each") {
     if (from)
       CHECK_FALSE(from->has_wgmma);
   }
-  CHECK_FALSE(find_gpu("compute_80")); // it is no GPU
+  CHECK_FALSE(find_gpu("compute_80")); // PTX only
   CHECK_FALSE(find_ptx("81"));
   CHECK_FALSE(find_ptx("compute_"));
 }
 
-TEST_CASE("names are listed once each and can all be found") {
+TEST_CASE("gpu_names: every name is unique and known") {
   std::set<std::string_view> seen;
   for (std::string_view name : gpu_names()) {
     CAPTURE(name);
@@ -66,7 +66,7 @@ TEST_CASE("names are listed once each and can all be found") {
   CHECK(gpu_names().size() == all_gpus().size());
 }
 
-TEST_CASE("name, number and suffix of a row agree") {
+TEST_CASE("all_gpus: name, number and suffix agree") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     std::string spelled = "sm_" + std::to_string(gpu.sm);
@@ -76,7 +76,7 @@ TEST_CASE("name, number and suffix of a row agree") {
   }
 }
 
-TEST_CASE("limits and features are those of the hardware") {
+TEST_CASE("all_gpus: limits and features match the hardware") {
   struct {
     const char *name;
     int shared_kib;
@@ -101,8 +101,7 @@ TEST_CASE("limits and features are those of the hardware") {
   }
 }
 
-TEST_CASE("tensor maps and launches that overlap came with Hopper, and wgmma is there and nowhere "
-          "else") {
+TEST_CASE("all_gpus: TMA since sm_90, wgmma only on sm_90a") {
   for (const Gpu &gpu : all_gpus()) {
     CAPTURE(gpu.name);
     CHECK(gpu.has_tensor_maps == (gpu.sm >= 90));

@@ -1,4 +1,4 @@
-// Tests what becomes of print and assert: translate_statement.cpp and translate.cpp.
+// Tests translate_statement.cpp and translate.cpp: the translation of print and assert.
 
 #include "ir/checks.h"
 #include "translated.h"
@@ -22,7 +22,7 @@ FrontEndResult result_of(const std::string &statements) {
   return result;
 }
 
-// The tile IR with checks, without the frame.
+// The tile IR with checks, without the function header.
 std::string checked(const std::string &statements) {
   std::string text = ir::print(result_of(statements).checked[0]);
   text = text.substr(text.find('\n') + 1);
@@ -35,7 +35,7 @@ std::string for_gpu(const std::string &statements) {
 
 } // namespace
 
-TEST_CASE("an assertion says what it checks, and why") {
+TEST_CASE("translate: assert has its condition and message") {
   CHECK(checked("assert(n > 0);") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "gt"} : i1
@@ -50,7 +50,7 @@ TEST_CASE("an assertion says what it checks, and why") {
   )"));
 }
 
-TEST_CASE("a tile is asserted as a whole") {
+TEST_CASE("translate: assert takes a whole tile") {
   CHECK(checked("assert(0 ... 8 < n);") == expected(R"(
     %0 = range {start = 0} : i32[8]
     %1 = splat %n : i32[8]
@@ -59,7 +59,7 @@ TEST_CASE("a tile is asserted as a whole") {
   )"));
 }
 
-TEST_CASE("texts and values are printed with blanks between them") {
+TEST_CASE("translate: print separates texts and values by blanks") {
   CHECK(checked("print(\"n is\", n, \"and u {}\", u, u > 1);") == expected(R"(
     %0 = constant {value = 1} : i32
     %1 = cmp %u, %0 {pred = "ugt"} : i1
@@ -68,14 +68,14 @@ TEST_CASE("texts and values are printed with blanks between them") {
   CHECK(checked("print(\"here\\n\");") == expected("print {text = \"here\\x0a\"}"));
 }
 
-TEST_CASE("without a text, values are printed with their names") {
+TEST_CASE("translate: print without text shows the names of its values") {
   CHECK(checked("print(n, 0 ... 4);") == expected(R"(
     %0 = range {start = 0} : i32[4]
     print %n, %0 {text = "n = {}, 0 ... 4 = {}"}
   )"));
 }
 
-TEST_CASE("code for GPUs is the same as if no check had been written") {
+TEST_CASE("translate: GPU code is the same without print and assert") {
   struct {
     const char *with, *without;
   } cases[] = {
@@ -83,7 +83,7 @@ TEST_CASE("code for GPUs is the same as if no check had been written") {
       {"*q = n; print(*p, *h);", "*q = n;"},
       {"int i = n; assert(i * i == u); print(i); *q = i;", "int i = n; *q = i;"},
       {"if (n) { assert(u); *q = 1; } else print(n);", "if (n) { *q = 1; } else ;"},
-      // What stands behind a jump makes a flag, but not if it is a check.
+      // Statements after a jump need a flag, but a check does not.
       {"for (int i = 0; i < n; i++) { if (i > 3) { if (u) break; *q = i; } assert(i < 9); }",
        "for (int i = 0; i < n; i++) { if (i > 3) { if (u) break; *q = i; } }"},
       {"if (n) { if (u) return; *q = 1; } print(n);", "if (n) { if (u) return; *q = 1; }"},
@@ -100,7 +100,7 @@ TEST_CASE("code for GPUs is the same as if no check had been written") {
   }
 }
 
-TEST_CASE("a position is checked, but where it is known, or on a GPU") {
+TEST_CASE("translate: host code checks variable indices") {
   CHECK(checked("float x[8] = *(p + 0 ... 8); *p = x[n];").find("assert %") != std::string::npos);
   CHECK_FALSE(ir::has_checks(result_of("float x[8] = *(p + 0 ... 8); *p = x[n];").kernels[0]));
   CHECK_FALSE(ir::has_checks(result_of("float x[8] = *(p + 0 ... 8); *p = x[7];").checked[0]));
@@ -114,12 +114,12 @@ TEST_CASE("a position is checked, but where it is known, or on a GPU") {
   }
 }
 
-TEST_CASE("a kernel without checks is the same in both lists") {
+TEST_CASE("translate: kernel without checks is equal in both lists") {
   FrontEndResult result = result_of("for (int i = 0; i < n; i++) *q = i;");
   CHECK(ir::print(result.kernels[0]) == ir::print(result.checked[0]));
 }
 
-TEST_CASE("what is wrong is said once, and as well in what code for GPUs leaves out") {
+TEST_CASE("translate: reports an error or warning in a check once") {
   FrontEndResult result = result_of("int i; assert(i > 0); *q = i;");
   CHECK(result.warnings == 1);
   result = translate_source(KernelFile(kernel("assert(x);"), {}).input);

@@ -1,4 +1,4 @@
-// Translates every variant of the kernels that we ship.
+// Translates every variant of the shipped kernels.
 
 #include "translated.h"
 
@@ -9,7 +9,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// Every choice of a value per axis.
+// Every combination of one value per axis.
 std::vector<std::vector<Define>> variants_of(const std::vector<Axis> &axes) {
   std::vector<std::vector<Define>> variants = {{}};
   for (const Axis &axis : axes) {
@@ -26,7 +26,7 @@ std::vector<std::vector<Define>> variants_of(const std::vector<Axis> &axes) {
 
 } // namespace
 
-TEST_CASE("all variants of the shipped kernels translate without a message") {
+TEST_CASE("shipped kernels: all variants translate without a message") {
   int kernels = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_KERNELS_DIR)) {
     if (entry.path().extension() != ".tc")

@@ -8,12 +8,9 @@ using namespace tritonc::test;
 namespace {
 
 std::string text_of(const Expr &expr) {
-  constexpr const char *names[] = {"",    "p",   "programs", "multiprocessors",
-                                   "neg", "not", "add",      "sub",
-                                   "mul", "div", "rem",      "cdiv",
-                                   "min", "max", "lt",       "le",
-                                   "gt",  "ge",  "eq",       "ne",
-                                   "and", "or"};
+  constexpr const char *names[] = {"",    "p",   "programs", "sms",  "neg", "not", "add", "sub",
+                                   "mul", "div", "rem",      "cdiv", "min", "max", "lt",  "le",
+                                   "gt",  "ge",  "eq",       "ne",   "and", "or"};
   if (expr.kind == Expr::Kind::constant)
     return std::to_string(expr.value);
   if (expr.kind == Expr::Kind::parameter)
@@ -43,13 +40,13 @@ std::string requirements_of(const LaunchPlan &plan) {
 
 } // namespace
 
-TEST_CASE("without pragmas there is no plan") {
+TEST_CASE("launch_plan: is empty without pragmas") {
   LaunchPlan plan = plan_of("");
   CHECK(plan.grid.empty());
   CHECK(plan.requirements.empty());
 }
 
-TEST_CASE("in a grid, divisions are exact") {
+TEST_CASE("launch_plan: grid divisions are exact") {
   LaunchPlan plan = plan_of("#pragma tritonc grid(M / TM, cdiv(N, 8) * (K / 4), M / TM)");
   REQUIRE(plan.grid.size() == 3);
   CHECK(text_of(plan.grid[0]) == "(div p1 32)");
@@ -58,12 +55,12 @@ TEST_CASE("in a grid, divisions are exact") {
   CHECK(text_of(plan.requirements[0].condition) == "(eq (rem p1 32) 0)");
 }
 
-TEST_CASE("in a requirement, divisions are C's") {
+TEST_CASE("launch_plan: require divisions follow C") {
   LaunchPlan plan = plan_of("#pragma tritonc require(M / 2 > 3)");
   CHECK(requirements_of(plan) == "M / 2 > 3");
 }
 
-TEST_CASE("constants are folded and parentheses kept where needed") {
+TEST_CASE("launch_plan: folds constants and keeps needed parentheses") {
   struct {
     const char *source, *text;
   } cases[] = {
@@ -80,14 +77,14 @@ TEST_CASE("constants are folded and parentheses kept where needed") {
   }
 }
 
-TEST_CASE("the host's grid replaces the source's and sees its macros") {
+TEST_CASE("launch_plan: host grid replaces the source's") {
   LaunchPlan plan = plan_of("#pragma tritonc grid(N) require(M > 0)", "M / TM, 2");
   REQUIRE(plan.grid.size() == 2);
   CHECK(text_of(plan.grid[0]) == "(div p1 32)");
   CHECK(requirements_of(plan) == "M > 0; M % 32 == 0");
 }
 
-TEST_CASE("a mistake in the host's grid is shown there") {
+TEST_CASE("launch_plan: error in the host grid has its location") {
   KernelFile kernel("__global__ void f(int M) {}");
   kernel.input.grid = "M / TM";
   FrontEndResult result = translate_source(kernel.input);

@@ -5,7 +5,7 @@
 using namespace tritonc;
 using namespace tritonc::test;
 
-TEST_CASE("constants are folded into the type they are used as") {
+TEST_CASE("translate_expression: folds constants into the target type") {
   CHECK(ir_of("*p = 3; *h = -0.5; *q = 2 * 8 + (int)'a'; *(p + 1) = 0x7fffffff;") == expected(R"(
     %0 = constant {number = 3.0} : f32
     store %p, %0
@@ -20,7 +20,7 @@ TEST_CASE("constants are folded into the type they are used as") {
   )"));
 }
 
-TEST_CASE("a scalar is splat, a shorter shape expanded, an axis of extent 1 repeated") {
+TEST_CASE("translate_expression: splat, expand and broadcast") {
   CHECK(ir_of("int r[4] = 0 ... 4; int s[4, 4] = r[:, newaxis] * n + r;") == expected(R"(
     %r = range {start = 0} : i32[4]
     %0 = expand %r {axis = 1} : i32[4,1]
@@ -33,7 +33,7 @@ TEST_CASE("a scalar is splat, a shorter shape expanded, an axis of extent 1 repe
   )"));
 }
 
-TEST_CASE("unsigned arithmetic has operations of its own, signed has the others") {
+TEST_CASE("translate_expression: unsigned arithmetic has its operations") {
   CHECK(ir_of("*q = u / 3; *q = n / 3; *q = u >> 1; *q = n >> 1; *q = u < 1; *q = max(u, 2);") ==
         expected(R"(
     %0 = constant {value = 3} : i32
@@ -58,7 +58,7 @@ TEST_CASE("unsigned arithmetic has operations of its own, signed has the others"
   )"));
 }
 
-TEST_CASE("conversions keep the sign") {
+TEST_CASE("translate_expression: conversions keep the sign") {
   CHECK(ir_of("*p = n; *p = u; *q = *p; *q = (char)n; *q = (bool)n; long l = n; l = u;") ==
         expected(R"(
     %0 = cast %n : f32
@@ -80,7 +80,7 @@ TEST_CASE("conversions keep the sign") {
   )"));
 }
 
-TEST_CASE("offsets of pointers stay in their type if it has a sign") {
+TEST_CASE("translate_expression: pointer offset keeps its signed type") {
   CHECK(ir_of("*(p + n) = 0; *(p - n) = 0; *(p + u) = 0; *(3 + p) = 0;") == expected(R"(
     %0 = addptr %p, %n : ptr<f32>
     %1 = constant {number = 0.0} : f32
@@ -100,7 +100,7 @@ TEST_CASE("offsets of pointers stay in their type if it has a sign") {
   )"));
 }
 
-TEST_CASE("a product is accumulated onto what it is added to") {
+TEST_CASE("translate_expression: matmul accumulates into the addend") {
   CHECK(ir_of("half a[16, 16] = 0; float c[16, 16] = 1; c += ^a @ a; c = a @ a + c; c = a @ a;") ==
         expected(R"(
     %0 = constant {number = 0.0} : f16
@@ -116,7 +116,7 @@ TEST_CASE("a product is accumulated onto what it is added to") {
   )"));
 }
 
-TEST_CASE("tf32 is for products of float, if the source allows it") {
+TEST_CASE("translate_expression: tf32 applies to float if allowed") {
   std::string source = "__global__ void f(float *p) { TYPE a[16, 16] = 0; *p = (a @ a)[+, +]; }";
   for (auto [pragma, type, precision] :
        {std::tuple("#pragma tritonc precision(tf32)\n", "float", "tf32"),
@@ -126,12 +126,12 @@ TEST_CASE("tf32 is for products of float, if the source allows it") {
     ir::Function f = kernel_of(pragma + source, {{"TYPE", type}});
     ir::for_each_op(*f.body, [&, wanted = precision](ir::Op &op) {
       if (op.is(ir::Opcode::dot_))
-        CHECK(op.text("precision") == wanted);
+        CHECK(op.get(ir::attr::precision_) == wanted);
     });
   }
 }
 
-TEST_CASE("products say whether their factors have signs, and sum in what holds them") {
+TEST_CASE("translate_expression: matmul signedness and accumulator type") {
   for (auto [type, is_unsigned, sum] :
        {std::tuple("int8", false, ir::Elem::i32), std::tuple("uint8", true, ir::Elem::i32),
         std::tuple("half", false, ir::Elem::f32), std::tuple("double", false, ir::Elem::f64),
@@ -145,14 +145,14 @@ TEST_CASE("products say whether their factors have signs, and sum in what holds 
       if (!op.is(ir::Opcode::dot_))
         return;
       products++;
-      CHECK(op.has("unsigned") == is_unsigned);
+      CHECK(op.has(ir::attr::unsigned_) == is_unsigned);
       CHECK(op.result()->type.elem == sum);
     });
     CHECK(products == 1);
   }
 }
 
-TEST_CASE("numbers of 8 bits are stored and moved; what computes with them computes in float") {
+TEST_CASE("translate_expression: FP8 is stored as is, computed in float") {
   ir::Function f = kernel_of("__global__ void f(e4m3 *p, e5m2 *q, float *x, e4m3 s) {"
                              "int i[16] = 0 ... 16; e4m3 a[16] = *(p + i); e5m2 b[16] = *(q + i);"
                              "bool m[16] = a; bool k[16] = !b;"
@@ -181,7 +181,7 @@ TEST_CASE("numbers of 8 bits are stored and moved; what computes with them compu
   CHECK(casts >= 10);
 }
 
-TEST_CASE("arms of `?:` keep a small type, so that what is loaded under a mask stays a load") {
+TEST_CASE("translate_expression: ?: keeps a small type") {
   for (auto [type, literal, stays] :
        {std::tuple("int8", "0", true), std::tuple("int8", "-128", true),
         std::tuple("int8", "128", false), std::tuple("uint8", "255", true),
@@ -199,7 +199,7 @@ TEST_CASE("arms of `?:` keep a small type, so that what is loaded under a mask s
   }
 }
 
-TEST_CASE("a load that is an arm is masked and gives the other arm's value") {
+TEST_CASE("translate_expression: load in an arm of ?: is masked") {
   CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n; float a[4] = m ? *(p + r) : 1;") ==
         expected(R"(
     %r = range {start = 0} : i32[4]
@@ -213,7 +213,7 @@ TEST_CASE("a load that is an arm is masked and gives the other arm's value") {
   )"));
 }
 
-TEST_CASE("a scalar condition masks tiles as it is") {
+TEST_CASE("translate_expression: scalar condition masks a tile load") {
   CHECK(ir_of("half a[4]; a = n > 3 ? *(h + (0 ... 4)) : 0;") == expected(R"(
     %0 = constant {value = 3} : i32
     %1 = cmp %n, %0 {pred = "gt"} : i1
@@ -226,7 +226,7 @@ TEST_CASE("a scalar condition masks tiles as it is") {
   )"));
 }
 
-TEST_CASE("in the other arm loads are masked by the negation") {
+TEST_CASE("translate_expression: other arm has the negated mask") {
   CHECK(ir_of("*p = n ? 1 + *p : 2 * *(p + 1);") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "ne"} : i1
@@ -245,7 +245,7 @@ TEST_CASE("in the other arm loads are masked by the negation") {
   )"));
 }
 
-TEST_CASE("conditions around a load add up, with its own mask") {
+TEST_CASE("translate_expression: nested conditions combine with the mask") {
   CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n;\n"
               "*(q + r) = m ? (u ? *?(r)(q + r) : 1) : 2;") == expected(R"(
     %r = range {start = 0} : i32[4]
@@ -273,7 +273,7 @@ TEST_CASE("conditions around a load add up, with its own mask") {
   )"));
 }
 
-TEST_CASE("masked stores and updates evaluate their pointers once") {
+TEST_CASE("translate_expression: masked update evaluates its pointer once") {
   CHECK(ir_of("int r[4] = 0 ... 4; *?(r < n)(p + r) += 1;") == expected(R"(
     %r = range {start = 0} : i32[4]
     %0 = splat %p : ptr<f32>[4]
@@ -288,7 +288,7 @@ TEST_CASE("masked stores and updates evaluate their pointers once") {
   )"));
 }
 
-TEST_CASE("unsigned arithmetic is said to wrap, signed is not") {
+TEST_CASE("translate_expression: unsigned arithmetic wraps") {
   CHECK(ir_of("*q = u * 3 - u; *q = -u; *q = n * 3; *q += u;") == expected(R"(
     %0 = constant {value = 3} : i32
     %1 = mul %u, %0 {unsigned = 1} : i32
@@ -305,7 +305,7 @@ TEST_CASE("unsigned arithmetic is said to wrap, signed is not") {
   )"));
 }
 
-TEST_CASE("and and or evaluate their right side only if it matters") {
+TEST_CASE("translate_expression: && and || evaluate lazily") {
   CHECK(ir_of("*q = n && *q;") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "ne"} : i1
@@ -331,7 +331,7 @@ TEST_CASE("and and or evaluate their right side only if it matters") {
   )"));
 }
 
-TEST_CASE("in an arm that is masked the right side is masked too, whether it is a tile or not") {
+TEST_CASE("translate_expression: && in a masked arm is masked") {
   CHECK(ir_of("*q = n ? *q && *p : 0;") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "ne"} : i1
@@ -351,7 +351,7 @@ TEST_CASE("in an arm that is masked the right side is masked too, whether it is 
   )"));
 }
 
-TEST_CASE("on tiles the right side's loads are masked and give zero elsewhere") {
+TEST_CASE("translate_expression: || on tiles masks the right side's loads") {
   CHECK(ir_of("int r[4] = 0 ... 4; bool m[4] = r < n || *(q + r) > 0;") == expected(R"(
     %r = range {start = 0} : i32[4]
     %0 = splat %n : i32[4]
@@ -371,7 +371,7 @@ TEST_CASE("on tiles the right side's loads are masked and give zero elsewhere") 
   )"));
 }
 
-TEST_CASE("an arm that assigns is a branch") {
+TEST_CASE("translate_expression: arm with an assignment is a branch") {
   CHECK(ir_of("int a = 0; *q = n ? (a = 3) : a++; *q = a;") == expected(R"(
     %a = constant {value = 0} : i32
     %0 = constant {value = 0} : i32
@@ -389,7 +389,7 @@ TEST_CASE("an arm that assigns is a branch") {
   )"));
 }
 
-TEST_CASE("subscripts, transpositions and reductions") {
+TEST_CASE("translate_expression: subscripts, transposes and reductions") {
   CHECK(ir_of("float a[4, 8] = 0; float b[1, 8] = a[+, newaxis, :]; a = (^a)[^1, ^0];\n"
               "*p = a[max, min];") == expected(R"(
     %0 = constant {number = 0.0} : f32
@@ -404,8 +404,8 @@ TEST_CASE("subscripts, transpositions and reductions") {
   )"));
 }
 
-TEST_CASE("reductions by the type of what they reduce") {
-  // In float where that is more than the type, rounded once; nothing of it where nothing is added.
+TEST_CASE("translate_expression: reductions by element type") {
+  // A half sum accumulates in float and rounds once. A maximum stays in half.
   CHECK(ir_of("half a[4, 8] = 0; *h = a[+, +]; *h = a[max, max];") == expected(R"(
     %0 = constant {number = 0.0} : f16
     %a = splat %0 : f16[4,8]
@@ -433,7 +433,7 @@ TEST_CASE("reductions by the type of what they reduce") {
   )"));
 }
 
-TEST_CASE("where the greatest element is") {
+TEST_CASE("translate_expression: argmax") {
   CHECK(ir_of("float a[4] = 0; *q = a[argmax];") == expected(R"(
     %0 = constant {number = 0.0} : f32
     %a = splat %0 : f32[4]
@@ -449,7 +449,7 @@ TEST_CASE("where the greatest element is") {
   )"));
 }
 
-TEST_CASE("products with batch axes take the matrices out one by one") {
+TEST_CASE("translate_expression: batched matmul extracts the matrices") {
   std::string one = ir_of("float a[16, 16, 1] = 0; a += a @ a;");
   CHECK(one.find("reshape %a : f32[16,16]") != one.npos);
   CHECK(one.find("reduce") == one.npos);
@@ -464,7 +464,7 @@ TEST_CASE("products with batch axes take the matrices out one by one") {
   CHECK(count(" = reduce ") == 2 * 3);
 }
 
-TEST_CASE("casts change elements, repeat and re-arrange") {
+TEST_CASE("translate_expression: casts convert, broadcast and reshape") {
   CHECK(ir_of("int r[4] = 0 ... 4; float a[2, 4] = (float[2, 4])r; a = (float[2, 4])(float[8])a;\n"
               "int b[4] = bitcast<int>((float)r); float one[1, 1] = 3; *p = (float)one;") ==
         expected(R"(
@@ -484,7 +484,7 @@ TEST_CASE("casts change elements, repeat and re-arrange") {
   )"));
 }
 
-TEST_CASE("functions of numbers compute in float, or in double if they are given one") {
+TEST_CASE("translate_expression: math functions use float or double") {
   CHECK(ir_of("*h = tanhf(*h); *p = pow(*p, n); *p = fma(*p, 2, *p); double d = floor(1.5 * *p);\n"
               "*q = abs(u);") == expected(R"(
     %0 = load %h : f16
@@ -510,7 +510,7 @@ TEST_CASE("functions of numbers compute in float, or in double if they are given
   )"));
 }
 
-TEST_CASE("atomic operations: scalar ones between barriers, tiles as they are") {
+TEST_CASE("translate_expression: barriers surround scalar atomics") {
   CHECK(ir_of("n = atomic_cas(q, 0, n);") == expected(R"(
     %0 = constant {value = 0} : i32
     barrier
@@ -529,7 +529,7 @@ TEST_CASE("atomic operations: scalar ones between barriers, tiles as they are") 
   )"));
 }
 
-TEST_CASE("functions of the language") {
+TEST_CASE("translate_expression: built-in functions") {
   CHECK(ir_of("*q = get_program_id(1) + get_num_programs(2); *h = exp(*h); *q = abs(n);\n"
               "*p = min(*p, n);") == expected(R"(
     %0 = program_id {axis = 1} : i32
@@ -550,7 +550,7 @@ TEST_CASE("functions of the language") {
   )"));
 }
 
-TEST_CASE("what an access tells the caches, if it is not what they do anyway") {
+TEST_CASE("translate_expression: cache hints, except the default") {
   CHECK(ir_of("*?(__cs)q = *?(n > 0, __evict_last)q; *?(__wb)q = *?(__ca)q; *?(__wt)q += 1;") ==
         expected(R"(
     %0 = constant {value = 0} : i32

@@ -5,7 +5,7 @@
 using namespace tritonc;
 using namespace tritonc::test;
 
-TEST_CASE("what a branch assigns is its result, what it declares is gone") {
+TEST_CASE("translate_statement: assigned variables are if_else results") {
   CHECK(ir_of("int a = 1; if (n > 0) { int b = n; a = b; } *q = a;") == expected(R"(
     %a = constant {value = 1} : i32
     %0 = constant {value = 0} : i32
@@ -19,7 +19,7 @@ TEST_CASE("what a branch assigns is its result, what it declares is gone") {
   )"));
 }
 
-TEST_CASE("a branch that only stores has no results") {
+TEST_CASE("translate_statement: branch with only stores has no results") {
   CHECK(ir_of("if (n) *q = 1; else *q = 2;") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "ne"} : i1
@@ -35,14 +35,14 @@ TEST_CASE("a branch that only stores has no results") {
   )"));
 }
 
-TEST_CASE("a condition the compiler knows leaves one arm") {
+TEST_CASE("translate_statement: constant condition keeps one arm") {
   CHECK(ir_of("if (sizeof(half) == 2) *q = 1; else *q = 2;") == expected(R"(
     %0 = constant {value = 1} : i32
     store %q, %0
   )"));
 }
 
-TEST_CASE("an alternative is done if it is chosen, or the one before came to its end") {
+TEST_CASE("translate_statement: switch falls through") {
   CHECK(ir_of("switch (n) { case 1: *q = 1; case 2: *q = 2; break; default: *q = 3; }") ==
         expected(R"(
     %0 = constant {value = 1} : i32
@@ -79,7 +79,7 @@ TEST_CASE("an alternative is done if it is chosen, or the one before came to its
   )"));
 }
 
-TEST_CASE("of a switch on a constant, what it chooses is left") {
+TEST_CASE("translate_statement: switch on a constant keeps its case") {
   CHECK(ir_of("switch (2) { case 1: *q = 1; case 2: *q = 2; case 3: *q = 3; break; default: *q = "
               "4; }") == expected(R"(
     %0 = constant {value = 2} : i32
@@ -90,7 +90,7 @@ TEST_CASE("of a switch on a constant, what it chooses is left") {
   CHECK(ir_of("switch (5) { case 1: *q = 1; }") == expected(""));
 }
 
-TEST_CASE("a switch that is left early has a flag") {
+TEST_CASE("translate_statement: early break in a switch uses a flag") {
   CHECK(ir_of("switch (n) { case 1: if (u > 2) break; *q = 1; }") == expected(R"(
     %0 = constant {value = 1} : i1
     %1 = constant {value = 1} : i32
@@ -113,7 +113,7 @@ TEST_CASE("a switch that is left early has a flag") {
   )"));
 }
 
-TEST_CASE("what a loop assigns is carried, the rest is not") {
+TEST_CASE("translate_statement: loop carries assigned variables") {
   CHECK(ir_of("int s = 0; for (int i = 0; i < n; i++) { int t = i * u; s += t; } *q = s;") ==
         expected(R"(
     %s = constant {value = 0} : i32
@@ -134,7 +134,7 @@ TEST_CASE("what a loop assigns is carried, the rest is not") {
   )"));
 }
 
-TEST_CASE("break clears the loop's flag, and guards the rest and the step") {
+TEST_CASE("translate_statement: break uses a flag") {
   CHECK(ir_of("for (int i = 0; i < n; i++) { if (*q) { *q = 1; if (u) break; } *q = 2; }") ==
         expected(R"(
     %i = constant {value = 0} : i32
@@ -184,7 +184,7 @@ TEST_CASE("break clears the loop's flag, and guards the rest and the step") {
   )"));
 }
 
-TEST_CASE("an arm that always jumps needs no flag: the rest goes into the other arm") {
+TEST_CASE("translate_statement: arm that always jumps needs no flag") {
   CHECK(ir_of("while (n > 0) { n -= 1; if (n == 3) continue; *q = n; }") == expected(R"(
     %n.1 = while_loop %n : i32 {
       (%n.2: i32)
@@ -218,7 +218,7 @@ TEST_CASE("an arm that always jumps needs no flag: the rest goes into the other 
   )"));
 }
 
-TEST_CASE("return leaves all loops") {
+TEST_CASE("translate_statement: return leaves all loops") {
   CHECK(ir_of("while (n) { while (u) { if (n == 3) return; u--; } n--; } *q = 1;") == expected(R"(
     %0 = constant {value = 1} : i1
     %1 = constant {value = 1} : i1
@@ -274,7 +274,7 @@ TEST_CASE("return leaves all loops") {
   )"));
 }
 
-TEST_CASE("nothing behind a jump is translated") {
+TEST_CASE("translate_statement: skips statements after a jump") {
   CHECK(ir_of("*q = 1; return; *q = 2;") == expected(R"(
     %0 = constant {value = 1} : i32
     store %q, %0
@@ -283,7 +283,7 @@ TEST_CASE("nothing behind a jump is translated") {
         std::string::npos);
 }
 
-TEST_CASE("do tests behind the body") {
+TEST_CASE("translate_statement: do tests after the body") {
   CHECK(ir_of("do { n--; } while (n > 0);") == expected(R"(
     %0 = constant {value = 1} : i1
     %n.1, %1 = while_loop %n, %0 : i32, i1 {
@@ -301,7 +301,7 @@ TEST_CASE("do tests behind the body") {
   )"));
 }
 
-TEST_CASE("a condition that assigns is evaluated in the body") {
+TEST_CASE("translate_statement: condition that assigns is in the body") {
   CHECK(ir_of("while (n-- > 0) *q = n;") == expected(R"(
     %0 = constant {value = 1} : i1
     %n.1, %1 = while_loop %n, %0 : i32, i1 {
@@ -325,11 +325,11 @@ TEST_CASE("a condition that assigns is evaluated in the body") {
   )"));
 }
 
-TEST_CASE("a condition that loads is not evaluated after a break") {
+TEST_CASE("translate_statement: condition that loads is guarded") {
   CHECK(ir_of("while (*q) { if (n) break; }").find("if_else") != std::string::npos);
 }
 
-TEST_CASE("an unassigned variable is zero where paths meet") {
+TEST_CASE("translate_statement: unassigned variable is zero at a merge") {
   CHECK(ir_of("float a[4]; if (n) a = 1; *(p + (0 ... 4)) = a;") == expected(R"(
     %0 = constant {value = 0} : i32
     %1 = cmp %n, %0 {pred = "ne"} : i1
@@ -349,16 +349,16 @@ TEST_CASE("an unassigned variable is zero where paths meet") {
   )"));
 }
 
-TEST_CASE("an unassigned pointer may be assigned in a loop") {
+TEST_CASE("translate_statement: unassigned pointer, set in a loop") {
   CHECK_NOTHROW(ir_of("float *a; for (int i = 0; i < n; i++) { a = p + i; *a = 0; }"));
 }
 
-TEST_CASE("an unassigned pointer need not be of any parameter's type") {
+TEST_CASE("translate_statement: unassigned pointer of any type") {
   CHECK(ir_of("double *x; for (int i = 0; i < n; i++) { if (i == 0) x = (double *)q; *x = 1; }")
             .find("bitcast %0 : ptr<f64>\n") != std::string::npos);
 }
 
-TEST_CASE("inner variables hide outer ones and leave them alone") {
+TEST_CASE("translate_statement: inner variable hides the outer one") {
   CHECK(ir_of("int a = 1; { int a = 2; a = n; } *q = a;") == expected(R"(
     %a = constant {value = 1} : i32
     %a.1 = constant {value = 2} : i32
@@ -366,7 +366,7 @@ TEST_CASE("inner variables hide outer ones and leave them alone") {
   )"));
 }
 
-TEST_CASE("a function is translated where it is called, and leaves nothing else behind") {
+TEST_CASE("translate_statement: inlines functions") {
   ir::Function kernel = kernel_of("int twice(int n) { int two = 2; return two * n; }\n"
                                   "__global__ void f(int *q, int n) { *q = twice(n + 1); }");
   ir::ParseResult expected = ir::parse(R"(
@@ -382,7 +382,7 @@ TEST_CASE("a function is translated where it is called, and leaves nothing else 
   CHECK(ir::print(kernel) == ir::print(*expected.function));
 }
 
-TEST_CASE("a loop carries what a function gives, if it gives something") {
+TEST_CASE("translate_statement: loop carries the result of a function") {
   auto carried = [](const std::string &function) {
     ir::Function kernel = kernel_of(function + "__global__ void f(int *q, int n) { g(q, n); }");
     size_t results = 0;
@@ -392,12 +392,12 @@ TEST_CASE("a loop carries what a function gives, if it gives something") {
     return results;
   };
   const std::string body = "(int *q, int n) { while (n) { if (*q) return";
-  CHECK(carried("void g" + body + "; n--; } }\n") == 2); // n, and whether it goes on
+  CHECK(carried("void g" + body + "; n--; } }\n") == 2); // n and a flag for the loop
   CHECK(carried("int g" + body + " 5; n--; } return 6; }\n") ==
-        4); // what it gives, and whether it has
+        4); // the result and a flag for it too
 }
 
-TEST_CASE("nothing becomes of functions that nobody calls") {
+TEST_CASE("translate_statement: ignores unused functions") {
   FrontEndResult result = translate_source(
       KernelFile("void g(int *q) { *q = 1; }\n__global__ void f(int *q) { *q = 2; }").input);
   CHECK(result.errors == 0);

@@ -5,7 +5,7 @@
 using namespace tritonc;
 using namespace tritonc::test;
 
-TEST_CASE("parameters keep their types and promises") {
+TEST_CASE("translate: parameters keep types and attributes") {
   ir::Function f = kernel_of(
       "__global__ void scale(const half *x __aligned(64), float *y __noalias __writeonly,\n"
       "  int n __multipleof(8), unsigned char c, bool b, bfloat16 s, long l, double *d) {}");
@@ -30,7 +30,7 @@ TEST_CASE("parameters keep their types and promises") {
   CHECK_FALSE(f.parameters[3].is_signed);
 }
 
-TEST_CASE("all kernels of a file are translated, or none") {
+TEST_CASE("translate: returns all kernels of a file, or none") {
   KernelFile good("__global__ void f() {}\n__global__ void g() {}");
   FrontEndResult result = translate_source(good.input);
   CHECK(result.kernels.size() == 2);
@@ -44,20 +44,20 @@ TEST_CASE("all kernels of a file are translated, or none") {
   CHECK(bad.dependencies.size() == 1);
 }
 
-TEST_CASE("warnings do not stop the translation") {
+TEST_CASE("translate: warnings do not stop the translation") {
   FrontEndResult result =
       translate_source(KernelFile("__global__ void f(float *p) { *p = *p * 0.5; }").input);
   CHECK(result.kernels.size() == 1);
   CHECK(result.warnings == 1);
 }
 
-TEST_CASE("a missing file is one error") {
+TEST_CASE("translate: missing file is one error") {
   FrontEndResult result = translate_source({.path = "/none/kernel.tc"});
   CHECK(result.errors == 1);
   CHECK(result.diagnostics == "error: cannot read `/none/kernel.tc`: No such file or directory\n");
 }
 
-TEST_CASE("operations know their place, macros count where they are used") {
+TEST_CASE("translate: operations have the location of the macro use") {
   ir::Function f =
       kernel_of("#define LOAD(x) \\\n  *x\n__global__ void f(float *p) {\n  *p = LOAD(p);\n}");
   ir::for_each_op(*f.body, [](ir::Op &op) {
@@ -66,7 +66,7 @@ TEST_CASE("operations know their place, macros count where they are used") {
   });
 }
 
-TEST_CASE("the same source gives the same text") {
+TEST_CASE("translate: same source gives the same text") {
   std::string source =
       "__global__ void f(float *p, int n) {\n"
       "  int a = 0, b = 1, c = 2, d = 3;\n"

@@ -1,4 +1,4 @@
-// A text as tile IR.
+// Translates source text to tile IR.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tritonc::test {
 
-/// The only kernel of a source, verified; the source must have no errors.
+/// The only kernel of a source, verified. Requires a source without errors.
 inline ir::Function kernel_of(const std::string &source, std::vector<Define> defines = {}) {
   FrontEndResult result = translate_source(KernelFile(source, std::move(defines)).input);
   INFO(result.diagnostics);
@@ -22,8 +22,8 @@ inline ir::Function kernel_of(const std::string &source, std::vector<Define> def
   return std::move(result.kernels[0]);
 }
 
-/// The tile IR of some statements in `void f(float *p, half *h, int *q, int n, unsigned u)`,
-/// without the frame.
+/// The tile IR of statements in `void f(float *p, half *h, int *q, int n, unsigned u)`, without the
+/// function header.
 inline std::string ir_of(const std::string &statements) {
   ir::Function kernel = kernel_of(
       "__global__ void f(float *p, half *h, int *q, int n, unsigned u) {" + statements + "}");

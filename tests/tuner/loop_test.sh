@@ -1,5 +1,5 @@
 #!/bin/bash
-# From measurements on the emulator to a build that chooses by them.
+# Tests the tuning loop: measurements on the emulator, then a build that uses them.
 #
 #   loop_test.sh <project> <our build folder> <folder to work in>
 set -euo pipefail
@@ -23,91 +23,91 @@ configure() {
     fail "cannot configure"
 }
 run_build() { cmake --build "$build" >"$log" 2>&1 || fail "cannot build"; }
-# What ends with this code.
+# ends CODE COMMAND...: the command must exit with CODE.
 ends() {
   local code=$1 got=0
   shift
   "$@" >"$log" 2>&1 || got=$?
   [ "$got" = "$code" ] || fail "$* ends with $got"
 }
-bench() { ends 0 "$tritonc" bench "$build/runner" --problems "$problems" --types TYPE=half --rounds 1; }
-# Sets what SIZE=$1 is said to have taken, so that it is the fastest.
-favour() { sed "s/\(\"SIZE=$1 WRONG=0\":{[^}]*\"ns\":\)[0-9]*}/\11}/g" "$work/measured.json" >"$work/tuning.json"; }
+bench() { ends 0 "$tritonc" bench "$build/tuner" --problems "$problems" --types TYPE=half --rounds 1; }
+# Sets the measured time of SIZE=$1 to 1 ns, so that it is the fastest.
+favor() { sed "s/\(\"SIZE=$1 WRONG=0\":{[^}]*\"ns\":\)[0-9]*}/\11}/g" "$work/measured.json" >"$work/tuning.json"; }
 
 rm -rf "$work"
 mkdir -p "$work"
 configure
 run_build
 
-# What the runner says of itself needs nothing to run on.
-TRITONC_DRIVER=/nowhere ends 0 "$build/runner" describe
+# describe needs no driver; tune does.
+TRITONC_DRIVER=/nowhere ends 0 "$build/tuner" describe
 says "^kernel	scale	TYPE=half	const f16 \*x, f16 \*y, f32 factor, i32 n$"
 says "^variant	SIZE=512 WRONG=0$"
-TRITONC_DRIVER=/nowhere ends 3 "$tritonc" tune "$build/runner" --problems "$problems" -o "$work/none.json"
-says "the runner .* failed: error: .*driver"
+TRITONC_DRIVER=/nowhere ends 3 "$tritonc" tune "$build/tuner" --problems "$problems" -o "$work/none.json"
+says "the tuner .* failed: error: .*driver"
 [ ! -e "$work/none.json" ] || fail "a file without measurements"
 
-# Where there are no data, the choice is by costs: the smallest tile has room for 100 elements.
+# Without data, costs decide: the smallest tile holds 100 elements.
 bench
 says "n=100 +SIZE=128 WRONG=0"
 cp "$log" "$work/untuned"
 
-# Measured in parts, by a launcher, and with all that was measured before.
-ends 0 "$tritonc" tune "$build/runner" --problems "$problems" --types TYPE=half --rounds 1 -o "$work/measured.json" \
+# Measurements in parts, through a launcher; then a second run that adds to the first.
+ends 0 "$tritonc" tune "$build/tuner" --problems "$problems" --types TYPE=half --rounds 1 -o "$work/measured.json" \
   --launcher "env PART={part}" --parts 2
 [ "$(grep -c '"kernel":"scale"' "$work/measured.json")" = 5 ] || fail "not all problems are there"
-ends 0 "$tritonc" tune "$build/runner" --problems "n=64; x,y=n; factor=2" --types TYPE=half --rounds 1 -o "$work/measured.json"
+ends 0 "$tritonc" tune "$build/tuner" --problems "n=64; x,y=n; factor=2" --types TYPE=half --rounds 1 -o "$work/measured.json"
 [ "$(grep -c '"kernel":"scale"' "$work/measured.json")" = 6 ] || fail "measurements do not add up"
 grep -q '"parameters":"const f16 \*x, f16 \*y, f32 factor, i32 n","problem":{"n":64}' "$work/measured.json" ||
   fail "the data are not about n"
-# The same by hand: a plan that is carried to another machine, and what its runner says that is carried back.
-ends 0 "$tritonc" tune "$build/runner" --problems "n=64; x,y=n; factor=2" --types TYPE=half --plan-to "$work/plan"
-"$build/runner" measure "$work/plan" --rounds 1 >"$work/said"
+# The same by hand: copy a plan to another machine, and copy the tuner's output back.
+ends 0 "$tritonc" tune "$build/tuner" --problems "n=64; x,y=n; factor=2" --types TYPE=half --plan-to "$work/plan"
+"$build/tuner" measure "$work/plan" --rounds 1 >"$work/said"
 ends 0 "$tritonc" tune --from "$work/said" -o "$work/other.json"
 ends 0 "$tritonc" tune --from "$work/measured.json" --from "$work/other.json" -o "$work/both.json"
 [ "$(grep -c '"kernel":"scale"' "$work/both.json")" = 6 ] || fail "a problem is there twice"
 
-# By the target, with the launcher of the tool in front of each part.
+# Measurements with the CMake target, with the launcher before each part.
 printf '#!/bin/sh\necho "$@" >>"%s"\nexec "$@"\n' "$work/launched" >"$work/launcher"
 chmod +x "$work/launcher"
 configure "-DTritonC_LAUNCHER=$work/launcher;env;PART={part}"
 run_build
-cmake --build "$build" --target tune_runner >"$log" 2>&1 || fail "cannot tune by the target"
+cmake --build "$build" --target tune_tuner >"$log" 2>&1 || fail "cannot tune by the target"
 [ "$(grep -c '"kernel":"scale"' "$build/target.json")" = 10 ] || fail "the target does not measure both types"
 for part in 0 1 2; do
-  grep -q "^env PART=$part .*/runner measure -" "$work/launched" || fail "part $part has no launcher"
+  grep -q "^env PART=$part .*/tuner measure -" "$work/launched" || fail "part $part has no launcher"
 done
 configure -DTritonC_LAUNCHER=
 
-# The next build chooses by it, and no C++ is compiled for that.
+# The next build uses the data and compiles no C++.
 for size in 512 256; do
-  favour $size
+  favor $size
   configure "-DTUNING_DATA=$work/tuning.json"
   run_build
   says "Compiling kernels scales"
-  [ "$size" = 512 ] || says_not "Building CXX object .*/runner"
+  [ "$size" = 512 ] || says_not "Building CXX object .*/tuner"
   says_not "warning"
   bench
   [ "$(grep -c "scale TYPE=half  n=[0-9]*   *SIZE=$size WRONG=0" "$log")" = 5 ] || fail "SIZE=$size is not what launches take"
 done
 run_build
 says "no work to do"
-ends 0 "$tritonc" bench "$build/runner" --problems "$problems" --types TYPE=half --rounds 1 --json
+ends 0 "$tritonc" bench "$build/tuner" --problems "$problems" --types TYPE=half --rounds 1 --json
 [ "$(grep -c '"choice": "SIZE=256 WRONG=0"' "$log")" = 5 ] || fail "the JSON has other choices"
-says '"geometric_mean": [1-9]' # of times on an emulator, so anything
+says '"geometric_mean": [1-9]' # of times on the emulator, so the value is arbitrary
 
-# What was measured is said of the library: by its manifest, and by the object itself.
+# The library's manifest and its object both describe the tuning data.
 for file in scales.kernels/scales.manifest.json whole.kernels/whole.manifest.json; do
   tr -d ' \n' <"$build/$file" >"$log"
   says '"tuning":\[\{"arguments":\["n"\],"files":\["tuning.json"\],"gpu":\{"arch":[0-9]+,[^}]*\},"problems":[56],"types":"TYPE=half","variants":[0-9]+\}\]'
 done
 ends 0 "$tritonc" inspect "$build/scales.kernels/scales.o" "$build/whole.kernels/include/whole.hpp"
-[ "$(grep -cE '^  measured on .* \(sm_[0-9]+, [0-9]+ multiprocessors\): [56] problems of n$' "$log")" = 2 ] ||
+[ "$(grep -cE '^  measured on .* \(sm_[0-9]+, [0-9]+ SMs\): [56] problems of n$' "$log")" = 2 ] ||
   fail "inspect does not say what was measured"
 ends 0 "$tritonc" verify "$build/scales.kernels/scales.o"
 ends 0 "$tritonc" verify "$build/whole.kernels/include/whole.hpp"
-# float has no data: it is chosen as before.
-ends 0 "$tritonc" bench "$build/runner" --problems "$problems" --types TYPE=float --rounds 1
+# float has no data, so its choices do not change.
+ends 0 "$tritonc" bench "$build/tuner" --problems "$problems" --types TYPE=float --rounds 1
 says_not "n=[0-9]* +SIZE=256 WRONG=0 .* SIZE"x
 sed -i 's/"ns":1}/"ns":2}/g' "$work/tuning.json" # a change of the data alone
 sleep 1.1
@@ -115,21 +115,21 @@ touch "$work/tuning.json"
 run_build
 says "Compiling kernels scales"
 
-# Data that do not fit any more are said, and not used.
+# The build warns about data that no longer fits, and ignores it.
 sed -i 's/f32 factor, i32 n/f32 factor, i64 n/' "$work/tuning.json"
 sleep 1.1
 touch "$work/tuning.json"
 run_build
-says "warning: tuning data of .scale. are not used"
+says "warning: ignoring tuning data of .scale."
 bench
 grep -o "n=[0-9]* *SIZE=[0-9]*" "$log" >"$work/now"
 grep -o "n=[0-9]* *SIZE=[0-9]*" "$work/untuned" | diff - "$work/now" || fail "data that do not fit are used"
 
-# A variant with other results does not win: it is not in the data, and the call fails.
-ends 0 "$tritonc" check "$build/runner" --problems "$problems"
+# A variant with wrong results does not win: it is not in the data, and the command fails.
+ends 0 "$tritonc" check "$build/tuner" --problems "$problems"
 says "10 problems, all variants agree"
-ends 6 "$tritonc" check "$build/wrong_runner" --problems "$problems"
-says "SIZE=256 WRONG=1 are .* times as far"
-ends 6 "$tritonc" tune "$build/wrong_runner" --problems "$problems" --rounds 1 -o "$work/wrong.json"
+ends 6 "$tritonc" check "$build/wrong_tuner" --problems "$problems"
+says "SIZE=256 WRONG=1 differs from most variants by .* times"
+ends 6 "$tritonc" tune "$build/wrong_tuner" --problems "$problems" --rounds 1 -o "$work/wrong.json"
 grep -q '"SIZE=256 WRONG=0"' "$work/wrong.json" || fail "right variants are missing"
 ! grep -q 'WRONG=1' "$work/wrong.json" || fail "a wrong variant was measured"

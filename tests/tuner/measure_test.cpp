@@ -1,5 +1,5 @@
-// Tests measure.cpp on a queue whose clock the test sets: what is between the marks, and whether
-// the host's time gets there.
+// Tests measure.cpp with a simulated queue and clock: only launches are between the marks, and the
+// host's time does not count.
 
 #include "measure.h"
 
@@ -12,13 +12,13 @@ using namespace tritonc::tuner;
 
 namespace {
 
-/// A GPU that does what is enqueued, one after the other, while the host goes on.
+/// A simulated GPU that runs the enqueued work in order, in parallel to the host.
 class Clock : public Queue {
 public:
-  double host_cost = 0.003; // of a launch; milliseconds
-  int extra_late = 0;       // for so many turns the host is held up, each time longer
-  double late_by = 0.1;     // milliseconds
-  std::string log;          // what was enqueued
+  double host_cost = 0.003; // host time of a launch; milliseconds
+  int extra_late = 0;       // number of turns with an additional host delay, which grows
+  double late_by = 0.1;     // the additional delay; milliseconds
+  std::string log;          // the enqueued work
 
   double now() override { return host_; }
   void delay(double milliseconds) override {
@@ -61,7 +61,7 @@ std::vector<double> measured(Clock &clock, std::vector<double> times, const Effo
 
 } // namespace
 
-TEST_CASE("the GPU's time is measured, also of launches that cost the host more") {
+TEST_CASE("measure: returns GPU time, when the host is slower") {
   Clock clock;
   std::vector<double> times = measured(clock, {0.001, 0.01, 0.5});
   CHECK(times[0] == doctest::Approx(0.001));
@@ -70,15 +70,15 @@ TEST_CASE("the GPU's time is measured, also of launches that cost the host more"
   CHECK(measured(clock, {}).empty());
 }
 
-TEST_CASE("a turn for which the host is late is taken again") {
+TEST_CASE("measure: repeats a turn, when the host is late") {
   Clock clock;
-  SUBCASE("once or twice") { clock.extra_late = 3; }
-  SUBCASE("never") {}
+  SUBCASE("host is late at first") { clock.extra_late = 3; }
+  SUBCASE("host is never late") {}
   std::vector<double> times = measured(clock, {0.004});
   CHECK(times[0] == doctest::Approx(0.004));
 }
 
-TEST_CASE("but not for ever") {
+TEST_CASE("measure: stops repeating after `patience` turns") {
   Clock clock;
   clock.extra_late = 1 << 30;
   Effort effort;
@@ -86,30 +86,30 @@ TEST_CASE("but not for ever") {
   CHECK(measured(clock, {0.004}, effort)[0] > 0.04);
 }
 
-TEST_CASE("variants take turns, from the front and from the back") {
+TEST_CASE("measure: alternates the order of the turns") {
   Clock clock;
   Effort effort;
   effort.rounds = 2;
-  effort.most_launches = 1;
+  effort.max_launches = 1;
   measured(clock, {1, 1.1, 1.2}, effort);
-  // Of each an estimate; then the rounds. A turn has two launches in front of it.
+  // First one estimate per launch, then the rounds. A turn has two launches before its first mark.
   CHECK(clock.log == "ad(a)bd(b)cd(c)"
                      "aa(a)bb(b)cc(c)"
                      "cc(c)bb(b)aa(a)");
 }
 
-TEST_CASE("what is far slower than the fastest has fewer turns") {
+TEST_CASE("measure: slow launches get fewer turns") {
   Clock clock;
   Effort effort;
   effort.rounds = 6;
   effort.slow_rounds = 2;
-  effort.most_launches = 1;
+  effort.max_launches = 1;
   measured(clock, {1, 3}, effort);
   CHECK(std::count(clock.log.begin(), clock.log.end(), 'a') == 2 + 6 * 3);
   CHECK(std::count(clock.log.begin(), clock.log.end(), 'b') == 2 + 2 * 3);
 }
 
-TEST_CASE("cold launches have other work in front of them, and are alone") {
+TEST_CASE("measure: cold launches are single, after other work") {
   Clock clock;
   Effort effort;
   effort.rounds = 2;

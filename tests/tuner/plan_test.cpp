@@ -1,4 +1,4 @@
-// Tests plan.cpp: plans as tritonc tune writes them, and what is none.
+// Tests plan.cpp: valid and invalid plans.
 
 #include "plan.h"
 
@@ -18,7 +18,7 @@ std::vector<Problem> read(const std::string &text) {
 
 } // namespace
 
-TEST_CASE("a line is a problem") {
+TEST_CASE("read_plan: each line is a problem") {
   std::vector<Problem> problems = read(
       "problem\tmatmul\tTYPE=half A=N\tK=64 M=32\tA=2048 K=64 M=32\n\nproblem\tadd\t\t\tn=-5\n");
   REQUIRE(problems.size() == 2);
@@ -32,7 +32,7 @@ TEST_CASE("a line is a problem") {
   CHECK(read("").empty());
 }
 
-TEST_CASE("what is no plan is said, with its line") {
+TEST_CASE("read_plan: error names the line") {
   const struct {
     const char *text, *why;
   } rows[] = {

@@ -1,4 +1,4 @@
-// Tests values.cpp: contents for measurements, and how far two results are apart.
+// Tests values.cpp: random values for measurements, and the distance between two results.
 
 #include "values.h"
 
@@ -22,7 +22,7 @@ template <typename T> double distance(const char *type, std::vector<T> a, std::v
 
 } // namespace
 
-TEST_CASE("all types of parameters are there") {
+TEST_CASE("find_element: knows all parameter types") {
   for (const char *name : {"i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
                            "bf16", "f32", "f64", "e4m3", "e5m2"}) {
     CAPTURE(name);
@@ -32,7 +32,7 @@ TEST_CASE("all types of parameters are there") {
   CHECK(!find_element("void"));
 }
 
-TEST_CASE("random contents are the same each time, and others for another seed") {
+TEST_CASE("fill: values depend only on the seed") {
   const Element &element = *find_element("f32");
   std::vector<float> a(1000), b(1000), c(1000);
   element.fill(a.data(), a.size(), 1);
@@ -54,7 +54,7 @@ TEST_CASE("random contents are the same each time, and others for another seed")
   }
 }
 
-TEST_CASE("distances are relative, and of integers all or nothing") {
+TEST_CASE("distance: relative for floats, infinite for integers") {
   CHECK(distance<float>("f32", {3, 4}, {3, 4}) == 0);
   CHECK(distance<float>("f32", {3, 4}, {3, 4.5}) == doctest::Approx(0.1));
   CHECK(distance<half>("f16", {half(3), half(4)}, {half(3), half(4.5f)}) == doctest::Approx(0.1));
@@ -63,7 +63,7 @@ TEST_CASE("distances are relative, and of integers all or nothing") {
   CHECK(std::isinf(distance<float>("f32", {0, 0}, {0, 1})));
 }
 
-TEST_CASE("what is no number on both sides is the same; on one it is not") {
+TEST_CASE("distance: NaN equals NaN, infinity equals infinity") {
   float nan = NAN, infinite = std::numeric_limits<float>::infinity();
   CHECK(distance<float>("f32", {nan, 1}, {-nan, 1}) == 0);
   CHECK(distance<float>("f32", {infinite, 1}, {infinite, 1}) == 0);
@@ -72,7 +72,7 @@ TEST_CASE("what is no number on both sides is the same; on one it is not") {
   CHECK(std::isinf(distance<float>("f32", {infinite, 1}, {-infinite, 1})));
 }
 
-TEST_CASE("numbers are set as they are") {
+TEST_CASE("set: writes the value") {
   half number;
   find_element("f16")->set(&number, 1.5);
   CHECK(float(number) == 1.5f);

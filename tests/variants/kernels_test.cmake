@@ -1,4 +1,4 @@
-# Compiles every file of kernels/ in one variant, in all structures, for a GPU of every generation.
+# Compiles every file of kernels/ in one variant, in all schedules, for a GPU of every generation.
 #
 #   cmake -D TRITONC=<tool> -D KERNELS=<folder> -D OUT=<folder> -P kernels_test.cmake
 

@@ -1,7 +1,7 @@
-// The definition of a tensor core's dot product, one result at a time. See accumulation.h.
+// Computes a tensor core's dot product by definition, one result at a time. See accumulation.h.
 //
-// tile_product.cpp computes the same for whole tiles; this is what it is tested against, and what
-// it calls where a tile holds infinities, NaN, or numbers too far apart.
+// mma_tile.cpp computes the same for whole tiles and is tested against this file. It calls this
+// file for infinities, NaN, and values with too different exponents.
 
 #include "accumulation.h"
 
@@ -32,16 +32,16 @@ namespace {
 
 // value = significand * 2^(exponent - 23)
 struct Parts {
-  int64_t significand; // with the sign
-  int exponent;        // zero: far below all others
+  int64_t significand; // signed
+  int exponent;        // of zero: far below all others
 };
 
 constexpr int exponent_of_zero = -100'000;
 
-// Terms are aligned to this exponent at least.
-constexpr int least_largest = -133;
+// Min exponent that terms are aligned to.
+constexpr int min_largest = -133;
 
-Parts parts(float value, int least_exponent) {
+Parts parts(float value, int min_exponent) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   int exponent = int(bits >> 23 & 0xff) - 127;
   int64_t significand = bits & 0x7f'ffff;
@@ -51,37 +51,37 @@ Parts parts(float value, int least_exponent) {
     significand |= 0x80'0000;
   if (significand == 0)
     return {0, exponent_of_zero};
-  if (exponent < least_exponent) {
-    significand >>= least_exponent - exponent; // exact: the type has no such bits
-    exponent = least_exponent;
+  if (exponent < min_exponent) {
+    significand >>= min_exponent - exponent; // exact: the type has no lower bits
+    exponent = min_exponent;
   }
   return {bits >> 31 ? -significand : significand, exponent};
 }
 
 int64_t shifted_right(int64_t magnitude, int by) { return by > 63 ? 0 : magnitude >> by; }
 
-// sum * 2^unit, cut off to a float with so many bits of mantissa.
+// sum * 2^unit, truncated to a float with `mantissa_bits`.
 float cut_off(int64_t sum, int unit, int mantissa_bits) {
   if (sum == 0)
     return 0;
   uint64_t magnitude = sum < 0 ? uint64_t(-sum) : uint64_t(sum);
   int top = 63 - std::countl_zero(magnitude);
   int exponent = top + unit;
-  // The last place that the result has.
+  // Exponent of the result's last bit.
   int last = (exponent < -126 ? -126 : exponent) - mantissa_bits;
   int drop = last - unit;
   if (drop > 0)
     magnitude = drop > 63 ? 0 : magnitude >> drop << drop;
   if (magnitude == 0)
-    return 0; // an H200 has no -0 here
-  // Exact: at most 24 bits are left. What is too large for a float becomes infinity here.
+    return 0; // an H200 returns +0 here, never -0
+  // Exact, because at most 24 bits are left. A value too large for a float becomes infinity.
   double result = std::ldexp(double(magnitude), unit);
   return float(sum < 0 ? -result : result);
 }
 
-float fused_block(const Accumulation &how, unsigned k, const float *a, unsigned stride_a,
-                  int least_a, const float *b, unsigned stride_b, int least_b, float c) {
-  // Whether there is an infinity or a NaN, and what comes of it.
+float fused_block(const Accumulation &how, unsigned k, const float *a, unsigned stride_a, int min_a,
+                  const float *b, unsigned stride_b, int min_b, float c) {
+  // Checks for infinities and NaN, and computes the result in that case.
   double plain = c;
   bool finite = std::isfinite(c);
   for (unsigned i = 0; i < k; i++) {
@@ -93,13 +93,12 @@ float fused_block(const Accumulation &how, unsigned k, const float *a, unsigned 
     return std::isnan(plain) ? std::bit_cast<float>(0x7fff'ffffu) : float(plain);
 
   Parts accumulator = parts(c, -126);
-  int largest = accumulator.exponent < least_largest ? least_largest : accumulator.exponent;
+  int largest = accumulator.exponent < min_largest ? min_largest : accumulator.exponent;
   for (unsigned i = 0; i < k; i++) {
-    int exponent =
-        parts(a[i * stride_a], least_a).exponent + parts(b[i * stride_b], least_b).exponent;
+    int exponent = parts(a[i * stride_a], min_a).exponent + parts(b[i * stride_b], min_b).exponent;
     largest = exponent > largest ? exponent : largest;
   }
-  // Terms are counted in units of 2^(largest - fraction_bits).
+  // Terms are integers in units of 2^(largest - fraction_bits).
   auto cut = [](int64_t significand, int drop) {
     int64_t magnitude = significand < 0 ? -significand : significand;
     magnitude = drop >= 0 ? shifted_right(magnitude, drop) : magnitude << -drop;
@@ -108,7 +107,7 @@ float fused_block(const Accumulation &how, unsigned k, const float *a, unsigned 
   int64_t sum =
       cut(accumulator.significand, largest - accumulator.exponent + 23 - how.fraction_bits);
   for (unsigned i = 0; i < k; i++) {
-    Parts x = parts(a[i * stride_a], least_a), y = parts(b[i * stride_b], least_b);
+    Parts x = parts(a[i * stride_a], min_a), y = parts(b[i * stride_b], min_b);
     sum += cut(x.significand * y.significand,
                largest - (x.exponent + y.exponent) + 46 - how.fraction_bits);
   }
@@ -123,10 +122,10 @@ float added(float c, float sum) {
 }
 
 float fused_dot(const Accumulation &how, unsigned k, const float *a, unsigned stride_a,
-                int least_exponent_a, const float *b, unsigned stride_b, int least_exponent_b,
+                int min_exponent_a, const float *b, unsigned stride_b, int min_exponent_b,
                 float c) {
   if (how.unpacked) {
-    constexpr int least = least_exponent(Input::f16);
+    constexpr int least = min_exponent(Input::f16);
     float sum = 0;
     for (unsigned half = 0; half < 2; half++) {
       float x[16], y[16];
@@ -141,8 +140,8 @@ float fused_dot(const Accumulation &how, unsigned k, const float *a, unsigned st
   }
   for (unsigned done = 0; done < k; done += unsigned(how.block)) {
     unsigned now = k - done < unsigned(how.block) ? k - done : unsigned(how.block);
-    c = fused_block(how, now, a + done * stride_a, stride_a, least_exponent_a, b + done * stride_b,
-                    stride_b, least_exponent_b, c);
+    c = fused_block(how, now, a + done * stride_a, stride_a, min_exponent_a, b + done * stride_b,
+                    stride_b, min_exponent_b, c);
   }
   return c;
 }

@@ -1,4 +1,4 @@
-// Matrix descriptors of wgmma. See matrix_descriptor.h.
+// Decodes and encodes matrix descriptors. See matrix_descriptor.h.
 
 #include "matrix_descriptor.h"
 
@@ -13,7 +13,7 @@ constexpr uint64_t field(uint64_t bits, int at, int width) {
 constexpr uint64_t reserved = ~(uint64_t(0x3fff) | uint64_t(0x3fff) << 16 | uint64_t(0x3fff) << 32 |
                                 uint64_t(7) << 49 | uint64_t(3) << 62);
 
-// 1 is 128 bytes, 2 is 64, 3 is 32.
+// Indexed by the field: 1 is 128 bytes, 2 is 64, 3 is 32.
 constexpr Swizzle swizzles[] = {Swizzle::none, Swizzle::span128, Swizzle::span64, Swizzle::span32};
 
 } // namespace
@@ -42,7 +42,7 @@ void chunk_addresses(uint32_t *result, const MatrixDescriptor &descriptor, Major
                      unsigned begin, unsigned rows) {
   const auto &[start, leading, stride, base_offset, swizzle] = descriptor;
   unsigned span = span_of(swizzle);
-  // The pattern begins so many bytes behind multiples of 1024.
+  // Bytes from a multiple of 1024 to the start of the pattern.
   uint32_t pattern = 128 * base_offset;
   auto place = [=, mode = swizzle](uint32_t at) { return swizzled(mode, at - pattern) + pattern; };
   if (major == Major::k) {

@@ -1,8 +1,8 @@
-// mma.sync: from registers to strips, and back. See mma.h.
+// Computes mma.sync: moves registers to strips and back. See mma.h.
 
 #include "mma.h"
 
-#include "tile_product.h"
+#include "mma_tile.h"
 
 #include <bit>
 #include <cmath>
@@ -13,8 +13,8 @@ namespace tritonc::emulator::models {
 
 namespace {
 
-// The order in which an unpacked product takes fp8's k (accumulation.h): rows of 8 words, first the
-// low halves of all, then the high ones.
+// Reorders fp8 elements along k for unpacked accumulation (accumulation.h): in rows of 8 words, the
+// low halves of all words come first, then the high halves.
 void halves_first(uint32_t *rows, unsigned count) {
   for (uint32_t *row = rows; row < rows + 8 * size_t(count); row += 8) {
     uint32_t low[4], high[4];
@@ -27,7 +27,7 @@ void halves_first(uint32_t *rows, unsigned count) {
   }
 }
 
-// A warp's operands and accumulators. A strip has the accumulators of the four threads of a g.
+// A warp's operands and accumulators. A strip holds the accumulators of the four threads of one g.
 template <typename Result> struct Work {
   alignas(32) float a[16 * 32]; // by rows
   alignas(32) float b[8 * 32];  // by columns
@@ -40,10 +40,10 @@ template <typename Result> struct Work {
   Work(unsigned k, Input type_a, Input type_b, const WarpRegisters<uint32_t, Result> &registers,
        unsigned rows, bool unpacked = false) {
     alignas(32) uint32_t a_words[16 * 8], b_words[8 * 8];
-    unsigned words = k * bytes_of(type_a) / 4; // of a row
+    unsigned words = k * bytes_of(type_a) / 4; // per row
     if (rows == 16) {
       gather_a(a_words, registers.a, words);
-    } else { // m8n8k16: a word each; the rows below are anything
+    } else { // m8n8k16: one word per lane; rows 8 to 15 are unused
       gather_b(a_words, registers.a, words);
       std::memcpy(a_words + 32, a_words, 128);
     }
@@ -73,7 +73,7 @@ template <typename Result> struct Work {
   }
 };
 
-// One step of an f64 product. Of operands that are NaN one goes on, made quiet, as an H200 chooses.
+// One f64 multiply-add. If operands are NaN, returns one of them quieted, the same as an H200.
 double fused(double a, double b, double c) {
   const double operands[] = {b, c, a};
   for (double operand : operands)
@@ -87,15 +87,15 @@ double fused(double a, double b, double c) {
 void mma(unsigned k, Input a, Input b, const Accumulation &how,
          const WarpRegisters<uint32_t, float> &registers) {
   Work<float> work(k, a, b, registers, 16, how.unpacked);
-  work.tile.least_a = least_exponent(how.unpacked ? Input::f16 : a);
-  work.tile.least_b = least_exponent(how.unpacked ? Input::f16 : b);
+  work.tile.min_a = min_exponent(how.unpacked ? Input::f16 : a);
+  work.tile.min_b = min_exponent(how.unpacked ? Input::f16 : b);
   Accumulation blocks = how;
   blocks.unpacked = false;
   Exactness exact(blocks, k, extent(work.a, 16 * k), extent(work.b, 8 * k));
   if (!multiply_add(blocks, exact, work.tile, work.strips)) {
     alignas(32) int32_t a_exponents[8 * 4 * 32], b_exponents[32 * 16];
-    exponents(a_exponents, work.strips_a, 8 * 4 * k, work.tile.least_a);
-    exponents(b_exponents, work.strips_b, 16 * k, work.tile.least_b);
+    exponents(a_exponents, work.strips_a, 8 * 4 * k, work.tile.min_a);
+    exponents(b_exponents, work.strips_b, 16 * k, work.tile.min_b);
     for (unsigned g = 0; g < 8; g++)
       work.strips[g].a_exponents = a_exponents + g * 4 * k;
     work.tile.b_exponents = b_exponents;

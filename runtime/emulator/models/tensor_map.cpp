@@ -1,4 +1,4 @@
-// Tensor maps: their rules, their 128 bytes, and the rows of their boxes. See tensor_map.h.
+// Checks, encodes, and decodes tensor maps, and copies the rows of their boxes. See tensor_map.h.
 
 #include "tensor_map.h"
 
@@ -36,13 +36,13 @@ constexpr struct {
     {"u6 (align 16)", 0, false},
 };
 
-// The 128 bytes.
+// The encoding of the 128 bytes.
 struct Encoded {
   char magic[8];
   uint64_t address;
   uint64_t strides[4];
-  uint32_t sizes[5]; // less one
-  uint8_t box[5];    // less one
+  uint32_t sizes[5]; // minus 1
+  uint8_t box[5];    // minus 1
   uint8_t element_strides[5];
   uint8_t type, rank, swizzle, fill;
   uint8_t unused[34];
@@ -52,7 +52,7 @@ static_assert(sizeof(Encoded) == tensor_map_bytes && std::is_trivially_copyable_
 
 constexpr char magic[8] = {'T', 'C', ' ', 't', 'm', 'a', 'p', '1'};
 
-// FNV-1a of all before `check`: of what isn't a map, or was changed, it will differ.
+// FNV-1a of all bytes before `check`, to detect bytes that are not a map or were modified.
 uint64_t check_of(const Encoded &map) {
   unsigned char bytes[offsetof(Encoded, check)];
   std::memcpy(bytes, &map, sizeof bytes);
@@ -62,11 +62,11 @@ uint64_t check_of(const Encoded &map) {
   return hash;
 }
 
-// What a multiprocessor has: the driver for an H200 refuses boxes of more.
-constexpr uint32_t most_box_bytes = 228 * 1024;
+// Shared memory of an SM, in bytes; the driver for an H200 refuses larger boxes.
+constexpr uint32_t max_box_bytes = 228 * 1024;
 
 Problem invalid(std::string text) { return {Problem::Kind::invalid, std::move(text)}; }
-Problem unmodelled(std::string text) { return {Problem::Kind::unmodelled, std::move(text)}; }
+Problem unmodeled(std::string text) { return {Problem::Kind::unmodeled, std::move(text)}; }
 
 std::string element(const char *array, unsigned i, uint64_t value) {
   return std::string(array) + "[" + std::to_string(i) + "] is " + std::to_string(value);
@@ -105,13 +105,13 @@ Problem check_box(const TensorMapArguments &arguments, DataType type, Swizzle sw
     return invalid(has + ", which isn't a multiple of 16");
   if (unsigned span = span_of(swizzle); span != 0 && row > span)
     return invalid(has + ", more than the " + std::to_string(span) + " of the swizzle");
-  // As the driver counts: dimension 0 has a stride here, and quotients are rounded down.
+  // Computed as by the driver: with the stride of dimension 0, and quotients rounded down.
   uint64_t bytes = bytes_of(type);
   for (unsigned i = 0; i < arguments.rank; i++)
     bytes *= arguments.box[i] / arguments.element_strides[i];
-  if (bytes > most_box_bytes)
+  if (bytes > max_box_bytes)
     return invalid("the box has " + std::to_string(bytes) + " bytes, more than the " +
-                   std::to_string(most_box_bytes) + " of shared memory");
+                   std::to_string(max_box_bytes) + " of shared memory");
   return {};
 }
 
@@ -147,11 +147,11 @@ Problem encode_tensor_map(void *map, const TensorMapArguments &arguments) {
   if (arguments.fill < 0 || arguments.fill > 1)
     return invalid("there is no fill " + std::to_string(arguments.fill));
   if (bytes_of(type) == 0)
-    return unmodelled(std::string("tensors of ") + name_of(type) + " aren't emulated");
+    return unmodeled(std::string("tensors of ") + name_of(type) + " aren't emulated");
   if (arguments.interleave != 0)
-    return unmodelled("interleaved tensors aren't emulated");
+    return unmodeled("interleaved tensors aren't emulated");
   if (arguments.swizzle > 3)
-    return unmodelled("swizzles of larger pieces than 16 bytes aren't emulated");
+    return unmodeled("swizzles of larger pieces than 16 bytes aren't emulated");
   if (arguments.fill != 0 && !data_types[arguments.type].floating)
     return invalid(std::string("there is no NaN to fill with among ") + name_of(type));
   Swizzle swizzle = Swizzle(arguments.swizzle);
@@ -168,7 +168,7 @@ Problem encode_tensor_map(void *map, const TensorMapArguments &arguments) {
   for (unsigned i = 0; i < arguments.rank; i++) {
     encoded.sizes[i] = uint32_t(arguments.sizes[i] - 1);
     encoded.box[i] = uint8_t(arguments.box[i] - 1);
-    // Dimension 0 has none (CUDA Driver API: it is ignored).
+    // The element stride of dimension 0 is ignored (CUDA Driver API).
     encoded.element_strides[i] = i == 0 ? 1 : uint8_t(arguments.element_strides[i]);
     if (i > 0)
       encoded.strides[i - 1] = arguments.strides[i - 1];
@@ -218,9 +218,9 @@ Problem decode_tensor_map(TensorMap &result, const void *map) {
       result.strides[i] = encoded.strides[i - 1];
   }
   if (unsigned span = span_of(result.swizzle); result.rows() > 1 && result.row_bytes() < span)
-    return unmodelled("a row of the box has " + std::to_string(result.row_bytes()) +
-                      " bytes, less than the " + std::to_string(span) +
-                      " of the swizzle: boxes with gaps aren't emulated");
+    return unmodeled("a row of the box has " + std::to_string(result.row_bytes()) +
+                     " bytes, less than the " + std::to_string(span) +
+                     " of the swizzle: boxes with gaps aren't emulated");
   return {};
 }
 
@@ -243,7 +243,7 @@ BoxRow box_row(const TensorMap &map, const int32_t *coordinates, uint32_t i, Tra
   BoxRow row;
   row.offset = i * map.row_bytes();
   bool inside = true;
-  // Addresses wrap around; what is out of bounds is never read.
+  // Addresses may wrap around; out-of-bounds elements are never read.
   row.address = map.address + uint64_t(int64_t(coordinates[0])) * map.strides[0];
   for (unsigned d = 1; d < map.rank; d++) {
     uint32_t count = map.count(d);
@@ -268,7 +268,7 @@ BoxRow box_row(const TensorMap &map, const int32_t *coordinates, uint32_t i, Tra
 
 namespace {
 
-// What loads of tf32 make of floats: rounded to nearest, ties to even, subnormal numbers, too.
+// Rounds floats to tf32 as loads do: to nearest, ties to even, also subnormal values.
 void round_to_tf32(std::byte *elements, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 4) {
     uint32_t bits;
@@ -375,7 +375,7 @@ constexpr uint32_t flushed(uint32_t bits) {
   return (bits & 0x7fff'ffffu) < 0x0080'0000u ? bits & 0x8000'0000u : bits;
 }
 
-// Of 16-bit floats; as min.f16 and max.f16, a NaN loses to a number, and -0 < +0.
+// Combines 16-bit floats. As in min.f16 and max.f16, a number wins over NaN, and -0 < +0.
 template <typename Format> uint16_t combined(Reduction reduction, uint16_t a, uint16_t b) {
   float x = Format::widened(a), y = Format::widened(b);
   if (reduction == Reduction::add)
@@ -406,7 +406,7 @@ void reduce(Reduction reduction, DataType type, void *to, const void *from, uint
       return combined<BFloat16>(reduction, a, b);
     });
   case DataType::f32:
-  case DataType::tf32: // as it is, not rounded
+  case DataType::tf32: // not rounded to tf32
     return combine<uint32_t>(to, from, bytes, [](uint32_t a, uint32_t b) {
       return std::bit_cast<uint32_t>(added(std::bit_cast<float>(a), std::bit_cast<float>(b)));
     });
@@ -425,7 +425,7 @@ void reduce(Reduction reduction, DataType type, void *to, const void *from, uint
       return sum == sum ? std::bit_cast<uint64_t>(sum) : 0xfff8'0000'0000'0000u;
     });
   default:
-    return; // check_reduction
+    return; // refused by check_reduction
   }
 }
 

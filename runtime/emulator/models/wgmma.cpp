@@ -1,8 +1,8 @@
-// wgmma: from shared memory and registers to strips. See wgmma.h.
+// Computes wgmma: moves operands from shared memory and registers to strips. See wgmma.h.
 
 #include "wgmma.h"
 
-#include "tile_product.h"
+#include "mma_tile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,29 +13,29 @@ namespace tritonc::emulator::models {
 
 namespace {
 
-constexpr unsigned most_columns = 256, most_k = 32, most_width = most_columns / 2;
+constexpr unsigned max_columns = 256, max_k = 32, max_width = max_columns / 2;
 
-// Too large for a fiber's stack; one for each OS thread. A strip has the accumulators of a thread.
+// Buffers, one per OS thread: too large for a fiber's stack. A strip holds a thread's accumulators.
 struct Work {
-  alignas(32) std::byte bytes[most_columns * 32];     // an operand as it is in memory, in order
-  alignas(32) float a[64 * most_k];                   // by rows
-  alignas(32) float b[most_columns * most_k];         // by columns; MN-major: by k
-  alignas(32) float strips_a[4][8 * 4 * most_k];      // by warps
-  alignas(32) float strips_b[4][most_k * most_width]; // by t = lane % 4
-  alignas(32) int32_t a_exponents[4][8 * 4 * most_k];
-  alignas(32) int32_t b_exponents[4][most_k * most_width];
-  alignas(32) float sums[8][most_width];
-  uint32_t addresses[2 * most_columns];
+  alignas(32) std::byte bytes[max_columns * 32];    // an operand's bytes without swizzle
+  alignas(32) float a[64 * max_k];                  // by rows
+  alignas(32) float b[max_columns * max_k];         // by columns; MN-major: by k
+  alignas(32) float strips_a[4][8 * 4 * max_k];     // by warps
+  alignas(32) float strips_b[4][max_k * max_width]; // by t = lane % 4
+  alignas(32) int32_t a_exponents[4][8 * 4 * max_k];
+  alignas(32) int32_t b_exponents[4][max_k * max_width];
+  alignas(32) float sums[8][max_width];
+  uint32_t addresses[2 * max_columns];
 };
 
 Work &work() {
   thread_local std::unique_ptr<Work> mine;
   if (!mine)
-    mine.reset(new Work); // not cleared: 300 KiB
+    mine.reset(new Work); // not zeroed: 300 KiB
   return *mine;
 }
 
-// The chunks of an operand's rows from `begin` on, one behind the other.
+// Copies the chunks of `rows` rows of an operand from `begin` on, contiguously.
 void fetch(Work &work, const std::byte *window, const MatrixDescriptor &descriptor, Major major,
            unsigned begin, unsigned rows) {
   chunk_addresses(work.addresses, descriptor, major, begin, rows);
@@ -43,7 +43,7 @@ void fetch(Work &work, const std::byte *window, const MatrixDescriptor &descript
     std::memcpy(work.bytes + 16 * i, window + work.addresses[i], 16);
 }
 
-// The rows of A of the warps whose bits are set. Returns what is known of them.
+// Loads the rows of A of the warps in the mask. Returns their extent.
 Extent load_a(Work &work, const Wgmma &instruction, const WgmmaOperands &operands, unsigned warps) {
   unsigned k = instruction.k();
   Extent all;
@@ -67,17 +67,17 @@ Extent load_a(Work &work, const Wgmma &instruction, const WgmmaOperands &operand
     lay_out_a(work.strips_a[warp], rows, k);
     Extent one = extent(rows, 16 * k);
     all.unit = std::min(all.unit, one.unit);
-    // The greater; NaN, if there is one.
+    // The maximum, or NaN if one is NaN.
     if (!std::isnan(all.highest) && !(one.highest <= all.highest))
       all.highest = one.highest;
   }
   return all;
 }
 
-// `width` is a multiple of 8 and may be 4 more than the accumulators of a thread.
+// `width` is the accumulators per thread, rounded up to a multiple of 8.
 void load_b(Work &work, const Wgmma &instruction, const WgmmaOperands &operands, unsigned width) {
   unsigned k = instruction.k(), n = instruction.n;
-  size_t apart = most_k * most_width;
+  size_t apart = max_k * max_width;
   fetch(work, operands.window, operands.b, instruction.major_b, 0, n);
   widen(instruction.b, work.b, work.bytes, n * k);
   for (unsigned t = 0; t < 4 && width != instruction.accumulators(); t++)
@@ -90,8 +90,8 @@ void load_b(Work &work, const Wgmma &instruction, const WgmmaOperands &operands,
       lay_out_b_rows(work.strips_b[0] + column / 2, apart, width, work.b + column, n, k);
 }
 
-// The strips of the threads with the same t in a warp, and their accumulators: in the registers,
-// or copied where a thread's aren't a multiple of 8.
+// The strips of a warp's threads with the same t. Their accumulators are in the registers, or
+// copied if a thread's number of accumulators is not a multiple of 8.
 class Group {
 public:
   Group(Work &work, const Wgmma &instruction, unsigned warp, unsigned t, unsigned width,
@@ -128,8 +128,8 @@ Tile tile_of(const Wgmma &instruction) {
   Tile tile;
   tile.k = instruction.k();
   tile.width = (instruction.accumulators() + 7) / 8 * 8;
-  tile.least_a = least_exponent(instruction.a);
-  tile.least_b = least_exponent(instruction.b);
+  tile.min_a = min_exponent(instruction.a);
+  tile.min_b = min_exponent(instruction.b);
   return tile;
 }
 
@@ -173,11 +173,11 @@ void wgmma(const Wgmma &instruction, const Accumulation &how, const WgmmaOperand
         continue;
       Group group(mine, instruction, warp, t, tile.width, pointers);
       if (!multiply_add(how, exact, tile, group.strips)) {
-        exponents(mine.b_exponents[t], tile.b, k * tile.width, tile.least_b);
+        exponents(mine.b_exponents[t], tile.b, k * tile.width, tile.min_b);
         tile.b_exponents = mine.b_exponents[t];
         for (unsigned w = 0; w < 4 && !have_a_exponents; w++)
           if (warps >> w & 1)
-            exponents(mine.a_exponents[w], mine.strips_a[w], 8 * 4 * k, tile.least_a);
+            exponents(mine.a_exponents[w], mine.strips_a[w], 8 * 4 * k, tile.min_a);
         have_a_exponents = true;
         multiply_add(how, exact, tile, group.strips);
       }

@@ -1,4 +1,4 @@
-// Barriers of a warp and of a block. See barriers.h.
+// Implements the barriers of a warp and of a block. See barriers.h.
 //
 // Tested by tests/emulated/barriers_test.cpp.
 
@@ -17,7 +17,7 @@ std::array<Actor, warp_size> actors_of(const Warp &warp) {
   return actors;
 }
 
-// Everybody has come: who waits goes on.
+// All threads have arrived: wakes the waiting threads.
 void complete(Cluster &cluster, NamedBarrier &barrier) {
   if (cluster.races) {
     std::vector<Actor> actors;
@@ -31,16 +31,16 @@ void complete(Cluster &cluster, NamedBarrier &barrier) {
   barrier.reset();
 }
 
-// The warp comes to a barrier; true: and everybody else has.
+// The warp arrives at a barrier. Returns true if all threads have arrived.
 bool arrive(Thread &thread, const Site &site, NamedBarrier &barrier, uint32_t id,
             uint32_t threads) {
   unsigned per_block = thread.cluster->threads_per_block();
   if (threads == 0 || threads % warp_size != 0 || threads > per_block)
-    fatal(thread, site, Finding::Kind::misuse,
+    fatal(thread, site, Report::Kind::misuse,
           "barrier %u with %u threads: there are %u in the block, and only whole warps can meet",
           id, threads, per_block);
   if (barrier.expected != 0 && barrier.expected != threads)
-    fatal(thread, site, Finding::Kind::misuse,
+    fatal(thread, site, Report::Kind::misuse,
           "barrier %u with %u threads, while others are waiting there for %u", id, threads,
           barrier.expected);
   barrier.expected = threads;
@@ -60,18 +60,18 @@ template <typename Call> void sync(const Call &call, uint32_t id, uint32_t threa
     call.suspend({"barrier %u for %u threads", id, threads, &call.site});
 }
 
-// Operands that have to be the same in all lanes.
+// The operands must be equal in all lanes.
 using Named = WarpCall<void(uint32_t, uint32_t)>;
 uint32_t barrier_number(const Named &call) {
   uint32_t id = call.operand<0>(0), threads = call.operand<1>(0);
   for (unsigned lane = 1; lane < warp_size; lane++)
     if (call.operand<0>(lane) != id || call.operand<1>(lane) != threads)
-      fatal(call.thread(lane), call.site, Finding::Kind::divergence,
+      fatal(call.thread(lane), call.site, Report::Kind::divergence,
             "barrier %u with %u threads, but thread %u of the warp is at barrier %u with %u",
             call.operand<0>(lane), call.operand<1>(lane), call.thread(0).id, id, threads);
   if (id >= 16)
-    fatal(call.thread(0), call.site, Finding::Kind::misuse,
-          "there is no barrier %u: a block has 16", id);
+    fatal(call.thread(0), call.site, Report::Kind::misuse, "there is no barrier %u: a block has 16",
+          id);
   return id;
 }
 

@@ -1,19 +1,19 @@
-// Copies of bytes by copy engines, and bulk groups. See bulk_copies.h.
+// Implements bulk copies of bytes and bulk groups. See bulk_copies.h.
 //
 // Tested by tests/emulated/bulk_copies_test.cpp.
 
 #include "bulk_copies.h"
 
 #include "../machine.h"
-#include "copy_engines.h"
+#include "bulk_async.h"
 
 #include <cstring>
 
 namespace tritonc::emulator::ops {
 namespace {
 
-/// Groups that are kept apart; older ones are merged.
-constexpr size_t most_groups = 64;
+/// Max separate groups per thread; older groups are merged.
+constexpr size_t max_groups = 64;
 
 class Bytes final : public Source, public Destination {
 public:
@@ -34,12 +34,12 @@ private:
 
 void check_size(const Issue &issue) {
   if (issue.bytes == 0 || issue.bytes % 16 != 0)
-    fatal(issue.thread, issue.site, Finding::Kind::misuse,
+    fatal(issue.thread, issue.site, Report::Kind::misuse,
           "%s of %u bytes: it has to be a multiple of 16, and more than 0", issue.what,
           issue.bytes);
 }
 
-/// Whether all groups up to number `end` have read; and written.
+/// Whether all groups before number `end` have read and, if `writing`, written.
 bool are_done(BulkGroups &bulk, uint64_t end, bool writing) {
   for (uint64_t i = bulk.merged; i < end; i++)
     if (bulk.group(i).reading != 0 || (writing && bulk.group(i).writing != 0))
@@ -64,7 +64,7 @@ void wait(Thread &thread, const Site &site, uint32_t pending, bool writing) {
   for (uint64_t i = bulk.merged; i < end; i++) {
     BulkGroups::Group &group = bulk.group(i);
     cluster.clocks.acquire(thread.actor, group.read);
-    group.read = Clock(); // it is known now
+    group.read = Clock(); // acquired now
     if (writing) {
       cluster.clocks.acquire(thread.actor, group.written);
       group.written = Clock();
@@ -102,7 +102,7 @@ void bulk_commit(Thread &thread, const Site &) {
   if (bulk.groups.empty())
     bulk.groups.emplace_back();
   bulk.groups.emplace_back();
-  if (bulk.groups.size() <= most_groups)
+  if (bulk.groups.size() <= max_groups)
     return;
   Clocks &clocks = thread.cluster->clocks;
   BulkGroups::Group &oldest = bulk.groups[0], &next = bulk.groups[1];

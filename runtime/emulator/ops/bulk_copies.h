@@ -1,24 +1,24 @@
-// Copies of bytes between global and shared memory by copy engines, and the groups that copies out
-// of shared memory form (PTX ISA, "cp.async.bulk", "cp.async.bulk.commit_group",
+// Bulk copies of bytes between global and shared memory by TMA units, and the bulk groups of copies
+// from shared memory (PTX ISA, "cp.async.bulk", "cp.async.bulk.commit_group",
 // "cp.async.bulk.wait_group").
 
 #pragma once
 
-#include "../findings.h"
+#include "../reports.h"
 
 #include <cstdint>
 
 namespace tritonc::emulator::ops {
 
-/// `bytes`, a multiple of 16, to shared address `to`; they count on `mbarrier`.
+/// Copies `bytes`, a multiple of 16, to shared address `to`; counts them on `mbarrier`.
 void bulk_load(Thread &thread, const Site &site, uint32_t to, const void *from, uint32_t bytes,
                uint32_t mbarrier);
-/// ... from shared address `from`.
+/// Copies `bytes`, a multiple of 16, from shared address `from`.
 void bulk_store(Thread &thread, const Site &site, void *to, uint32_t from, uint32_t bytes);
 
-/// What the thread has copied out of shared memory since the last commit is a group.
+/// Makes a group of the thread's copies from shared memory since the last commit.
 void bulk_commit(Thread &thread, const Site &site);
-/// Until all groups but the last `pending` are done; have read their sources.
+/// Wait until all groups but the last `pending` have finished; `_read`: have read their sources.
 void bulk_wait(Thread &thread, const Site &site, uint32_t pending);
 void bulk_wait_read(Thread &thread, const Site &site, uint32_t pending);
 

@@ -1,5 +1,4 @@
-// The copies out of shared memory that a thread has issued, in groups (bulk_copies.h has the
-// operations).
+// The bulk groups of a thread: its copies from shared memory (bulk_copies.h has the operations).
 
 #pragma once
 
@@ -13,14 +12,14 @@ namespace tritonc::emulator::ops {
 
 struct BulkGroups {
   struct Group {
-    uint32_t reading = 0, writing = 0; // copies that haven't read, written all
-    Clock read, written;               // of those that have
+    uint32_t reading = 0, writing = 0; // copies that have not finished their read, their write
+    Clock read, written;               // of the finished reads, writes
   };
-  /// Committed, oldest first, and at the end the one that copies are added to now. So old that
-  /// nobody will wait for them alone, groups are merged.
+  /// The committed groups, oldest first, then the open group. The oldest groups are merged, because
+  /// no wait separates them.
   std::vector<Group> groups;
-  uint64_t merged = 0; // how many were in front of groups[0]
-  /// The thread waits for all groups up to this number; 0: it doesn't.
+  uint64_t merged = 0; // number of groups before groups[0]
+  /// The thread waits for all groups before this number; 0 = does not wait.
   uint64_t awaited = 0;
   bool awaits_writing = false;
 

@@ -1,4 +1,4 @@
-// The barrier of a cluster: who has come to it (clusters.h has the operations).
+// The state of a cluster's barrier (clusters.h has the operations).
 
 #pragma once
 
@@ -15,9 +15,9 @@ namespace tritonc::emulator::ops {
 
 struct ClusterBarrier {
   uint32_t arrived = 0; // threads, in this phase
-  uint64_t phase = 0;   // how many have ended
-  Clock arriving;       // what those who arrived in this phase have seen
-  Clock ended;          // what those who wait for the end of a phase learn of
+  uint64_t phase = 0;   // number of ended phases
+  Clock arriving;       // released by the arrivals of this phase
+  Clock ended;          // acquired by threads that wait for the end of a phase
   std::vector<Warp *> waiting;
 
   void reset() {

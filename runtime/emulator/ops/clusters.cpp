@@ -1,3 +1,7 @@
+// Implements the cluster barrier and access to other blocks' shared memory. See clusters.h.
+//
+// Tested by tests/emulated/clusters_test.cpp.
+
 #include "clusters.h"
 
 #include "../machine.h"
@@ -10,7 +14,7 @@
 namespace tritonc::emulator::ops {
 namespace {
 
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 void end_phase_if_complete(Cluster &cluster) {
   ClusterBarrier &barrier = cluster.ops.barrier;
@@ -57,7 +61,7 @@ Access access_to(Thread &thread, const Site &site, const char *what) {
   return access;
 }
 
-/// An access to `bytes` at `address`, a multiple of them, of whichever block.
+/// Checks an access to `bytes` at `address`, aligned to `bytes`, in any block of the cluster.
 void touch(const Access &access, uint32_t address, uint32_t bytes = 4) {
   Cluster &cluster = *access.thread.cluster;
   cluster.scheduler.maybe_interrupt(access.thread);
@@ -87,7 +91,7 @@ void cluster_wait(const WarpCall<void()> &call) {
   warp.ops.at_cluster_barrier = false;
   warp.ops.cluster_phases = warp.ops.cluster_phase + 1; // when this returns
   if (warp.ops.cluster_phase ==
-      barrier.phase) { // nobody can be further, as this warp hasn't waited
+      barrier.phase) { // no other warp can be further, because this warp has not waited
     barrier.waiting.push_back(&warp);
     call.suspend({"the cluster's barrier", 0, 0, &call.site, nullptr});
     return;

@@ -1,5 +1,5 @@
-// What blocks of a cluster do together: their barrier, and access to each other's shared memory
-// (PTX ISA, "barrier.cluster", "mapa", "ld.shared::cluster").
+// Operations of a cluster: its barrier, and access to other blocks' shared memory (PTX ISA,
+// "barrier.cluster", "mapa", "ld.shared::cluster").
 
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace tritonc::emulator::ops {
 
-/// Every thread that has not exited arrives, and then waits for all the others to have arrived.
+/// `cluster_arrive` arrives; `cluster_wait` waits until all threads that have not exited arrived.
 void cluster_arrive(const WarpCall<void()> &call);
-/// Arriving says nothing of what the threads did before.
+/// Arrives without releasing the thread's earlier accesses.
 void cluster_arrive_relaxed(const WarpCall<void()> &call);
 void cluster_wait(const WarpCall<void()> &call);
 
-/// The address that shared address `address` of this block has in block `rank` of the cluster.
+/// Maps shared address `address` of this block to block `rank` of the cluster.
 uint32_t map_shared_rank(Thread &thread, const Site &site, uint32_t address, uint32_t rank);
 uint32_t load_cluster(Thread &thread, const Site &site, uint32_t address);
 Words<4> load_cluster_x4(Thread &thread, const Site &site, uint32_t address);
 void store_cluster(Thread &thread, const Site &site, uint32_t address, uint32_t value);
 
-/// To be called when a thread has exited, so that those who wait for it at the cluster's barrier go
-/// on; and when it was the last of its block, to see whether that was too early.
+/// Call when a thread has exited. Completes the cluster's barrier if it waited only for this
+/// thread. After the last thread of a block, checks that the block did not end too early.
 void thread_exited(Thread &thread);
 
 } // namespace tritonc::emulator::ops

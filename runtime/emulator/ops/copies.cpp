@@ -1,4 +1,4 @@
-// cp.async. See copies.h.
+// Implements cp.async. See copies.h.
 //
 // Tested by tests/emulated/copies_test.cpp.
 
@@ -26,17 +26,17 @@ void copy(const Access &access, const CopyQueue::Copy &copy) {
   std::memset(to + copy.bytes, 0, copy.width - copy.bytes);
 }
 
-// A copy under way may land at any time, so what is written there meanwhile may or may not stay.
+// Reports writes to the destination of a pending copy: it may land before or after them.
 void check_place(const Access &access, const CopyQueue::Copy &copy) {
   if (!access.view.seen || access.thread.cluster->shared.is_poisoned(copy.to, copy.width))
     return;
-  report(access.thread, access.site, Finding::Kind::race,
+  report(access.thread, access.site, Report::Kind::race,
          "%s of %s to %s is waited for only after something else was written there\nnote: "
          "cp_async_wait comes first, then a barrier, then the place may be used again",
          access.what, bytes_text(copy.width).c_str(), shared_place(access.thread, copy.to).c_str());
 }
 
-/// Lets the oldest copies land until `count` have, of all that were put off; as accesses of `view`.
+/// Lands the oldest deferred copies until `count` have landed in total, as accesses of `view`.
 void land_until(Thread &thread, uint64_t count, const View &view) {
   CopyQueue &queue = thread.ops.copies;
   for (; queue.landed < count; queue.landed++) {
@@ -51,7 +51,7 @@ void land_until(Thread &thread, uint64_t count, const View &view) {
   }
 }
 
-/// All copies of a thread up to one land, and an mbarrier learns of it.
+/// Lands the copies of a thread issued so far, then arrives at an mbarrier.
 class Arrival final : public Pending {
 public:
   Arrival(Thread &thread, const Site &site, uint32_t address, Actor engine, Clock clock)
@@ -68,7 +68,7 @@ private:
   Thread &thread_;
   const Site &site_;
   uint32_t address_;
-  uint64_t count_; // of copies
+  uint64_t count_; // copies that must land
   Actor engine_;
   Clock clock_;
 };
@@ -82,8 +82,8 @@ void cp_async(Thread &thread, const Site &site, uint32_t to, const void *from, u
   Access access = access_by(thread, site, name_of(width));
   cluster.shared.locate(access, to, width, width);
   if (bytes > width)
-    fatal(thread, site, Finding::Kind::misuse,
-          "%s copies %u bytes; it has room for no more than %u", access.what, bytes, width);
+    fatal(thread, site, Report::Kind::misuse, "%s copies %u bytes; it has room for no more than %u",
+          access.what, bytes, width);
   if (bytes > 0)
     cluster.global.locate(access, from, bytes, width);
   CopyQueue::Copy now = {to, width, bytes, from, &site};
@@ -127,7 +127,7 @@ void cp_async_mbarrier_arrive(Thread &thread, const Site &site, uint32_t address
     arrive_now(thread, site, what, address);
     return;
   }
-  Actor engine = cluster.clocks.next_copy_engine();
+  Actor engine = cluster.clocks.next_async_agent();
   Clock issued, clock;
   cluster.clocks.release(thread.actor, issued);
   cluster.clocks.issue(engine, issued, clock);
@@ -144,13 +144,13 @@ void check_copies_at_end(Block &block) {
     if (queue.landed == queue.put_off())
       continue;
     const CopyQueue::Copy &next = queue.copies[queue.landed - queue.forgotten];
-    report(thread, *next.site, Finding::Kind::race,
+    report(thread, *next.site, Report::Kind::race,
            "%s of %s to %s may land after the block has ended: its thread does not wait for it\n"
            "note: cp_async_wait before the thread exits; of copies that an mbarrier tells of, "
            "mbarrier_wait before the last one does",
            name_of(next.width), bytes_text(next.width).c_str(),
            shared_place(thread, next.to).c_str());
-    return; // one stands for all
+    return; // one report per block
   }
 }
 

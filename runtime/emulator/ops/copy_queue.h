@@ -1,25 +1,25 @@
-// The cp.async of a thread that have not landed (copies.h has the operations).
+// The pending cp.async copies of a thread (copies.h has the operations).
 
 #pragma once
 
-#include "../findings.h"
+#include "../reports.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace tritonc::emulator::ops {
 
-/// A thread's copies under way.
+/// A thread's deferred copies.
 struct CopyQueue {
   struct Copy {
-    uint32_t to, width, bytes; // the first `bytes` of `width`, zeros behind
+    uint32_t to, width, bytes; // copies `bytes`, then zeros up to `width`
     const void *from;
     const Site *site;
   };
-  std::vector<Copy> copies;      // put off, oldest first; some at the beginning have landed
-  uint64_t forgotten = 0;        // how many were put off and are not in `copies` any more
-  uint64_t landed = 0;           // of all that were put off
-  std::vector<uint64_t> commits; // not waited for: how many copies had been put off then
+  std::vector<Copy> copies;      // deferred, oldest first; the first ones may have landed
+  uint64_t forgotten = 0;        // deferred copies no longer in `copies`
+  uint64_t landed = 0;           // deferred copies that have landed, in total
+  std::vector<uint64_t> commits; // per pending commit: number of copies deferred until then
 
   uint64_t put_off() const { return forgotten + copies.size(); }
   void reset() {

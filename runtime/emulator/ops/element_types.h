@@ -1,4 +1,4 @@
-// Types of elements, to name operations by: mma<16, 8, 16, f16>, wgmma<e4m3, e5m2>.
+// Element types as template arguments of operations: mma<16, 8, 16, f16>, wgmma<e4m3, e5m2>.
 
 #pragma once
 

@@ -1,3 +1,5 @@
+// Implements the fences and the operations of programmatic dependent launch. See fences.h.
+
 #include "fences.h"
 
 #include "../machine.h"

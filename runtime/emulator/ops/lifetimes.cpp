@@ -1,3 +1,5 @@
+// Reports accesses to the shared memory of a block that may have ended. See lifetimes.h.
+
 #include "lifetimes.h"
 
 #include "../machine.h"
@@ -7,7 +9,7 @@ namespace tritonc::emulator::ops {
 void use_from_outside(const Access &access, Block &block) {
   Cluster &cluster = *block.cluster;
   if (block.live == 0)
-    fatal(access.thread, access.site, Finding::Kind::race,
+    fatal(access.thread, access.site, Report::Kind::race,
           "%s accesses the shared memory of block %u of the cluster, whose threads have all "
           "exited\nnote: its threads have to wait, at a cluster barrier for instance, until the "
           "others are done with it",
@@ -30,7 +32,7 @@ void check_lifetime(Block &block) {
     for (unsigned i = 0; i < threads && !seen; i++)
       seen = cluster.clocks.view(block.threads[i].actor).after(actor, use.epoch);
     if (!seen)
-      report(block.threads[0], *use.site, Finding::Kind::race,
+      report(block.threads[0], *use.site, Report::Kind::race,
              "%s accesses the block's shared memory and may do so after the block has ended: no "
              "thread of the block waits for it (%s)\nnote: wait before the threads exit: "
              "mbarrier_wait for copies to shared memory, bulk_wait_read for copies from it, "

@@ -1,13 +1,13 @@
-// The shared memory of a block lives until its last thread exits.
+// The lifetime of a block's shared memory: it lives until the block's last thread exits.
 //
-// Copy engines, tensor cores and the threads of the cluster's other blocks may access it without
-// being one of those threads. Such an access has to come before that end: some thread of the block
-// must have waited for it. Otherwise it may find the memory in the hands of the next block.
+// TMA units, tensor cores, and threads of the cluster's other blocks may also access it. Such an
+// access must come before the end of the block: a thread of the block must have waited for it.
+// Otherwise the memory may already belong to the next block.
 
 #pragma once
 
 #include "../clocks.h"
-#include "../findings.h"
+#include "../reports.h"
 
 #include <cstdint>
 #include <vector>
@@ -19,22 +19,22 @@ struct Block;
 
 namespace tritonc::emulator::ops {
 
-/// Accesses to a block's shared memory by others than its threads.
+/// Accesses to a block's shared memory by actors other than its threads.
 struct OutsideUses {
   struct Use {
-    Epoch epoch = 0; // 0: none
+    Epoch epoch = 0; // 0 = none
     const Site *site = nullptr;
     const char *what = nullptr;
   };
-  std::vector<Use> last; // [actor]; empty: none at all
+  std::vector<Use> last; // [actor]; empty = no use
 
   void reset() { last.clear(); }
 };
 
-/// `access` is, or is going to be, to the shared memory of `block`, which must not have ended.
+/// Records a current or future access to the shared memory of `block`, which must not have ended.
 void use_from_outside(const Access &access, Block &block);
 
-/// The block's threads have all exited. Reports uses that nobody has waited for.
+/// Call after all threads of the block have exited. Reports uses that no thread has waited for.
 void check_lifetime(Block &block);
 
 } // namespace tritonc::emulator::ops

@@ -1,4 +1,4 @@
-// Matrices of a warp. See matrices.h.
+// Implements the matrix operations of a warp. See matrices.h.
 //
 // Tested by tests/emulated/matrices_test.cpp.
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned row_bytes = 16;
 
-/// Bytes of an element in a row-major 8 x 8 matrix of 16-bit elements.
+/// Byte offset of an element in a row-major 8 x 8 matrix of 16-bit elements.
 unsigned offset_of(models::Place place) { return place.row * row_bytes + place.column * 2; }
 
 const char *name_of(bool is_load, unsigned count, bool transposed) {
@@ -79,7 +79,7 @@ void store(Warp &warp, const Site &site, unsigned count, bool transposed, const 
 }
 
 models::Accumulation accumulation(const Cluster &cluster, models::Input a) {
-  // "sm_90a"
+  // `gpu` is a name such as "sm_90a".
   const char *gpu = cluster.launch->code.gpu;
   unsigned sm = unsigned(std::strtoul(gpu + std::strcspn(gpu, "0123456789"), nullptr, 10));
   return models::accumulation(sm, models::Instruction::mma, a);

@@ -1,7 +1,7 @@
-// Matrices of a warp: ldmatrix, stmatrix, mma.sync (PTX ISA, "Warp Level Matrix
-// Multiply-Accumulate Instructions"), and the conversion to tf32.
+// Matrix operations of a warp: ldmatrix, stmatrix, mma.sync (PTX ISA, "Warp Level Matrix
+// Multiply-Accumulate Instructions"), and conversions to tf32 and fp8.
 //
-// A collective operation, done for the whole warp at once; models/ has the arithmetic.
+// The collective operations run once for the whole warp; models/ has the arithmetic.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tritonc::emulator::ops {
 
 namespace matrices {
 
-/// n registers as a record has them.
+/// n registers as a record stores them.
 template <typename T, unsigned n> using Packed = std::conditional_t<n == 1, T, Vector<T, n>>;
 
 template <typename T> T *data_of(T &one) { return &one; }
@@ -32,7 +32,7 @@ void load(Warp &warp, const Site &site, unsigned count, bool transposed, const u
 void store(Warp &warp, const Site &site, unsigned count, bool transposed, const uint32_t *addresses,
            const uint32_t *const registers[32]);
 
-/// How the GPU that the code is for adds up.
+/// The accumulation rules of the GPU that the code was compiled for.
 models::Accumulation accumulation(const Cluster &cluster, models::Input a);
 
 template <typename Operand, typename Result, typename Call>
@@ -113,7 +113,7 @@ uint32_t cvt_e4m3x2(Thread &thread, const Site &site, float low, float high);
 uint32_t cvt_e5m2x2(Thread &thread, const Site &site, float low, float high);
 uint32_t cvt_f16x2_e4m3x2(Thread &thread, const Site &site, uint32_t pair);
 
-/// What an addition gives: of NaN the one that the hardware makes.
+/// `number` as an addition returns it: a NaN becomes the NaN of the hardware.
 float copy_f32(Thread &thread, const Site &site, float number);
 
 } // namespace tritonc::emulator::ops

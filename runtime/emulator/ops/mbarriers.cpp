@@ -1,3 +1,7 @@
+// Implements mbarriers. See mbarriers.h.
+//
+// Tested by tests/emulated/mbarriers_test.cpp.
+
 #include "mbarriers.h"
 
 #include "../machine.h"
@@ -8,32 +12,32 @@
 namespace tritonc::emulator::ops {
 namespace {
 
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
-/// The block in whose window `address` is; `locate` has checked it.
+/// The block whose window contains `address`, which `locate` has checked.
 Block &block_at(Cluster &cluster, uint32_t address) {
   return cluster.blocks[cluster.shared.rank(address)];
 }
 
-/// Use of an mbarrier by `view.actor`: it must have been made before, and if others than the
-/// block's threads are to see it, by somebody who executed the fence.
+/// Checks and records a use of an mbarrier by `view.actor`. The mbarrier's initialization must come
+/// before. If an actor other than the block's threads uses it, the fence must also come before.
 void check_made(Thread &thread, const Site &site, const char *what, Mbarrier &mbarrier,
                 const View &view, bool needs_fence) {
   if (!thread.cluster->races)
     return;
   bool told = mbarrier.announced != 0 && thread.warp->ops.cluster_phases >= mbarrier.announced;
   if (told)
-    ; // by a barrier of the cluster, after the fence
+    ; // published by a barrier of the cluster, after the fence
   else if (!view.after(mbarrier.initializer, mbarrier.initialized))
-    report_race(thread, site, *mbarrier.site, "initialised here",
-                "%s uses the mbarrier at %s, which %s initialises, and nothing orders the "
-                "two\nnote: put a barrier behind mbarrier_init",
+    report_race(thread, site, *mbarrier.site, "initialized here",
+                "%s uses the mbarrier at %s, which %s initializes, and nothing orders the "
+                "two\nnote: put a barrier after mbarrier_init",
                 what, shared_place(thread, mbarrier.address).c_str(),
                 actor_name(*thread.cluster, mbarrier.initializer).c_str());
   else if (needs_fence &&
            (mbarrier.fenced == 0 || !view.after(mbarrier.initializer, mbarrier.fenced)))
     report_race(
-        thread, site, *mbarrier.site, "initialised here",
+        thread, site, *mbarrier.site, "initialized here",
         "%s uses the mbarrier at %s, and no fence_mbarrier_init follows its "
         "mbarrier_init\nnote: %s has to execute fence_mbarrier_init after mbarrier_init and "
         "before the barrier that tells the others",
@@ -44,7 +48,7 @@ void check_made(Thread &thread, const Site &site, const char *what, Mbarrier &mb
   mbarrier.uses[view.actor] = view.epoch;
 }
 
-/// The live mbarrier that an operation of `access` is about.
+/// The live mbarrier at `address`; records its use by `access`.
 Mbarrier &find(const Access &access, uint32_t address) {
   Thread &thread = access.thread;
   Cluster &cluster = *thread.cluster;
@@ -56,7 +60,7 @@ Mbarrier &find(const Access &access, uint32_t address) {
   Mbarrier *mbarrier = block.ops.mbarriers.find(address);
   if (!mbarrier)
     fatal(thread, access.site, Kind::misuse,
-          "%s: there is no mbarrier at %s\nnote: it has to be initialised by mbarrier_init first, "
+          "%s: there is no mbarrier at %s\nnote: it has to be initialized by mbarrier_init first, "
           "and not invalidated",
           access.what, shared_place(thread, address).c_str());
   check_made(thread, access.site, access.what, *mbarrier, access.view, remote);
@@ -82,7 +86,7 @@ void end_phase_if_complete(Thread &thread, Mbarrier &mbarrier) {
 void check_arrival(Thread &thread, const Site &site, const char *what, const Mbarrier &mbarrier) {
   if (mbarrier.missing == 0)
     fatal(thread, site, Kind::misuse,
-          "%s: more arrivals at the mbarrier at %s than it was initialised for: all %u of phase "
+          "%s: more arrivals at the mbarrier at %s than it was initialized for: all %u of phase "
           "%" PRIu64 " have come, which still waits for %d bytes",
           what, shared_place(thread, mbarrier.address).c_str(), mbarrier.count, mbarrier.phase,
           mbarrier.bytes);
@@ -111,7 +115,7 @@ void check_parity(Thread &thread, const Site &site, const char *what, uint32_t p
     fatal(thread, site, Kind::misuse, "%s: the parity is %u, neither 0 nor 1", what, parity);
 }
 
-/// Whether the phase of this parity has ended: it isn't the current one's.
+/// Whether the phase of this parity has ended: the current phase has the other parity.
 bool has_ended(const Mbarrier &mbarrier, uint32_t parity) { return mbarrier.phase % 2 != parity; }
 
 void arrive(Thread &thread, const Site &site, const char *what, uint32_t address, uint32_t bytes) {
@@ -124,7 +128,7 @@ void arrive(Thread &thread, const Site &site, const char *what, uint32_t address
   end_phase_if_complete(thread, mbarrier);
 }
 
-/// For a report of a deadlock: what is missing.
+/// Describes the missing arrivals and bytes for a deadlock report.
 void describe(const Thread &thread, const Waiting &waiting, Text &text) {
   Block &block = *thread.block;
   const Mbarrier *mbarrier = block.ops.mbarriers.find(waiting.first);
@@ -154,7 +158,7 @@ void mbarrier_init(Thread &thread, const Site &site, uint32_t address, uint32_t 
   if (mbarriers.find(address))
     fatal(
         thread, site, Kind::misuse,
-        "mbarrier_init: the mbarrier at %s has been initialised already\nnote: mbarrier_inval has "
+        "mbarrier_init: the mbarrier at %s has been initialized already\nnote: mbarrier_inval has "
         "to come first",
         shared_place(thread, address).c_str());
   cluster.shared.mark_write(access, address, 8);
@@ -246,7 +250,7 @@ uint32_t mbarrier_test(Thread &thread, const Site &site, uint32_t address, uint3
     cluster.clocks.acquire(thread.actor, mbarrier.ended);
     return 1;
   }
-  // Polling is waiting: what it waits for must come some day.
+  // A polling thread is always ready, so land a pending operation here, or none would ever land.
   cluster.pending.land_first();
   yield(thread);
   return 0;

@@ -1,17 +1,17 @@
 // mbarriers: barriers in shared memory that count arrivals and bytes (PTX ISA, "Asynchronous
 // Operations: mbarrier").
 //
-// An mbarrier goes through phases. A phase ends when as many have arrived as the mbarrier was made
-// for, and as many bytes have been copied as were expected; then the next begins. Waiting is for
-// the end of the phase of a parity: of the current one, or the one before, which has ended.
+// An mbarrier goes through phases. A phase ends after its count of arrivals and its expected bytes;
+// then the next phase begins. A thread waits for the end of the phase of a given parity: the
+// current phase, or the previous phase, which has ended.
 //
-// Nothing of this is in the 8 bytes themselves, which programs may not look into. While an
-// mbarrier is live any write to them is an error.
+// This state is not in the mbarrier's 8 bytes, which are opaque to programs. While an mbarrier is
+// live, any write to its bytes is an error.
 
 #pragma once
 
 #include "../clocks.h"
-#include "../findings.h"
+#include "../reports.h"
 #include "../shared_memory.h"
 
 #include <cstdint>
@@ -27,25 +27,25 @@ namespace tritonc::emulator::ops {
 
 struct Mbarrier {
   uint32_t address = 0;
-  uint32_t count = 0;   // of arrivals to each phase
-  uint32_t missing = 0; // arrivals to this phase
-  int32_t bytes = 0;    // expected by this phase, less those that have come
-  uint64_t phase = 0;   // how many have ended
-  Clock arriving;       // what those who arrived in this phase have seen
-  Clock ended;          // what those who wait for the end of a phase learn of
+  uint32_t count = 0;   // arrivals per phase
+  uint32_t missing = 0; // arrivals that this phase still needs
+  int32_t bytes = 0;    // expected by this phase minus copied
+  uint64_t phase = 0;   // number of ended phases
+  Clock arriving;       // released by the arrivals of this phase
+  Clock ended;          // acquired by threads that wait for the end of a phase
   std::vector<Thread *> waiting;
 
-  // Who made it, and the fence after that which tells the cluster and the copy engines.
+  // The initializing thread, and its fence that publishes the mbarrier to cluster and TMA units.
   Actor initializer = 0;
   Epoch initialized = 0, fenced = 0;
-  /// The fence is worth something even with cluster_arrive_relaxed: whoever has waited for so many
-  /// phases of the cluster's barrier knows of the mbarrier. 0: nobody by this.
+  /// Publication through cluster_arrive_relaxed after the fence: a thread that has waited for this
+  /// many phases of the cluster's barrier may use the mbarrier. 0 = not published this way.
   uint64_t announced = 0;
   const Site *site = nullptr;
-  std::vector<Epoch> uses; // [actor]: its last, for who ends or reuses the mbarrier
+  std::vector<Epoch> uses; // [actor]: epoch of its last use, for mbarrier_inval
 };
 
-/// The live ones of a block.
+/// The live mbarriers of a block.
 struct Mbarriers {
   std::vector<std::unique_ptr<Mbarrier>> live;
 
@@ -58,43 +58,43 @@ struct Mbarriers {
   void reset() { live.clear(); }
 };
 
-/// Largest count of arrivals, and of bytes in either direction.
+/// Max arrivals per phase, and max bytes in either direction.
 inline constexpr uint32_t mbarrier_limit = (1u << 20) - 1;
 
-/// `count` arrivals to a phase. Whoever else uses it has to be told: other threads by a barrier,
-/// other blocks and copy engines also by fence_mbarrier_init.
+/// Initializes an mbarrier with `count` arrivals per phase. Before other threads use it, they need
+/// a barrier; other blocks and TMA units also need fence_mbarrier_init.
 void mbarrier_init(Thread &thread, const Site &site, uint32_t address, uint32_t count);
 void mbarrier_inval(Thread &thread, const Site &site, uint32_t address);
 void mbarrier_arrive(Thread &thread, const Site &site, uint32_t address);
 void mbarrier_expect_tx(Thread &thread, const Site &site, uint32_t address, uint32_t bytes);
 void mbarrier_arrive_expect_tx(Thread &thread, const Site &site, uint32_t address, uint32_t bytes);
-/// At an mbarrier of any block of the cluster.
+/// Arrives at an mbarrier of any block of the cluster.
 void mbarrier_arrive_cluster(Thread &thread, const Site &site, uint32_t address);
 void mbarrier_wait(Thread &thread, const Site &site, uint32_t address, uint32_t parity);
-/// 1 if that phase has ended. If not, others run before this returns.
+/// Returns 1 if that phase has ended; if not, runs other threads and returns 0.
 uint32_t mbarrier_test(Thread &thread, const Site &site, uint32_t address, uint32_t parity);
 
 // ---- for other operations ----
 
-/// An asynchronous operation of `thread` is going to count on the mbarrier at `address`, of the
-/// block or of any. Ends the launch if there is none. `proxy`: cp.async goes the generic way, so
-/// that the mbarrier needs no fence.
+/// Checks the mbarrier at `address` for an asynchronous operation of `thread` that will count on
+/// it. `any_block`: of any block of the cluster, not only the own one. Ends the launch if no
+/// mbarrier is there. `proxy`: cp.async uses the generic proxy, so its mbarrier needs no fence.
 void check_mbarrier_for_copy(Thread &thread, const Site &site, const char *what, uint32_t address,
                              bool any_block, Proxy proxy);
-/// What it announced: `bytes` have come. `done`: what there is to learn from it.
+/// An asynchronous copy of `bytes` has finished; threads that wait acquire `done`.
 void complete_bytes(Thread &thread, const Site &site, const char *what, uint32_t address,
                     uint32_t bytes, const Clock &done);
-/// One arrival, of `thread`, or of what it has issued; `done` as above.
+/// One arrival by `thread`, or by an operation that it issued; `done` as above.
 void arrive_now(Thread &thread, const Site &site, const char *what, uint32_t address);
 void arrive_later(Thread &thread, const Site &site, const char *what, uint32_t address,
                   const Clock &done);
-/// Whether somebody waits there.
+/// Whether a thread waits for the mbarrier at `address`.
 bool is_awaited(Thread &thread, uint32_t address);
-/// The warp arrives at the cluster's barrier, in its phase number `phase`.
+/// The warp arrives at the cluster's barrier in phase `phase`.
 void announce_mbarriers(Warp &warp, uint64_t phase);
-/// `thread` executes a fence after which other blocks and copies may know of the mbarriers it made.
+/// `thread` executes a fence that publishes its mbarriers to other blocks and copies.
 void fence_mbarriers(Thread &thread);
-/// The block's threads have all exited. Reports bytes that were expected and haven't come.
+/// Call after all threads of the block have exited. Reports expected bytes that were not copied.
 void check_mbarriers_at_end(Block &block);
 
 } // namespace tritonc::emulator::ops

@@ -1,6 +1,7 @@
-// Hooks around accesses to memory, and loops. See memory.h.
+// Implements the hooks before memory accesses and the loop limit. See memory.h.
 //
-// Tested by tests/emulated/shared_memory_test.cpp, global_memory_test.cpp and schedule_test.cpp.
+// Tested by tests/emulated/reports_of_errors_test.cpp, global_memory_test.cpp and
+// schedule_test.cpp.
 
 #include "memory.h"
 
@@ -50,7 +51,7 @@ void access(Thread &thread, void *address, uint32_t count, const Site *site, Rea
   }
 }
 
-// Before the access and not between its check and itself, another thread may come.
+// Another thread may run before the check, but not between the check and the access.
 template <Space space, AccessKind kind>
 void hook(void *pointer, void *address, uint32_t count, const Site *site) {
   Thread &thread = *static_cast<Thread *>(pointer);
@@ -107,15 +108,15 @@ void out_of_steps(void *pointer, void *, uint32_t, const Site *site) {
   LaunchState &launch = *cluster.launch;
   if (cluster.index > launch.last) // the launch ends with an earlier cluster
     cluster.scheduler.leave();
-  thread.steps_taken += thread.steps_granted - thread.steps_left; // with this one
+  thread.steps_taken += thread.steps_granted - thread.steps_left; // including this iteration
   int64_t more = launch.options.max_steps - thread.steps_taken;
   if (more < 0)
-    fatal(thread, site ? *site : record::unknown_site, Finding::Kind::too_many_steps,
+    fatal(thread, site ? *site : record::unknown_site, Report::Kind::too_many_steps,
           "a thread has gone through loops %lld times: if that is no endless loop, raise max_steps",
           static_cast<long long>(launch.options.max_steps));
   thread.steps_granted = thread.steps_left = std::min(more, step_slice);
-  // It may poll for a copy that lands when no thread can run; but this one always can. Not too
-  // soon, or nothing would ever be late.
+  // The thread may poll for a copy that lands only when no thread can run. This thread always can,
+  // so land one now, but rarely, or no copy would ever be late.
   if (thread.steps_taken >> 16 != (thread.steps_taken - step_slice) >> 16)
     cluster.pending.land_first();
   yield(thread);

@@ -1,4 +1,4 @@
-// Atomic additions of 16-bit numbers. See reductions.h.
+// Implements atomic additions of packed 16-bit floats. See reductions.h.
 //
 // Tested by tests/emulated/reductions_test.cpp.
 
@@ -16,7 +16,7 @@ void add_halves(Thread &thread, const Site &site, void *address, uint32_t halves
   thread.cluster->scheduler.maybe_interrupt(thread);
   Access access = access_by(thread, site, "atomic operation");
   std::byte *place = thread.cluster->global.atomic(access, address, 4, 4);
-  // Blocks may run on several OS threads.
+  // Other OS threads may run other blocks, so the addition must be atomic on the host, too.
   std::atomic_ref<uint32_t> word(*reinterpret_cast<uint32_t *>(place));
   uint32_t old = word.load(std::memory_order_relaxed), sum;
   do

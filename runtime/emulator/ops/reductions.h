@@ -1,4 +1,4 @@
-// Atomic additions to two 16-bit numbers in a word of global memory (PTX ISA, "red").
+// Atomic additions to two 16-bit floats in a word of global memory (PTX ISA, "red").
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace tritonc::emulator::ops {
 
-/// Each half is added by itself, rounded to nearest, ties to even; subnormal numbers are kept.
+/// Add each 16-bit half separately, rounded to nearest, ties to even; keep subnormal values.
 void red_add_f16x2(Thread &thread, const Site &site, void *address, uint32_t halves);
 void red_add_bf16x2(Thread &thread, const Site &site, void *address, uint32_t halves);
 

@@ -1,9 +1,8 @@
-// What the families of operations in this folder keep of a thread, a warp, a warpgroup, a block and
-// a cluster.
+// The state that operations keep per thread, warp, warpgroup, block, and cluster.
 //
-// Members of machine.h's structs of the same names, made once per OS thread that runs clusters and
-// used again: `reset` is called before each block, and has to leave no trace of the one before. It
-// is called for every thread, so it should do nothing where nothing was used.
+// The structs of machine.h have these as members `ops`. Each OS thread makes them once and reuses
+// them. `reset` runs before each block and must remove all traces of the previous block. It runs
+// for every thread, so it should be cheap where the state is unused.
 
 #pragma once
 
@@ -20,8 +19,8 @@ namespace tritonc::emulator::ops {
 
 struct ThreadState {
   CopyQueue copies;          // cp.async
-  BulkGroups bulk;           // copies out of shared memory
-  bool may_be_early = false; // the launch in front of this one may not be done yet
+  BulkGroups bulk;           // copies from shared memory
+  bool may_be_early = false; // Launch::starts_early and no dependency_wait yet
 
   void reset() {
     copies.reset();
@@ -31,11 +30,11 @@ struct ThreadState {
 };
 
 struct WarpState {
-  TensorCoreQueue tensor_core;     // its quarter of wgmma
-  bool at_cluster_barrier = false; // has arrived and not waited yet,
+  TensorCoreQueue tensor_core;     // the warp's quarter of each wgmma
+  bool at_cluster_barrier = false; // has arrived but not waited,
   uint64_t cluster_phase = 0;      // in this phase
-  uint64_t cluster_phases = 0;     // so many it has waited for
-  uint32_t registers = 0;          // per thread, since setmaxnreg; 0: as at the start
+  uint64_t cluster_phases = 0;     // number of phases it has waited for
+  uint32_t registers = 0;          // per thread, set by setmaxnreg; 0 = as at the start
 
   void reset() {
     tensor_core.reset();

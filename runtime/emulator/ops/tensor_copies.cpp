@@ -1,4 +1,4 @@
-// Copies of boxes of tensors. See tensor_copies.h.
+// Implements the tensor copies. See tensor_copies.h.
 //
 // Tested by tests/emulated/tensor_copies_test.cpp.
 
@@ -6,7 +6,7 @@
 
 #include "../launch_state.h"
 #include "../machine.h"
-#include "copy_engines.h"
+#include "bulk_async.h"
 
 #include <array>
 #include <bit>
@@ -15,19 +15,19 @@
 namespace tritonc::emulator::ops {
 namespace {
 
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 using models::BoxRow;
 using models::TensorMap;
 using models::Transfer;
 
-/// The map at `pointer`, a copy: programs may not change one while it is in use.
+/// Decodes the map at `pointer`. Programs must not change a map in use, so a copy suffices.
 TensorMap read_map(Thread &thread, const Site &site, const char *what, const void *pointer) {
   Cluster &cluster = *thread.cluster;
   if (reinterpret_cast<uintptr_t>(pointer) % models::tensor_map_alignment != 0)
     fatal(thread, site, Kind::misaligned,
           "%s: the tensor map is at %p, which is not a multiple of %zu", what, pointer,
           models::tensor_map_alignment);
-  // Else it is a parameter of the kernel.
+  // If not, the map is a parameter of the kernel.
   if (cluster.launch->memory.contains(pointer))
     cluster.global.read(access_by(thread, site, what), pointer, models::tensor_map_bytes,
                         models::tensor_map_alignment);
@@ -62,7 +62,7 @@ protected:
 
   TensorMap map_;
   std::array<int32_t, 5> coordinates_ = {};
-  uint32_t shared_; // its address: the swizzle follows it
+  uint32_t shared_; // the box's address, which the swizzle depends on
 };
 
 class LoadBox final : public Source, Box {
@@ -100,7 +100,7 @@ public:
       : Box(map, coordinates, shared), reduction_(reduction) {}
   void write(const Access &access, const std::byte *from) override {
     GlobalAccess &memory = access.thread.cluster->global;
-    std::vector<std::byte> &elements = elements_; // `atomic` may end the launch
+    std::vector<std::byte> &elements = elements_; // not a local: `atomic` may end the launch
     elements.resize(map_.row_bytes());
     for (uint32_t i = 0, rows = map_.rows(); i < rows; i++) {
       BoxRow row = this->row(i, Transfer::store);

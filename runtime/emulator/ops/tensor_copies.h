@@ -1,12 +1,12 @@
-// Copies of boxes of tensors between global and shared memory by copy engines (PTX ISA,
-// "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor"). The tensor and the box's size are in a
-// tensor map, 128 bytes that the host made; the box's place is given by coordinates, innermost
-// first, and may be out of the tensor's bounds.
+// Tensor copies: TMA units copy boxes of tensors between global and shared memory (PTX ISA,
+// "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor"). A tensor map, 128 bytes made by the host,
+// describes the tensor and the size of the box. Coordinates, innermost first, give the position of
+// the box. The box may be out of the tensor's bounds.
 
 #pragma once
 
-#include "../findings.h"
 #include "../models/tensor_map.h"
+#include "../reports.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,21 +18,21 @@ using models::Reduction;
 
 namespace tensor {
 
-/// A box: of which map, where.
+/// The position of a box: a tensor map and coordinates.
 struct Place {
   const void *map;
-  const uint32_t *coordinates; // signed
+  const uint32_t *coordinates; // bits of signed values
   unsigned rank;
 };
 
-/// `blocks` 0: to the own block only, and `what` is no multicast.
+/// Without `multicast`, `blocks` is 0 and the copy goes to the own block.
 void load(Thread &thread, const Site &site, const char *what, uint32_t to, const Place &place,
           uint32_t mbarrier, bool multicast, uint32_t blocks);
 void store(Thread &thread, const Site &site, const char *what, const Place &place, uint32_t from);
 void reduce(Thread &thread, const Site &site, const char *what, Reduction reduction,
             const Place &place, uint32_t from);
 
-// Operations have as many operands as the tensor has dimensions.
+// An operation has one coordinate operand per dimension of the tensor.
 template <unsigned rank, typename Indices> struct Operations;
 template <unsigned rank, size_t... i> struct Operations<rank, std::index_sequence<i...>> {
   template <size_t> using Coordinate = uint32_t;
@@ -81,22 +81,22 @@ template <unsigned rank> using Rank = Operations<rank, std::make_index_sequence<
 
 } // namespace tensor
 
-/// (to, map, x ..., mbarrier): the box to shared address `to`; its bytes, those out of bounds
-/// included, count on the mbarrier.
+/// (to, map, x ..., mbarrier): copies the box to shared address `to` and counts its bytes, also the
+/// bytes out of bounds, on the mbarrier.
 template <unsigned rank> inline constexpr auto tma_load = tensor::Rank<rank>::load;
-/// (to, map, x ..., mbarrier, policy): there is no cache here.
+/// (to, map, x ..., mbarrier, policy): ignores the policy; the emulator has no cache.
 template <unsigned rank> inline constexpr auto tma_load_hinted = tensor::Rank<rank>::load_hinted;
-/// (to, map, x ..., mbarrier, blocks): to the same place of each block whose bit is set, and
-/// counting on the mbarrier that is at the same place there.
+/// (to, map, x ..., mbarrier, blocks): copies to the same offset of each block in the mask
+/// `blocks`, and counts on the mbarrier at the same offset of that block.
 template <unsigned rank>
 inline constexpr auto tma_load_multicast = tensor::Rank<rank>::load_multicast;
-/// (map, x ..., from): from shared address `from`, as a part of the thread's open bulk group.
+/// (map, x ..., from): copies from shared address `from`, in the thread's open bulk group.
 template <unsigned rank> inline constexpr auto tma_store = tensor::Rank<rank>::store;
-/// The same, combining with what is there, element by element.
+/// Like tma_store, but combines with the elements in global memory.
 template <Reduction reduction, unsigned rank>
 inline constexpr auto tma_reduce = tensor::Rank<rank>::template reduce<reduction>;
 
-/// Says that the map will be used.
+/// Checks the map; a GPU would fetch it.
 void prefetch_tensor_map(Thread &thread, const Site &site, const void *map);
 
 } // namespace tritonc::emulator::ops

@@ -1,11 +1,10 @@
-// What the tensor cores of a warpgroup are doing: wgmma that were issued and not yet waited for
-// (warpgroups.h has the operations).
+// The pending wgmma of a warpgroup: issued, but not waited for (warpgroups.h has the operations).
 
 #pragma once
 
 #include "../clocks.h"
-#include "../findings.h"
 #include "../models/wgmma.h"
+#include "../reports.h"
 
 #include <array>
 #include <cstddef>
@@ -16,19 +15,19 @@
 
 namespace tritonc::emulator::ops {
 
-/// The part of a warp.
+/// The state of one warp's tensor core.
 struct TensorCoreQueue {
   struct Commit {
-    uint64_t issued; // how many wgmma there had been
-    Epoch epoch;     // of the last of them, as an event of the warp's tensor core
+    uint64_t issued; // wgmma issued until the commit
+    Epoch epoch;     // of the last of them, in the warp's tensor core
   };
-  uint64_t computed = 0;       // how many wgmma of the warpgroup have been, for this warp
-  uint64_t waited = 0;         // ... and waited for
-  std::vector<Commit> commits; // not waited for
+  uint64_t computed = 0;       // wgmma of the warpgroup that are computed for this warp
+  uint64_t waited = 0;         // wgmma that this warp has waited for
+  std::vector<Commit> commits; // pending
   Epoch last = 0;              // of the last wgmma
   bool used = false;
-  bool fenced = false;       // wgmma_fence since the threads could last use accumulators
-  bool fenced_group = false; // ... since the last commit
+  bool fenced = false;       // wgmma_fence since the threads last could use accumulators
+  bool fenced_group = false; // wgmma_fence since the last commit
 
   void reset() {
     if (used)
@@ -36,16 +35,16 @@ struct TensorCoreQueue {
   }
 };
 
-/// Registers that wgmma write, while the threads hold something else: the identity of the last
-/// wgmma that was issued to them.
+/// Accumulators that pending wgmma write. Meanwhile the threads' registers hold poison with the
+/// identity of the last wgmma issued to these accumulators.
 struct Accumulators {
-  uint32_t identity = 0;  // 0: these are free
+  uint32_t identity = 0;  // 0 = free
   uint32_t registers = 0; // per thread
   bool integer = false;
   uint64_t last = 0;       // number of that wgmma
-  unsigned under_way = 0;  // wgmma to these that aren't computed
+  unsigned under_way = 0;  // wgmma to these that are not computed
   unsigned handed_out = 0; // mask of warps that have the result
-  bool abandoned = false;  // nobody will ask for the result
+  bool abandoned = false;  // no wait will ask for the result
   size_t capacity = 0;
   std::unique_ptr<std::byte[]> values; // [128][registers] of float or int32_t
 
@@ -57,14 +56,14 @@ struct Accumulators {
   }
 };
 
-/// A wgmma that some warp's tensor core has not computed.
+/// A wgmma that the tensor core of at least one warp has not computed.
 struct WgmmaUnderWay {
   uint64_t number = 0;
   models::Wgmma instruction;
   models::MatrixDescriptor a, b;
-  std::vector<std::array<uint32_t, 4>> a_registers; // [128] if A comes from there
+  std::vector<std::array<uint32_t, 4>> a_registers; // [128] if A is in registers
   Accumulators *accumulators = nullptr;
-  unsigned left = 0xf; // mask of the warps
+  unsigned left = 0xf; // mask of the warps that have not computed it
   std::array<Clock, 4> clocks;
   const Site *site = nullptr;
   const char *what = nullptr;

@@ -1,4 +1,4 @@
-// wgmma and the registers of warpgroups. See warpgroups.h.
+// Implements wgmma and setmaxnreg. See warpgroups.h.
 //
 // Tested by tests/emulated/warpgroups_test.cpp.
 
@@ -14,7 +14,7 @@
 namespace tritonc::emulator::ops {
 namespace {
 
-using Kind = Finding::Kind;
+using Kind = Report::Kind;
 
 constexpr unsigned warps_of_group = 4;
 
@@ -31,26 +31,26 @@ TensorCores &tensor_cores_of(const Warp &warp) {
 
 // ---- poison ----
 //
-// A register that a wgmma has yet to write holds a quiet NaN with the wgmma's identity and the
-// register's number. Identities go round after 2^15 - 1.
+// A register that a pending wgmma will write holds a quiet NaN with the wgmma's identity and the
+// register's index. Identities repeat after 2^15 - 1.
 
 constexpr uint32_t poison_bits = 0xffc00000, identity_limit = 1u << 15;
 
 uint32_t poison(uint32_t identity, uint32_t i) { return poison_bits | identity << 7 | i; }
 uint32_t identity_of(uint64_t number) { return uint32_t(number % (identity_limit - 1)) + 1; }
 
-/// The identity of the wgmma whose register `i` this would be; 0: of none.
+/// The identity of the wgmma whose poison for register `i` this is; 0 = no poison.
 uint32_t identity_in(uint32_t word, uint32_t i) {
   return (word & (poison_bits | 0x7f)) == (poison_bits | i) ? word >> 7 & (identity_limit - 1) : 0;
 }
 
-/// What registers of several threads stand for.
+/// The contents of registers of several threads: poison or values.
 struct Held {
-  uint32_t identity = 0; // of a wgmma; 0: they are values
-  bool mixed = false;    // some do and some don't, or for different ones
+  uint32_t identity = 0; // of a wgmma; 0 = values
+  bool mixed = false;    // poison and values, or poison of several wgmma
 };
 
-/// The poison of all registers of a thread.
+/// The poison for all registers of a thread.
 struct Pattern {
   uint32_t identity = 0;
   uint32_t words[128];
@@ -62,7 +62,7 @@ struct Pattern {
   }
 };
 
-/// Looks at the registers of several threads, `n` each.
+/// Inspects the registers of several threads, `n` each, for poison.
 class Inspection {
 public:
   explicit Inspection(uint32_t n) : n_(n) {}
@@ -77,7 +77,7 @@ public:
     else
       poisoned_ |= has_poison(registers);
   }
-  /// Integers may look like poison by chance, all of them not.
+  /// Some integers may look like poison by chance, but never all.
   Held result(bool integer) const {
     if (same_ == threads_)
       return {pattern_.identity, false};
@@ -122,7 +122,7 @@ Accumulators *find_accumulators(const TensorCores &cores, uint32_t identity) {
   return nullptr;
 }
 
-/// Some that are free, with room for `registers` per thread.
+/// Free accumulators with `registers` per thread.
 Accumulators &new_accumulators(TensorCores &cores, uint32_t registers, bool integer) {
   Accumulators *found = nullptr;
   for (const auto &each : cores.accumulators)
@@ -146,13 +146,13 @@ Accumulators &new_accumulators(TensorCores &cores, uint32_t registers, bool inte
 
 // ---- computing ----
 
-/// The chunks of an operand that the tensor core of a warp reads are checked and marked.
+/// Checks and marks the chunks of an operand that the tensor core of a warp reads.
 void mark_operand(const Access &access, const models::MatrixDescriptor &descriptor,
                   models::Major major, unsigned begin, unsigned rows) {
   SharedMemory &shared = access.thread.cluster->shared;
   uint32_t addresses[2 * 256], base = access.thread.shared_base;
   models::chunk_addresses(addresses, descriptor, major, begin, rows);
-  // Chunks that are neighbours come one behind the other, in either order.
+  // Adjacent chunks follow each other in `addresses`, in ascending or descending order; merge them.
   for (unsigned i = 0, next; i < 2 * rows; i = next) {
     uint32_t from = addresses[i], to = from + 16;
     for (next = i + 1; next < 2 * rows; next++) {
@@ -208,7 +208,7 @@ void compute(Block &block, WgmmaUnderWay &wgmma, unsigned group, unsigned warps)
   }
 }
 
-/// Computes, for `warps`, the wgmma in front of number `end` that aren't.
+/// Computes for `warps` all wgmma before number `end` that are not computed yet.
 void compute_until(Block &block, unsigned group, unsigned warps, uint64_t end) {
   TensorCores &cores = block.warpgroups[group].ops.tensor_cores;
   for (WgmmaUnderWay &wgmma : cores.under_way) {
@@ -280,7 +280,7 @@ void wgmma_commit(const WarpCall<void()> &call) {
 
 namespace warpgroup {
 
-/// What `registers` of each thread, from `first` on, stand for: the sum of one wgmma, or values.
+/// Returns `registers` of each thread from `first` on: the accumulators of one wgmma, or values.
 template <typename T>
 void hand_out(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call, const char *what,
               uint32_t first, uint32_t registers) {
@@ -303,7 +303,7 @@ void hand_out(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call
   if (!accumulators || accumulators->registers != registers || accumulators->integer != integer)
     registers_stale(call.thread(0), call.site, what);
   if (accumulators->last >= queue.waited)
-    return; // still under way: poison goes on
+    return; // still pending: keep the poison
   unsigned quarter = warp.id() % warps_of_group;
   for (unsigned lane = 0; lane < warp_size; lane++)
     std::memcpy(call.result(lane).data + first,
@@ -335,7 +335,7 @@ void wait(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call) {
                          commit.epoch);
   }
 
-  // Where the sum of a wgmma begins, as far as the first thread shows.
+  // The accumulators that begin at register i, according to the poison of the first thread.
   uint32_t n = call.template operand<0>(0);
   Fragment<T> shown = call.template operand<2>(0);
   auto sum_at = [&](uint32_t i) -> const Accumulators * {
@@ -394,7 +394,7 @@ void issue(const Request &request) {
   if (accumulators && !instruction.add)
     accumulators->abandoned = true;
   if (!accumulators || !instruction.add) {
-    // Looking for free ones after `abandoned`: those may be taken again at once.
+    // After setting `abandoned`, so that the same accumulators may be reused at once.
     accumulators = &new_accumulators(cores, n, integer);
     for (unsigned i = 0; i < warpgroup_size; i++) {
       std::byte *to = reinterpret_cast<std::byte *>(accumulators->of_thread<uint32_t>(i));
@@ -481,11 +481,11 @@ const char *name_of(models::Input a, models::Input b, bool a_in_registers) {
 
 namespace {
 
-constexpr uint32_t fewest_registers = 24, most_registers = 256;
+constexpr uint32_t fewest_registers = 24, max_registers = 256;
 
-/// What a thread of the block has from the start: the same for all, as many as there are.
+/// Registers per thread at the start: an equal share of the SM's registers, at most 256.
 uint32_t registers_at_start(const Block &block) {
-  return std::min(most_registers, 65536 / block.cluster->threads_per_block() / 8 * 8);
+  return std::min(max_registers, 65536 / block.cluster->threads_per_block() / 8 * 8);
 }
 
 uint32_t registers_of(const Block &block, unsigned group) {
@@ -493,9 +493,9 @@ uint32_t registers_of(const Block &block, unsigned group) {
   return registers ? registers : registers_at_start(block);
 }
 
-/// For 128 threads each.
+/// Registers per thread that are left for one warpgroup.
 uint32_t registers_left(const Block &block) {
-  // Warps behind the last whole group keep what they have.
+  // Warps after the last complete warpgroup keep their registers.
   uint32_t left = registers_at_start(block) * uint32_t(block.warpgroups.size());
   for (unsigned group = 0; group < block.warpgroups.size(); group++)
     left -= registers_of(block, group);
@@ -507,16 +507,16 @@ void set_registers(Block &block, unsigned group, uint32_t registers) {
     block.warps[group * warps_of_group + i].ops.registers = registers;
 }
 
-/// The operand, if it is one.
+/// Checks and returns the number of registers, the operand of setmaxnreg.
 uint32_t check_registers(const WarpgroupCall<void(uint32_t)> &call, const char *what) {
   uint32_t registers = call.operand<0>(0);
   for (unsigned lane = 1; lane < warpgroup_size; lane++)
     if (call.operand<0>(lane) != registers)
       warpgroup::operands_differ(call.thread(lane), call.site, what, "number of registers");
-  if (registers < fewest_registers || registers > most_registers || registers % 8 != 0)
+  if (registers < fewest_registers || registers > max_registers || registers % 8 != 0)
     fatal(call.thread(0), call.site, Kind::misuse,
           "%s to %u registers: it has to be a multiple of 8 from %u to %u", what, registers,
-          fewest_registers, most_registers);
+          fewest_registers, max_registers);
   return registers;
 }
 
@@ -538,7 +538,7 @@ void setmaxnreg_dec(const WarpgroupCall<void(uint32_t)> &call) {
           "setmaxnreg_dec to %u registers; the threads of the warpgroup have only %u", registers,
           registers_of(block, group));
   set_registers(block, group, registers);
-  // Those who wait for more may have them now.
+  // Waiting warpgroups may get more registers now.
   std::erase_if(block.ops.waiting_for_registers, [&](const auto &waiting) {
     uint32_t more = waiting.registers - registers_of(block, waiting.group);
     if (more > registers_left(block))

@@ -1,14 +1,14 @@
-// wgmma: matrix products of a warpgroup by its tensor cores, asynchronously (PTX ISA,
-// "Asynchronous Warpgroup Level Matrix Multiply-Accumulate"); and the registers of warpgroups.
+// wgmma: asynchronous matmuls of a warpgroup on its tensor cores (PTX ISA, "Asynchronous Warpgroup
+// Level Matrix Multiply-Accumulate"); and setmaxnreg.
 //
-// A wgmma reads shared memory, and writes its accumulators, at some time before a wgmma_wait for
-// its group returns. Until then threads must not look at those registers. So what wgmma returns is
-// poison: NaN that say which wgmma they stand for. wgmma that accumulate to them, and wgmma_wait,
-// know them by that; the wait for a group that has ended hands out the values.
+// A wgmma reads shared memory and writes its accumulators at some time before a wgmma_wait for its
+// group returns. Until then, threads must not use the accumulator registers. So a wgmma returns
+// poison: NaN values that encode the wgmma. A later wgmma that accumulates to them, and wgmma_wait,
+// recognize the poison. The wait for an ended group hands out the values.
 //
-// Each warp has a tensor core of its own, which computes 16 of the 64 rows and so reads 16 rows of
-// A and all of B: at once (Async::early) or when the warp waits (late). A wait by one warp says
-// nothing of what the others' tensor cores still read.
+// Each warp has its own tensor core, which computes 16 of the 64 rows. It reads 16 rows of A and
+// all of B: at once (Async::early) or when the warp waits (late). A wait by one warp does not order
+// the reads by the other warps' tensor cores.
 
 #pragma once
 
@@ -20,28 +20,27 @@
 
 namespace tritonc::emulator::ops {
 
-/// Before the first wgmma, and whenever threads have had accumulators, or registers with A, in
-/// hands.
+/// Required before the first wgmma, and after threads have used accumulators or registers with A.
 void wgmma_fence(const WarpCall<void()> &call);
-/// The wgmma since the last commit are a group.
+/// Makes a group of the wgmma since the last commit.
 void wgmma_commit(const WarpCall<void()> &call);
 
 namespace warpgroup {
 
-/// (n, pending, accumulators): until all groups but the last `pending` have ended.
+/// (n, pending, accumulators): waits until all groups but the last `pending` have ended.
 template <typename T> void wait(const WarpCall<Fragment<T>(uint32_t, uint32_t, Fragment<T>)> &call);
 extern template void wait(const WarpCall<Fragment<float>(uint32_t, uint32_t, Fragment<float>)> &);
 extern template void
 wait(const WarpCall<Fragment<int32_t>(uint32_t, uint32_t, Fragment<int32_t>)> &);
 
-/// What a warpgroup asks for.
+/// One wgmma of a warpgroup with its operands.
 struct Request {
   const char *what;
   Thread *threads; // the first of 128
   const Site &site;
   models::Wgmma instruction;
   uint64_t a, b;                // descriptors
-  const Words<4> *a_words[128]; // or registers
+  const Words<4> *a_words[128]; // A, if in registers
   void *accumulators[128];
   void *results[128];
 };
@@ -56,7 +55,7 @@ using Element = std::conditional_t<models::is_integer(A::input), int32_t, float>
 /// "wgmma_f16", "wgmma_e4m3_e5m2_ra" ...
 const char *name_of(models::Input a, models::Input b, bool a_in_registers);
 
-// Operands by their places; -1: there is none.
+// Indices of operands; -1 = none.
 struct Places {
   int scale_d, transpose_a, transpose_b, accumulators;
 };
@@ -72,7 +71,7 @@ void perform(const Call &call) {
                      {},
                      {},
                      {}};
-  // All threads must say the same.
+  // The operand must be equal in all threads.
   auto same = [&]<size_t i>(std::integral_constant<size_t, i>, const char *operand) {
     auto value = call.template operand<i>(0);
     for (unsigned lane = 1; lane < warpgroup_size; lane++)
@@ -133,18 +132,18 @@ template <typename A, typename B> struct Registers<A, B, true> {
 
 } // namespace warpgroup
 
-/// `Sum` is f32 or s32. Waits; the accumulators, which are the last operand, come out with their
-/// values if their group has ended. They may be those of several sums, one behind the other.
+/// `Sum` is f32 or s32. Waits, and returns the accumulators (the last operand) with their values if
+/// their group has ended. They may belong to several wgmma, one after the other.
 template <typename Sum> inline constexpr auto wgmma_wait = warpgroup::wait<typename Sum::Element>;
-/// (n, a, b, scale_d, [trans_a, trans_b,] accumulators): A and B by their descriptors; with
-/// scale_d 0 the accumulators' values don't matter.
+/// (n, a, b, scale_d, [trans_a, trans_b,] accumulators): A and B by descriptors. With scale_d 0,
+/// the values of the accumulators are ignored.
 template <typename A, typename B = A> inline constexpr auto wgmma = warpgroup::Shared<A, B>::run;
 /// (n, a, b, scale_d, [trans_b,] accumulators): A from registers.
 template <typename A, typename B = A>
 inline constexpr auto wgmma_ra = warpgroup::Registers<A, B>::run;
 
-/// The threads of the warpgroup have more registers from now on, once the block has so many left;
-/// or fewer.
+/// setmaxnreg: `inc` waits until the block has enough registers left, then gives the warpgroup more
+/// registers per thread. `dec` returns registers to the block.
 void setmaxnreg_inc(const WarpgroupCall<void(uint32_t)> &call);
 void setmaxnreg_dec(const WarpgroupCall<void(uint32_t)> &call);
 

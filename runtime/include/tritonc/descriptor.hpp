@@ -1,10 +1,12 @@
 // How compiled kernels are described to the runtime: plain constant data.
 //
-// The generator writes these structs, into an object file or as initialisers in a header, and the
+// The generator writes these structs into an object file, or as initializers into a header. The
 // runtime reads them. They hold everything that a launch needs beyond its arguments: the code for
-// each GPU, what the arguments must satisfy, and how the grid follows from them. Changing any of
-// this changes `abi_version`, which is part of every link symbol, so that parts of different age
-// don't link.
+// each GPU, the requirements on the arguments, and how the grid follows from the arguments. All
+// data must stay at its address until the process ends.
+//
+// Increase `abi_version` with every change of a struct. It is part of every link symbol, so objects
+// of different versions do not link.
 
 #pragma once
 
@@ -16,48 +18,50 @@
 namespace tritonc {
 inline namespace v1 {
 
-/// What the GPU's assembler reported of one variant on one GPU. Where the compiler made it in
-/// several forms for a GPU, each has an entry, and the launch takes the cheapest that fits its
-/// arguments.
+/// Resources of one variant's code for one GPU and one schedule, as the GPU's assembler reported
+/// them. If a variant has several schedules for a GPU, each has an entry. The launch takes the
+/// cheapest schedule that fits its arguments.
 struct image_info {
-  const char *gpu;                  // "sm_90a"; "compute_80": PTX, and figures of sm_80
-  const char *form;                 // "128x256x64 wgmma"; "" for the plain one
+  const char *gpu;                  // "sm_90a"; "compute_80": PTX, with the resources of sm_80
+  const char *schedule;             // "128x256x64 warp-specialized", "baseline"
   std::int32_t threads;             // per block
   std::int32_t registers;           // per thread
-  std::int32_t shared_bytes;        // per block, said at the launch
-  std::int32_t static_shared_bytes; // per block, built in
-  std::int32_t spill_stores;        // bytes; 0 unless registers ran out
-  std::int32_t spill_loads;
+  std::int32_t shared_bytes;        // dynamic shared memory per block
+  std::int32_t static_shared_bytes; // static shared memory per block
+  std::int32_t spill_stores;        // bytes; 0 if the registers suffice
+  std::int32_t spill_loads;         // bytes; 0 if the registers suffice
   std::int32_t stack_bytes;
-  std::int32_t cubin_bytes; // of the code, or the PTX, before compression
-  /// Under which hints it was compiled, "lda % 8 && ldb % 8": it runs only for arguments of which
-  /// they are true. "" for the code that takes all.
-  const char *hints;
+  std::int32_t cubin_bytes; // size of the cubin or PTX before compression
+  /// The conditions under which the compiler specialized the code: "lda % 8 && ldb % 8". A launch
+  /// uses the code only if all conditions hold. "" for code that takes all arguments.
+  const char *specialization;
 };
 
 namespace abi {
 
-inline constexpr std::uint32_t abi_version = 10;
+inline constexpr std::uint32_t abi_version = 11;
 
 // ---- images ----
 
-/// What precedes the bytes of an image, so that damage is found before the driver, which crashes or
-/// hangs on some of it, sees them. 64 bytes: the image itself stays aligned.
+/// The header before the bytes of an image. With it the runtime finds damage before the driver
+/// loads the image: the driver crashes or hangs on some damaged images. 64 bytes, so that the image
+/// stays aligned.
 struct image_header {
   char magic[8]; // "TritonC\n"
   std::uint32_t version;
   std::uint32_t reserved; // zero
-  std::uint64_t length;   // of the bytes that follow
-  std::uint64_t checksum; // of the bytes that follow
+  std::uint64_t length;   // of the image after the header; bytes
+  std::uint64_t checksum; // of the image after the header
   char padding[32];       // zero
 };
-static_assert(sizeof(image_header) == 64, "the image behind it is aligned to 64");
+static_assert(sizeof(image_header) == 64, "the image after it is aligned to 64");
 
 inline constexpr char image_magic[8] = {'T', 'r', 'i', 't', 'o', 'n', 'C', '\n'};
 inline constexpr std::uint32_t image_version = 1;
 
-/// Finds accidental damage (not malice), eight bytes at a time: some 10 microseconds for 40 KB.
-/// Each step is a bijection of the state, so no single damaged word goes unseen.
+/// Returns a checksum that finds accidental damage, not attacks. It reads eight bytes per step and
+/// takes about 10 microseconds for 40 KB. Each step is a bijection of the state, so the checksum
+/// finds every single damaged word.
 inline std::uint64_t checksum(const char *bytes, std::size_t length) noexcept {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u; // 2^64 divided by the golden ratio
   std::uint64_t state = length * odd;
@@ -77,120 +81,125 @@ inline std::uint64_t checksum(const char *bytes, std::size_t length) noexcept {
   return state;
 }
 
-/// A file with the images of a library, beside the program or shared library that has the kernels.
-/// It begins with a header, and then has each image behind its own, aligned to 64. 64 bytes.
+/// The header of a bundle: a file with the images of a library, beside the program or shared
+/// library that has the kernels. After this header come the images, each after its own
+/// image_header, aligned to 64 bytes. 64 bytes.
 struct bundle_header {
   char magic[8]; // "TritonCB"
   std::uint32_t version;
   std::uint32_t image_count;
-  std::uint64_t length;    // of the file
-  std::uint64_t digest[2]; // of all that is behind this header: the first half of its SHA-256
+  std::uint64_t length;    // of the file; bytes
+  std::uint64_t digest[2]; // first half of the SHA-256 of everything after this header
   char padding[24];        // zero
 };
-static_assert(sizeof(bundle_header) == 64, "the images behind it are aligned to 64");
+static_assert(sizeof(bundle_header) == 64, "the images after it are aligned to 64");
 
 inline constexpr char bundle_magic[8] = {'T', 'r', 'i', 't', 'o', 'n', 'C', 'B'};
 inline constexpr std::uint32_t bundle_version = 1;
 
-/// The bundle that a library was made with; another one of the same name won't do.
+/// The bundle that was built with a library. The runtime refuses another file of the same name.
 struct bundle {
-  const char *name; // "gemm.tcb"
-  std::uint64_t length;
-  std::uint64_t digest[2];
+  const char *name;        // "gemm.tcb"
+  std::uint64_t length;    // of the file; bytes
+  std::uint64_t digest[2]; // as in bundle_header
 };
 
-/// What changes when an image is first used. Zero before that.
+/// The mutable state of an image. Zero before the first use.
 struct image_state {
-  std::atomic<void *> kernel;         // the driver's handle, good on all devices
-  std::atomic<void *> library;        // of the code that the kernel is in
-  std::atomic<std::uint64_t> devices; // bit i: device i allows this much shared memory
+  std::atomic<void *> kernel;         // the driver's CUkernel; valid on all devices
+  std::atomic<void *> library;        // the driver's CUlibrary that contains the kernel
+  std::atomic<std::uint64_t> devices; // bit i: the shared memory limit is raised on device i
 };
 
 // ---- host code ----
 //
-// A kernel may also be compiled for the CPU (EMULATE of triton_add_kernels): one function that does
-// what one thread of the GPU does, and calls whoever runs it, the emulator, for what only a GPU
-// has. All of it is constant data.
+// EMULATE of triton_add_kernels also compiles a kernel for the CPU. Host code is one function that
+// does the work of one GPU thread. It calls the emulator for the operations that only a GPU has.
+// All of it is constant data.
 
-/// Where in the source an operation comes from.
+/// The source position of an operation.
 struct host_site {
-  const char *file;   // as the generator was given it; "" if unknown
+  const char *file;   // the path that was passed to the generator; "" if unknown
   std::uint32_t line; // from 1; 0 if unknown
   std::uint32_t column;
 };
 
-/// An operation of the GPU, done on the host `count` times. Each time has a record: its operands in
-/// order and then its result, each at the next multiple of its own alignment, as in a C struct; a
-/// vector is an array of its elements. Records lie one behind the other, each as large as such a
-/// struct is, and aligned to 4 at least. They don't depend on each other.
+/// A GPU operation that the emulator does on the host `count` times, once per record.
 ///
-/// A few operations are told of what the code is about to do itself: `load_shared`, `store_shared`,
-/// `atomic_shared`, the same for `global`, and for `generic` where the code does not know which.
-/// For them `records` is the address, and `count` the number of bytes | the alignment relied on
-/// << 16. `out_of_steps` (`records` is null) says that `steps_left` fell below zero.
+/// A record holds the operands in order and then the result, laid out as in a C struct. A vector is
+/// an array of its elements. Records are contiguous, each padded to the size of the struct, and
+/// aligned to at least 4 bytes. Records are independent of each other.
+///
+/// Some operations only announce an access that the host code then makes itself: `load_shared`,
+/// `store_shared`, `atomic_shared`, the same for `global`, and for `generic` if the code does not
+/// know the address space. There `records` is the address, and `count` is the number of bytes | the
+/// assumed alignment << 16. `out_of_steps` reports that `steps_left` is below zero; `records` is
+/// null.
 using host_operation = void (*)(void *thread, void *records, std::uint32_t count,
                                 const host_site *site);
 
-/// What host code itself reads and writes of the thread that it runs as; whoever runs it may keep
-/// more behind it.
+/// The state of a thread that host code itself reads and writes. The emulator may keep more state
+/// after it.
 struct host_thread {
-  std::int64_t steps_left;   // one less at each turn of a loop; calls `out_of_steps` below zero
-  std::uint32_t shared_base; // address of the block's dynamic shared memory; a multiple of 256 KiB
+  std::int64_t steps_left;   // host code subtracts 1 per loop iteration; < 0: `out_of_steps`
+  std::uint32_t shared_base; // address of the block's dynamic shared memory; multiple of 256 KiB
   std::uint32_t reserved;
-  const void *constants; // constant memory, if there is some
+  const void *constants; // constant memory; null: none
 };
 
 struct host_parameter {
   const char *name;
   std::uint32_t bytes;
-  std::uint32_t is_pointer;
+  std::uint32_t is_pointer; // 0 or 1
 };
 
-/// A part of dynamic shared memory, for reports.
+/// A named part of dynamic shared memory, for reports.
 struct host_buffer {
   const char *name;
-  std::uint32_t offset; // from shared_base
+  std::uint32_t offset; // from shared_base; bytes
   std::uint32_t bytes;
 };
 
 inline constexpr char host_code_magic[8] = {'T', 'C', ' ', 'h', 'o', 's', 't', '\n'};
 inline constexpr std::uint32_t host_code_version = 2;
 
-/// One kernel of one variant for one GPU, as a function of this machine.
+/// One kernel of one variant for one GPU, compiled to a function of the host's CPU.
 struct host_code {
-  char magic[8];
+  char magic[8];         // host_code_magic
   std::uint32_t version; // host_code_version
   std::uint32_t operation_count;
-  /// What the code calls: "ldmatrix_x4 v4i32(i32)". The table handed to `entry` is in this order.
+  /// The operations that the code calls, with their types: "ldmatrix_x4 v4i32(i32)". The table that
+  /// `entry` takes has the same order.
   const char *const *operations;
   /// Runs one thread to its end. arguments[i] points to the value of parameter i.
   void (*entry)(const host_operation *operations, host_thread *thread, void *const *arguments);
-  const char *name; // the kernel
+  const char *name; // of the kernel
   const char *gpu;  // "sm_90a"
   const host_parameter *parameters;
   const host_buffer *buffers;
-  const host_site *sites; // every site that the code hands to an operation is one of these
+  const host_site *sites; // all sites that the code passes to operations
   std::uint32_t parameter_count;
   std::uint32_t buffer_count;
   std::uint32_t site_count;
   std::uint32_t threads;      // per block
   std::uint32_t shared_bytes; // dynamic, per block
-  std::uint32_t cluster_size; // blocks per cluster; 1: there are no clusters
-  const void *constants;      // constant memory as it is before somebody fills it; null: none
+  std::uint32_t cluster_size; // blocks per cluster; 1: no clusters
+  const void *constants;      // initial contents of constant memory; null: none
   std::uint32_t constant_bytes;
   std::uint32_t reserved;
 };
 
 // ---- launch plans ----
 
-/// An expression over the arguments in postfix form, as a sequence of words. Each result and each
-/// intermediate is a 64-bit integer; `/` and `%` round towards zero, as in C.
+/// An operation of an expression over the arguments. An expression is a sequence of 64-bit words in
+/// postfix order. All values are signed 64-bit integers. `/` and `%` round toward zero, as in C. A
+/// value that overflows, or a division by zero, makes the result unknown.
 enum class op : std::int64_t {
-  end,             // the one value left is the result
+  end,             // ends the expression; the result is the only value on the stack
   constant,        // pushes the next word
   parameter,       // pushes the argument whose index is the next word
-  programs,        // in forms: pushes the size of the grid along the axis that the next word is
-  multiprocessors, // in forms: pushes how many the device has
+  programs,        // in schedules: pushes the grid size along the axis in the next word
+  multiprocessors, // in schedules: pushes the number of SMs of the device
   neg,
   logical_not,
   add,
@@ -207,96 +216,99 @@ enum class op : std::int64_t {
   ge,
   eq,
   ne,
-  logical_and, // 0 and an operand that cannot be computed is 0
-  logical_or,  // 1 or an operand that cannot be computed is 1
+  logical_and, // 0 if an operand is 0, even if the other one is unknown
+  logical_or,  // 1 if an operand is not 0, even if the other one is unknown
 };
 
-/// The most values that an expression may hold at once; the generator refuses deeper ones.
+/// The max stack depth of an expression. The generator rejects deeper expressions.
 inline constexpr int max_stack = 32;
 
+/// A condition on the arguments.
 struct requirement {
-  const std::int64_t *condition;
-  const char *text; // as a person would write it: "M % 128 == 0"
+  const std::int64_t *condition; // an expression; 0 = does not hold
+  const char *text;              // for messages: "M % 128 == 0"
 };
 
 enum class parameter_kind : std::uint8_t { pointer, u8, i8, u16, i16, u32, i32, u64, i64, other };
 
 struct parameter {
   const char *name;
-  std::uint32_t offset;  // in the struct of arguments
-  std::uint32_t aligned; // of pointers: what the code relies on
+  std::uint32_t offset;  // in the struct of arguments; bytes
+  std::uint32_t aligned; // pointers: the alignment that the code assumes; bytes
   parameter_kind kind;
-  bool nullable;
-  std::uint8_t bytes; // in the struct: 1, 2, 4 or 8
+  bool nullable;      // pointers: null is allowed
+  std::uint8_t bytes; // size in the struct: 1, 2, 4 or 8
   char padding[5];
 };
 
-/// The most parameters that a kernel may have; the generator refuses more.
+/// The max number of parameters of a kernel. The generator rejects more.
 inline constexpr int max_parameters = 256;
 
-// ---- forms ----
+// ---- schedules ----
 //
-// How the blocks of a GPU carry out the programs of the grid. The expressions are computed with the
-// grid of programs and the device at hand.
+// A schedule is how the blocks of a GPU carry out the programs of the grid. launch_config describes
+// its launch. Its expressions may also use the grid of programs and the number of SMs.
 
-/// A tensor as the GPU's copy engine is told of it: arguments of cuTensorMapEncodeTiled, whose
-/// numbers these are. The axis of neighbours comes first. What is outside is read as zero.
+/// A tensor that TMA reads or writes: the arguments of cuTensorMapEncodeTiled, with its enum
+/// values. The first axis is the contiguous one. TMA reads elements outside the tensor as zero.
 struct tensor_map {
-  std::uint32_t parameter;       // index of the pointer
+  std::uint32_t parameter;       // index of the pointer parameter
   std::uint8_t data_type;        // CUtensorMapDataType
-  std::uint8_t element_bytes;    // of that type
+  std::uint8_t element_bytes;    // size of that type
   std::uint8_t swizzle;          // CUtensorMapSwizzle
   std::uint8_t rank;             // 1 to 5
-  const std::int64_t *offset;    // elements from the pointer to the tensor's first
+  const std::int64_t *offset;    // elements from the pointer to the tensor's first element
   const std::int64_t *size[5];   // elements along each axis
-  const std::int64_t *stride[4]; // in elements, of the axes after the first
-  std::uint32_t box[5];          // elements that one copy moves, along each axis
+  const std::int64_t *stride[4]; // elements; axes 1 to 4
+  std::uint32_t box[5];          // elements per copy, along each axis
   std::uint32_t reserved;
 };
 
-enum class hidden_kind : std::uint32_t { i32, i64, tensor_map, scratch };
+enum class hidden_kind : std::uint32_t { i32, i64, tensor_map, workspace };
 
-/// What a kernel is given behind its own parameters: a number, the 128 bytes of a tensor map, or
-/// the address of the form's scratch memory.
+/// A kernel parameter after the user's own parameters: an integer, a tensor map of 128 bytes, or
+/// the address of the workspace.
 struct hidden_parameter {
-  const std::int64_t *value; // of a number
-  const char *text;          // of a number, for people: "cdiv(M, 128)"
-  const tensor_map *map;     // of a map
+  const std::int64_t *value; // integers: an expression
+  const char *text;          // integers: for messages: "cdiv(M, 128)"
+  const tensor_map *map;     // tensor maps
   hidden_kind kind;
   std::uint32_t reserved;
 };
 
-/// The most hidden parameters that a form may have, and the most of them that may be tensor maps.
+/// The max number of hidden parameters of a schedule, and of tensor maps among them.
 inline constexpr int max_hidden = 16;
 inline constexpr int max_tensor_maps = 8;
 
-/// Which part of the work a launch does: all of it; or one of two that share it, the first of which
-/// has the form of an image, and the second, which is never taken alone, that of the next image.
-enum class form_share : std::uint32_t { all, first, rest };
+/// The part of the work that a launch does. `first` and `second` are a pair of launches that share
+/// the work: image i has `first` and image i + 1 has `second`. The runtime never launches `second`
+/// alone.
+enum class launch_part : std::uint32_t { whole, first, second };
 
-struct form {
-  const requirement *guards;      // besides: the driver must take every tensor map
+/// The launch of a schedule.
+struct launch_config {
+  const requirement *guards;      // in addition, the driver must accept every tensor map
   const hidden_parameter *hidden; // in order
-  const std::int64_t *cost;       // the least is taken; null: only if no form with a cost fits
-  const std::int64_t *blocks[3];  // all null: the grid of programs; null after the first: 1
-  /// Bytes of memory that nobody else has until the launch is done; null: none. Two launches that
-  /// share the work have the same, as many as the first says.
-  const std::int64_t *scratch;
+  const std::int64_t *cost;       // the runtime takes the lowest cost; null: after all known costs
+  const std::int64_t *blocks[3];  // all null: one block per program; null after the first: 1
+  /// Bytes of device memory that only this launch uses until it is done; null: none. The two
+  /// launches of a pair share the workspace; its size is that of `first`.
+  const std::int64_t *workspace;
   std::uint32_t guard_count;
   std::uint32_t hidden_count;
   std::uint32_t cluster; // blocks per cluster, along the first axis
-  form_share share;
-  std::uint32_t starts_early; // 1: its blocks wait themselves for the launch in front of it
+  launch_part part;
+  std::uint32_t starts_early; // 1: programmatic dependent launch; blocks wait for the one before
   std::uint32_t reserved;
 };
 
 // ---- constant memory ----
 
-/// An array in constant memory, which the host fills. Each image has its own, in one block under
-/// this name.
+/// An array in constant memory, which the host fills. Each image has its own copy, in one block
+/// named `constant_block`.
 struct constant {
   const char *name;
-  std::uint32_t offset; // in the block
+  std::uint32_t offset; // in the block; bytes
   std::uint32_t bytes;
 };
 
@@ -304,35 +316,35 @@ inline constexpr char constant_block[] = "tritonc_constants";
 
 // ---- kernels ----
 
-/// In place of a GPU's suffix. Drivers compile PTX for the device that it is loaded on.
+/// A value of image::suffix: the image is PTX, which the driver compiles for the device.
 inline constexpr std::int32_t ptx_suffix = 'p';
 
-/// The code of one variant for one GPU, in one form.
+/// The code of one variant for one GPU and one schedule.
 struct image {
-  const char *bytes; // an image_header and what it announces; null: it is in the bundle
-  std::uint64_t size;
+  const char *bytes;  // an image_header and the image after it; null: in the bundle
+  std::uint64_t size; // of header and image; bytes
   image_state *state;
-  std::int32_t sm;           // 90
-  std::int32_t suffix;       // 'a', 'f' or 0; ptx_suffix: PTX for this GPU and all after it
-  const host_code *host;     // the same for the CPU; null unless asked for
-  const abi::form *form;     // null: a block for each program, and nothing hidden
-  const abi::bundle *bundle; // where it is, if not in the program
-  std::uint64_t offset;      // in the bundle
+  std::int32_t sm;                  // 90
+  std::int32_t suffix;              // 'a', 'f' or 0; ptx_suffix: PTX for `sm` and later GPUs
+  const host_code *host;            // the same kernel for the CPU; null without EMULATE
+  const abi::launch_config *launch; // null: one block per program and no hidden parameters
+  const abi::bundle *bundle;        // the file with the image; null: embedded
+  std::uint64_t offset;             // in the bundle; bytes
 };
 
-/// The code of one choice of values. What was compiled under hints besides is such a variant too,
-/// with more requirements; of those and the general one, which comes last, a launch takes the first
-/// whose requirements its arguments meet.
+/// The code for one choice of values of `params`. Specialized code is also a variant, with more
+/// requirements. A launch takes the first of `specialized`, and then this variant itself, whose
+/// requirements hold.
 struct variant {
   const char *entry;           // the kernel's symbol in its images
-  const std::int64_t *grid[3]; // all null: the caller says the grid; null after the first: 1
+  const std::int64_t *grid[3]; // all null: the caller sets the grid; null after the first: 1
   const requirement *requirements;
-  const parameter *parameters;
+  const parameter *parameters; // kernel::parameter_count entries
   const image *images;
-  const image_info *infos; // as many as images, in the same order; then those of `specialized`
+  const image_info *infos; // one per image, in the same order; then those of `specialized`
   std::uint32_t requirement_count;
   std::uint32_t image_count;
-  const variant *specialized; // none of them has such itself
+  const variant *specialized; // not nested: their `specialized` is empty
   std::uint32_t specialized_count;
   std::uint32_t constant_count;
   const constant *constants;
@@ -340,13 +352,13 @@ struct variant {
 
 // ---- tuning ----
 
-/// 1024 times the logarithm to the base 2, rounded down; of what is less than 1, as of 1/2. Integer
-/// arithmetic: the generator and every machine get the same.
+/// Returns 1024 * log2(value), rounded down; -1024 for values below 1. Uses integer arithmetic, so
+/// that the generator and every machine compute the same result.
 constexpr std::int32_t logarithm(std::int64_t value) noexcept {
   if (value < 1)
     return -1024;
   std::int32_t result = 63 - __builtin_clzll(std::uint64_t(value));
-  // Between 1 and 2, with 31 binary places: each squaring gives a binary place of the logarithm.
+  // The mantissa in [1, 2), with 31 fraction bits. Each squaring gives one bit of the logarithm.
   std::uint64_t mantissa = (std::uint64_t(value) << (63 - result)) >> 32;
   for (int place = 0; place < 10; place++) {
     mantissa = mantissa * mantissa >> 31;
@@ -356,51 +368,52 @@ constexpr std::int32_t logarithm(std::int64_t value) noexcept {
   return result;
 }
 
-/// How long the variants took on one kind of GPU, for problems that were measured. All numbers are
-/// such logarithms: what is twice as large, or takes twice as long, is always as far away.
+/// Measured times of the variants on one GPU model, for some problems. All values are results of
+/// `logarithm`, so equal ratios are equal differences.
 struct tuning {
-  const char *gpu; // "NVIDIA H200"
-  std::int32_t sm; // 90
-  std::int32_t multiprocessors;
-  const std::uint32_t *axes;    // the arguments that make up a problem
-  const std::int32_t *problems; // problem i has problems[i * axis_count ...]
-  /// Problem i has times[i * variant_count ...]: beside the costs of the forms that were launched,
-  /// if `beside_costs`, else beside the fastest variant.
+  const char *gpu;              // "NVIDIA H200"
+  std::int32_t sm;              // 90
+  std::int32_t multiprocessors; // number of SMs
+  const std::uint32_t *axes;    // indices of the arguments that define a problem
+  const std::int32_t *problems; // problem i: problems[i * axis_count ...]
+  /// Problem i: times[i * variant_count ...], or `not_measured`. With `beside_costs`, a time is
+  /// relative to the cost of the measured schedule, else relative to the fastest variant.
   const std::int16_t *times;
-  const std::int16_t *costs;  // likewise: those costs; null unless `beside_costs`
-  const std::uint16_t *forms; // likewise: which of the names
-  const char *const *form_names;
+  const std::int16_t *costs;      // same layout: costs of the schedules; null: not beside_costs
+  const std::uint16_t *schedules; // same layout: indices into schedule_names
+  const char *const *schedule_names;
   std::uint32_t axis_count;
   std::uint32_t problem_count;
-  std::uint32_t form_name_count;
-  std::uint32_t beside_costs;
+  std::uint32_t schedule_name_count;
+  std::uint32_t beside_costs; // 0 or 1
 };
 
-/// The time of a variant that was not measured for a problem.
+/// In tuning::times: the variant was not measured for the problem.
 inline constexpr std::int16_t not_measured = INT16_MIN;
 
-/// The variants behind one C++ type, in their order of preference.
+/// The variants behind one C++ type, in order of preference.
 struct kernel {
   std::uint32_t version; // abi_version
   std::uint32_t parameter_count;
   const char *name; // "gemm::dot<half, N, T>"
-  const char *gpus; // "sm_80, sm_90a"
+  const char *gpus; // for messages: "sm_80, sm_90a"
   const variant *variants;
-  const std::int32_t *choices; // variant i has choices[i * axis_count ...]
+  const std::int32_t *choices; // variant i: choices[i * axis_count ...]
   std::uint32_t variant_count;
-  std::uint32_t axis_count;
-  /// How many bytes of their struct the arguments fill, if there is no gap between them; else 0.
+  std::uint32_t axis_count; // parameters of `params`
+  /// Bytes that the arguments fill in their struct, if there is no gap between them; else 0.
   std::uint32_t argument_bytes;
   std::uint32_t tuning_count;
   const tuning *tunings;
 };
 
-/// In a generated header: whether a combination of template arguments was compiled. Those that
-/// were, with variants, have an array of them, as in `kernel::choices`.
+/// A base class in generated headers: this combination of template arguments was not compiled.
 struct not_compiled {
   static constexpr bool is_compiled = false;
-  static const kernel &get() noexcept; // never defined: the header's static_assert speaks first
+  static const kernel &get() noexcept; // never defined: the header's static_assert fails first
 };
+/// A base class in generated headers: this combination was compiled. If the kernel has variants,
+/// the class has an array `variants` of their values, as in `kernel::choices`.
 struct compiled {
   static constexpr bool is_compiled = true;
 };

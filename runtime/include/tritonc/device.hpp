@@ -1,10 +1,9 @@
-// Memory and time on the device, for programs that have no other way to them: samples, tests,
-// tools.
+// Device memory and timing, for programs that do not use CUDA otherwise: samples, tests, tools.
 //
-// A program that uses CUDA already needs none of this. Everything goes through the same driver that
-// the launches use, found at run time, and reports by `tritonc::status` as they do. The functions
-// act on the current context of the calling thread; where it has none they make the primary context
-// of device 0 current.
+// A program that already uses CUDA does not need this header. The functions call the same driver as
+// the launches, and report errors with `tritonc::status`. They use the thread's current context. If
+// the thread has none, they make the primary context of device 0 current and leave it current. The
+// functions are thread-safe; one `buffer` or `timer` object is not.
 
 #pragma once
 
@@ -16,26 +15,33 @@ namespace tritonc {
 inline namespace v1 {
 
 struct device_info {
-  char name[128];
-  int major; // compute capability
-  int minor;
-  int multiprocessors;
-  bool emulated; // no GPU: TRITONC_DRIVER names the emulator
+  char name[128];      // NUL-terminated: "NVIDIA H200"
+  int major;           // compute capability, major number
+  int minor;           // compute capability, minor number
+  int multiprocessors; // number of SMs
+  bool emulated;       // true: no GPU, TRITONC_DRIVER names the emulator
 };
 
-/// The device of the current context. `no_driver` or `no_device` where there is none.
+/// Describes the device of the current context. Returns `no_driver` or `no_device` on a machine
+/// without a GPU.
 status current_device(device_info &info) noexcept;
 
+/// Allocates device memory, aligned to 256 bytes; 0 bytes count as 1. Sets `*memory` to its device
+/// address, or to null after an error. Free it with `release`.
 status allocate(void **memory, std::size_t bytes) noexcept;
-status release(void *memory) noexcept; // null is ignored
+/// Frees memory of `allocate`; ignores null.
+status release(void *memory) noexcept;
+/// Copies host memory to device memory. `from` may be reused when the call returns.
 status copy_to_device(void *to, const void *from, std::size_t bytes) noexcept;
+/// Copies device memory to host memory, and waits for the copy.
 status copy_to_host(void *to, const void *from, std::size_t bytes) noexcept;
+/// Sets `bytes` bytes of device memory to `value`.
 status fill(void *memory, unsigned char value, std::size_t bytes) noexcept;
 
-/// Waits until everything enqueued on the stream is done. Errors of earlier kernels appear here.
+/// Waits until all work in the stream is done. Returns errors of earlier kernels.
 status synchronize(stream where = {}) noexcept;
 
-/// Device memory for `size()` objects of type T, released at the end of its life.
+/// Device memory for `size()` elements of type T. The destructor frees the memory.
 template <typename T> class buffer {
 public:
   buffer() noexcept = default;
@@ -53,6 +59,8 @@ public:
   }
   ~buffer() { reset(); }
 
+  /// Frees the old memory and allocates memory for `count` elements. After an error, the buffer is
+  /// empty.
   status allocate(std::size_t count) noexcept {
     reset();
     void *memory = nullptr;
@@ -65,18 +73,23 @@ public:
     size_ = count;
     return result;
   }
+  /// Copies all `size()` elements from host memory.
   status copy_from(const T *host) noexcept {
     return copy_to_device(data_, host, size_ * sizeof(T));
   }
+  /// Copies all `size()` elements to host memory.
   status copy_to(T *host) const noexcept { return copy_to_host(host, data_, size_ * sizeof(T)); }
+  /// Sets every byte to `value`.
   status fill(unsigned char value) noexcept {
     return tritonc::fill(data_, value, size_ * sizeof(T));
   }
 
+  /// Returns the device address; null if the buffer is empty.
   T *data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return size_; } // in elements
+  /// Frees the memory.
   void reset() noexcept {
-    (void)release(data_); // an error here belongs to a kernel, and shows at the next call
+    (void)release(data_); // an error here comes from a kernel; the next call returns it too
     forget();
   }
 
@@ -89,7 +102,7 @@ private:
   std::size_t size_ = 0;
 };
 
-/// Time on the device between two points of a stream.
+/// Measures the device's time between two points of a stream. The destructor releases its events.
 class timer {
 public:
   timer() noexcept = default;
@@ -97,11 +110,15 @@ public:
   timer &operator=(const timer &) = delete;
   ~timer();
 
+  /// Enqueues the first point.
   status start(stream where = {}) noexcept;
+  /// Enqueues the second point.
   status stop(stream where = {}) noexcept;
-  /// Whether the device has got to the first point already.
+  /// Sets `started` to whether the device has reached the first point. Does not wait. Returns
+  /// `invalid_argument` before `start`.
   status has_started(bool &started) noexcept;
-  /// Waits for the second point.
+  /// Waits for the second point and sets `elapsed` to the milliseconds between both points. Returns
+  /// `invalid_argument` before `start` and `stop`.
   status milliseconds(float &elapsed) noexcept;
 
 private:

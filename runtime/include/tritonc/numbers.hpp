@@ -1,9 +1,9 @@
-// half, bfloat16, float8_e4m3, float8_e5m2: how a kernel's narrow numbers look in the host's
+// half, bfloat16, float8_e4m3, float8_e5m2: the narrow floating-point types of kernels in host
 // memory.
 //
-// Storage, not arithmetic: sixteen or eight bits with explicit conversions from and to float.
-// Widening is exact. Narrowing rounds to nearest, ties to even, as the GPU does; what is too large
-// becomes infinity, in float8_e4m3, which has none, the largest number (448).
+// Storage, not arithmetic: 16 or 8 bits with explicit conversions from and to float. Widening is
+// exact. Narrowing rounds to nearest, ties to even, as the GPU does. A value above the type's
+// maximum becomes infinity, or 448 in float8_e4m3, which has no infinity. NaN stays NaN.
 
 #pragma once
 
@@ -22,8 +22,8 @@ template <typename To, typename From> To bits_as(From from) noexcept {
   return to;
 }
 
-/// A binary format by the widths of its fields. Without infinity the top exponent holds numbers
-/// too, and all ones is the only NaN.
+/// A binary format, given by the widths of its fields. In a format without infinity, the maximum
+/// exponent also encodes numbers, and only the pattern of all ones is NaN.
 template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct format {
   static constexpr int bias = (1 << (ExponentBits - 1)) - 1;
   static constexpr int sign_shift = ExponentBits + MantissaBits;
@@ -34,10 +34,10 @@ template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct fo
   static constexpr std::uint32_t largest = (HasInfinity ? top_exponent : all_ones) - 1;
   static constexpr std::uint32_t overflow = HasInfinity ? top_exponent : largest;
 
-  /// `value` divided by 2^shift, rounded to the nearest, ties to even.
+  /// Returns `value` / 2^shift, rounded to nearest, ties to even.
   static std::uint32_t rounded(std::uint32_t value, int shift) noexcept {
     if (shift > 25)
-      return 0; // less than half of the last place
+      return 0; // less than half a unit in the last place
     std::uint32_t odd = (value >> shift) & 1;
     return (value + (1u << (shift - 1)) - 1 + odd) >> shift;
   }
@@ -55,7 +55,7 @@ template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct fo
     if (exponent >= 1)
       result = rounded((std::uint32_t(exponent) << 23) | (magnitude & 0x7fffff), 23 - MantissaBits);
     else if (magnitude < 0x00800000 && bias != 127)
-      result = 0; // float's own subnormals lie far below the other formats
+      result = 0; // float's subnormals are far below the other formats' smallest values
     else if (magnitude < 0x00800000)
       result = rounded(magnitude, 23 - MantissaBits);
     else
@@ -70,7 +70,7 @@ template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct fo
       return bits_as<float>(sign | 0x7fc00000 | (magnitude << (23 - MantissaBits) & 0x3fffff));
     if (HasInfinity && magnitude == top_exponent)
       return bits_as<float>(sign | 0x7f800000);
-    if (magnitude >> MantissaBits != 0) // move the fields to where float has them
+    if (magnitude >> MantissaBits != 0) // move the fields to float's positions
       return bits_as<float>(
           sign | ((magnitude << (23 - MantissaBits)) + (std::uint32_t(127 - bias) << 23)));
     float last_place = bits_as<float>(std::uint32_t(128 - bias - MantissaBits) << 23);
@@ -80,7 +80,7 @@ template <int ExponentBits, int MantissaBits, bool HasInfinity = true> struct fo
 
 } // namespace detail
 
-/// IEEE binary16; bit for bit CUDA's __half.
+/// IEEE binary16, with the bits of CUDA's __half.
 struct half {
   std::uint16_t bits;
 
@@ -90,7 +90,7 @@ struct half {
   explicit operator float() const noexcept { return detail::format<5, 10>::widened(bits); }
 };
 
-/// The upper half of a float; bit for bit CUDA's __nv_bfloat16.
+/// The upper 16 bits of a float, with the bits of CUDA's __nv_bfloat16.
 struct bfloat16 {
   std::uint16_t bits;
 
@@ -102,7 +102,7 @@ struct bfloat16 {
   }
 };
 
-/// Four bits of exponent, three of mantissa, no infinity; bit for bit CUDA's __nv_fp8_e4m3.
+/// 4 exponent bits, 3 mantissa bits, no infinity, with the bits of CUDA's __nv_fp8_e4m3.
 struct float8_e4m3 {
   std::uint8_t bits;
 
@@ -112,7 +112,7 @@ struct float8_e4m3 {
   explicit operator float() const noexcept { return detail::format<4, 3, false>::widened(bits); }
 };
 
-/// The upper half of a half; bit for bit CUDA's __nv_fp8_e5m2.
+/// The upper 8 bits of a half, with the bits of CUDA's __nv_fp8_e5m2.
 struct float8_e5m2 {
   std::uint8_t bits;
 

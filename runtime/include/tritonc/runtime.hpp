@@ -1,9 +1,9 @@
-// The runtime that generated headers stand on. Include the header of your kernels; it includes
-// this.
+// The runtime that generated headers use. Include the header of your kernels; it includes this
+// header.
 //
-// A launch finds the driver (by dlopen, on first use), checks the arguments, chooses the variant
-// and the code for the device, loads it the first time, and enqueues it. No function here prints,
-// throws, exits or allocates; all may be called from any number of threads.
+// A launch opens the driver with dlopen on first use, checks the arguments, chooses the variant and
+// the code for the device, loads the code on first use, and enqueues the kernel. No function here
+// prints, throws, exits or allocates host memory. All functions are thread-safe.
 
 #pragma once
 
@@ -19,8 +19,9 @@ struct CUstream_st; // the driver's; cudaStream_t and CUstream point to it
 namespace tritonc {
 inline namespace v1 {
 
-/// Where a kernel is enqueued: any CUDA stream. Default: the legacy default stream of the current
-/// context, or, where the thread has none, of the primary context of device 0.
+/// Any CUDA stream; a launch enqueues its kernel there. A view: it does not own the stream. The
+/// default is the legacy default stream of the thread's current context. If the thread has no
+/// current context, it is the legacy default stream of the primary context of device 0.
 class stream {
 public:
   stream() noexcept = default;
@@ -31,14 +32,15 @@ private:
   CUstream_st *handle_ = nullptr;
 };
 
-/// How many programs run along each axis.
+/// The number of programs along each axis. x is at most 2^31 - 1; y and z are at most 65535. If one
+/// of them is 0, a launch succeeds and runs nothing.
 struct grid {
   std::int64_t x = 1;
   std::int64_t y = 1;
   std::int64_t z = 1;
 };
 
-/// A view of constant data (std::span is C++20).
+/// A view of constant data; it owns nothing. (std::span is C++20.)
 template <typename T> class span {
 public:
   constexpr span() noexcept = default;
@@ -55,53 +57,62 @@ private:
   std::size_t size_ = 0;
 };
 
-/// What generated headers call. Use those.
+/// The functions that generated headers call. Programs call the generated functions instead.
 namespace abi {
 
-/// `arguments` is the generated struct; `choice` names a variant, null leaves it to the runtime, by
-/// the rule that every generated header states; `extent` is null where the kernel declares its
-/// grid.
+/// Checks the arguments, chooses the code, loads it on first use, and enqueues the kernel on
+/// `where`. Returns when the kernel is enqueued; errors of a running kernel appear in later calls.
+///
+/// - `arguments`: the generated struct; the call copies it.
+/// - `choice`: the variant, one value per parameter of `params`; null: the runtime chooses by the
+///   rule that the generated header states.
+/// - `extent`: the number of programs; null if the kernel declares its grid.
 status launch(const kernel &code, stream where, const void *arguments,
               const std::int32_t *choice = nullptr, const grid *extent = nullptr) noexcept;
 
-/// What `prepare` finds out for `launch_prepared`. Plain data, which owns nothing and may be
-/// copied.
+/// The result of `prepare`, for `launch_prepared`. Plain data; owns nothing and may be copied.
 struct alignas(64) prepared_launch {
-  const kernel *code = nullptr; // null: nothing is prepared
-  alignas(64) unsigned char rest[3200] = {};
+  const kernel *code = nullptr;              // null: not prepared
+  alignas(64) unsigned char rest[3200] = {}; // private to the runtime
 };
 
-/// All of a launch but the launch: `where` says the device.
+/// Does everything that `launch` does except the launch. The device is that of `where`. After an
+/// error, `ready` is not prepared.
 status prepare(const kernel &code, stream where, const void *arguments, const std::int32_t *choice,
                const grid *extent, prepared_launch &ready) noexcept;
 
-/// Launches what was prepared, with the same arguments, on a stream of the same device; soonest in
-/// the context of `prepare`, and not once that is destroyed or reset.
+/// Launches `ready`. `arguments` must have the same values as in `prepare`; `where` may be any
+/// stream of the same device, else the call returns `not_prepared`. The context of `prepare` is
+/// fastest. After that context is destroyed or reset, prepare again.
 status launch_prepared(const prepared_launch &ready, stream where, const void *arguments) noexcept;
 
-/// In place of a device's number: that of the thread's current context.
+/// A value for `device`: the device of the thread's current context, or device 0 without one.
 inline constexpr int current = -1;
 
-/// Loads one variant, or all, for a device.
+/// Loads the code of one variant, or of all variants if `choice` is null, for a device. `device` is
+/// a CUDA device ordinal or `current`.
 status preload(const kernel &code, const std::int32_t *choice = nullptr,
                int device = current) noexcept;
 
-/// Fills an array in the constant memory of all variants, by copies in the stream, for the stream's
-/// context. `count` elements of `element_bytes` each from `values`; of those that a variant has no
-/// room for, it gets none. `values` may be reused as behind cudaMemcpyAsync.
+/// Copies `count` elements of `element_bytes` bytes each (greater than 0) from host memory `values`
+/// to the constant array `name` of all variants, in the context of `where` and ordered in `where`.
+/// A variant with a smaller array gets only the elements that fit. `values` may be reused as after
+/// cudaMemcpyAsync. Errors: `invalid_constant`, `null_pointer`, `capturing`.
 status set_constant(const kernel &code, stream where, const char *name, const void *values,
                     std::size_t count, std::size_t element_bytes) noexcept;
 
-/// The variant's entries, one per GPU and form; empty if it wasn't compiled. Needs no driver.
+/// Returns the variant's entries, one per GPU, schedule and specialization; a null `choice` is the
+/// first variant. Empty if the variant was not compiled. Needs no driver.
 span<image_info> info(const kernel &code, const std::int32_t *choice) noexcept;
 
-/// The variants' values, as the header's struct of them.
+/// Returns the variants in order of preference. `Params` is the header's struct of their values.
 template <typename Params> span<Params> variants(const kernel &code) noexcept {
   static_assert(sizeof(Params) % sizeof(std::int32_t) == 0, "one 32-bit integer per axis");
   return {reinterpret_cast<const Params *>(code.choices), code.variant_count};
 }
 
-/// Whether the combination of template arguments has this variant. `Code` is the header's.
+/// Returns whether the combination of template arguments has this variant. `Code` is a class of the
+/// generated header.
 template <typename Code, typename... Values> constexpr bool has_variant(Values... values) noexcept {
   if constexpr (Code::is_compiled) {
     const std::int32_t wanted[] = {std::int32_t(values)...};
@@ -114,20 +125,19 @@ template <typename Code, typename... Values> constexpr bool has_variant(Values..
     }
     return false;
   }
-  return true; // the message about the combination is enough
+  return true; // avoids a second message beside the one about the combination
 }
 
 } // namespace abi
 
-/// A launch made ready by a kernel's `prepare`: its arguments are checked, its variant is chosen,
-/// its code loaded, its tensor maps made. What is left is the driver's call. It owns nothing:
-/// copies are as good as the first one, and any number of threads may launch one at once. Some 3
-/// KB.
+/// A launch that a kernel's `prepare` made ready: the arguments are checked, the variant is chosen,
+/// the code is loaded, the tensor maps are encoded. A launch then costs only the driver's call. The
+/// object has about 3 KB, owns nothing and may be copied. Any number of threads may launch one
+/// object at the same time.
 template <typename Args> class prepared {
 public:
-  /// On any stream of the device that it was prepared for; `not_prepared` on others. Not after the
-  /// end of the context that it was prepared in, which is the end of the memory, too, that the
-  /// arguments point to.
+  /// Launches on any stream of the device of `prepare`; other devices return `not_prepared`. The
+  /// object and the memory that its arguments point to end with the context of `prepare`.
   [[nodiscard]] status launch(stream where) const noexcept {
     return abi::launch_prepared(ready_, where, &arguments_);
   }
@@ -140,7 +150,7 @@ private:
   abi::prepared_launch ready_;
 };
 
-/// What the `prepare` of generated headers calls.
+/// The `prepare` of generated headers calls this function.
 template <typename Args>
 status prepare(const abi::kernel &code, stream where, const Args &arguments,
                const std::int32_t *choice, const grid *extent, prepared<Args> &ready) noexcept {

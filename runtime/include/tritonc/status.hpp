@@ -1,7 +1,8 @@
-// What became of a launch.
+// The result of a call to the runtime.
 //
-// The runtime reports everything through this value: it never prints, throws, exits or allocates. A
-// status names the kernel and the argument or requirement at fault, and can say it as a sentence.
+// The runtime reports every error through a status; it never prints, throws, exits or allocates. A
+// status names the kernel and the argument or requirement that caused the error, and can format
+// them as a sentence.
 
 #pragma once
 
@@ -18,84 +19,88 @@ struct kernel;
 enum class status_code : std::int32_t {
   ok,
 
-  // The machine cannot run kernels. A program may take another path.
-  no_driver,           // the driver's library could not be opened
-  driver_too_old,      // it was, but lacks what we need (CUDA 12.0)
-  wrong_emulator,      // TRITONC_DRIVER names an emulator of another version than the program
-  no_device,           // no GPU, or none visible
-  no_image_for_device, // a GPU that the kernel wasn't compiled for
-  no_host_code, // TRITONC_DRIVER names the emulator, but the kernel is compiled for GPUs only
+  // This machine cannot run the kernel. A program may take another path.
+  no_driver,           // the runtime cannot open the driver library
+  driver_too_old,      // the driver is older than CUDA 12.0, or lacks the function argument()
+  wrong_emulator,      // TRITONC_DRIVER names an emulator of another TritonC version
+  no_device,           // no such device: none is installed, or none is visible
+  no_image_for_device, // no code for this GPU, or too little shared memory for the code
+  no_host_code,        // the emulator is in use, but the kernel is compiled only for GPUs
 
-  // The call is wrong. Nothing was enqueued.
-  no_variant,         // the named variant wasn't compiled
-  requirement_failed, // subject(): which, as text; of several variants, the last one's
-  null_pointer,       // subject(): the argument
-  misaligned_pointer, // subject(): the argument
-  invalid_argument,   // the grid is too large, or cannot be computed in 64 bits
-  unsuitable_tensor,  // subject(): a pointer; the GPU's copy engine cannot take what it points to
-  not_prepared,       // prepare() has not succeeded, or was for another device than the stream's
-  invalid_constant,   // subject(): constant memory without room for so many values, or without any
-  capturing,          // subject(): constant memory, which is not filled by a graph
+  // The call is wrong. The runtime enqueued nothing.
+  no_variant,         // the named variant was not compiled
+  requirement_failed, // argument(): the requirement; with several variants, that of the last one
+  null_pointer,       // argument(): the parameter
+  misaligned_pointer, // argument(): the parameter
+  invalid_argument,   // the grid or a value is out of range, or overflows 64 bits
+  unsuitable_tensor,  // argument(): a pointer; TMA cannot address its tensor
+  not_prepared,       // not prepared, or prepared for another device than the stream's
+  invalid_constant,   // argument(): constant memory that does not exist or is too small
+  capturing,          // argument(): constant memory; the stream is being captured
 
-  // The program is damaged, or not complete.
-  corrupt_image,  // subject(): the GPU whose code is damaged
-  no_bundle,      // subject(): the file with the code, which cannot be read
-  wrong_bundle,   // subject(): the file; it is there, but of another build, or no such file
-  corrupt_bundle, // subject(): the file; it is damaged or cut off
+  // The program is damaged or incomplete.
+  corrupt_image,  // argument(): the GPU whose embedded code is damaged
+  no_bundle,      // argument(): the file with the code; the runtime cannot read it
+  wrong_bundle,   // argument(): the file; it belongs to another build, or is no bundle
+  corrupt_bundle, // argument(): the file; it is damaged or truncated
 
   // The driver refused.
-  not_preloaded_in_capture, // first use of the kernel during graph capture, on a driver before 12.3
+  not_preloaded_in_capture, // first use of the kernel during graph capture, driver before CUDA 12.3
   forked_child,             // the driver was in use when this process was forked
-  out_of_memory,
+  out_of_memory,            // argument(): the driver function
   device_lost, // an earlier kernel failed; cuda_result() is the first cause; restart the process
-  cuda,        // any other: cuda_result()
+  cuda,        // any other driver error, cuda_result(), of the driver function argument()
 };
 
-/// A text in a value, so that it can be returned without an allocation.
+/// A string by value, so that a function can return it without an allocation. NUL-terminated.
 struct status_text {
   char text[512];
   const char *c_str() const noexcept { return text; }
 };
 
+/// A code with its details. Small (24 bytes) and trivially copyable. Its pointers refer to constant
+/// data of the program, or to the `name` that the caller passed to set_constant.
 class [[nodiscard]] status {
 public:
   status() noexcept = default; // ok
-  status(status_code code, const abi::kernel *kernel, const char *subject = nullptr,
+  status(status_code code, const abi::kernel *kernel, const char *argument = nullptr,
          std::int32_t detail = 0) noexcept
-      : kernel_(kernel), subject_(subject), code_(code), detail_(detail) {}
+      : kernel_(kernel), argument_(argument), code_(code), detail_(detail) {}
 
   bool ok() const noexcept { return code_ == status_code::ok; }
   status_code code() const noexcept { return code_; }
 
-  /// The code as it is spelled above: "misaligned_pointer".
+  /// Returns the enumerator's name, for example "misaligned_pointer".
   const char *name() const noexcept;
-  /// "gemm::dot<half, N, T>"; empty where no kernel is involved.
+  /// Returns the kernel's name, for example "gemm::dot<half, N, T>"; "" if no kernel is involved.
   const char *kernel() const noexcept;
-  /// The argument, requirement or driver function at fault; empty where there is none.
-  const char *subject() const noexcept { return subject_ ? subject_ : ""; }
-  /// The driver's own CUresult, for `cuda`, `out_of_memory` and `device_lost`; else 0.
+  /// Returns the argument, requirement, file or driver function that caused the error; "" if none.
+  const char *argument() const noexcept { return argument_ ? argument_ : ""; }
+  /// Returns the driver's CUresult for `cuda`, `out_of_memory` and `device_lost`; else 0.
   int cuda_result() const noexcept;
 
-  /// One sentence with kernel, cause and remedy, cut to `size` with its final zero. Returns the
-  /// length of the whole sentence.
+  /// Writes one sentence with kernel, cause and fix into `buffer`, like snprintf: at most `size`
+  /// bytes, including the final NUL. Returns the length of the whole sentence without the NUL.
+  /// `buffer` may be null if `size` is 0.
   std::size_t message(char *buffer, std::size_t size) const noexcept;
+  /// Returns the same sentence, cut to 511 characters.
   status_text message() const noexcept {
     status_text result;
     message(result.text, sizeof result.text);
     return result;
   }
 
-  /// The same, as what became of this kernel.
+  /// Returns the same status with this kernel.
   status about(const abi::kernel &kernel) const noexcept {
-    return {code_, &kernel, subject_, detail_};
+    return {code_, &kernel, argument_, detail_};
   }
 
 private:
   const abi::kernel *kernel_ = nullptr;
-  const char *subject_ = nullptr;
+  const char *argument_ = nullptr;
   status_code code_ = status_code::ok;
-  // A CUresult; or what the sentence needs: an alignment, a driver's version, a GPU's number. Of
-  // devices it is one more: 0 is none.
+  // A CUresult, or a number for the sentence: an alignment in bytes, a driver version, an SM
+  // architecture, or 1 + a device ordinal (0 = no device).
   std::int32_t detail_ = 0;
 };
 

@@ -15,7 +15,7 @@ struct Sizes {
   int batches, heads, m, n;
 };
 
-// The rows of Q and O have all heads beside each other, K and V have one head behind the other.
+// The rows of Q and O have all heads beside each other, K and V have one head after the other.
 template <typename T, int D, SEEN seen>
 void attend(const Sizes &sizes, const typename kernels::attention<T, D, seen>::params &tile) {
   auto [batches, heads, m, n] = sizes;

@@ -104,7 +104,7 @@ template <typename T> void training(const Sizes &sizes) {
   Rows<float> gain(1, channels, 0, draw<float>), bias(1, channels, 0, draw<float>);
   Rows<float> old_mean(1, channels, 0, draw<float>), old_variance(1, channels, 0, draw<float>);
   auto mean_of = [&](int, int c) { return of_x[size_t(c)].mean; };
-  auto factor_of = [&](int, int c) { return of_x[size_t(c)].factor(); };
+  auto matmul_operand_of = [&](int, int c) { return of_x[size_t(c)].factor(); };
   for (const auto &tile : kernels::batch_norm_training<T>::variants()) {
     Batch<T> given(sizes), y(sizes);
     copy(x, given);
@@ -146,11 +146,12 @@ template <typename T> void training(const Sizes &sizes) {
     for (const Channel &channel : of_x)
       size = std::max(size, channel.factor());
     if (problem.empty())
-      problem = first_of(
-          {result.wrong("y", right, rounding<T>(), 1e-6 * size),
-           mean.wrong("mean", mean_of, 0, 1e-5), factor.wrong("factor", factor_of, 2e-5 * size, 0),
-           running_mean.wrong("running_mean", running_mean_of, 1e-5, 1e-5),
-           running_variance.wrong("running_variance", running_variance_of, 1e-5, 1e-5)});
+      problem =
+          first_of({result.wrong("y", right, rounding<T>(), 1e-6 * size),
+                    mean.wrong("mean", mean_of, 0, 1e-5),
+                    factor.wrong("factor", matmul_operand_of, 2e-5 * size, 0),
+                    running_mean.wrong("running_mean", running_mean_of, 1e-5, 1e-5),
+                    running_variance.wrong("running_variance", running_variance_of, 1e-5, 1e-5)});
     check(text("batch_norm_training<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
   }
 }

@@ -1,6 +1,6 @@
 // Products with a function of the result.
 
-#include "product_parts.h"
+#include "matmul_parts.h"
 
 #include <shipped_fused.hpp>
 
@@ -68,7 +68,7 @@ void fused() {
                                                    tile));
       // Twice the error of a product is more than any of the functions makes of it.
       if (problem.empty())
-        problem = compare_product(with.c, expected, shape.m, shape.n, shape.k, 2);
+        problem = compare_matmul(with.c, expected, shape.m, shape.n, shape.k, 2);
       check(text("matmul_fused<%s, %d, %d, %d> TM=%d TN=%d TK=%d %d x %d x %d", name_of<T>,
                  int(add_bias), int(function), int(residual), tile.TM, tile.TN, tile.TK, shape.m,
                  shape.n, shape.k),

@@ -13,7 +13,7 @@
 //     const device_tests::KernelTest transpose("transpose", test);
 //     }
 //
-// Arrays lie at the end of what was allocated, so that who reads or writes behind them is found by
+// Arrays lie at the end of what was allocated, so that who reads or writes after them is found by
 // the emulator and by compute-sanitizer; what a kernel is to write is NaN before. All that a test
 // does also runs on the emulator, where `emulated()` says to leave out what is large.
 
@@ -138,7 +138,7 @@ template <typename T, typename Launch> void check_nothing(const std::string &wha
   check(what, problem);
 }
 
-/// Device memory of a few rows whose last one begins more than 2^31 elements behind the first; in
+/// Device memory of a few rows whose last one begins more than 2^31 elements after the first; in
 /// between nothing is ever looked at. For GPUs, and only for those that have as much memory.
 template <typename T> class FarRows {
 public:

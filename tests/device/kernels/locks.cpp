@@ -1,7 +1,7 @@
 // Kernels whose programs wait for each other. The emulator takes that for races unless told not to
 // look for them (TRITONC_EMULATOR=races=off).
 
-#include "product_parts.h"
+#include "matmul_parts.h"
 
 #include <shipped_locks.hpp>
 
@@ -37,7 +37,7 @@ template <typename T> void split() {
                                                       .ldc = with.ldc},
                                                      tile));
         if (problem.empty())
-          problem = compare_product(with.c, expected, shape.m, shape.n, shape.k);
+          problem = compare_matmul(with.c, expected, shape.m, shape.n, shape.k);
         locks.read();
         for (size_t i = 0; i < locks.size() && problem.empty(); i++)
           if (locks[i] != 0)

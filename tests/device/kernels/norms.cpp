@@ -16,11 +16,11 @@ struct Row {
   double mean = 0, factor = 0;
 };
 
-template <typename T> std::vector<Row> rows_of(const Rows<T> &x, bool centred) {
+template <typename T> std::vector<Row> rows_of(const Rows<T> &x, bool centered) {
   std::vector<Row> rows(size_t(x.m));
   in_parallel(x.m, [&](int m) {
     Row &row = rows[size_t(m)];
-    for (int i = 0; i < x.n && centred; i++)
+    for (int i = 0; i < x.n && centered; i++)
       row.mean += x.at(m, i) / x.n;
     double squares = 0;
     for (int i = 0; i < x.n; i++)
@@ -30,9 +30,9 @@ template <typename T> std::vector<Row> rows_of(const Rows<T> &x, bool centred) {
   return rows;
 }
 
-// Rows around means that are larger than what is left behind them; without these, around 0.
-template <typename T> void fill(Rows<T> &x, bool centred) {
-  x.set([&](int row, int) { return uniform(-1, 1) + (centred ? row % 7 - 3 : 0); });
+// Rows around means that are larger than what is left after them; without these, around 0.
+template <typename T> void fill(Rows<T> &x, bool centered) {
+  x.set([&](int row, int) { return uniform(-1, 1) + (centered ? row % 7 - 3 : 0); });
 }
 
 template <typename T> Rows<T> copied(const Rows<T> &x) {
@@ -41,24 +41,24 @@ template <typename T> Rows<T> copied(const Rows<T> &x) {
   return copy;
 }
 
-template <typename T> void forward(const RowSizes &sizes, bool centred) {
+template <typename T> void forward(const RowSizes &sizes, bool centered) {
   Rows<T> x(sizes.m, sizes.n, sizes.gap_in);
-  fill(x, centred);
+  fill(x, centered);
   Rows<T> gain(1, sizes.n, 0, draw<float>), bias(1, sizes.n, 0, draw<float>);
-  std::vector<Row> rows = rows_of(x, centred);
+  std::vector<Row> rows = rows_of(x, centered);
   auto test = [&](const char *kernel, const auto &tile, auto launch) {
     Rows<T> given = copied(x), y(sizes.m, sizes.n, sizes.gap_out);
     Rows<T> &result = sizes.in_place ? given : y;
     std::string problem = outcome(launch(given, result, tile));
     auto right = [&](int row, int i) {
       const Row &r = rows[size_t(row)];
-      return (x.at(row, i) - r.mean) * r.factor * gain.at(0, i) + (centred ? bias.at(0, i) : 0);
+      return (x.at(row, i) - r.mean) * r.factor * gain.at(0, i) + (centered ? bias.at(0, i) : 0);
     };
     if (problem.empty())
       problem = result.wrong("y", right, rounding<T>(), 1e-5);
     check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
   };
-  if (centred) {
+  if (centered) {
     using Kernel = kernels::layer_norm<T>;
     for (const auto &tile : Kernel::variants())
       test("layer_norm", tile, [&](auto &given, auto &y, const auto &tile) {
@@ -93,11 +93,11 @@ template <typename T> void forward(const RowSizes &sizes, bool centred) {
 }
 
 // In place, dx takes the place of dy.
-template <typename T> void backward(const RowSizes &sizes, bool centred) {
+template <typename T> void backward(const RowSizes &sizes, bool centered) {
   Rows<T> x(sizes.m, sizes.n, sizes.gap_out), dy(sizes.m, sizes.n, sizes.gap_in, draw<float>);
-  fill(x, centred);
+  fill(x, centered);
   Rows<T> gain(1, sizes.n, 0, draw<float>);
-  std::vector<Row> rows = rows_of(x, centred);
+  std::vector<Row> rows = rows_of(x, centered);
   struct Means {
     double gradient = 0, product = 0;
   };
@@ -109,7 +109,7 @@ template <typename T> void backward(const RowSizes &sizes, bool centred) {
     Means &of_row = means[size_t(row)];
     for (int i = 0; i < sizes.n; i++) {
       double gradient = gain.at(0, i) * dy.at(row, i) / sizes.n;
-      of_row.gradient += centred ? gradient : 0;
+      of_row.gradient += centered ? gradient : 0;
       of_row.product += gradient * above(row, i);
     }
   });
@@ -129,14 +129,14 @@ template <typename T> void backward(const RowSizes &sizes, bool centred) {
              (gradient - of_row.gradient - above(row, i) * of_row.product);
     };
     auto mean_of = [&](int, int row) { return rows[size_t(row)].mean; };
-    auto factor_of = [&](int, int row) { return rows[size_t(row)].factor; };
+    auto matmul_operand_of = [&](int, int row) { return rows[size_t(row)].factor; };
     if (problem.empty())
       problem = first_of({result.wrong("dx", right, rounding<T>(), 1e-5 * size),
-                          factor.wrong("factor", factor_of, 2e-5, 0),
-                          centred ? mean.wrong("mean", mean_of, 0, 1e-5) : ""});
+                          factor.wrong("factor", matmul_operand_of, 2e-5, 0),
+                          centered ? mean.wrong("mean", mean_of, 0, 1e-5) : ""});
     check(text("%s<%s> SIZE=%d", kernel, name_of<T>(), tile.SIZE) + sizes.text(), problem);
   };
-  if (centred) {
+  if (centered) {
     using Kernel = kernels::layer_norm_backward<T>;
     for (const auto &tile : Kernel::variants())
       test("layer_norm_backward", tile,
@@ -178,10 +178,10 @@ template <typename T> void backward(const RowSizes &sizes, bool centred) {
          });
 }
 
-template <typename T> void weights(int m, int n, int gap_x, int gap_dy, bool centred) {
+template <typename T> void weights(int m, int n, int gap_x, int gap_dy, bool centered) {
   Rows<T> x(m, n, gap_x), dy(m, n, gap_dy, draw<float>);
-  fill(x, centred);
-  std::vector<Row> rows = rows_of(x, centred);
+  fill(x, centered);
+  std::vector<Row> rows = rows_of(x, centered);
   Rows<float> mean(1, m, 0), factor(1, m, 0);
   mean.set([&](int, int row) { return rows[size_t(row)].mean; });
   factor.set([&](int, int row) { return rows[size_t(row)].factor; });
@@ -201,11 +201,11 @@ template <typename T> void weights(int m, int n, int gap_x, int gap_dy, bool cen
     auto bias_of = [&](int, int i) { return biases[size_t(i)]; };
     if (problem.empty()) // what cancels out in a sum is rounded as if it hadn't
       problem = first_of({dgain.wrong("dgain", gain_of, rounding<T>(), 2e-6 * most),
-                          centred ? dbias.wrong("dbias", bias_of, rounding<T>(), 1e-6 * m) : ""});
+                          centered ? dbias.wrong("dbias", bias_of, rounding<T>(), 1e-6 * m) : ""});
     check(text("%s<%s> TM=%d TN=%d M=%d N=%d", kernel, name_of<T>(), tile.TM, tile.TN, m, n),
           problem);
   };
-  if (centred) {
+  if (centered) {
     using Kernel = kernels::layer_norm_backward_weights<T>;
     for (const auto &tile : Kernel::variants())
       test("layer_norm_backward_weights", tile, [&](auto &dgain, auto &dbias, const auto &tile) {
@@ -275,19 +275,19 @@ template <typename T> void norms() {
   nothing<T, kernels::layer_norm_backward<T>>("layer_norm_backward");
   nothing<T, kernels::rms_norm<T>>("rms_norm");
   nothing<T, kernels::rms_norm_backward<T>>("rms_norm_backward");
-  for (bool centred : {true, false}) {
+  for (bool centered : {true, false}) {
     for (const RowSizes &sizes : row_sizes()) {
-      forward<T>(sizes, centred);
-      backward<T>(sizes, centred);
+      forward<T>(sizes, centered);
+      backward<T>(sizes, centered);
     }
-    weights<T>(0, 5, 0, 0, centred);
-    weights<T>(1, 1, 0, 0, centred);
-    weights<T>(7, 64, 3, 0, centred);
-    weights<T>(32, 100, 0, 1, centred);
-    weights<T>(77, 33, 2, 5, centred);
+    weights<T>(0, 5, 0, 0, centered);
+    weights<T>(1, 1, 0, 0, centered);
+    weights<T>(7, 64, 3, 0, centered);
+    weights<T>(32, 100, 0, 1, centered);
+    weights<T>(77, 33, 2, 5, centered);
     if (!emulated()) {
-      weights<T>(1000, 517, 0, 3, centred);
-      weights<T>(513, 4096, 0, 0, centred);
+      weights<T>(1000, 517, 0, 3, centered);
+      weights<T>(513, 4096, 0, 0, centered);
     }
   }
 }

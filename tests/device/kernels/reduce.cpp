@@ -91,7 +91,7 @@ template <typename T, OP op, AXIS axis> void reduce(const char *type, const char
                                                     .xk = layout.xk,
                                                     .yp = layout.yp},
                                                    tile));
-      // A sum may be rounded to the neighbour of what it should be, and a float's terms before.
+      // A sum may be rounded to the neighbor of what it should be, and a float's terms before.
       double relative = op != OP::sum                      ? 0
                         : sizeof(T) == 4                   ? 1e-6
                         : std::is_same_v<T, tritonc::half> ? 1e-3

@@ -86,7 +86,7 @@ constexpr Unusual unusual_rows[] = {
     {-infinity, -infinity, -infinity},
     {infinity, -infinity, 0},
 };
-/// A matrix with a row of each, and a usual one behind them.
+/// A matrix with a row of each, and a usual one after them.
 constexpr int unusual_count = int(std::size(unusual_rows)) + 1;
 template <typename T> Rows<T> unusual(int n) {
   Rows<T> x(unusual_count, n, 0);

@@ -81,7 +81,7 @@ void backward(const RowSizes &sizes, const typename kernels::softmax_backward<T>
   check(text("softmax_backward<%s> SIZE=%d", name_of<T>(), tile.SIZE) + sizes.text(), problem);
 }
 
-// Rows with numbers that are none, whose neighbours must not know of them.
+// Rows with numbers that are none, whose neighbors must not know of them.
 template <typename T, typename Kernel> void special(const char *kernel) {
   for (const auto &tile : Kernel::variants())
     for (int n : {2, 200, tile.SIZE}) {

@@ -55,7 +55,7 @@ struct Case {
   std::function<Expected(const Inputs &, int program, int result)> expected;
 };
 
-/// All of them, in an order in which neighbours differ little.
+/// All of them, in an order in which neighbors differ little.
 std::vector<Case> all_cases();
 
 /// Those of one kernel: from `first` on.

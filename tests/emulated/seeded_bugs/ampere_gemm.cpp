@@ -1,9 +1,9 @@
-// C = A B as for Ampere: a ring of stages in shared memory that cp.async fills, ldmatrix, mma.sync.
+// An Ampere GEMM, C = A B: cp.async fills a circular buffer in shared memory; ldmatrix, mma.sync.
 //
-// One block of 128 threads computes 64 x 64; each warp 32 x 32. A is M x K, B is K x N, row-major
-// halves; K is no multiple of a step's 64, so the last copies are cut.
+// One block of 128 threads computes 64 x 64; each warp computes 32 x 32. A is M x K, B is K x N,
+// row-major f16. K is not a multiple of the K tile (64), so the last copies are partial.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 
 #include <algorithm>
 
@@ -64,7 +64,7 @@ void kernel(Gpu &gpu, int bug, const Operands &x) {
   Vector<float, 4> sums[2][4] = {};
   constexpr uint32_t steps = (depth + step - 1) / step;
 
-  // Rows of 128 bytes whose chunks of 16 change places.
+  // Rows of 128 bytes with swizzled 16-byte chunks.
   auto place = [](uint32_t row, uint32_t chunk) { return row * 128 + ((chunk ^ row % 8) << 4); };
   auto load = [&](uint32_t k, uint32_t stage) {
     uint32_t a = base + stage * stage_bytes * (bug == stage_out_of_bounds ? 7 : 1);
@@ -94,7 +94,7 @@ void kernel(Gpu &gpu, int bug, const Operands &x) {
   }
   for (uint32_t k = 0; k < steps; k++) {
     gpu.step();
-    // Into the stage that was read in the turn before.
+    // Fill the stage that the previous iteration read.
     if (uint32_t next = k + stages - 1; next < steps)
       load(next, (bug == refill_too_early ? k : next) % stages);
     commit();
@@ -161,6 +161,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject ampere_gemm() { return {"ampere_gemm", bugs, run}; }
+TestKernel ampere_gemm() { return {"ampere_gemm", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,6 +1,6 @@
-// Sums and maxima of a block's elements: shuffles within a warp, shared memory between warps.
+// Sum and max of a block's elements: shuffles within a warp, shared memory between warps.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 
 #include <algorithm>
 #include <bit>
@@ -39,7 +39,7 @@ const std::vector<Bug> bugs = {
 
 void kernel(Gpu &gpu, int bug, const float *x, float *y) {
   uint32_t tid = gpu.tid_x(), lane = tid % 32, warp = tid / 32;
-  // Words of shared memory: a sum for each warp, then one for each thread.
+  // Shared memory, in words: one sum per warp, then one value per thread.
   constexpr uint32_t own = 4 * (warps + 1);
   auto shuffled = [&](float value, uint32_t mask) {
     uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -72,7 +72,7 @@ void kernel(Gpu &gpu, int bug, const float *x, float *y) {
 
   if (bug != no_barrier_before_reuse && !(bug == barrier_for_some && warp > 0))
     gpu.barrier();
-  // Maxima, over shared memory within the warp too.
+  // Max, through shared memory within the warp, too.
   gpu.store_shared<float>(own + 4 * tid, highest);
   if (bug != no_warp_sync)
     gpu.warp_sync();
@@ -113,6 +113,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject block_sum() { return {"block_sum", bugs, run}; }
+TestKernel block_sum() { return {"block_sum", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,11 +1,10 @@
-// Blocks add up what they make of their part of the input: bulk copies in, a reduction by tensor
-// copies out.
+// Blocks reduce their parts of the input: bulk loads, then reducing tensor copies.
 //
-// Each block takes `rounds` pieces of 256 integers one after the other, doubles them, adds them to
-// the result by a tensor copy, keeps them in its own part of a log by a bulk copy, and reads back
-// from the log what it wrote there last.
+// Each block processes `rounds` chunks of 256 integers in sequence. It doubles them, adds them to
+// the result by a tensor copy, and stores them in its part of a log by a bulk copy. Then it reads
+// back the last chunk from the log.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 #include "emulated/tensor_maps.h"
 
 namespace tritonc::emulator::test {
@@ -78,7 +77,7 @@ void kernel(Gpu &gpu, int bug, const Operands &o) {
       mine[i] = 2 * gpu.load_shared<int32_t>(4 * (tid + i * threads));
     if (tid == 0 && round > 0 && bug != no_wait_before_writing_again)
       gpu.bulk_wait_read(bug == wait_too_weak ? 1 : 0);
-    // What was copied in has been read by all, what was copied out may be overwritten.
+    // All threads have read the loaded chunk; the stored chunk may be overwritten.
     if (bug != next_piece_too_early)
       gpu.barrier();
     if (tid == 0 && round + 1 < rounds)
@@ -144,6 +143,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject bulk_reduce() { return {"bulk_reduce", bugs, run}; }
+TestKernel bulk_reduce() { return {"bulk_reduce", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,11 +1,11 @@
-// C = A B^T where a warpgroup gathers the operands with cp.async and another multiplies: for
-// operands that no tensor map describes.
+// C = A B^T with a producer warpgroup that gathers operands by cp.async, and a consumer warpgroup.
+// Such kernels serve operands that a tensor map cannot describe.
 //
-// Rows of A are taken in the order of an index. cp.async writes through the generic proxy, wgmma
-// reads through the async proxy, so each gathering thread waits for its copies, executes the proxy
-// fence and then arrives at the stage's mbarrier.
+// An index array gives the order of A's rows. cp.async writes through the generic proxy, and wgmma
+// reads through the async proxy. So each producer thread waits for its copies, executes the proxy
+// fence, and then arrives at the stage's mbarrier.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 #include "models/fragments.h"
 #include "models/matrix_descriptor.h"
 
@@ -168,6 +168,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject copies_into_wgmma() { return {"copies_into_wgmma", bugs, run}; }
+TestKernel copies_into_wgmma() { return {"copies_into_wgmma", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,9 +1,9 @@
-// C = A B^T as for Hopper, all warps in one role: tensor copies fill a ring of stages, each with an
-// mbarrier; wgmma multiplies.
+// A Hopper GEMM, C = A B^T, without warp specialization: tensor copies fill a circular buffer with
+// one mbarrier per stage; wgmma computes.
 //
-// A is M x K, B is N x K, row-major halves. A block of 128 threads computes 64 x 64.
+// A is M x K, B is N x K, row-major f16. A block of 128 threads computes 64 x 64.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 #include "emulated/tensor_maps.h"
 #include "models/fragments.h"
 #include "models/matrix_descriptor.h"
@@ -64,7 +64,7 @@ const std::vector<Bug> bugs = {
     {"B's descriptor advances twice as fast", race | unwritten | bounds},
     {"the descriptors say spans of 64 bytes", values},
     {"B is said to be N-major", values},
-    {"multiplies the stage behind", race | values},
+    {"multiplies the stage after", race | values},
     {"B's half of a stage begins in A's", race | values},
     {"no wgmma_fence", misuse},
     {"no wgmma_commit", race | values},
@@ -202,6 +202,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject hopper_gemm() { return {"hopper_gemm", bugs, run}; }
+TestKernel hopper_gemm() { return {"hopper_gemm", bugs, run}; }
 
 } // namespace tritonc::emulator::test

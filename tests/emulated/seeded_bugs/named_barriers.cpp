@@ -1,9 +1,10 @@
-// Two warps hand pieces of data to two others through a buffer of two halves, each with a pair of
-// named barriers: one that says that it is full, one that it is empty.
+// Two producer warps pass data to two consumer warps through a double buffer. Each half has two
+// named barriers: *full* and *empty*.
 //
-// Who waits is at barrier_sync, who only tells at barrier_arrive; both count.
+// A warp that waits calls barrier_sync; a warp that only signals calls barrier_arrive. Both count
+// as arrivals.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 
 namespace tritonc::emulator::test {
 namespace {
@@ -69,8 +70,8 @@ void kernel(Gpu &gpu, int bug, const uint32_t *x, uint32_t *y) {
         gpu.barrier_arrive(full(i), count);
       else if (bug != no_sync_on_full)
         gpu.barrier_sync(full(i), count);
-      // Who waits for a half that comes says before that the one before is empty; nobody waits for
-      // the last two.
+      // Before the consumers wait for the next half, they signal that the previous one is empty. No
+      // warp waits for the last two signals, so they are omitted.
       bool tells = i + 2 < pieces;
       if (bug == tells_before_reading && tells)
         gpu.barrier_arrive(empty(i), count);
@@ -101,6 +102,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject named_barriers() { return {"named_barriers", bugs, run}; }
+TestKernel named_barriers() { return {"named_barriers", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,14 +1,15 @@
-// C = A B^T as fast kernels for Hopper do it: warps have roles, blocks stay and compute tile after
-// tile, clusters of two share the copies of B.
+// A fast Hopper GEMM, C = A B^T: warp-specialized, persistent, with multicast of B in clusters of
+// two.
 //
-// A is M x K, B is N x K, C is M x N, row-major halves. A block computes 128 x 64 at a time: two
-// warpgroups 64 rows each, and the first thread of a third one issues all copies. The blocks of a
-// cluster take neighbouring rows; each copies one half of B's tile to both. *full* mbarriers tell
-// consumers that a stage has come, *empty* ones tell the producers of both blocks that it was read:
-// one arrival for each consuming warp of both. The epilogue of a warpgroup goes through
-// shared memory (stmatrix) and a tensor copy, while the next tile's copies are under way.
+// A is M x K, B is N x K, C is M x N, row-major f16. A block computes tiles of 128 x 64: two
+// consumer warpgroups with 64 rows each. The first thread of a third warpgroup issues all copies.
+// The blocks of a cluster compute adjacent rows; each copies one half of B's tile to both blocks.
+// *full* mbarriers signal the consumers that a stage is loaded. *empty* mbarriers signal the
+// producers of both blocks that a stage was read, with one arrival per consumer warp of both
+// blocks. A warpgroup's epilogue uses shared memory (stmatrix) and a tensor copy, while the next
+// tile's copies are in flight.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 #include "emulated/tensor_maps.h"
 #include "models/matrix_descriptor.h"
 
@@ -30,7 +31,7 @@ constexpr uint32_t m = 4 * rows, n = 2 * columns; // two clusters' rows, two col
 
 enum Switch {
   right,
-  // The ring.
+  // The circular buffer.
   producer_parity,
   consumer_parity,
   parity_never_flips,
@@ -55,7 +56,7 @@ enum Switch {
   no_cluster_barrier_after_init,
   no_fence_after_init,
   no_cluster_barrier_at_end,
-  // Multiplying.
+  // The matmul.
   sums_go_on,
   no_wait_before_epilogue,
   groups_swapped,
@@ -141,7 +142,7 @@ uint64_t descriptor(uint32_t address) {
   return models::encode_descriptor(descriptor);
 }
 
-// A place in the ring, and the parity of the phase that is next there.
+// A stage of the circular buffer and the parity of its next phase.
 struct Position {
   uint32_t stage = 0, parity = 0;
   void advance() {
@@ -156,7 +157,7 @@ void produce(Gpu &gpu, int bug, const Operands &x) {
   uint32_t base = gpu.shared_base(), full = base + full_offset, empty = base + empty_offset;
   uint32_t rank = gpu.cluster_ctarank();
   Position at;
-  at.parity = bug == producer_parity ? 0 : 1; // the first time all are empty
+  at.parity = bug == producer_parity ? 0 : 1; // at first, all stages are empty
   for (uint32_t tile = 0; tile < m / rows / 2 * (n / columns); tile++) {
     uint32_t m0 = (tile / (n / columns) * 2 + rank) * rows, n0 = tile % (n / columns) * columns;
     if (bug == ring_restarts)
@@ -194,12 +195,12 @@ void consume(Gpu &gpu, int bug, const Operands &x) {
   if (bug == staging_in_stage)
     staging -= 1024;
   uint32_t named = bug == one_barrier_for_both ? 1 : group + 1;
-  uint32_t storing = 0, waiting = bug == other_thread_waits ? 1 : 0; // thread of the warpgroup
+  uint32_t storing = 0, waiting = bug == other_thread_waits ? 1 : 0; // threads of the warpgroup
 
   Registers<float> d;
   d.n = registers;
   auto wait = [&](uint32_t pending) { d = gpu.wgmma_wait_f32(registers, pending, d); };
-  // Lane 0 tells block 0, lane 1 block 1.
+  // Lane 0 signals block 0, lane 1 signals block 1.
   auto release = [&](uint32_t stage) {
     if (bug == release_wrong_stage)
       stage = (stage + 1) % stages;
@@ -217,7 +218,7 @@ void consume(Gpu &gpu, int bug, const Operands &x) {
   at.parity = bug == consumer_parity ? 1 : 0;
   for (uint32_t tile = 0; tile < m / rows / 2 * (n / columns); tile++) {
     uint32_t m0 = (tile / (n / columns) * 2 + rank) * rows, n0 = tile % (n / columns) * columns;
-    uint32_t before = 0; // the stage of the step before
+    uint32_t before = 0; // the stage of the previous iteration
     if (bug == ring_restarts)
       at = {};
     for (uint32_t k = 0; k < depth; k += step) {
@@ -234,7 +235,7 @@ void consume(Gpu &gpu, int bug, const Operands &x) {
       gpu.wgmma_commit();
       if (bug == release_too_early) {
         release(at.stage);
-      } else if (k > 0) { // the step before has ended, this one may be under way
+      } else if (k > 0) { // the previous iteration has ended; this one may be pending
         wait(bug == wait_too_weak ? 2 : 1);
         release(before);
       }
@@ -282,7 +283,7 @@ void consume(Gpu &gpu, int bug, const Operands &x) {
 
 void kernel(Gpu &gpu, int bug, const Operands &x) {
   uint32_t base = gpu.shared_base(), group = gpu.tid_x() / 128;
-  uint32_t arrivals = 2 * groups * 4; // warps of both blocks
+  uint32_t arrivals = 2 * groups * 4; // consumer warps of both blocks
   if (bug == one_arrival_per_group)
     arrivals /= 4;
   if (bug == no_remote_arrival || bug == empty_count_too_small)
@@ -347,6 +348,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject persistent_gemm() { return {"persistent_gemm", bugs, run}; }
+TestKernel persistent_gemm() { return {"persistent_gemm", bugs, run}; }
 
 } // namespace tritonc::emulator::test

@@ -1,17 +1,17 @@
-// The blocks of a cluster exchange data through each other's shared memory: a sum over all of
-// them, each block gathering one part of it.
+// The blocks of a cluster compute a sum through each other's shared memory (DSMEM). Each block sums
+// one part.
 //
-// Every thread puts its words into the part of the block that gathers them, and arrives at that
-// block's mbarrier; the gathering blocks then write the result back to all.
+// Every thread writes its words to the shared memory of the block that sums them, and arrives at
+// that block's mbarrier. Each block then writes its sums to all blocks.
 
-#include "emulated/seeded_bugs/subject.h"
+#include "emulated/seeded_bugs/test_kernel.h"
 
 namespace tritonc::emulator::test {
 namespace {
 
-constexpr uint32_t blocks = 4, threads = 64, words = blocks * threads; // of each block
+constexpr uint32_t blocks = 4, threads = 64, words = blocks * threads; // words per block
 
-// Shared memory: what others have put here, [block][thread]; the sums, [words]; an mbarrier.
+// Shared memory: words from all blocks, [block][thread]; the sums, [words]; an mbarrier.
 constexpr uint32_t sums_offset = 4 * blocks * threads, mbarrier_offset = sums_offset + 4 * words;
 
 enum Switch {
@@ -120,6 +120,6 @@ bool run(Kernel &k, int bug) {
 
 } // namespace
 
-Subject shared_exchange() { return {"shared_exchange", bugs, run}; }
+TestKernel shared_exchange() { return {"shared_exchange", bugs, run}; }
 
 } // namespace tritonc::emulator::test

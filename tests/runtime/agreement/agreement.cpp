@@ -193,7 +193,7 @@ int main(int count, char **arguments) {
   }
 #define FUNCTION(function, symbol, since, parameters)                                              \
   driver.symbol = reinterpret_cast<decltype(driver.symbol)>(dlsym(library, #symbol));
-#include "emulator/driver/functions.def"
+#include "emulator/fake_driver/functions.def"
   int devices = 0;
   if (is_real && fork() == 0)
     _exit(driver.cuInit(0) == 0 && driver.cuDeviceGetCount(&devices) == 0 && devices > 0 ? 0 : 1);

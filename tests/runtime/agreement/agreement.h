@@ -1,30 +1,31 @@
-// What the stand-in driver promises is what the driver does: one list of calls and their results,
-// for both.
+// Tests that the fake driver behaves like the driver: the same calls and results for both.
 //
-// Without arguments test_driver_agreement takes the stand-in; with `--real` the machine's driver,
-// where the kernels are PTX. There it says so and exits with 77 if there is none. Cases that ruin
-// the process (faults, forks, resets) are marked `skip` and run by a process of their own.
+// test_driver_agreement uses the fake driver. With `--real` it uses the machine's driver, and the
+// kernels are PTX; without a driver it exits with 77. Cases that ruin the process (faults, forks,
+// resets) are marked `skip` and run in a separate process.
 #pragma once
 
 #include <doctest/doctest.h>
 
-#include "runtime/stand_in.h"
+#include "runtime/fake_driver.h"
 
 #include <cstddef>
 
 namespace tritonc::agreement {
 
-extern bool is_real; // it is the machine's driver that is asked
+extern bool is_real; // `driver` is the machine's driver
 extern cu::Functions driver;
 
-/// Code with kernels `add`, target[i] = source[i] + n, 64 per block, once the launch in front is
-/// done, and `add_in_pairs`, which does nothing in clusters of 2, and with 32 bytes of constant
-/// memory: 7, 8, 0 ...
+/// Returns code with two kernels and 32 bytes of constant memory: 7, 8, 0, ...
+///
+/// - `add` waits for the launch before it, then computes target[i] = source[i] + n, with 64
+///   elements per block.
+/// - `add_in_pairs` does nothing, in clusters of 2 blocks.
 const void *code_of(const char *kernel);
 cu::Library *load(const char *kernel);
 cu::Kernel *get_kernel(const char *name = "add");
 
-/// A context of one's own, current while it lives.
+/// A new context that is current while the object lives.
 struct Own {
   Own() {
     REQUIRE(driver.cuInit(0) == 0);
@@ -69,11 +70,13 @@ int launch_in_clusters(cu::Kernel *kernel, const Operands &operands, unsigned gr
                        unsigned cluster);
 
 cu::PoolProperties pool_properties();
-/// A pool that keeps all that is given back.
+/// Makes a pool that keeps all freed memory.
 cu::Pool *make_pool();
-cu::Pointer allocated_in_order(cu::Stream *stream); // 256 bytes, and it has happened
+/// Allocates 256 bytes in stream order and waits for the allocation.
+cu::Pointer allocated_in_order(cu::Stream *stream);
 
-/// A case in a process of its own; true if all of it held.
+/// Runs the TEST_CASE `name` in a separate process. Returns whether it passed. The name must not
+/// contain commas, which separate names in doctest's -tc.
 bool holds_alone(const char *name);
 
 } // namespace tritonc::agreement

@@ -1,6 +1,4 @@
-// What the stand-in driver and the driver agree on: capture and graphs.
-//
-// agreement.h says of what these cases are a part.
+// Tests that the fake driver agrees with the driver: capture and graphs. See agreement.h.
 
 #include "runtime/agreement/agreement.h"
 
@@ -27,7 +25,7 @@ struct Capture {
 
 } // namespace
 
-TEST_CASE("a graph does what was captured, as often as it is launched") {
+TEST_CASE("graph: each launch repeats the captured work") {
   Own own;
   cu::Kernel *kernel = get_kernel();
   Operands up = {own.memory(256), own.memory(256)}, back = {up.target, up.source};
@@ -58,7 +56,7 @@ TEST_CASE("a graph does what was captured, as often as it is launched") {
   CHECK(driver.cuGraphExecDestroy(exec) == 0);
 }
 
-TEST_CASE("memory in a graph has one address, and is there from node to node") {
+TEST_CASE("graph: memory has one address across nodes") {
   Own own;
   cu::Kernel *kernel = get_kernel();
   cu::Pool *pool = make_pool();
@@ -98,7 +96,7 @@ TEST_CASE("memory in a graph has one address, and is there from node to node") {
   CHECK(driver.cuMemPoolDestroy(pool) == 0);
 }
 
-TEST_CASE("memory that a graph does not free is there until somebody else does") {
+TEST_CASE("graph: unfreed memory lives until another call frees it") {
   Own own;
   cu::Pointer memory = 0;
   Capture capture(own);
@@ -126,18 +124,18 @@ TEST_CASE("memory that a graph does not free is there until somebody else does")
   CHECK(driver.cuStreamSynchronize(capture.stream) == 0);
 }
 
-TEST_CASE("a capture frees what a graph allocates, and that is no part of another graph") {
+TEST_CASE("capture: frees only memory of its own graph") {
   Own own;
   cu::Pointer outside = 0, inside = 0;
   cu::Stream *stream = own.stream();
-  SUBCASE("not what was allocated before") {
+  SUBCASE("memory from before the capture") {
     CHECK(driver.cuMemAllocAsync(&outside, 256, stream) == 0);
     CHECK(driver.cuStreamSynchronize(stream) == 0);
     Capture capture(own);
     CHECK(driver.cuMemFreeAsync(outside, capture.stream) == 1);
     capture.end();
   }
-  SUBCASE("nor is it launched into a capture") {
+  SUBCASE("such a graph in another capture") {
     Capture capture(own);
     CHECK(driver.cuMemAllocAsync(&inside, 256, capture.stream) == 0);
     CHECK(driver.cuMemFreeAsync(inside, capture.stream) == 0);
@@ -150,13 +148,13 @@ TEST_CASE("a capture frees what a graph allocates, and that is no part of anothe
   }
 }
 
-TEST_CASE("a launch that may start before the one in front of it is done") {
+TEST_CASE("launch: programmatic serialization runs and is captured") {
   Own own;
   cu::Kernel *kernel = get_kernel();
   cu::Stream *stream = own.stream();
   Operands up = {own.memory(256), own.memory(256)}, back = {up.target, up.source};
-  // These kernels do not wait for each other themselves; but then they do not let the next one
-  // start, either, before they are done.
+  // Each kernel waits for the launch before it (griddepcontrol.wait), and no kernel lets the next
+  // one start early.
   auto launch_early = [&](const Operands &operands) {
     Operands values = operands;
     void *parameters[] = {&values.source, &values.target, &values.n};
@@ -184,10 +182,10 @@ TEST_CASE("a launch that may start before the one in front of it is done") {
   CHECK(driver.cuStreamSynchronize(stream) == 0);
 }
 
-TEST_CASE("what a capture does not allow") {
+TEST_CASE("capture: forbids unsafe calls") {
   Own own;
   cu::Pointer memory = 0;
-  SUBCASE("allocating") {
+  SUBCASE("allocation") {
     cu::Kernel *kernel = get_kernel();
     Capture capture(own);
     CHECK(driver.cuMemAlloc_v2(&memory, 16) == 900);
@@ -197,12 +195,12 @@ TEST_CASE("what a capture does not allow") {
     CHECK(capture.graph == nullptr);
     CHECK(driver.cuMemAlloc_v2(&memory, 16) == 0);
   }
-  SUBCASE("allocating is allowed in the relaxed mode") {
+  SUBCASE("allocation in relaxed mode is allowed") {
     Capture capture(own, relaxed);
     CHECK(driver.cuMemAlloc_v2(&memory, 16) == 0);
     CHECK(capture.end() == 0);
   }
-  SUBCASE("or by a thread that says so") {
+  SUBCASE("allocation by a relaxed thread is allowed") {
     Capture capture(own);
     int mode = relaxed;
     CHECK(driver.cuThreadExchangeStreamCaptureMode(&mode) == 0);
@@ -212,17 +210,17 @@ TEST_CASE("what a capture does not allow") {
     CHECK(mode == relaxed);
     CHECK(capture.end() == 0);
   }
-  SUBCASE("waiting for the stream") {
+  SUBCASE("synchronization of the stream") {
     Capture capture(own);
     CHECK(driver.cuStreamSynchronize(capture.stream) == 900);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("asking about the stream") {
+  SUBCASE("query of the stream") {
     Capture capture(own, relaxed);
     CHECK(driver.cuStreamQuery(capture.stream) == 900);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("asking for the stream's device, but not for its context") {
+  SUBCASE("query of the stream's device") {
     Capture capture(own, relaxed);
     cu::Context *context = nullptr;
     cu::Device device = -1;
@@ -233,12 +231,12 @@ TEST_CASE("what a capture does not allow") {
       CHECK(driver.cuStreamGetDevice(capture.stream, &device) == 900);
     CHECK(capture.end() == (may_ask ? 901 : 0));
   }
-  SUBCASE("waiting for the context") {
+  SUBCASE("synchronization of the context") {
     Capture capture(own, relaxed);
     CHECK(driver.cuCtxSynchronize() == 900);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("using the legacy stream") {
+  SUBCASE("launch on the legacy stream") {
     cu::Kernel *kernel = get_kernel();
     Operands operands = {own.memory(256), own.memory(256)};
     Capture capture(own);
@@ -248,31 +246,31 @@ TEST_CASE("what a capture does not allow") {
     CHECK(launch(kernel, operands) == 906);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("beside a stream that does not wait for the legacy stream it may be used") {
+  SUBCASE("legacy stream beside a non-blocking stream is allowed") {
     cu::Kernel *kernel = get_kernel();
     Operands operands = {own.memory(256), own.memory(256)};
     Capture capture(own, global, 1);
     CHECK(launch(kernel, operands) == 0);
     CHECK(capture.end() == 0);
   }
-  SUBCASE("copying at once") {
+  SUBCASE("synchronous copy") {
     cu::Pointer there = own.memory(256);
     Capture capture(own, relaxed);
     int value = 0;
     CHECK(driver.cuMemcpyHtoD_v2(there, &value, 4) == 906);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("capturing the legacy stream") {
+  SUBCASE("capture of the legacy stream") {
     CHECK(driver.cuStreamBeginCapture_v2(nullptr, global) == 900);
   }
-  SUBCASE("capturing twice, ending none") {
+  SUBCASE("nested capture, end without capture") {
     Capture capture(own);
     CHECK(driver.cuStreamBeginCapture_v2(capture.stream, global) == 401);
     CHECK(capture.end() == 0);
     CHECK(capture.end() == 401);
     CHECK(driver.cuStreamBeginCapture_v2(capture.stream, 17) == 1);
   }
-  SUBCASE("another thread allocates") {
+  SUBCASE("allocation by another thread") {
     for (int mode : {global, thread_local_mode}) {
       CAPTURE(mode);
       Capture capture(own, mode);
@@ -285,7 +283,7 @@ TEST_CASE("what a capture does not allow") {
       CHECK(capture.end() == (mode == global ? 901 : 0));
     }
   }
-  SUBCASE("another thread ends it") {
+  SUBCASE("end by another thread") {
     Capture capture(own, thread_local_mode);
     int result = -1;
     std::thread([&] {
@@ -297,7 +295,7 @@ TEST_CASE("what a capture does not allow") {
   }
 }
 
-TEST_CASE("which calls a capture in the strictest mode survives") {
+TEST_CASE("capture: global mode survives only some calls") {
   struct Scene {
     Own own;
     cu::Kernel *kernel = get_kernel();
@@ -374,7 +372,7 @@ TEST_CASE("which calls a capture in the strictest mode survives") {
       {"cuMemsetD8Async elsewhere", 0,
        [](Scene &s) { return driver.cuMemsetD8Async(s.memory, 0, 1, s.other); }},
   };
-  // That code is loaded came with CUDA 12.3.
+  // Loading code during a capture requires CUDA 12.3.
   for (auto &row : rows) {
     CAPTURE(std::string(row.name));
     Scene scene;
@@ -384,8 +382,7 @@ TEST_CASE("which calls a capture in the strictest mode survives") {
   }
 }
 
-TEST_CASE(
-    "a thread that says it knows may allocate in the order of another stream than the captured") {
+TEST_CASE("capture: relaxed thread may allocate on another stream") {
   Own own;
   cu::Stream *other = own.stream();
   cu::Pool *pool = make_pool();
@@ -400,7 +397,7 @@ TEST_CASE(
   CHECK(driver.cuStreamSynchronize(other) == 0);
 }
 
-TEST_CASE("waiting for a captured event") {
+TEST_CASE("capture: refuses to wait for a captured event") {
   Own own;
   cu::Event *event = own.event();
   Capture capture(own, relaxed);
@@ -409,13 +406,13 @@ TEST_CASE("waiting for a captured event") {
   CHECK(capture.end() == 901);
 }
 
-TEST_CASE("a capture spreads to other streams by events") {
+TEST_CASE("capture: spreads to other streams by events") {
   Own own;
   cu::Kernel *kernel = get_kernel();
   Operands operands = {own.memory(256), own.memory(256)};
   cu::Stream *side = own.stream();
   cu::Event *fork = own.event(2), *join = own.event(2);
-  SUBCASE("and comes back") {
+  SUBCASE("joined before the end") {
     Capture capture(own);
     CHECK(driver.cuEventRecord(fork, capture.stream) == 0);
     CHECK(driver.cuStreamWaitEvent(side, fork, 0) == 0);
@@ -432,14 +429,14 @@ TEST_CASE("a capture spreads to other streams by events") {
     CHECK(driver.cuStreamIsCapturing(side, &status) == 0);
     CHECK(status == 0);
   }
-  SUBCASE("or doesn't") {
+  SUBCASE("not joined before the end") {
     Capture capture(own);
     CHECK(driver.cuEventRecord(fork, capture.stream) == 0);
     CHECK(driver.cuStreamWaitEvent(side, fork, 0) == 0);
     CHECK(launch(kernel, operands, side) == 0);
     CHECK(capture.end() == 904);
   }
-  SUBCASE("or is ended where it didn't begin") {
+  SUBCASE("ended on another stream") {
     Capture capture(own);
     CHECK(driver.cuEventRecord(fork, capture.stream) == 0);
     CHECK(driver.cuStreamWaitEvent(side, fork, 0) == 0);
@@ -447,20 +444,20 @@ TEST_CASE("a capture spreads to other streams by events") {
     CHECK(driver.cuStreamEndCapture(side, &graph) == 903);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("or meets another one") {
+  SUBCASE("joined with another capture") {
     Capture capture(own), other(own);
     CHECK(driver.cuEventRecord(fork, capture.stream) == 0);
     CHECK(driver.cuStreamWaitEvent(other.stream, fork, 0) == 902);
     CHECK(capture.end() == 901);
     CHECK(other.end() == 901);
   }
-  SUBCASE("or work that it can't contain") {
+  SUBCASE("joined with uncaptured work") {
     CHECK(driver.cuEventRecord(fork, side) == 0);
     Capture capture(own);
     CHECK(driver.cuStreamWaitEvent(capture.stream, fork, 0) == 905);
     CHECK(capture.end() == 901);
   }
-  SUBCASE("and its events can't be waited for") {
+  SUBCASE("query of a captured event") {
     Capture capture(own, relaxed);
     CHECK(driver.cuEventRecord(fork, capture.stream) == 0);
     CHECK(driver.cuEventQuery(fork) == 907);

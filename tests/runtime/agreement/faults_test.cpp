@@ -1,7 +1,5 @@
-// What the stand-in driver and the driver agree on: what ends in ruins, and that all says so from
-// then on.
-//
-// agreement.h says of what these cases are a part.
+// Tests that the fake driver agrees with the driver: faults that ruin the device, and the results
+// of all later calls. See agreement.h.
 
 #include "runtime/agreement/agreement.h"
 
@@ -11,7 +9,7 @@
 
 namespace {
 
-/// All that still concerns the device says the same, for good.
+/// Checks that every call that uses the device returns the fault.
 void check_ruined(int fault, cu::Kernel *kernel, const Operands &operands, cu::Stream *stream,
                   cu::Event *event) {
   cu::Pointer memory = 0;
@@ -50,7 +48,7 @@ void check_ruined(int fault, cu::Kernel *kernel, const Operands &operands, cu::S
     CHECK(driver.cuStreamGetCtx(stream, &context) == fault);
     CHECK(driver.cuCtxCreate_v2(&context, 0, 0) == fault);
   }
-  // What concerns it not goes on.
+  // Calls that do not use the device still succeed.
   CHECK(driver.cuCtxGetCurrent(&context) == 0);
   CHECK(driver.cuCtxGetDevice(&value) == 0);
   CHECK(driver.cuDeviceGetCount(&value) == 0);
@@ -81,7 +79,7 @@ void ruin(int fault, std::size_t offset) {
   REQUIRE(driver.cuCtxSynchronize() == 0);
   Operands wrong = operands;
   wrong.source = offset < 4096 ? operands.source + offset : offset;
-  CHECK(launch(kernel, wrong) == 0); // it shows later
+  CHECK(launch(kernel, wrong) == 0); // later calls return the fault
   CHECK(driver.cuCtxSynchronize() == fault);
   check_ruined(fault, kernel, operands, stream, event);
   CHECK(driver.cuCtxSetCurrent(nullptr) == 0);
@@ -93,10 +91,10 @@ void ruin(int fault, std::size_t offset) {
 
 } // namespace
 
-TEST_CASE("an address that there isn't" * doctest::skip()) { ruin(700, 1 << 20); }
-TEST_CASE("an address that is not aligned" * doctest::skip()) { ruin(716, 2); }
+TEST_CASE("fault: invalid address ruins the device" * doctest::skip()) { ruin(700, 1 << 20); }
+TEST_CASE("fault: misaligned address ruins the device" * doctest::skip()) { ruin(716, 2); }
 
-TEST_CASE("the child of a fork" * doctest::skip()) {
+TEST_CASE("fork: the child cannot use the driver" * doctest::skip()) {
   Own own;
   cu::Kernel *kernel = get_kernel();
   Operands operands = {own.memory(256), own.memory(256)};
@@ -119,8 +117,8 @@ TEST_CASE("the child of a fork" * doctest::skip()) {
   own.memory(16);
 }
 
-TEST_CASE("what ends in ruins, each in a process of its own") {
-  CHECK(holds_alone("an address that there isn't"));
-  CHECK(holds_alone("an address that is not aligned"));
-  CHECK(holds_alone("the child of a fork"));
+TEST_CASE("fault: all cases, each in a separate process") {
+  CHECK(holds_alone("fault: invalid address ruins the device"));
+  CHECK(holds_alone("fault: misaligned address ruins the device"));
+  CHECK(holds_alone("fork: the child cannot use the driver"));
 }

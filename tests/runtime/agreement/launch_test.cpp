@@ -1,6 +1,4 @@
-// What the stand-in driver and the driver agree on: launches, streams, events.
-//
-// agreement.h says of what these cases are a part.
+// Tests that the fake driver agrees with the driver: launches, streams, events. See agreement.h.
 
 #include "runtime/agreement/agreement.h"
 
@@ -8,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-TEST_CASE("what a launch refuses, and that it harms nothing") {
+TEST_CASE("launch: refuses invalid configurations without harm") {
   Own own;
   cu::Kernel *kernel = get_kernel();
   Operands operands = {own.memory(64 * 4 * 4), own.memory(64 * 4 * 4)};
@@ -20,7 +18,7 @@ TEST_CASE("what a launch refuses, and that it harms nothing") {
   CHECK(with([](Shape &s) { s.grid[0] = 0; }) == 1);
   CHECK(with([](Shape &s) { s.grid[1] = 0; }) == 1);
   CHECK(with([](Shape &s) { s.block[0] = 0; }) == 1);
-  CHECK(with([](Shape &s) { s.block[0] = 96; }) == 1); // more than the code is for
+  CHECK(with([](Shape &s) { s.block[0] = 96; }) == 1); // more than the code's max
   CHECK(with([](Shape &s) { s.block[0] = 1056; }) == 1);
   CHECK(with([](Shape &s) { s.block[2] = 65; }) == 1);
   CHECK(with([](Shape &s) { s.grid[0] = 0x80000000; }) == 1);
@@ -31,21 +29,21 @@ TEST_CASE("what a launch refuses, and that it harms nothing") {
   CHECK(driver.cuKernelSetAttribute(8, 100000, kernel, 0) == 0);
   CHECK(with([](Shape &s) { s.shared_bytes = 100000; }) == 0);
   CHECK(with([](Shape &s) { s.shared_bytes = 100001; }) == 1);
-  CHECK(with([](Shape &s) { s.block[0] = 32; }) == (is_real ? 0 : 801)); // fewer
+  CHECK(with([](Shape &s) { s.block[0] = 32; }) == (is_real ? 0 : 801)); // less than the code's max
   CHECK(driver.cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr) == 1);
   CHECK(driver.cuCtxSynchronize() == 0);
   CHECK(launch(kernel, operands) == 0);
   CHECK(driver.cuCtxSynchronize() == 0);
 }
 
-TEST_CASE("arguments in a packed buffer") {
+TEST_CASE("launch: takes arguments in a packed buffer") {
   Own own;
   cu::Pointer source = own.memory(256), target = own.memory(256);
   struct {
     cu::Pointer source, target;
     int n;
   } packed = {source, target, 5};
-  std::size_t bytes = 20; // to the end of the last
+  std::size_t bytes = 20; // up to the end of the last argument
   void *extra[] = {reinterpret_cast<void *>(1), &packed, reinterpret_cast<void *>(2), &bytes,
                    nullptr};
   cu::Kernel *kernel = get_kernel();
@@ -59,15 +57,15 @@ TEST_CASE("arguments in a packed buffer") {
   bytes = sizeof packed;
   CHECK(launch_packed() == 701);
   bytes = 16;
-  CHECK(launch_packed() == (is_real ? 0 : 701)); // it reads whatever is behind the buffer
+  CHECK(launch_packed() == (is_real ? 0 : 701)); // the driver reads beyond the buffer
 }
 
-TEST_CASE("clusters") {
+TEST_CASE("launch: accepts and refuses cluster sizes") {
   Own own;
   cu::Kernel *kernel = get_kernel(), *pairs = get_kernel("add_in_pairs");
   Operands operands = {own.memory(64 * 4 * 32), own.memory(64 * 4 * 32)};
   CHECK(launch_in_clusters(kernel, operands, 4, 1) == 0);
-  // The emulator runs code in clusters only if it is compiled so.
+  // The emulator runs code in clusters only if the code is compiled for clusters.
   CHECK(launch_in_clusters(kernel, operands, 4, 2) == (is_real ? 0 : 801));
   CHECK(launch_in_clusters(kernel, operands, 8, 8) == (is_real ? 0 : 801));
   CHECK(launch_in_clusters(kernel, operands, 4, 3) == (is_real ? 912 : 801));   // does not divide
@@ -82,7 +80,7 @@ TEST_CASE("clusters") {
   CHECK(driver.cuCtxSynchronize() == 0);
 }
 
-TEST_CASE("a function belongs to its context, a kernel goes with the stream") {
+TEST_CASE("launch: a function needs its context, a kernel does not") {
   Own first;
   cu::Kernel *kernel = get_kernel(), *function = nullptr;
   CHECK(driver.cuKernelGetFunction(&function, kernel) == 0);
@@ -101,7 +99,7 @@ TEST_CASE("a function belongs to its context, a kernel goes with the stream") {
   CHECK(driver.cuStreamSynchronize(stream) == 0);
 }
 
-TEST_CASE("a launch on a stream needs no current context, one on a default stream does") {
+TEST_CASE("launch: needs a context only on default streams") {
   Own own;
   cu::Kernel *kernel = get_kernel(), *function = nullptr;
   CHECK(driver.cuKernelGetFunction(&function, kernel) == 0);
@@ -124,7 +122,7 @@ TEST_CASE("a launch on a stream needs no current context, one on a default strea
   }).join();
 }
 
-TEST_CASE("streams and events") {
+TEST_CASE("stream: flags, events and host functions") {
   Own own;
   cu::Stream *stream = own.stream(1);
   unsigned flags = 0;

@@ -1,6 +1,5 @@
-// What the stand-in driver and the driver agree on: memory, pools, constant memory, tensor maps.
-//
-// agreement.h says of what these cases are a part.
+// Tests that the fake driver agrees with the driver: memory, pools, constant memory, tensor maps.
+// See agreement.h.
 
 #include "runtime/agreement/agreement.h"
 
@@ -9,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-TEST_CASE("memory") {
+TEST_CASE("memory: allocates, copies, sets and frees") {
   Own own;
   cu::Pointer memory = 0, other = 0;
   CHECK(driver.cuMemAlloc_v2(&memory, 0) == 1);
@@ -59,7 +58,7 @@ TEST_CASE("memory") {
   CHECK(driver.cuMemFree_v2(memory) == 1);
 }
 
-TEST_CASE("pointers") {
+TEST_CASE("pointer: attributes of device and host memory") {
   Own own;
   cu::Pointer memory = own.memory(4096);
   unsigned kind = 0;
@@ -92,7 +91,7 @@ TEST_CASE("pointers") {
   CHECK(ordinal == -2);
 }
 
-TEST_CASE("constant memory: each context has its own, as it was compiled until somebody fills it") {
+TEST_CASE("constant memory: separate per context, compiled values first") {
   Own own;
   cu::Library *library = load("add");
   const char *const name = "tritonc_constants";
@@ -124,14 +123,14 @@ TEST_CASE("constant memory: each context has its own, as it was compiled until s
   cu::Kernel *kernel = nullptr;
   CHECK(driver.cuLibraryGetKernel(&kernel, library, "add") == 0);
   {
-    Own other; // a context of its own
+    Own other; // another context
     REQUIRE(driver.cuLibraryGetGlobal(&again, &bytes, library, name) == 0);
     CHECK(values(again) == std::vector<int>{7, 8, 0});
     CHECK(driver.cuMemcpyHtoD_v2(again, filled, 8) == 0);
   }
   CHECK(values(block) == std::vector<int>{7, 10, 11});
 
-  // While a graph is captured on another stream, a thread that says it knows may ask and fill.
+  // While another stream is being captured, a thread in relaxed mode may find and fill constants.
   cu::Stream *capturing = own.stream(1);
   int mode = 2;
   REQUIRE(driver.cuStreamBeginCapture_v2(capturing, 0) == 0);
@@ -144,7 +143,7 @@ TEST_CASE("constant memory: each context has its own, as it was compiled until s
   CHECK(values(again) == std::vector<int>{10, 11, 0});
 }
 
-TEST_CASE("memory in the order of a stream") {
+TEST_CASE("memory: allocates in stream order") {
   Own own;
   cu::Stream *stream = own.stream();
   cu::Pointer memory = 0;
@@ -158,7 +157,7 @@ TEST_CASE("memory in the order of a stream") {
   CHECK(driver.cuStreamSynchronize(stream) == 0);
 }
 
-TEST_CASE("a pool of one's own") {
+TEST_CASE("memory pool: allocates in stream order") {
   Own own;
   cu::Stream *stream = own.stream();
   cu::Pool *pool = make_pool();
@@ -175,7 +174,7 @@ TEST_CASE("a pool of one's own") {
     CHECK(driver.cuStreamSynchronize(stream) == 0);
     CHECK(value == 10);
   }
-  // Two at a time are apart.
+  // Two allocations do not overlap.
   cu::Pointer one = 0, other = 0;
   CHECK(driver.cuMemAllocFromPoolAsync(&one, 4096, pool, stream) == 0);
   CHECK(driver.cuMemAllocFromPoolAsync(&other, 4096, pool, own.stream()) == 0);
@@ -189,7 +188,7 @@ TEST_CASE("a pool of one's own") {
   CHECK(driver.cuMemPoolDestroy(pool) == 0);
 }
 
-TEST_CASE("what was allocated from a pool outlives it") {
+TEST_CASE("memory pool: allocations outlive the pool") {
   Own own;
   cu::Stream *stream = own.stream();
   cu::Pool *pool = make_pool();
@@ -204,7 +203,7 @@ TEST_CASE("what was allocated from a pool outlives it") {
   CHECK(value == 3);
 }
 
-TEST_CASE("memory on a stream needs no current context, on a default stream it does") {
+TEST_CASE("memory pool: needs a context only on default streams") {
   Own own;
   cu::Stream *stream = own.stream();
   cu::Pool *pool = make_pool();
@@ -219,7 +218,7 @@ TEST_CASE("memory on a stream needs no current context, on a default stream it d
   CHECK(driver.cuMemPoolDestroy(pool) == 0);
 }
 
-TEST_CASE("what pools refuse") {
+TEST_CASE("memory pool: refuses invalid arguments") {
   Own own;
   cu::Stream *stream = own.stream();
   cu::Pool *pool = nullptr, *default_pool = nullptr;
@@ -240,13 +239,13 @@ TEST_CASE("what pools refuse") {
   CHECK(driver.cuMemAllocFromPoolAsync(nullptr, 16, pool, stream) == 1);
   CHECK(driver.cuMemAllocFromPoolAsync(&memory, std::size_t(1) << 50, pool, stream) == 2);
   CHECK(driver.cuMemFreeAsync(64, stream) == 1);
-  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 16, pool, stream) == 0); // harmed by none of it
+  CHECK(driver.cuMemAllocFromPoolAsync(&memory, 16, pool, stream) == 0); // still works
   CHECK(driver.cuMemFreeAsync(memory, stream) == 0);
   CHECK(driver.cuStreamSynchronize(stream) == 0);
   CHECK(driver.cuMemPoolDestroy(pool) == 0);
 }
 
-TEST_CASE("a pool outlives its device's contexts" * doctest::skip()) {
+TEST_CASE("memory pool: outlives its contexts" * doctest::skip()) {
   cu::Pool *pool = nullptr;
   cu::Context *primary = nullptr, *popped = nullptr;
   auto use = [&] {
@@ -278,11 +277,11 @@ TEST_CASE("a pool outlives its device's contexts" * doctest::skip()) {
   CHECK(driver.cuMemPoolDestroy(pool) == 0);
 }
 
-TEST_CASE("a process of its own for a pool that outlives contexts") {
-  CHECK(holds_alone("a pool outlives its device's contexts"));
+TEST_CASE("memory pool: outlives its contexts, in a separate process") {
+  CHECK(holds_alone("memory pool: outlives its contexts"));
 }
 
-TEST_CASE("tensor maps") {
+TEST_CASE("tensor map: accepts and refuses tensors") {
   Own own;
   cu::Pointer memory = own.memory(1 << 16);
   static constexpr int f16 = 6, swizzle_128 = 3;
@@ -303,7 +302,7 @@ TEST_CASE("tensor maps") {
   CHECK(encode(memory, 2, 99) == 1);
   CHECK(encode(memory, 2, f16, 9) == 1);
   CHECK(encode(memory, 2, f16, swizzle_128, 1) == 0);
-  CHECK(encode(memory, 2, 2, swizzle_128, 1) == 1); // NaN for integers
+  CHECK(encode(memory, 2, 2, swizzle_128, 1) == 1); // integers cannot be filled with NaN
   auto refused = [&](auto change) {
     change();
     int result = encode(memory, 2);
@@ -320,7 +319,7 @@ TEST_CASE("tensor maps") {
   CHECK(refused([&] { strides[0] = std::uint64_t(1) << 40; }));
   CHECK(refused([&] { box[0] = 0; }));
   CHECK(refused([&] { box[1] = 257; }));
-  CHECK(refused([&] { box[0] = 128; })); // 256 bytes, swizzled by 128
+  CHECK(refused([&] { box[0] = 128; })); // 256 bytes, more than the swizzle's 128
   CHECK(refused([&] { box[0] = 4; }));   // 8 bytes
   CHECK(refused([&] { steps[0] = 0; }));
   CHECK(refused([&] { steps[1] = 9; }));

@@ -1,6 +1,5 @@
-// What the stand-in driver and the driver agree on: the process, devices, contexts, code.
-//
-// agreement.h says of what these cases are a part.
+// Tests that the fake driver agrees with the driver: the process, devices, contexts, code. See
+// agreement.h.
 
 #include "runtime/agreement/agreement.h"
 
@@ -10,7 +9,7 @@
 #include <string>
 #include <thread>
 
-TEST_CASE("before cuInit" * doctest::skip()) {
+TEST_CASE("cuInit: calls before it are refused" * doctest::skip()) {
   int value = 0;
   cu::Context *context = nullptr;
   CHECK(driver.cuDriverGetVersion(&value) == 0);
@@ -24,11 +23,11 @@ TEST_CASE("before cuInit" * doctest::skip()) {
   CHECK(value >= 1);
 }
 
-TEST_CASE("a process of its own for what comes before cuInit") {
-  CHECK(holds_alone("before cuInit"));
+TEST_CASE("cuInit: checks in a separate process") {
+  CHECK(holds_alone("cuInit: calls before it are refused"));
 }
 
-TEST_CASE("cuGetProcAddress") {
+TEST_CASE("cuGetProcAddress: finds functions by interface version") {
   REQUIRE(driver.cuInit(0) == 0);
   void *address = &address;
   int found = -1, version = 0;
@@ -47,7 +46,7 @@ TEST_CASE("cuGetProcAddress") {
   CHECK(driver.cuGetProcAddress("cuMemAlloc", &address, 12000, 0) == 0);
 }
 
-TEST_CASE("names of errors") {
+TEST_CASE("cuGetErrorName: names every error") {
   const char *name = nullptr, *text = nullptr;
   for (int result :
        {0,   1,   2,   3,   4,   100, 101, 200, 201, 209, 222, 400, 401, 500, 600, 700, 702, 709,
@@ -64,7 +63,7 @@ TEST_CASE("names of errors") {
   CHECK(std::string(text) == "an illegal memory access was encountered");
 }
 
-TEST_CASE("devices") {
+TEST_CASE("cuDeviceGet: describes devices") {
   REQUIRE(driver.cuInit(0) == 0);
   int value = 0;
   cu::Device device = -1;
@@ -78,7 +77,7 @@ TEST_CASE("devices") {
   CHECK(driver.cuDeviceGetAttribute(&value, 10, 1000) == 101);
   CHECK(driver.cuDeviceGetAttribute(&value, 100000, 0) == 1);
   CHECK(driver.cuDeviceGetAttribute(&value, 0, 0) == 1);
-  // What a kernel's planning asks for: those of an H100 or H200.
+  // The attributes of an H100 or H200 that launches depend on.
   struct {
     int attribute, value;
   } facts[] = {{1, 1024},   {2, 1024},    {4, 64},     {5, 0x7fffffff}, {6, 65535},   {7, 65535},
@@ -104,7 +103,7 @@ TEST_CASE("devices") {
   CHECK(device == 0);
 }
 
-TEST_CASE("a thread without a context") {
+TEST_CASE("context: calls fail, when none is current") {
   REQUIRE(driver.cuInit(0) == 0);
   std::thread([] {
     cu::Context *context = nullptr;
@@ -124,7 +123,7 @@ TEST_CASE("a thread without a context") {
   }).join();
 }
 
-TEST_CASE("contexts") {
+TEST_CASE("context: retain, push, pop and destroy") {
   REQUIRE(driver.cuInit(0) == 0);
   cu::Context *primary = nullptr, *current = nullptr;
   unsigned flags = 0;
@@ -160,7 +159,7 @@ TEST_CASE("contexts") {
   CHECK(driver.cuCtxDestroy_v2(nullptr) == 1);
 }
 
-TEST_CASE("code") {
+TEST_CASE("library: loads code and describes kernels") {
   Own own;
   cu::Library *library = load("add");
   cu::Kernel *kernel = nullptr, *function = nullptr;
@@ -211,16 +210,16 @@ TEST_CASE("code") {
   CHECK(value == 2);
   CHECK(driver.cuKernelGetAttribute(&value, 12, pairs, 0) == 0);
   CHECK(value == 1);
-  CHECK(driver.cuKernelSetAttribute(11, 4, pairs, 0) == 1); // it is compiled in
+  CHECK(driver.cuKernelSetAttribute(11, 4, pairs, 0) == 1); // fixed at compile time
 }
 
-TEST_CASE("code that is none") {
+TEST_CASE("library: refuses invalid code") {
   Own own;
   cu::Library *library = nullptr;
   cu::Module *module = nullptr;
   static const char text[] = "swim backwards and nothing else";
   int result = driver.cuLibraryLoadData(&library, text, nullptr, nullptr, 0, nullptr, nullptr, 0);
-  CHECK(result == (is_real ? 0 : 200)); // the driver looks at it later
+  CHECK(result == (is_real ? 0 : 200)); // the driver checks the code later
   CHECK(driver.cuModuleLoadData(&module, text) == 200);
   static const char elf[256] = "\177ELF\2\1\1";
   CHECK(driver.cuModuleLoadData(&module, elf) == 200);
@@ -228,7 +227,7 @@ TEST_CASE("code that is none") {
   CHECK(result == (is_real ? 0 : 200));
 }
 
-TEST_CASE("the primary context, reset") {
+TEST_CASE("context: a reset primary context returns, when retained") {
   REQUIRE(driver.cuInit(0) == 0);
   cu::Context *primary = nullptr, *again = nullptr, *popped = nullptr;
   cu::Kernel *kernel = get_kernel();
@@ -253,7 +252,7 @@ TEST_CASE("the primary context, reset") {
   CHECK(active == 0);
   CHECK(driver.cuCtxGetId(primary, &after) == 709);
   CHECK(launch_in(primary) == 709);
-  // It comes back under its old handle, for all who had it; and kernels keep their attributes.
+  // The context returns with its old handle, and kernels keep their attributes.
   CHECK(driver.cuDevicePrimaryCtxRetain(&again, 0) == 0);
   CHECK(again == primary);
   CHECK(driver.cuDevicePrimaryCtxGetState(0, &flags, &active) == 0);
@@ -277,7 +276,7 @@ TEST_CASE("the primary context, reset") {
   CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == 201);
 }
 
-TEST_CASE("interfaces of CUDA 12.5 and 13") {
+TEST_CASE("interface: functions of CUDA 12.5 and 13") {
   Own first;
   cu::Stream *stream = first.stream();
   Own second;
@@ -300,7 +299,7 @@ TEST_CASE("interfaces of CUDA 12.5 and 13") {
   }
 }
 
-TEST_CASE("a context that another thread destroys") {
+TEST_CASE("context: calls fail, when another thread destroys it") {
   Own own;
   cu::Pointer memory = own.memory(16);
   int alloc = -1, device = -1, get = -1, push = -1, set = -1, synchronize = -1;

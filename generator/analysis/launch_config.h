@@ -1,0 +1,30 @@
+// Makes the LaunchConfig of a function after the passes, from its operations `tensor_map`,
+// `host_value`, `workspace` and `launch_blocks`.
+
+#pragma once
+
+#include "ir/ir.h"
+
+#include <optional>
+
+namespace tritonc {
+
+/// An integer scalar as a host expression of parameters, the grid of programs and the number of
+/// SMs. nullopt: the host cannot compute it.
+std::optional<Expr> host_expression(const ir::Value *scalar);
+
+/// Returns whether the host passes the result of `op` to the kernel.
+bool is_hidden(const ir::Op &op);
+
+/// The operations whose results the host passes, in the order of the hidden parameters.
+std::vector<const ir::Op *> hidden_parameters(const ir::Function &fn);
+
+/// The axes of a tensor_map in TMA's order: the contiguous axis first, then the others from the
+/// last to the first.
+std::vector<int> copy_order(const ir::Op &map);
+
+/// Sets everything but the schedule, its guards and its cost. Requires that host_expression
+/// succeeds for all operands of these operations.
+LaunchConfig launch_config(const ir::Function &fn);
+
+} // namespace tritonc

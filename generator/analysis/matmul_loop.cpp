@@ -1,0 +1,157 @@
+// Finds the mainloop of a matmul. See matmul_loop.h.
+//
+// Tested by tests/analysis/matmul_loop_test.cpp.
+
+#include "analysis/matmul_loop.h"
+
+#include "analysis/launch_config.h"
+#include "analysis/memory_access.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+std::optional<LoadedOperand> loaded_factor(Function &fn, const Op &loop, Value *operand) {
+  LoadedOperand result;
+  result.perm.resize(size_t(operand->type.rank()));
+  std::iota(result.perm.begin(), result.perm.end(), 0);
+  for (;;) {
+    Op *op = operand->op;
+    if (!op || op->parent != loop.blocks[0] || count_uses(*fn.body, operand) != 1)
+      return std::nullopt;
+    if (op->is(Opcode::load_) || op->is(Opcode::tma_load_)) {
+      result.load = op;
+      return result;
+    }
+    if (!op->is(Opcode::trans_))
+      return std::nullopt;
+    std::vector<int64_t> inner = op->get(attr::perm_);
+    for (int64_t &axis : result.perm)
+      axis = inner[size_t(axis)];
+    operand = op->operand(0);
+  }
+}
+
+} // namespace
+
+MatmulLoopResult find_matmul_loop(Function &fn) {
+  Op *dot = nullptr;
+  bool several = false;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    several |= dot != nullptr;
+    dot = &op;
+  });
+  if (!dot)
+    return {std::nullopt, NoMatmulLoop::no_dot};
+  if (several)
+    return {std::nullopt, NoMatmulLoop::several_dots};
+  Op *loop = dot->parent->parent;
+  if (!loop || !loop->is(Opcode::for_loop_))
+    return {std::nullopt, NoMatmulLoop::not_in_a_loop};
+
+  MatmulLoop matmul{loop, dot, 0, {}};
+  const Value *sum = dot->operand(2);
+  bool is_carried = sum->block == dot->parent && sum->index > 0;
+  if (is_carried) {
+    matmul.carried = size_t(sum->index - 1);
+    is_carried = dot->parent->terminator()->operand(matmul.carried) == dot->result() &&
+                 count_uses(*fn.body, sum) == 1 && count_uses(*fn.body, dot->result()) == 1;
+  }
+  if (!is_carried)
+    return {std::nullopt, NoMatmulLoop::sum_not_carried};
+  for (int i : {0, 1}) {
+    std::optional<LoadedOperand> operand = loaded_factor(fn, *loop, dot->operand(size_t(i)));
+    if (!operand)
+      return {std::nullopt, NoMatmulLoop::not_loaded};
+    matmul.operands[i] = *operand;
+  }
+  return {matmul, NoMatmulLoop::no_dot};
+}
+
+namespace {
+
+std::optional<bool> is_from_transposed(const Value *tile, const Value *sum,
+                                       std::set<const Value *> &seen) {
+  const Op *op = tile->op;
+  if (sum ? tile == sum : op && op->is(Opcode::wgmma_wait_))
+    return false;
+  if (!op || !seen.insert(tile).second)
+    return std::nullopt;
+  if (op->is(Opcode::trans_)) {
+    std::optional<bool> before = is_from_transposed(op->operand(0), sum, seen);
+    return before ? std::optional(*before != (op->get(attr::perm_)[0] == 1)) : std::nullopt;
+  }
+  if (info(op->code).effect != Effect::pure)
+    return std::nullopt;
+  for (const Value *operand : op->operands)
+    if (operand->type.shape == tile->type.shape)
+      if (std::optional<bool> found = is_from_transposed(operand, sum, seen))
+        return found;
+  return std::nullopt;
+}
+
+// Returns whether the operand and its mask, if any, advance by `step` along K in each iteration.
+bool moves_along_k(const MatmulLoop &matmul, int number) {
+  const Op &load = *matmul.operands[number].load;
+  const Value *counter = matmul.loop->blocks[0]->arguments[0];
+  size_t k = size_t(matmul.operands[number].perm[number == 0 ? 1 : 0]);
+  int64_t step = matmul.dot->operand(0)->type.shape[1];
+  std::optional<Affine> form = affine_of(load.operand(0));
+  auto growth = [&](const Poly &poly) {
+    return poly.substitute(counter, Poly::symbol(counter) + Poly::constant(1)) - poly;
+  };
+  if (!form || !(growth(form->offset) == form->strides[k] * Poly::constant(step)))
+    return false;
+  for (const Poly &stride : form->strides)
+    if (!growth(stride).is_zero())
+      return false;
+  if (load.operand_or_null(2) && !is_zero(load.operand(2)))
+    return false;
+  if (!load.operand_or_null(1))
+    return true;
+  std::optional<std::vector<Bound>> bounds = bounds_of(load.operand(1), load.result()->type.rank());
+  return bounds && std::all_of(bounds->begin(), bounds->end(), [&](const Bound &bound) {
+           return growth(bound.before).is_constant(bound.axis == int(k) ? step : 0);
+         });
+}
+
+} // namespace
+
+std::optional<bool> is_from_transposed_sum(const Value *tile, const Value *sum) {
+  std::set<const Value *> seen;
+  return is_from_transposed(tile, sum, seen);
+}
+
+std::optional<int> axis_of_columns(const Value *result, const Shape &shape, const Value *sum) {
+  Shape own = result->type.shape;
+  bool is_transposed = is_from_transposed_sum(result, sum).value_or(own != shape);
+  if (is_transposed)
+    std::reverse(own.begin(), own.end());
+  if (own != shape)
+    return std::nullopt;
+  return is_transposed ? 0 : 1;
+}
+
+bool has_free_steps(Function &fn) {
+  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  if (!matmul)
+    return false;
+  bool changes_nothing_else =
+      matmul->loop->results.size() == 1 && host_expression(matmul->loop->operand(0)).has_value();
+  for (const Op *op : matmul->loop->blocks[0]->ops) {
+    Effect effect = info(op->code).effect;
+    changes_nothing_else &=
+        effect == Effect::pure || effect == Effect::read || op->is(Opcode::yield_);
+  }
+  return changes_nothing_else && moves_along_k(*matmul, 0) && moves_along_k(*matmul, 1);
+}
+
+} // namespace tritonc

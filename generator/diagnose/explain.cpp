@@ -1,0 +1,139 @@
+// Explains the chosen and the missed schedules of a kernel. See explain.h.
+//
+// Tested by tests/compile/explain_test.cpp.
+
+#include "diagnose/explain.h"
+
+#include "diagnostics/diagnostics.h"
+#include "schedule/candidates.h"
+#include "schedule/missed_schedule.h"
+
+namespace tritonc {
+
+namespace {
+
+Message message_of(NoTensor why) {
+  switch (why) {
+  case NoTensor::not_affine:
+    return Message::explain_not_affine;
+  case NoTensor::not_a_parameter:
+    return Message::explain_not_a_parameter;
+  case NoTensor::no_contiguous:
+    return Message::explain_no_contiguous;
+  case NoTensor::strange_stride:
+    return Message::explain_strange_stride;
+  case NoTensor::strange_offset:
+    return Message::explain_strange_offset;
+  case NoTensor::strange_mask:
+    return Message::explain_strange_mask;
+  }
+  return Message::explain_not_affine;
+}
+
+Message message_of(const MissedSchedule &missed, const Gpu &gpu) {
+  switch (missed.kind) {
+  case RejectReason::checks:
+    return Message::explain_checks;
+  case RejectReason::gpu:
+    return Message::explain_gpu;
+  case RejectReason::no_matmul:
+    return Message::explain_no_matmul;
+  case RejectReason::several_matmuls:
+    return Message::explain_several_matmuls;
+  case RejectReason::not_loaded:
+    return Message::explain_not_loaded;
+  case RejectReason::loops:
+    return Message::explain_loops;
+  case RejectReason::own_order:
+    return Message::explain_own_order;
+  case RejectReason::type:
+    return Message::explain_type;
+  case RejectReason::tile:
+    return Message::explain_tile;
+  case RejectReason::access:
+    return message_of(missed.access);
+  case RejectReason::not_along_k:
+    return gpu.has_wgmma ? Message::explain_not_along_k : Message::explain_along_k_mma;
+  case RejectReason::stored_to:
+    return Message::explain_stored_to;
+  case RejectReason::computed:
+    return Message::explain_computed;
+  case RejectReason::shared_memory:
+    return Message::explain_shared_memory;
+  }
+  return Message::explain_no_matmul;
+}
+
+Message message_of(const Schedule &schedule, const Gpu &gpu) {
+  switch (schedule.kind) {
+  case Schedule::Kind::baseline:
+    return Message::explain_baseline;
+  case Schedule::Kind::multistage:
+    return schedule.coarsening.empty() ? Message::explain_one_block_per_sm
+                                       : Message::explain_coarsened;
+  case Schedule::Kind::multistage_wgmma:
+    return Message::explain_multistage_wgmma;
+  case Schedule::Kind::split_k_reduction:
+    return Message::explain_split_k_reduction;
+  case Schedule::Kind::warp_specialized:
+    break;
+  }
+  if (schedule.work == Schedule::Work::split_k_partials)
+    return Message::explain_split_k_partials;
+  if (schedule.split_k > 1)
+    return Message::explain_split_k_in_cluster;
+  if (schedule.consumer_groups > 1)
+    return Message::explain_ping_pong;
+  if (!gpu.has_wgmma)
+    return Message::explain_specialized_mma;
+  return schedule.producer_warps ? Message::explain_copied_by_threads
+                                 : Message::explain_specialized;
+}
+
+// "1 x 2 x 1"
+std::string text_of(const std::vector<int64_t> &counts) {
+  std::string text;
+  for (int64_t count : counts)
+    text += (text.empty() ? "" : " x ") + std::to_string(count);
+  return text;
+}
+
+} // namespace
+
+std::string explain(const ir::Function &fn, const Gpu &gpu, const std::string &heading) {
+  std::string text = "`" + fn.name + "`" + heading + "\n";
+  auto say = [&](Message id, std::initializer_list<std::string> arguments) {
+    text += "  " + message(id, arguments) + "\n";
+  };
+  bool by_maps = false, by_threads = false;
+  for (const Candidate &candidate : candidates_for_code(fn, gpu)) {
+    const Schedule &schedule = candidate.schedule;
+    if (schedule.is_baseline())
+      continue;
+    if (schedule.is_warp_specialized())
+      (schedule.producer_warps ? by_threads : by_maps) = true;
+    say(message_of(schedule, gpu),
+        {text_of(schedule), text_of(schedule.coarsening), std::to_string(schedule.split_k)});
+  }
+  if (!by_maps)
+    if (std::optional<MissedSchedule> missed = find_missed_schedule(fn, gpu)) {
+      say(message_of(*missed, gpu), {missed->operand, std::string(gpu.name)});
+      if (missed->kind == RejectReason::access && gpu.has_wgmma && !by_threads)
+        say(Message::explain_nor_by_threads, {});
+    }
+  // Which schedule runs if a launch cannot make a tensor map: cp.async, producer warps or baseline.
+  Message unpromised = !gpu.has_wgmma ? Message::explain_unpromised_async
+                       : by_threads   ? Message::explain_unpromised_threads
+                                      : Message::explain_unpromised;
+  Message no_map = !gpu.has_wgmma ? Message::explain_no_map_async
+                   : by_threads   ? Message::explain_no_map
+                                  : Message::explain_baseline;
+  if (by_maps)
+    for (const auto &[parameter, multiple] : unpromised_multiples(fn))
+      say(unpromised, {parameter, std::to_string(multiple)});
+  if (by_maps)
+    say(no_map, {});
+  return text;
+}
+
+} // namespace tritonc

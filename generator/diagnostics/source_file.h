@@ -1,0 +1,29 @@
+// Access to source files: only regular files can be opened, so a kernel that includes a device or a
+// pipe gets an error and does not hang the compiler.
+
+#pragma once
+
+#include "llvm/ADT/IntrusiveRefCntPtr.h"
+#include "llvm/Support/VirtualFileSystem.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tritonc {
+
+/// Larger files are not handwritten sources, so the compiler rejects them.
+constexpr uint64_t max_source_bytes = 16 << 20;
+
+/// The file system, restricted to regular files and directories.
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> regular_files();
+
+/// Why the compiler cannot read the file; empty if it can.
+struct FileProblem {
+  std::string error; // message of the operating system: "No such file or directory"
+  std::string kind;  // if it is not a regular file, its kind: "a directory"
+  bool is_too_large = false;
+  explicit operator bool() const { return !error.empty() || !kind.empty() || is_too_large; }
+};
+FileProblem problem_with(const std::string &path);
+
+} // namespace tritonc

@@ -1,0 +1,52 @@
+// The text of a schedule. See schedule.h.
+//
+// Tested by tests/ir/schedule_test.cpp.
+
+#include "ir/schedule.h"
+
+namespace tritonc {
+
+namespace {
+
+std::string text_of(const BlockTile &tile) {
+  return std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
+}
+
+const char *name_of(Schedule::Kind kind) {
+  switch (kind) {
+  case Schedule::Kind::baseline:
+    return "baseline";
+  case Schedule::Kind::multistage:
+    return "multistage";
+  case Schedule::Kind::multistage_wgmma:
+    return "multistage wgmma";
+  case Schedule::Kind::warp_specialized:
+    return "warp-specialized";
+  case Schedule::Kind::split_k_reduction:
+    return "split-K reduction";
+  }
+  return "";
+}
+
+} // namespace
+
+std::string text_of(const Schedule &schedule) {
+  if (schedule.is_baseline())
+    return name_of(schedule.kind);
+  std::string text = text_of(schedule.tile) + " " + name_of(schedule.kind);
+  if (schedule.split_k > 1)
+    text += ", split-K " + std::to_string(schedule.split_k);
+  if (schedule.consumer_groups > 1)
+    text += ", ping-pong";
+  if (schedule.producer_warps > 0)
+    text += ", without TMA";
+  if (schedule.work == Schedule::Work::full_waves)
+    text += ", full waves";
+  if (schedule.work == Schedule::Work::tail)
+    text += ", tail of " + text_of(schedule.full_waves_tile);
+  if (schedule.work == Schedule::Work::split_k_partials)
+    text += ", split-K partials";
+  return text;
+}
+
+} // namespace tritonc

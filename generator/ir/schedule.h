@@ -1,0 +1,122 @@
+// A schedule: how the blocks of a GPU run a kernel, as plain data.
+//
+// `schedule/` makes the schedules of a kernel. `passes/` apply one. Everything after them (image,
+// manifest, hooks, tuning data) identifies a schedule by `text_of`. The words are those of CUTLASS:
+// kind, tile, producer and consumer warps, stages, split-K.
+//
+// Example: Schedule{.kind = Schedule::Kind::warp_specialized, .tile = {128, 128, 64},
+//                   .consumer_groups = 2} has the text "128x128x64 warp-specialized, ping-pong".
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tritonc {
+
+/// The tile of a block, in elements.
+struct BlockTile {
+  int64_t m = 0, n = 0, k = 0;
+  bool operator==(const BlockTile &) const = default;
+};
+
+/// Split-K through a workspace: the parameters of both launches. The first stores the partials, the
+/// second reduces them.
+struct SplitKPartials {
+  /// Programs per block of the first launch, along each axis of the grid.
+  std::vector<int64_t> coarsening;
+  /// The accumulator of such a block.
+  int64_t rows = 0, columns = 0;
+  /// The axes of the grid along which programs follow one another in M and in N.
+  size_t rows_axis = 0, columns_axis = 1;
+  size_t third_axis() const { return 3 - rows_axis - columns_axis; }
+  bool operator==(const SplitKPartials &) const = default;
+
+  /// Minimum K iterations per partial.
+  static constexpr int64_t min_k_iterations = 4;
+};
+
+struct Schedule {
+  enum class Kind : uint8_t {
+    /// One program per block; all warps do the same. It has no requirements, so every kernel has
+    /// this schedule.
+    baseline,
+    /// cp.async and mma. One block per SM fills shared memory with copies in flight.
+    multistage,
+    /// cp.async and wgmma; all warps do both. Starts sooner than `warp_specialized`.
+    multistage_wgmma,
+    /// Producer warps copy, consumer warps multiply: by wgmma, or by mma where the GPU has no
+    /// wgmma.
+    warp_specialized,
+    /// The second launch of split-K through a workspace: adds the partials, then runs the epilogue.
+    split_k_reduction,
+  };
+  Kind kind = Kind::baseline;
+
+  /// The tile of a block; zero: that of the source. `text_of` shows it.
+  BlockTile tile = {};
+
+  /// Producer warps that load the operands element by element; 0: one thread loads them by TMA.
+  int producer_warps = 0;
+
+  /// Groups of consumer warps. With two (ping-pong), each has its own output tiles, and one runs
+  /// its epilogue while the other multiplies.
+  int consumer_groups = 1;
+
+  /// Programs that a block runs at once, along each axis of the grid; empty: one.
+  std::vector<int64_t> coarsening = {};
+
+  /// The K tile, in elements; 0: that of the source. A warp-specialized kernel keeps a longer K
+  /// tile of the source if set_k_tile cannot shorten it.
+  int64_t k_tile = 0;
+
+  /// Computes the transpose of the matmul: then B is the first operand, which may have any layout
+  /// in memory.
+  bool swap_operands = false;
+
+  /// Blocks of a cluster that share one K loop. With more than one, a cluster runs one (coarsened)
+  /// program and ends.
+  int64_t split_k = 1;
+
+  /// The share of a launch. Two launches may share the work in two ways:
+  ///   the first computes the full waves, the second the tail, in smaller tiles
+  ///   the first stores the partials of split-K, the second reduces them
+  enum class Work : uint8_t { all, full_waves, tail, split_k_partials, split_k_reduction };
+  Work work = Work::all;
+
+  /// Only for a tail, else empty: the number of its tiles per tile of the first launch, along each
+  /// axis of the grid. The tiles of one larger tile follow one another, in the order of the larger
+  /// tiles.
+  std::vector<int64_t> tail_split = {};
+
+  /// Only for a tail: the tile of the first launch.
+  BlockTile full_waves_tile = {};
+
+  /// Only for split-K through a workspace.
+  std::optional<SplitKPartials> partials = {};
+
+  /// Blocks per SM at a time. Several blocks hide each other's latencies, but each has less shared
+  /// memory for stages.
+  int blocks_per_sm = 1;
+
+  /// Stages of the epilogue: buffers in shared memory for the pieces of an output tile that TMA
+  /// stores. With one stage, TMA must have read a piece before the next piece is written.
+  int64_t epilogue_stages = 2;
+
+  bool operator==(const Schedule &) const = default;
+
+  bool is_baseline() const { return kind == Kind::baseline; }
+  bool is_warp_specialized() const { return kind == Kind::warp_specialized; }
+  /// Whether this is the first of two launches that share the work. The next schedule is the
+  /// second.
+  bool is_first() const { return work == Work::full_waves || work == Work::split_k_partials; }
+  bool is_second() const { return work == Work::tail || work == Work::split_k_reduction; }
+};
+
+/// The name of a schedule in everything that users see: "baseline", "128x256x64 warp-specialized",
+/// "128x128x64 warp-specialized, split-K 4". Two schedules of a kernel have different texts.
+std::string text_of(const Schedule &schedule);
+
+} // namespace tritonc

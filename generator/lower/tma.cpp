@@ -1,0 +1,106 @@
+// Lowers TMA loads and stores, box by box. The boxes of a buffer are its panels, so each box is
+// contiguous in shared memory.
+//
+// Tested by tests/lower/warp_specialize_test.cpp.
+
+#include "lower/lowering.h"
+
+#include "analysis/launch_config.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+TargetOp load_op(size_t rank) {
+  constexpr TargetOp ops[] = {TargetOp::tma_load_1d, TargetOp::tma_load_2d, TargetOp::tma_load_3d,
+                              TargetOp::tma_load_4d, TargetOp::tma_load_5d};
+  return ops[rank - 1];
+}
+
+TargetOp hinted_load_op(size_t rank) {
+  constexpr TargetOp ops[] = {TargetOp::tma_load_hinted_1d, TargetOp::tma_load_hinted_2d,
+                              TargetOp::tma_load_hinted_3d, TargetOp::tma_load_hinted_4d,
+                              TargetOp::tma_load_hinted_5d};
+  return ops[rank - 1];
+}
+
+TargetOp store_op(size_t rank) {
+  constexpr TargetOp ops[] = {TargetOp::tma_store_1d, TargetOp::tma_store_2d,
+                              TargetOp::tma_store_3d, TargetOp::tma_store_4d,
+                              TargetOp::tma_store_5d};
+  return ops[rank - 1];
+}
+
+// Calls `visit` with the first index of every box of `tile`.
+template <typename Visit> void for_each_box(const Shape &tile, const Shape &box, Visit visit) {
+  std::vector<int64_t> at(tile.size(), 0);
+  for (;;) {
+    visit(at);
+    size_t d = tile.size();
+    while (d-- > 0) {
+      at[d] += box[d];
+      if (at[d] < tile[d])
+        break;
+      at[d] = 0;
+    }
+    if (d == size_t(-1))
+      return;
+  }
+}
+
+} // namespace
+
+// Calls `visit` for every box of the tile in a stage: with its shared address and its coordinates
+// in the tensor, in TMA's order. The coordinates of the tile start at operand `first`.
+template <typename Visit>
+void Lowering::for_each_box_of(const Op &op, const Value *map, const Value *buffer,
+                               const Value *slot, size_t first, Visit visit) {
+  Shape tile(buffer->type.shape.begin() + 1, buffer->type.shape.end());
+  std::vector<int> order = copy_order(*map->op);
+  llvm::Value *start = slot_address(buffer, slot);
+  for_each_box(tile, map->type.shape, [&](const std::vector<int64_t> &at) {
+    uint32_t offset =
+        buffer->type.layout->offset_of(flatten(tile, at)) * uint32_t(bytes_of(buffer->type.elem));
+    std::vector<llvm::Value *> coordinates;
+    for (int axis : order)
+      coordinates.push_back(builder_.CreateAdd(scalar(op.operand(first + size_t(axis))),
+                                               builder_.getInt32(uint32_t(at[size_t(axis)]))));
+    visit(builder_.CreateAdd(start, builder_.getInt32(offset)), coordinates);
+  });
+}
+
+void Lowering::lower_tma_load_async(const Op &op) {
+  const Value *map = op.operand(0);
+  llvm::Value *barrier = mbarrier(op, 3);
+  const Value *policy = op.operand_or_null(5 + map->type.shape.size());
+  for_each_box_of(op, map, op.operand(1), op.operand(2), 5,
+                  [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
+                    std::vector<llvm::Value *> operands = {box, scalar(map)};
+                    operands.insert(operands.end(), coordinates.begin(), coordinates.end());
+                    operands.push_back(barrier);
+                    if (policy)
+                      operands.push_back(scalar(policy));
+                    call_target_op(builder_,
+                                   policy ? hinted_load_op(coordinates.size())
+                                          : load_op(coordinates.size()),
+                                   operands);
+                  });
+}
+
+void Lowering::lower_tma_store_async(const Op &op) {
+  const Value *map = op.operand(0);
+  guarded(is_first_thread(), [&] {
+    for_each_box_of(op, map, op.operand(1), op.operand(2), 3,
+                    [&](llvm::Value *box, const std::vector<llvm::Value *> &coordinates) {
+                      std::vector<llvm::Value *> operands = {scalar(map)};
+                      operands.insert(operands.end(), coordinates.begin(), coordinates.end());
+                      operands.push_back(box);
+                      call_target_op(builder_, store_op(coordinates.size()), operands);
+                    });
+    call_target_op(builder_, TargetOp::bulk_commit);
+  });
+}
+
+} // namespace tritonc

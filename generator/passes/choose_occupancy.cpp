@@ -1,0 +1,88 @@
+// choose_occupancy: decides how many blocks one SM runs at once.
+//
+//     func @f(...) warps 8 shared 65536   =>   func @f(...) warps 8 shared 65536 blocks_per_sm 2
+//
+// The threads of an SM share its registers. Without a hint ptxas guesses how many threads there
+// will be. For some tiles the guess is too high, and a few bytes spill. So the compiler passes the
+// number of blocks to ptxas (`.minnctapersm`), which then uses the whole share. Two blocks hide
+// each other's latencies well. More than four blocks cost more in registers than they gain.
+//
+// Method:  Chooses the largest number, from 1 to 4, that fits shared memory, threads, and an
+//          estimate of the registers per thread. The estimate adds the accumulators, the operands
+//          that are live at once (at most as many registers as the accumulators), and 16 registers
+//          for addresses. The layouts of the dots give the numbers. A thread that needs more than
+//          its 255 registers spills, and the compiler reports it.
+//
+//          A warp-specialized kernel has the blocks_per_sm of its schedule. The second launch of
+//          split-K has one block per SM.
+// Needs:   split_dots_along_k and assign_layouts, which decide which values are live at once;
+//          allocate_shared.
+// Ensures: fn.blocks_per_sm is set for kernels with a dot, warp-specialized kernels, and the second
+//          launch of split-K. ptxas decides for all other kernels.
+// Limits:  the estimate counts the accumulators of all dots as if they were live at the same time.
+//
+// Tested by tests/passes/choose_occupancy_test.cpp.
+
+#include "passes/choose_occupancy.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int max_programs = 4;
+constexpr int threads_per_multiprocessor = 1024; // minimum over all GPUs
+constexpr int registers_for_addresses = 16;
+
+int registers_of(const Value *tile) {
+  return std::max(1, tile->type.layout->registers() * bits_of(tile->type.elem) / 32);
+}
+
+// Registers of a thread. Dots that accumulate into each other count once as `sums`. `operands` are
+// those of the largest dot, twice, because the next operands are loaded during the arithmetic.
+struct Need {
+  int sums = 0, operands = 0;
+};
+
+Need need_of(Function &fn) {
+  Need need;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    const Op *before = op.operand(2)->op;
+    if (!before || !before->is(Opcode::dot_))
+      need.sums += registers_of(op.result());
+    need.operands =
+        std::max(need.operands, 2 * (registers_of(op.operand(0)) + registers_of(op.operand(1))));
+  });
+  return need;
+}
+
+} // namespace
+
+void choose_occupancy(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  if (schedule.is_warp_specialized()) {
+    fn.blocks_per_sm = schedule.blocks_per_sm; // its circular buffer is sized for this
+    return;
+  }
+  if (schedule.work == Schedule::Work::split_k_reduction) {
+    fn.blocks_per_sm = 1; // with more, ptxas saves registers, and loads wait for each other
+    return;
+  }
+  Need need = need_of(fn);
+  if (!need.sums)
+    return;
+  int threads = 32 * fn.warps;
+  int registers =
+      std::min(gpu.max_registers_per_thread,
+               need.sums + std::min(need.operands, need.sums) + registers_for_addresses);
+  int by_registers = gpu.registers_per_block / (threads * registers);
+  int by_shared = fn.shared_bytes ? gpu.max_shared_bytes / fn.shared_bytes : max_programs;
+  int by_threads = threads_per_multiprocessor / threads;
+  fn.blocks_per_sm = std::max(1, std::min({max_programs, by_registers, by_shared, by_threads}));
+}
+
+} // namespace tritonc

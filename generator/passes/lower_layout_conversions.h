@@ -1,0 +1,10 @@
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tritonc {
+
+/// Lowers convert_layout to a store to and a load from shared memory.
+void lower_layout_conversions(ir::Function &fn);
+
+} // namespace tritonc

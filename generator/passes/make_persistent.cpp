@@ -1,0 +1,255 @@
+// make_persistent: lets every block run several programs, one after another.
+//
+//     %x = program_id {axis = 0}           %n = host_value number of programs
+//     %y = program_id {axis = 1}           %b = host_value number of blocks
+//     ...                                  launch_blocks %b
+//                                     =>   for_loop (%n - 1 - block_id) / %b + 1 {
+//                                            (%u)
+//                                            %p = block_id + %u * %b
+//                                            %x, %y = place of %p
+//                                            ...
+//                                          }
+//
+// While the consumer warps store the output tile of one program, the producer warps already load
+// for the next one. The launch starts no more blocks than the fewest waves need: on 132 SMs, 128
+// programs in one wave are as fast as possible with 128 blocks.
+//
+// Method:  The host computes the number of waves and, from that, the number of blocks. Block b runs
+//          the programs b, b + blocks, b + 2 * blocks, and so on. Where programs are coarsened, a
+//          coarsened program counts as one program.
+//
+//          Programs have the order of swizzle_programs. Blocks that run at the same time should
+//          load the same rows of A and columns of B, to find them in the L2 cache. Any order is
+//          correct, because programs are independent of each other.
+//
+//          Two launches may share the output tiles. The first computes the tiles of the full waves.
+//          The second divides the other tiles (the tail), which would leave most SMs idle, into
+//          smaller tiles. The host passes the range of tiles, so the device code does not depend on
+//          schedule.work.
+//
+//          The host also computes the number of iterations of loops where it can, so that no thread
+//          divides for it.
+// Needs:   lower_to_tma, which makes tensor maps from the grid; no program depends on the block
+//          that runs it.
+// Ensures: no program_id is left; only the host uses num_programs.
+// Limits:  nothing happens unless the schedule is warp-specialized. With schedule.split_k > 1 each
+//          program has its own block (later: its own cluster, see split_k_in_cluster), and there is
+//          no loop: such launches have few programs.
+//
+// Tested by tests/passes/make_persistent_test.cpp.
+
+#include "passes/make_persistent.h"
+
+#include "analysis/launch_config.h"
+#include "ir/builder.h"
+#include "passes/swizzle_programs.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+struct State {
+  Function &fn;
+  const Schedule &schedule;
+
+  Value *on_host(Builder &builder, Value *value, const char *name) {
+    Value *result = builder.create(Opcode::host_value_, {value}, {value->type})->result();
+    result->name = name;
+    return result;
+  }
+
+  static Value *div(Builder &builder, Value *a, Value *b) {
+    return builder.binary(Opcode::div_, a, b);
+  }
+  static Value *rem(Builder &builder, Value *a, Value *b) {
+    return builder.binary(Opcode::rem_, a, b);
+  }
+  static Value *div_up(Builder &builder, Value *a, Value *b) {
+    return div(builder, builder.sub(builder.add(a, b), builder.i32(1)), b);
+  }
+
+  // Passed by the host: the grid of output tiles, the first tile of this launch, the number of its
+  // tiles, and its number of blocks. A coarsened program has one output tile. With tail_split,
+  // `pieces` and `first` count the tiles of the first launch, and `all` counts the smaller tiles.
+  Value *pieces[3] = {}, *first = nullptr, *all = nullptr, *blocks = nullptr;
+
+  void launch(Builder &builder, const Op *coarsenings) {
+    Value *counts[3];
+    for (int axis = 0; axis < 3; axis++) {
+      counts[axis] = coarsenings ? coarsenings->operand(size_t(axis)) : builder.num_programs(axis);
+      if (!schedule.tail_split.empty())
+        counts[axis] =
+            div_up(builder, counts[axis], builder.i32(schedule.tail_split[size_t(axis)]));
+      pieces[axis] = on_host(builder, counts[axis], "pieces");
+    }
+    Value *total = builder.mul(builder.mul(counts[0], counts[1]), counts[2]);
+    if (schedule.split_k > 1) {
+      builder.create(Opcode::launch_blocks_, {total})->set(attr::cluster_, int64_t(1));
+      return;
+    }
+    Value *at_once = builder.create(Opcode::num_sms_, {}, {Type::scalar(Elem::i32)})->result();
+    at_once = builder.mul(at_once, builder.i32(schedule.blocks_per_sm));
+    if (schedule.work == Schedule::Work::full_waves)
+      total = builder.mul(div(builder, total, at_once), at_once);
+    if (!schedule.tail_split.empty())
+      total = cut(builder, total, at_once);
+    Value *rounds = div_up(builder, total, at_once);
+    all = on_host(builder, total, "all");
+    Value *needed = div_up(builder, total, rounds);
+    blocks = on_host(builder, needed, "blocks");
+    builder.create(Opcode::launch_blocks_, {needed})->set(attr::cluster_, int64_t(1));
+  }
+
+  // The number of smaller tiles: of all larger tiles, or of those after the full waves.
+  Value *cut(Builder &builder, Value *larger, Value *at_once) {
+    Value *done = builder.i32(0);
+    if (schedule.work == Schedule::Work::tail)
+      done = builder.mul(div(builder, larger, at_once), at_once);
+    first = on_host(builder, done, "first");
+    return builder.mul(builder.sub(larger, done), builder.i32(cuts_of_one()));
+  }
+
+  int64_t cuts_of_one() const {
+    return schedule.tail_split[0] * schedule.tail_split[1] * schedule.tail_split[2];
+  }
+
+  // The index of program `number` along each axis of the grid.
+  void place(Builder &builder, Value *number, Value *at[3]) {
+    Value *in_plane = builder.mul(pieces[0], pieces[1]);
+    at[2] = builder.binary(Opcode::udiv_, number, in_plane);
+    Value *in_grid = builder.binary(Opcode::urem_, number, in_plane);
+    std::array<Value *, 2> found = place_in_groups(builder, in_grid, pieces[0], pieces[1]);
+    at[0] = found[0];
+    at[1] = found[1];
+  }
+
+  // The same with tail_split: `number` counts the smaller tiles.
+  void place_in_cut(Builder &builder, Value *number, Value *at[3]) {
+    Value *in_all = builder.i32(cuts_of_one());
+    place(builder, builder.add(first, div(builder, number, in_all)), at);
+    Value *inside = rem(builder, number, in_all);
+    for (size_t axis = 0; axis < 3; axis++) {
+      Value *tail_split = builder.i32(schedule.tail_split[axis]);
+      at[axis] = builder.add(builder.mul(at[axis], tail_split), rem(builder, inside, tail_split));
+      inside = div(builder, inside, tail_split);
+    }
+  }
+
+  void run() {
+    std::set<const Op *> top;
+    const Op *coarsenings = nullptr;
+    for (Op *op : fn.body->ops) {
+      if (op->is(Opcode::launch_blocks_))
+        coarsenings = op;
+      if (info(op->code).effect == Effect::host || is_hidden(*op))
+        add_with_operands(op, top);
+    }
+    std::vector<Op *> rest, ops = std::move(fn.body->ops);
+    fn.body->ops.clear();
+    for (Op *op : ops) {
+      if (op == coarsenings)
+        continue;
+      (top.count(op) ? fn.body->ops : rest).push_back(op);
+      // The host uses its own values directly: host_value passes values to the device.
+      for (Value *&operand : op->operands)
+        if (top.count(op) && operand->op && operand->op->is(Opcode::host_value_))
+          operand = operand->op->operand(0);
+    }
+    Op *end = rest.back(); // return
+    rest.pop_back();
+
+    Builder builder(fn, fn.body);
+    builder.set_location(fn.location);
+    launch(builder, coarsenings);
+    Value *grid[3];
+    for (int axis = 0; axis < 3; axis++)
+      grid[axis] = on_host(builder, builder.num_programs(axis), "programs");
+    let_host_count(rest, builder);
+    Op *block = builder.create(Opcode::block_id_, {}, {Type::scalar(Elem::i32)});
+    block->set(attr::axis_, int64_t(0));
+    if (schedule.split_k > 1) {
+      move_to(builder, block->result(), rest, grid);
+      fn.body->ops.push_back(end);
+      return;
+    }
+    // Every block has a first program, since there are no more blocks than programs. So the
+    // quotient is usually 0, and bypass_divisions skips the division, which is slow on a GPU.
+    Value *behind_first = builder.sub(builder.sub(all, builder.i32(1)), block->result());
+    Value *more = builder.binary(Opcode::udiv_, behind_first, blocks);
+    Value *iterations = builder.add(more, builder.i32(1));
+    Op *loop = builder.for_loop(iterations, {});
+    fn.body->ops.push_back(end);
+    Value *round = loop->blocks[0]->arguments[0];
+    round->name = "round";
+    Builder inside(fn, loop->blocks[0]);
+    inside.set_location(fn.location);
+    move_to(inside, inside.add(block->result(), inside.mul(round, blocks)), rest, grid);
+    Builder(fn, loop->blocks[0]).yield({});
+  }
+
+  // Moves the operations of the program to `builder`, for program `number`.
+  void move_to(Builder &builder, Value *number, const std::vector<Op *> &ops, Value *grid[3]) {
+    Value *at[3];
+    if (schedule.tail_split.empty())
+      place(builder, number, at);
+    else
+      place_in_cut(builder, number, at);
+    for (Op *op : ops) {
+      replace_operands(*op, at, grid);
+      if (is_id(*op))
+        continue;
+      op->parent = builder.block();
+      op->parent->ops.push_back(op);
+      for (Block *inner : op->blocks)
+        erase_ids(*inner);
+    }
+  }
+
+  static bool is_id(const Op &op) {
+    return op.is(Opcode::program_id_) || op.is(Opcode::block_id_) || op.is(Opcode::num_programs_);
+  }
+
+  static void erase_ids(Block &block) {
+    std::erase_if(block.ops, [](const Op *op) { return is_id(*op); });
+    for (Op *op : block.ops)
+      for (Block *inner : op->blocks)
+        erase_ids(*inner);
+  }
+
+  // Lets the host compute the iterations of loops that are the same in all programs.
+  void let_host_count(const std::vector<Op *> &ops, Builder &builder) {
+    for (Op *op : ops) {
+      if (!op->is(Opcode::for_loop_) || op->operand(0)->op == nullptr ||
+          constant_of(op->operand(0)) || !host_expression(op->operand(0)))
+        continue;
+      Copies copies;
+      op->operands[0] = on_host(
+          builder, clone_computation(builder, op->operand(0), fn.body, copies), "iterations");
+    }
+  }
+
+  void replace_operands(Op &op, Value *at[3], Value *grid[3]) {
+    for (Value *&operand : op.operands) {
+      if (!operand->op)
+        continue;
+      if (operand->op->is(Opcode::program_id_) || operand->op->is(Opcode::block_id_))
+        operand = at[operand->op->get(attr::axis_)];
+      else if (operand->op->is(Opcode::num_programs_))
+        operand = grid[operand->op->get(attr::axis_)];
+    }
+    for (Block *block : op.blocks)
+      for (Op *inner : block->ops)
+        replace_operands(*inner, at, grid);
+  }
+};
+
+} // namespace
+
+void make_persistent(Function &fn, const Schedule &schedule) {
+  if (schedule.is_warp_specialized())
+    State{fn, schedule}.run();
+}
+
+} // namespace tritonc

@@ -1,0 +1,213 @@
+// select_mma: chooses the instruction of every dot, its division among warps, and their number.
+//
+//     %d = dot %a, %b, %c : f32[128,128]
+//     =>
+//     %d = dot %a, %b, %c {instruction = "m16n8k16", warps = [4,2]} : f32[128,128]
+//
+// Shared memory bandwidth limits matmuls. A warp with an m x n part of the tile reads m + n vectors
+// of the operands for m * n results. So fewer warps with larger, nearly square parts are better
+// than more warps.
+//
+// Method:  Instruction: tensor cores, where the GPU has an instruction for the element type and the
+//          tile is a multiple of its shape:
+//
+//            f16, bf16, e4m3, e5m2    accumulate in f32
+//            f32                      as tf32, if the kernel asks for it
+//            i8                       accumulates in i32
+//            f64                      accumulates in f64
+//
+//          Where the GPU or the tile has no instruction for e4m3 or e5m2, {convert_to} makes them
+//          f16 first, which is exact. All other dots use "fma": each thread multiplies and adds,
+//          exactly.
+//
+//          Warps: so many that a thread has at most 128 registers of accumulators; more only if 16
+//          warps are too few. With the fragments of the operands, this stays below 255 registers
+//          per thread, and two programs of 128 x 128 fit on an SM. The limit is 64 for fma on GPUs
+//          without cp.async: there the operands pass through registers, and an fma holds more of
+//          them at a time than a tensor core instruction.
+//
+//          {thread_tile}: how many adjacent elements along M and N a thread has with fma. It is 4
+//          where the operand can be contiguous in that direction in shared memory, so that a thread
+//          reads it 16 bytes at a time. It can if it is contiguous in global memory, or if cp.async
+//          can transpose it, element by element.
+//
+//          Warp-specialized schedules: consumer warpgroups multiply by wgmma, and the schedule says
+//          how many producer warps there are. In the multistage wgmma schedule there are no
+//          producer warps. Where the GPU has no wgmma, mma warps multiply beside one producer warp.
+//          Then adjacent warps take the columns of one instruction each, in turn ({interleaved}):
+//          so each has a part of every piece that the epilogue stores.
+// Needs:   form_views, to know the order of operands in memory.
+// Ensures: every dot has {instruction} and either {warps} or {warpgroups}; fma: {thread_tile};
+//          {convert_to} if the element type of its operands changes. fn.warps is set. In
+//          warp-specialized schedules fn.producer_warps is set, and with wgmma fn.consumer_groups.
+// Limits:  without a dot only fn.warps changes: the largest tile that is loaded or stored decides.
+//          Does not check that wgmma can multiply the tile: candidate_schedules does.
+//
+// Tested by tests/passes/select_mma_test.cpp.
+
+#include "passes/select_mma.h"
+
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int max_warps = 16;
+
+// For f64, which accumulates in f64.
+std::string instruction_for_doubles(const Op &dot, const Gpu &gpu) {
+  int64_t rows = dot.result()->type.shape[0], depth = dot.operand(0)->type.shape[1];
+  if (gpu.has_mma_f64_m16 && rows % 16 == 0 && depth % 4 == 0)
+    return depth % 8 == 0 ? "m16n8k8" : "m16n8k4";
+  return gpu.has_mma_f64 && rows % 8 == 0 && depth % 4 == 0 ? "m8n8k4" : "fma";
+}
+
+// For i8, which accumulates in i32.
+std::string instruction_for_bytes(const Op &dot, const Gpu &gpu) {
+  int64_t rows = dot.result()->type.shape[0], depth = dot.operand(0)->type.shape[1];
+  if (gpu.has_mma_i8_m16 && rows % 16 == 0 && depth % 16 == 0)
+    return depth % 32 == 0 ? "m16n8k32" : "m16n8k16";
+  return gpu.has_mma_i8 && rows % 8 == 0 && depth % 16 == 0 ? "m8n8k16" : "fma";
+}
+
+// The instruction for `dot`; "fma" if no tensor core instruction fits.
+std::string instruction_for(const Op &dot, const Gpu &gpu) {
+  const Shape &a = dot.operand(0)->type.shape, &c = dot.result()->type.shape;
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  if (c[1] % 8 != 0)
+    return "fma";
+  if (from == Elem::f64 && to == Elem::f64)
+    return instruction_for_doubles(dot, gpu);
+  if (from == Elem::i8 && to == Elem::i32)
+    return instruction_for_bytes(dot, gpu);
+  if (c[0] % 16 != 0 || to != Elem::f32)
+    return "fma";
+  bool small = from == Elem::e4m3 || from == Elem::e5m2;
+  if (small && gpu.has_fp8 && a[1] % 32 == 0)
+    return "m16n8k32";
+  bool half = from == Elem::f16 || small, brain = from == Elem::bf16;
+  bool k16 = (half && gpu.has_mma_f16_k16) || (brain && gpu.has_mma_bf16);
+  bool k8 = (half && gpu.has_mma_f16_k8) || (brain && gpu.has_mma_bf16);
+  if (k16 && a[1] % 16 == 0)
+    return "m16n8k16";
+  if (k8 && a[1] % 8 == 0)
+    return "m16n8k8";
+  if (from == Elem::f32 && dot.get(attr::precision_) == "tf32" && gpu.has_mma_tf32 && a[1] % 4 == 0)
+    return a[1] % 8 == 0 ? "m16n8k8" : "m16n8k4";
+  return "fma";
+}
+
+int warps_for_dot(const Op &dot, const Gpu &gpu) {
+  int64_t results = dot.result()->type.elements();
+  int64_t registers = results * std::max(bits_of(dot.result()->type.elem), 32) / 32;
+  bool is_roomy = gpu.has_cp_async || instruction_for(dot, gpu) != "fma";
+  int64_t most = is_roomy ? 128 : 64; // registers per thread
+  if (results <= 1024)
+    return 2;
+  int warps = 4;
+  while (warps < max_warps && registers / (32 * warps) > most && results > 8192)
+    warps *= 2;
+  return warps;
+}
+
+int warps_for_tile(int64_t elements) {
+  constexpr int max_of_thread = 32; // elements; several tiles of this size may be live at once
+  int warps = 1;
+  while ((warps < 4 && elements / (32 * warps) > 4) ||
+         (warps < max_warps && elements / (32 * warps) > max_of_thread))
+    warps *= 2;
+  return warps;
+}
+
+// The number of warps for the largest tile. If there are dots, only they count.
+int warps_for(Function &fn, const Gpu &gpu) {
+  int for_dots = 0, for_tiles = 1;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (op.is(Opcode::dot_))
+      for_dots = std::max(for_dots, warps_for_dot(op, gpu));
+    bool memory = op.is(Opcode::load_) || op.is(Opcode::store_) || op.is_atomic();
+    if (memory && op.operand(0)->type.is_tile())
+      for_tiles = std::max(for_tiles, warps_for_tile(op.operand(0)->type.elements()));
+  });
+  return for_dots ? for_dots : for_tiles;
+}
+
+// Divides the tile among `warps`, the longer side first, until a part is one instruction.
+std::vector<int64_t> divide(const Shape &tile, int warps, const DotInstruction &instruction) {
+  int64_t min_m = instruction.tensor_core ? instruction.m : 4;
+  int64_t min_n = instruction.tensor_core ? instruction.n : 8;
+  int64_t m = 1, n = 1;
+  while (m * n < warps) {
+    bool can_m = tile[0] / m >= 2 * min_m, can_n = tile[1] / n >= 2 * min_n;
+    bool prefer_m = tile[0] / m >= tile[1] / n;
+    if ((can_m && prefer_m) || !can_n)
+      m *= 2;
+    else
+      n *= 2;
+  }
+  return {m, n};
+}
+
+// Divides dots among warpgroups: two along M if there are enough rows. With ping-pong it is one,
+// since each consumer group has its own output tile. Sets the number of producer warps.
+void multiply_by_warpgroups(Function &fn, const Schedule &schedule) {
+  constexpr int warps_of_a_group = 4;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    int64_t groups = warpgroups_of(op.result()->type.shape, schedule);
+    op.set(attr::instruction_, "wgmma");
+    op.set(attr::warpgroups_, std::vector<int64_t>{groups, 1});
+    fn.warps = int(groups) * warps_of_a_group;
+  });
+  fn.consumer_groups = schedule.consumer_groups;
+  if (schedule.is_warp_specialized())
+    fn.producer_warps = schedule.producer_warps ? schedule.producer_warps : warps_of_a_group;
+}
+
+int64_t neighbors(const Op &dot, int operand, const Gpu &gpu) {
+  constexpr int min_copy_bytes = 4; // of cp.async
+  const Type &type = dot.operand(operand)->type;
+  bool can_lie = contiguous_axis(dot.operand(operand)) == operand ||
+                 (gpu.has_cp_async && bytes_of(type.elem) == min_copy_bytes);
+  return can_lie ? std::min<int64_t>(4, type.shape[size_t(operand)]) : 1;
+}
+
+} // namespace
+
+int64_t warpgroups_of(const Shape &sum, const Schedule &schedule) {
+  return schedule.consumer_groups == 1 && sum[0] >= 128 ? 2 : 1;
+}
+
+void select_mma(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  if (schedule.kind == Schedule::Kind::multistage_wgmma ||
+      (schedule.is_warp_specialized() && gpu.has_wgmma))
+    return multiply_by_warpgroups(fn, schedule);
+  fn.warps = warps_for(fn, gpu);
+  if (schedule.is_warp_specialized())
+    fn.producer_warps = 1;
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!op.is(Opcode::dot_))
+      return;
+    op.set(attr::instruction_, instruction_for(op, gpu));
+    DotInstruction instruction = dot_instruction(op);
+    Elem from = op.operand(0)->type.elem;
+    bool is_small = is_float(from) && bits_of(from) == 8;
+    if (is_small && instruction.tensor_core && instruction.k < 32)
+      op.set(attr::convert_to_, std::string(name_of(Elem::f16)));
+    op.set(attr::warps_, divide(op.result()->type.shape, fn.warps, instruction));
+    if (schedule.is_warp_specialized())
+      op.set(attr::interleaved_);
+    if (!instruction.tensor_core)
+      op.set(attr::thread_tile_,
+             std::vector<int64_t>{neighbors(op, 0, gpu), neighbors(op, 1, gpu)});
+  });
+}
+
+} // namespace tritonc

@@ -1,0 +1,94 @@
+// swizzle_programs: gives blocks that run at the same time programs that load the same operands.
+//
+//     %x = program_id {axis = 0}              %i = program_id {axis = 0}
+//     %y = program_id {axis = 1}              %j = program_id {axis = 1}
+//     ... row %x and column %y of tiles  =>   %number = %i + %j * num_programs {axis = 0}
+//                                             %x, %y = place of %number
+//                                             ... row %x and column %y of tiles
+//
+// The GPU starts blocks in the order of axis 0. So blocks that run at the same time compute whole
+// columns of output tiles, and load all rows of A. A square of output tiles needs the fewest rows
+// and columns. One block loads them, and the others find them in the L2 cache.
+//
+// Method:  The programs of a group of 16 along axis 0 come before those of the next group. In a
+//          group, axis 0 runs fastest: 256 blocks at a time compute 16 x 16 output tiles. If axis 0
+//          has at most 16 programs, the order does not change. Any order is correct, because
+//          programs are independent of each other.
+// Needs:   no program depends on the block that runs it.
+// Ensures: one block runs each program of the grid.
+// Limits:  nothing happens without a matmul: only there is it known what adjacent programs share.
+//          Nor in warp-specialized schedules, where make_persistent uses this order, nor in the
+//          multistage wgmma schedule, whose blocks all run at the same time. The kernel must use
+//          program ids of both axes 0 and 1.
+//
+// Tested by tests/passes/swizzle_programs_test.cpp.
+
+#include "passes/swizzle_programs.h"
+
+#include "analysis/matmul_loop.h"
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t group = 16;
+
+// For values that are not negative.
+Value *div(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::udiv_, a, b); }
+Value *rem(Builder &builder, Value *a, Value *b) { return builder.binary(Opcode::urem_, a, b); }
+
+bool is_index(const Op &op) { return op.is(Opcode::program_id_) || op.is(Opcode::block_id_); }
+
+} // namespace
+
+std::array<Value *, 2> place_in_groups(Builder &builder, Value *number, Value *rows,
+                                       Value *columns) {
+  Value *in_group = builder.mul(columns, builder.i32(group));
+  Value *first = builder.mul(div(builder, number, in_group), builder.i32(group));
+  Value *left = builder.sub(rows, first);
+  Value *width = builder.binary(Opcode::min_, left, builder.i32(group));
+  Value *inside = rem(builder, number, in_group);
+  return {builder.add(first, rem(builder, inside, width)), div(builder, inside, width)};
+}
+
+void swizzle_programs(Function &fn, const Schedule &schedule) {
+  if (schedule.is_warp_specialized() || schedule.kind == Schedule::Kind::multistage_wgmma ||
+      !find_matmul_loop(fn).found)
+    return;
+  std::vector<Op *> indices; // along axes 0 and 1
+  bool seen[2] = {};
+  for_each_op(*fn.body, [&](Op &op) {
+    if (!is_index(op) || op.get(attr::axis_) > 1)
+      return;
+    indices.push_back(&op);
+    seen[op.get(attr::axis_)] = true;
+  });
+  if (!seen[0] || !seen[1])
+    return;
+
+  // Where programs are coarsened, coarsened programs are swizzled.
+  bool coarsened = indices[0]->is(Opcode::block_id_);
+  Builder builder(fn, fn.body, size_t(0));
+  builder.set_location(fn.location);
+  Value *at[2], *sizes[2];
+  for (int axis : {0, 1}) {
+    Type i32 = Type::scalar(Elem::i32);
+    auto make = [&](Opcode code) {
+      Op *op = builder.create(code, {}, {i32});
+      op->set(attr::axis_, int64_t(axis));
+      return op->result();
+    };
+    at[axis] = make(coarsened ? Opcode::block_id_ : Opcode::program_id_);
+    sizes[axis] = make(coarsened ? Opcode::num_blocks_ : Opcode::num_programs_);
+  }
+  Value *number = builder.add(at[0], builder.mul(at[1], sizes[0]));
+  std::array<Value *, 2> place = place_in_groups(builder, number, sizes[0], sizes[1]);
+  for (Op *index : indices) {
+    replace_uses(*fn.body, index->result(), place[size_t(index->get(attr::axis_))]);
+    erase(index);
+  }
+}
+
+} // namespace tritonc

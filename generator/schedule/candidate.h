@@ -1,0 +1,25 @@
+// A schedule of a kernel, with its estimated cost.
+
+#pragma once
+
+#include "ir/launch_plan.h"
+#include "ir/schedule.h"
+#include "schedule/elementwise_cost_model.h"
+
+#include <optional>
+
+namespace tritonc {
+
+/// A schedule of a kernel, and the cost of a launch with it.
+struct Candidate {
+  Schedule schedule;
+
+  /// Estimated nanoseconds of a launch; the host compares schedules by it. Nothing: unknown.
+  std::optional<Expr> cost = {};
+
+  /// The input of `cost`, if the cost also depends on the number of programs per SM. Once the code
+  /// exists, cost_of_elementwise computes the cost again from it.
+  std::optional<ProgramWork> work = {};
+};
+
+} // namespace tritonc

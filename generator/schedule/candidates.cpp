@@ -1,0 +1,123 @@
+// Which schedules the compiler compiles a kernel with. See candidates.h.
+//
+// candidate_schedules tries all schedules, in order. The parts are in other files:
+//
+//     tile_shapes               the tile of a block: coarsened programs, K tile
+//     legality                  the requirements on a matmul
+//     cost_model                the cost of launches, from measured tiles
+//     elementwise_cost_model    the cost of launches without a matmul
+//     warp_specialized          producer warps copy, consumer warps multiply
+//     multistage                all warps do the same: coarsened, wgmma, one block per SM, baseline
+//     missed_schedule           why a kernel has no warp-specialized schedule with TMA
+//
+// Tested by tests/schedule/candidates_test.cpp.
+
+#include "schedule/candidates.h"
+
+#include "ir/checks.h"
+#include "passes/pipeline.h"
+#include "schedule/cost_model.h"
+#include "schedule/elementwise_cost_model.h"
+#include "schedule/legality.h"
+#include "schedule/multistage.h"
+#include "schedule/tile_shapes.h"
+#include "schedule/warp_specialized.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+bool is_matmul(Function &fn) {
+  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  return matmul && is_in_loops_only(*matmul);
+}
+
+bool has_costs(const std::vector<Candidate> &candidates) {
+  return !candidates.empty() && candidates[0].cost;
+}
+
+// Appends `more`. If the candidates have costs, skips new candidates without a cost: they would
+// seem to be the best.
+void append_comparable(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
+  for (Candidate &candidate : more)
+    if (!has_costs(candidates) || candidate.cost)
+      candidates.push_back(std::move(candidate));
+}
+
+// The cost of the baseline beside `others`, on GPUs with wgmma. Nothing if `others` have no costs.
+// It was measured with 16-bit operands that TMA can load. So also nothing for other operands, or if
+// `others` contain schedules without TMA.
+std::optional<Expr> cost_of_baseline_beside(const std::vector<Candidate> &others,
+                                            const MatmulSetting &setting,
+                                            const std::optional<Problem> &problem) {
+  if (!has_costs(others))
+    return std::nullopt;
+  bool by_threads = std::any_of(others.begin(), others.end(), [](const Candidate &candidate) {
+    return candidate.schedule.producer_warps > 0;
+  });
+  if (problem->bytes != 2 || by_threads)
+    return std::nullopt;
+  return cost_of_baseline(setting.sum(), setting.matmul.dot->operand(0)->type.shape[1], *problem);
+}
+
+// The baseline of a kernel without a matmul: one program per block.
+Candidate elementwise_baseline(std::optional<ProgramWork> work) {
+  if (!work)
+    return {};
+  Expr cost = cost_of_elementwise(*work, work->estimated_occupancy);
+  return {.schedule = {}, .cost = std::move(cost), .work = std::move(work)};
+}
+
+} // namespace
+
+std::vector<Candidate> candidate_schedules(const Function &fn, const Gpu &gpu) {
+  Function canonical = canonical_form(fn);
+  if (!is_matmul(canonical) || has_own_order(canonical))
+    return {elementwise_baseline(work_of_programs(canonical, gpu))};
+  const MatmulSetting setting = setting_of(canonical);
+  const std::optional<Problem> problem = problem_of(setting, gpu);
+  std::vector<Candidate> candidates;
+  if (gpu.has_wgmma) {
+    // Warp-specialized. TMA loads the operands. Producer warps load them if TMA cannot, or if a
+    // launch may find that it cannot.
+    candidates = warp_specialized_schedules(setting, problem, gpu.costs->by_tma, gpu);
+    if (candidates.empty() || may_lack_maps(canonical))
+      append_comparable(candidates,
+                        warp_specialized_schedules(setting, problem, gpu.costs->by_threads, gpu));
+    // All warps do the same: for small matmuls, and for matmuls with few rows.
+    if (has_costs(candidates))
+      for (auto schedule : {multistage_wgmma_schedule, one_block_per_sm_schedule})
+        if (std::optional<Candidate> found = schedule(setting, *problem, gpu))
+          candidates.push_back(std::move(*found));
+  } else if (problem) {
+    // One warp copies by TMA, the others multiply by mma. Or all warps do the same, for coarsened
+    // programs.
+    if (gpu.has_tensor_maps)
+      for (Candidate &candidate :
+           warp_specialized_schedules(setting, problem, gpu.costs->by_mma, gpu))
+        if (candidate.cost) // without a cost it may be slower than the other schedules
+          candidates.push_back(std::move(candidate));
+    if (std::optional<Candidate> coarsened = coarsened_schedule(setting, *problem, gpu))
+      candidates.push_back(std::move(*coarsened));
+  }
+  // The baseline.
+  if (!gpu.has_wgmma || candidates.empty())
+    candidates.push_back(baseline_schedule(setting, problem, gpu));
+  else
+    candidates.push_back(
+        {.schedule = {}, .cost = cost_of_baseline_beside(candidates, setting, problem)});
+  return candidates;
+}
+
+std::vector<Candidate> candidates_for_code(const Function &fn, const Gpu &gpu) {
+  std::vector<Candidate> candidates = candidate_schedules(fn, gpu);
+  if (has_checks(fn))
+    candidates.erase(candidates.begin(), candidates.end() - 1);
+  return candidates;
+}
+
+} // namespace tritonc

@@ -1,0 +1,51 @@
+// The cost of launches, in nanoseconds: from measured tiles, by formulas that the host evaluates at
+// each launch.
+
+#pragma once
+
+#include "ir/launch_plan.h"
+#include "ir/schedule.h"
+#include "schedule/tile_shapes.h"
+#include "target/gpu.h"
+
+#include <optional>
+#include <vector>
+
+namespace tritonc {
+
+/// The size of a matmul, as the host computes it: rows, columns, K, and bytes per element.
+struct Problem {
+  Expr rows, columns, k;
+  int64_t bytes;
+  const CostTables *costs; // of the GPU
+};
+
+/// Nothing if the host cannot compute the size; then costs cannot be compared.
+std::optional<Problem> problem_of(const MatmulSetting &setting, const Gpu &gpu);
+
+/// The cost of a schedule that computes the whole result in this tile.
+Expr cost_of(const Schedule &schedule, const MeasuredTile &tile, const Problem &problem);
+
+/// The cost of two launches. The first computes the full waves, with programs coarsened by
+/// `coarsening` to the `large` tile. The second computes the tail in the `small` tile: it divides
+/// each large tile into `tail_split` tiles along each axis of the grid.
+Expr cost_of_waves_and_tail(const std::vector<int64_t> &coarsening, const MeasuredTile &large,
+                            const std::vector<int64_t> &tail_split, const MeasuredTile &small,
+                            const Problem &problem);
+
+/// The cost of two launches: the first, `schedule`, stores split-K partials in this tile, and the
+/// second reduces them. `sum`: the shape of a program's accumulator.
+Expr cost_of_split_k_partials(const Schedule &schedule, const MeasuredTile &tile,
+                              const ir::Shape &sum, const Problem &problem);
+
+/// The cost of the baseline with 16-bit operands, beside warp-specialized schedules. `sum`: the
+/// shape of a program's accumulator. `step`: the K tile.
+Expr cost_of_baseline(const ir::Shape &sum, int64_t step, const Problem &problem);
+
+/// The same for the schedule with one block per SM.
+Expr cost_of_one_block_per_sm(const ir::Shape &sum, int64_t step, const Problem &problem);
+
+/// The same for the baseline on GPUs without wgmma.
+Expr cost_of_uncoarsened(const ir::Shape &sum, int64_t step, const Problem &problem);
+
+} // namespace tritonc

@@ -1,0 +1,190 @@
+// The requirements of schedules on a matmul. See legality.h.
+//
+// Tested by tests/schedule/candidates_test.cpp.
+
+#include "schedule/legality.h"
+
+#include "analysis/launch_config.h"
+#include "analysis/layouts.h"
+#include "analysis/memory_access.h"
+#include "passes/select_mma.h"
+#include "passes/specialize_warps.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+bool is_in_loops_only(const MatmulLoop &matmul) {
+  for (const Op *outer = matmul.loop->parent->parent; outer; outer = outer->parent->parent)
+    if (!outer->is(Opcode::for_loop_))
+      return false;
+  return true;
+}
+
+bool is_type_of_wgmma(const Op &dot) {
+  Elem from = dot.operand(0)->type.elem, to = dot.result()->type.elem;
+  if (from == Elem::i8)
+    return to == Elem::i32;
+  bool is_tf32 = from == Elem::f32 && dot.get(attr::precision_) == "tf32";
+  bool is_narrow = is_float(from) && bits_of(from) <= 16;
+  return (is_narrow || is_tf32) && to == Elem::f32;
+}
+
+bool fits_wgmma(const Op &dot, const Schedule &schedule) {
+  constexpr int64_t max_sums_of_a_thread = 128; // wgmma of a warpgroup needs 26 more registers
+  Elem from = dot.operand(0)->type.elem;
+  const Shape &a = dot.operand(0)->type.shape, &sum = dot.result()->type.shape;
+  int64_t groups = warpgroups_of(sum, schedule), bytes_along_k = a[1] * bytes_of(from);
+  return is_type_of_wgmma(dot) && sum[0] % 64 == 0 && sum[1] >= 16 && sum[1] <= 256 &&
+         bytes_along_k >= 32 && sum[0] * sum[1] / (128 * groups) <= max_sums_of_a_thread;
+}
+
+bool fits_mma(const Function &fn, const Gpu &gpu) {
+  constexpr int64_t max_sums_of_a_thread = 128;
+  Function tried = clone(fn);
+  select_mma(tried, gpu, {.kind = Schedule::Kind::warp_specialized});
+  const Op &dot = *find_matmul_loop(tried).found->dot;
+  DotInstruction instruction = dot_instruction(dot);
+  if (!is_type_of_wgmma(dot) || !instruction.tensor_core || dot.has(attr::convert_to_))
+    return false;
+  const Shape &sum = dot.result()->type.shape;
+  std::vector<int64_t> warps = dot.get(attr::warps_);
+  return sum[0] >= warps[0] * instruction.m && sum[1] >= warps[1] * instruction.n &&
+         sum[0] * sum[1] / (32 * tried.warps) <= max_sums_of_a_thread;
+}
+
+bool lies_along_k(const LoadedOperand &operand, const TensorAccess &access, int number) {
+  return access.contiguous == operand.perm[number == 0 ? 1 : 0];
+}
+
+bool fits_registers(Elem elem) { return elem == Elem::f32; }
+
+bool is_better_swapped(const MatmulLoop &matmul) {
+  bool along_k[2];
+  for (int number : {0, 1}) {
+    const LoadedOperand &operand = matmul.operands[number];
+    const Op &load = *operand.load;
+    std::optional<TensorAccess> access =
+        tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    along_k[number] = access && lies_along_k(operand, *access, number);
+  }
+  return fits_registers(matmul.dot->operand(0)->type.elem) && along_k[0] && !along_k[1];
+}
+
+bool fits_copies(const Function &fn, const MatmulLoop &matmul, int number, const Gpu &gpu) {
+  const LoadedOperand &operand = matmul.operands[number];
+  const Op &load = *operand.load;
+  const Value *other = load.operand_or_null(2);
+  std::optional<TensorAccess> access =
+      tensor_access(load.operand(0), load.operand_or_null(1)).access;
+  const Type &tile = load.result()->type;
+  return access && (!other || is_zero(other)) && starts_at_chunks(*access, tile.elem, fn) &&
+         (bytes_of(tile.elem) == 2 || lies_along_k(operand, *access, number) ||
+          (number == 0 && gpu.has_wgmma && fits_registers(tile.elem))) &&
+         panel_row_bytes(tile.shape, access->contiguous, bytes_of(tile.elem)) > 0;
+}
+
+bool fits_copies_by_threads(const MatmulLoop &matmul, int number) {
+  const Op &load = *matmul.operands[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0), *mask = load.operand_or_null(1);
+  const Value *other = load.operand_or_null(2);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && (!mask || bounds_of(mask, tile.rank())) &&
+         (!other || is_zero(other)) && panel_row_bytes(tile.shape, *along, bytes_of(tile.elem)) > 0;
+}
+
+bool fits_panel(const MatmulLoop &matmul, int number) {
+  const Op &load = *matmul.operands[number].load;
+  const Type &tile = load.result()->type;
+  const Value *view = load.operand(0);
+  std::optional<int> along = view->type.is_view() ? contiguous_axis(view) : std::nullopt;
+  return along && bytes_of(tile.elem) == 2 && panel_row_bytes(tile.shape, *along, 2) > 0;
+}
+
+bool is_stored_to(Function &fn, const Value *pointers) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (info(op.code).effect == Effect::write)
+      found |= !root_of(op.operand(0)) || root_of(op.operand(0)) == root_of(pointers);
+  });
+  return found;
+}
+
+bool can_be_followed(Function &fn, const MatmulLoop &matmul) {
+  std::set<const Value *> counters;
+  for (const Op *loop = matmul.loop; loop; loop = loop->parent->parent)
+    counters.insert(loop->blocks[0]->arguments[0]);
+  for (const Op *loop = matmul.loop; loop; loop = loop->parent->parent)
+    if (!can_clone(loop->operand(0), fn.body, counters))
+      return false;
+  return std::all_of(std::begin(matmul.operands), std::end(matmul.operands),
+                     [&](const LoadedOperand &operand) {
+                       const Value *mask = operand.load->operand_or_null(1);
+                       return can_clone(operand.load->operand(0), fn.body, counters) &&
+                              (!mask || can_clone(mask, fn.body, counters));
+                     });
+}
+
+// Whether all programs have the same number of K iterations, which the host can compute.
+bool can_be_counted(const MatmulLoop &matmul) {
+  return !matmul.loop->parent->parent && host_expression(matmul.loop->operand(0));
+}
+
+bool can_specialize(Function &fn, const Gpu &gpu, const Schedule &schedule) {
+  std::optional<MatmulLoop> matmul = find_matmul_loop(fn).found;
+  const int64_t min_slots = gpu.has_wgmma ? min_ring_slots : min_ring_slots_of_mma;
+  if (!matmul || !is_in_loops_only(*matmul) ||
+      !(gpu.has_wgmma ? fits_wgmma(*matmul->dot, schedule) : fits_mma(fn, gpu)) ||
+      (schedule.consumer_groups > 1 && !can_be_counted(*matmul)) || !can_be_followed(fn, *matmul) ||
+      ring_slots(fn, *matmul, gpu, schedule) < min_slots)
+    return false;
+  for (int number : {0, 1})
+    if (!(schedule.producer_warps ? fits_copies_by_threads(*matmul, number)
+                                  : fits_copies(fn, *matmul, number, gpu)) ||
+        is_stored_to(fn, matmul->operands[number].load->operand(0)))
+      return false;
+  return true;
+}
+
+namespace {
+
+// Whether a launch may find that TMA cannot do this access: no assumption of the kernel guarantees
+// that the tensor and each of its rows are aligned to 16 bytes.
+bool may_lack_map(const Function &fn, const Op &access) {
+  constexpr int64_t chunk_bytes = 16;
+  const Value *pointers = access.operand(0);
+  std::optional<TensorAccess> tensor =
+      tensor_access(pointers, access.operand_or_null(access.is(Opcode::load_) ? 1 : 2)).access;
+  if (!tensor)
+    return false; // then the compiler makes no tensor map
+
+  const int64_t chunk = chunk_bytes / bytes_of(pointers->type.elem); // elements
+  bool aligned = divisor_of(tensor->offset, fn) % chunk == 0;
+  for (size_t d = 0; d < tensor->strides.size(); d++)
+    aligned &= int(d) == tensor->contiguous || divisor_of(tensor->strides[d], fn) % chunk == 0;
+  for (const Parameter &parameter : fn.parameters)
+    aligned &= parameter.value != tensor->base || parameter.aligned_bytes % chunk_bytes == 0;
+  return !aligned;
+}
+
+} // namespace
+
+bool has_own_order(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) { found |= op.is_atomic() || op.is(Opcode::barrier_); });
+  return found;
+}
+
+bool may_lack_maps(Function &fn) {
+  bool found = false;
+  for_each_op(*fn.body, [&](const Op &op) {
+    if (op.is(Opcode::load_) || op.is(Opcode::store_))
+      found |= op.operand(0)->type.is_view() && may_lack_map(fn, op);
+  });
+  return found;
+}
+
+} // namespace tritonc

@@ -1,0 +1,132 @@
+// Why a kernel has no warp-specialized schedule with TMA. See missed_schedule.h.
+//
+// Method: checks the requirements of warp-specialized schedules (legality.h), the most useful
+// reason for the user first. The tile is the last reason, if no schedule exists and all other
+// requirements hold: it depends on all tiles that candidate_schedules tries.
+//
+// Tested by tests/compile/explain_test.cpp.
+
+#include "schedule/missed_schedule.h"
+
+#include "analysis/affine.h"
+#include "analysis/matmul_loop.h"
+#include "analysis/memory_access.h"
+#include "ir/checks.h"
+#include "passes/pipeline.h"
+#include "passes/specialize_warps.h"
+#include "schedule/candidates.h"
+#include "schedule/legality.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+MissedSchedule missed_of(NoMatmulLoop why) {
+  switch (why) {
+  case NoMatmulLoop::several_dots:
+    return {RejectReason::several_matmuls};
+  case NoMatmulLoop::not_loaded:
+    return {RejectReason::not_loaded};
+  default:
+    return {RejectReason::no_matmul};
+  }
+}
+
+// The reason why TMA cannot load operand `number`, if any.
+std::optional<MissedSchedule> missed_of(Function &fn, const MatmulLoop &matmul, int number) {
+  const LoadedOperand &operand = matmul.operands[number];
+  const Op &load = *operand.load;
+  TensorAccessResult access = tensor_access(load.operand(0), load.operand_or_null(1));
+  const Value *root = root_of(load.operand(0));
+  std::string name = root ? root->name : "";
+  if (!access.access)
+    return MissedSchedule{RejectReason::access, name, access.why};
+  if (!starts_at_chunks(*access.access, load.result()->type.elem, fn))
+    return MissedSchedule{RejectReason::access, name, NoTensor::strange_offset};
+  if (is_stored_to(fn, load.operand(0)))
+    return MissedSchedule{RejectReason::stored_to, name};
+  return std::nullopt;
+}
+
+// The reason not_along_k, if too few operands are contiguous along K: wgmma loads a tf32 A from
+// registers, all other operands without 16-bit elements must be contiguous.
+std::optional<MissedSchedule> not_along_k(const MatmulLoop &matmul, const Gpu &gpu) {
+  int along_k = 0;
+  const Value *root = nullptr; // of the last operand that is not contiguous along K
+  for (int number : {0, 1}) {
+    const LoadedOperand &operand = matmul.operands[number];
+    const Op &load = *operand.load;
+    TensorAccess access = *tensor_access(load.operand(0), load.operand_or_null(1)).access;
+    if (bytes_of(load.result()->type.elem) == 2 || lies_along_k(operand, access, number))
+      along_k++;
+    else
+      root = root_of(load.operand(0));
+  }
+  Elem elem = matmul.dot->operand(0)->type.elem;
+  if (along_k == 2 || (along_k == 1 && gpu.has_wgmma && fits_registers(elem)))
+    return std::nullopt;
+  return MissedSchedule{RejectReason::not_along_k, root ? root->name : ""};
+}
+
+bool is_specialized(const Candidate &candidate) { return candidate.schedule.is_warp_specialized(); }
+
+} // namespace
+
+std::optional<MissedSchedule> find_missed_schedule(const Function &source, const Gpu &gpu) {
+  if (has_checks(source))
+    return MissedSchedule{RejectReason::checks};
+  if (!gpu.has_tensor_maps)
+    return MissedSchedule{RejectReason::gpu};
+  Function fn = canonical_form(source);
+  MatmulLoopResult matmul = find_matmul_loop(fn);
+  if (!matmul.found)
+    return missed_of(matmul.why);
+  if (!is_in_loops_only(*matmul.found))
+    return MissedSchedule{RejectReason::loops};
+  if (has_own_order(fn))
+    return MissedSchedule{RejectReason::own_order};
+  const Op &dot = *matmul.found->dot;
+  if (!is_type_of_wgmma(dot))
+    return MissedSchedule{RejectReason::type};
+  for (int number : {0, 1})
+    if (std::optional<MissedSchedule> found = missed_of(fn, *matmul.found, number))
+      return found;
+  if (std::optional<MissedSchedule> found = not_along_k(*matmul.found, gpu))
+    return found;
+  std::vector<Candidate> candidates = candidate_schedules(fn, gpu);
+  if (std::any_of(candidates.begin(), candidates.end(), is_specialized))
+    return std::nullopt;
+  if (!can_be_followed(fn, *matmul.found))
+    return MissedSchedule{RejectReason::computed};
+  if (ring_slots(fn, *matmul.found, gpu, {}) < min_ring_slots)
+    return MissedSchedule{RejectReason::shared_memory};
+  return MissedSchedule{RejectReason::tile};
+}
+
+std::vector<std::pair<std::string, int64_t>> unpromised_multiples(const Function &source) {
+  constexpr int64_t chunk = 16;
+  Function fn = canonical_form(source);
+  std::vector<std::pair<std::string, int64_t>> found;
+  for_each_op(*fn.body, [&](const Op &op) {
+    bool accesses = op.is(Opcode::load_) || op.is(Opcode::store_);
+    if (!accesses || op.operand(0)->type.is_scalar())
+      return;
+    int64_t multiple = chunk / bytes_of(op.operand(0)->type.elem);
+    std::optional<Affine> form = affine_of(op.operand(0));
+    for (size_t d = 0; form && d < form->strides.size(); d++)
+      for (const auto &[monomial, coefficient] : form->strides[d].terms)
+        if (monomial.size() == 1 && coefficient == 1 &&
+            divisor_of(form->strides[d], fn) % multiple != 0) {
+          std::pair<std::string, int64_t> entry{monomial[0]->name, multiple};
+          if (std::find(found.begin(), found.end(), entry) == found.end())
+            found.push_back(entry);
+        }
+  });
+  return found;
+}
+
+} // namespace tritonc

@@ -1,0 +1,213 @@
+// Warp-specialized schedules. See warp_specialized.h.
+//
+// Method: each tile is tried on a clone, by the passes before specialize_warps. The schedule is
+// taken if the result meets the requirements (legality.h).
+//
+// Tested by tests/schedule/candidates_test.cpp.
+
+#include "schedule/warp_specialized.h"
+
+#include "passes/coarsen_programs.h"
+#include "passes/remove_dead_code.h"
+#include "passes/set_k_tile.h"
+#include "passes/split_k_in_cluster.h"
+#include "passes/store_split_k_partials.h"
+#include "passes/swap_operands.h"
+#include "schedule/legality.h"
+
+#include <algorithm>
+
+namespace tritonc {
+
+using namespace ir;
+
+namespace {
+
+// `schedule` with its tile, if the function can have this schedule.
+std::optional<Schedule> tried_schedule(const MatmulSetting &setting, Schedule schedule,
+                                       const Tile &wanted, const Gpu &gpu) {
+  Function tried = clone(setting.fn);
+  set_k_tile(tried, schedule);
+  if (!try_coarsening(tried, schedule.coarsening))
+    return std::nullopt;
+  remove_dead_code(tried);
+  swap_operands(tried, schedule);
+  if (!can_specialize(tried, gpu, schedule) ||
+      (schedule.split_k > 1 && !can_split_k_in_cluster(tried)))
+    return std::nullopt;
+  schedule.tile = block_tile(wanted, tried);
+  return schedule;
+}
+
+// The same. On GPUs without wgmma it also tries half the K tile, then in addition a single epilogue
+// stage: mma needs more stages than wgmma, and some of these GPUs have little shared memory.
+std::optional<Schedule> fitting_schedule(const MatmulSetting &setting, Schedule schedule,
+                                         const Tile &wanted, const Gpu &gpu) {
+  std::optional<Schedule> found = tried_schedule(setting, schedule, wanted, gpu);
+  if (found || gpu.has_wgmma)
+    return found;
+  schedule.k_tile /= 2;
+  for (int64_t pieces : {2, 1}) {
+    schedule.epilogue_stages = pieces;
+    if ((found = tried_schedule(setting, schedule, wanted, gpu)))
+      return found;
+  }
+  return std::nullopt;
+}
+
+// The schedule for a measured tile, if the function can have it.
+std::optional<Schedule> specialized_schedule(const MatmulSetting &setting,
+                                             const MeasuredTile &measured,
+                                             std::optional<int64_t> row_of_k, const Gpu &gpu) {
+  const Tile &tile = measured.tile;
+  const int producer_warps = measured.producer_warps;
+  if (!row_of_k && (tile.k_rows > 1 || tile.split_k > 1))
+    return std::nullopt;
+  bool swapped = gpu.has_wgmma && !producer_warps && is_better_swapped(setting.matmul);
+  Tile wanted = tile;
+  if (swapped)
+    std::swap(wanted.rows, wanted.columns);
+  std::optional<std::vector<int64_t>> coarsening = coarsening_of(setting, wanted);
+  if (!coarsening)
+    return std::nullopt;
+  Schedule schedule{.kind = Schedule::Kind::warp_specialized,
+                    .producer_warps = producer_warps,
+                    .consumer_groups = measured.consumer_groups,
+                    .coarsening = *coarsening,
+                    .k_tile = row_of_k.value_or(0) * tile.k_rows,
+                    .swap_operands = swapped,
+                    .split_k = tile.split_k};
+  return fitting_schedule(setting, schedule, wanted, gpu);
+}
+
+// The schedule for the tile of the source, of any size; it has no measured cost. If the function
+// cannot have a longer K tile, it keeps that of the source.
+std::optional<Schedule> own_schedule(const MatmulSetting &setting, int producer_warps,
+                                     const Gpu &gpu) {
+  MeasuredTile own = {{setting.sum()[0], setting.sum()[1], 1}, 0, 0, producer_warps};
+  if (gpu.has_wgmma && !producer_warps && is_better_swapped(setting.matmul))
+    std::swap(own.tile.rows, own.tile.columns);
+  for (std::optional<int64_t> row : {setting.row_of_k, std::optional<int64_t>()})
+    if (auto schedule = specialized_schedule(setting, own, row, gpu))
+      return schedule;
+  return std::nullopt;
+}
+
+// A schedule, and the measured tile that gives its cost.
+struct MeasuredSchedule {
+  Schedule schedule;
+  MeasuredTile tile;
+};
+
+// --- Full waves and a tail -----------------------------------------------------------------------
+
+// Two schedules that share the work: `large` for the full waves, and `small` for the tail. Nothing
+// if large tiles cannot be divided into small ones.
+std::vector<Candidate> waves_and_tail(const MeasuredSchedule &large, const MeasuredSchedule &small,
+                                      const Problem &problem) {
+  Schedule first = large.schedule, second = small.schedule;
+  for (size_t axis = 0; axis < 3; axis++) {
+    if (first.coarsening[axis] % second.coarsening[axis] != 0)
+      return {};
+    second.tail_split.push_back(first.coarsening[axis] / second.coarsening[axis]);
+  }
+  first.work = Schedule::Work::full_waves;
+  second.work = Schedule::Work::tail;
+  second.full_waves_tile = first.tile;
+  Expr cost =
+      cost_of_waves_and_tail(first.coarsening, large.tile, second.tail_split, small.tile, problem);
+  return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
+}
+
+// The same for the largest and the smallest tile of `measured`, if the latter is small enough.
+std::vector<Candidate> waves_and_tail(const std::vector<MeasuredSchedule> &measured,
+                                      const std::optional<Problem> &problem) {
+  constexpr int64_t smallest = 64 * 64;
+  if (!problem || measured.size() < 2 || measured.back().tile.tile.elements() != smallest)
+    return {};
+  return waves_and_tail(measured.front(), measured.back(), *problem);
+}
+
+// --- Split-K through a workspace -----------------------------------------------------------------
+
+// Two launches: the first stores partials in the tile of `of`, the second adds them, program by
+// program. Nothing if the function cannot be divided this way.
+std::vector<Candidate> split_k_schedules(const MeasuredSchedule &of, const MatmulSetting &setting,
+                                         const Problem &problem) {
+  bool is_tiled = setting.axes[0] && setting.axes[1] && setting.axes[0] != setting.axes[1];
+  if (!is_tiled || !can_split_k(setting.fn))
+    return {};
+  Schedule first = of.schedule;
+  first.work = Schedule::Work::split_k_partials;
+  first.partials = {.coarsening = first.coarsening,
+                    .rows = first.coarsening[*setting.axes[0]] * setting.sum()[0],
+                    .columns = first.coarsening[*setting.axes[1]] * setting.sum()[1],
+                    .rows_axis = *setting.axes[0],
+                    .columns_axis = *setting.axes[1]};
+  Schedule second{.kind = Schedule::Kind::split_k_reduction,
+                  .tile = first.tile,
+                  .k_tile = first.k_tile,
+                  .work = Schedule::Work::split_k_reduction,
+                  .partials = first.partials};
+  Expr cost = cost_of_split_k_partials(first, of.tile, setting.sum(), problem);
+  return {{.schedule = std::move(first), .cost = std::move(cost)}, {std::move(second)}};
+}
+
+// The same for the first tile of CostTables::split_k that the function can have.
+std::vector<Candidate> split_k_schedules(const MatmulSetting &setting, const Problem &problem,
+                                         const Gpu &gpu) {
+  for (const MeasuredTile &tile : gpu.costs->split_k)
+    if (auto schedule = specialized_schedule(setting, tile, setting.row_of_k, gpu))
+      return split_k_schedules({*schedule, tile}, setting, problem);
+  return {};
+}
+
+// Whether there is a ping-pong schedule for `tile`. Then the same tile without ping-pong is not
+// worth compiling.
+bool has_ping_pong(const Tile &tile, const std::vector<MeasuredSchedule> &measured) {
+  return std::any_of(measured.begin(), measured.end(), [&](const MeasuredSchedule &other) {
+    return other.tile.consumer_groups > 1 && other.tile.tile == tile;
+  });
+}
+
+void append(std::vector<Candidate> &candidates, std::vector<Candidate> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(candidates));
+}
+
+} // namespace
+
+std::vector<Candidate> warp_specialized_schedules(const MatmulSetting &setting,
+                                                  const std::optional<Problem> &problem,
+                                                  std::span<const MeasuredTile> tiles,
+                                                  const Gpu &gpu) {
+  const int producer_warps = tiles[0].producer_warps;
+  std::vector<Candidate> candidates;
+  std::vector<MeasuredSchedule> whole; // candidates for full waves and tail
+  for (const MeasuredTile &measured : tiles) {
+    if (has_ping_pong(measured.tile, whole))
+      continue;
+    std::optional<Schedule> schedule =
+        specialized_schedule(setting, measured, setting.row_of_k, gpu);
+    if (!schedule)
+      continue;
+    if (measured.tile.split_k == 1 && !producer_warps)
+      whole.push_back({*schedule, measured});
+    std::optional<Expr> cost;
+    if (problem)
+      cost = cost_of(*schedule, measured, *problem);
+    candidates.push_back({.schedule = std::move(*schedule), .cost = std::move(cost)});
+  }
+  append(candidates, waves_and_tail(whole, problem));
+  if (problem && gpu.has_wgmma && !producer_warps)
+    append(candidates, split_k_schedules(setting, *problem, gpu));
+  // Costs decide which schedule is best. Without them only one is compiled: that of the largest
+  // tile, or of the tile of the source.
+  if (candidates.empty())
+    if (std::optional<Schedule> own = own_schedule(setting, producer_warps, gpu))
+      candidates.push_back({std::move(*own)});
+  if (!candidates.empty() && !candidates[0].cost)
+    candidates.resize(1);
+  return candidates;
+}
+
+} // namespace tritonc

@@ -1,0 +1,78 @@
+// Declares the measured launch times of a GPU: the data of the cost models in schedule/.
+//
+// A program of this repository measured each number, on the GPU and with the driver that its
+// comment names. A GPU without measurements uses the table of another GPU: the model compares
+// schedules with each other, so only ratios count.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace tritonc {
+
+/// The tile of a block: rows and columns of the accumulator, the K tile in rows of shared memory
+/// (128 bytes), and the blocks of a cluster that share its K loop.
+struct Tile {
+  int64_t rows, columns, k_rows, split_k = 1;
+
+  int64_t elements() const { return rows * columns; }
+  bool operator==(const Tile &) const = default;
+};
+
+/// A tile and its times on an SM, in ns.
+struct MeasuredTile {
+  Tile tile;
+  int64_t step;            // ns per 128 bytes along K
+  int64_t rest;            // ns before and after the mainloop
+  int producer_warps = 0;  // warps that load element by element; 0: TMA
+  int consumer_groups = 1; // 2: ping-pong
+  int64_t min_time = 0;    // ns per output tile with ping-pong: epilogue of the other group
+};
+
+/// The times of a program that is a block by itself, in picoseconds of an SM.
+struct MeasuredPrograms {
+  int64_t step;      // per 128 bytes along K
+  int64_t sum;       // per 128 bytes along K and element of the accumulator
+  int64_t copied;    // per 128 bytes along K and row of A or column of B
+  int64_t iteration; // per iteration of the mainloop
+  int64_t rest;      // before and after the mainloop
+  int64_t stored;    // per element of the result
+  int64_t launch;    // ns, once
+};
+
+/// The times of kernels without a matmul.
+struct ElementwiseTimes {
+  int64_t launch;          // ns, once
+  int64_t iteration;       // ns of a wave, per iteration of a loop
+  double of_thread_alone;  // ns of a wave, per operation of one thread
+  double of_element_alone; // ns of a wave, per operation on an element
+  int64_t program;         // ns of an SM, per program
+  double of_element;       // ns of an SM, per operation on an element
+};
+
+struct CostTables {
+  std::span<const MeasuredTile> by_tma;     // warp-specialized, TMA and wgmma
+  std::span<const MeasuredTile> by_threads; // warp-specialized, producer warps without TMA
+  std::span<const MeasuredTile> by_mma;     // warp-specialized, TMA and mma
+  std::span<const MeasuredTile> split_k;    // split-K through a workspace; best first
+  MeasuredTile coarsened;                   // multistage, mma
+  MeasuredTile multistage_wgmma;
+  MeasuredPrograms programs_without_wgmma, programs_beside_wgmma;
+  ElementwiseTimes elementwise;
+
+  int64_t launch;                    // ns before a warp-specialized kernel starts
+  int64_t bytes_per_ns;              // memory bandwidth of warp-specialized blocks
+  int64_t bytes_per_ns_baseline;     // the same for one program per block, on a GPU with wgmma
+  int64_t bytes_per_ns_multistage;   // the same for one block per SM
+  int64_t multistage_start;          // ns until its stages are full
+  int64_t tail_launch;               // ns of a second launch for the tail
+  int64_t reduction_launch;          // ns of a second launch that reduces partials
+  int64_t reduction_bytes_per_ns;    // read bandwidth of that launch
+  int64_t reduction_bytes_per_block; // read bandwidth of one of its blocks
+  int64_t sms_per_cluster_group;     // SMs of a GPC; a cluster lies within one GPC
+};
+
+extern const CostTables h200_costs;
+
+} // namespace tritonc

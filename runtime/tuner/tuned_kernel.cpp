@@ -1,0 +1,184 @@
+// A kernel with the arguments of a problem. See tuned_kernel.h.
+
+#include "tuned_kernel.h"
+
+#include <tritonc/hooks.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace tritonc::v1::tuner {
+
+namespace {
+
+std::string name_of(const kernel &of) {
+  return std::string(of.name) + (*of.types ? " " : "") + of.types;
+}
+
+/// The last choice that `prepare` reported to the hook on_choice.
+struct Told {
+  const kernel *of = nullptr;
+  const variant *which = nullptr;
+  std::int64_t cost = -1;
+  std::string schedule = "";
+};
+
+void tell(const choice_event &what, void *data) {
+  Told &told = *static_cast<Told *>(data);
+  const kernel &of = *told.of;
+  for (std::size_t i = 0; i < of.variant_count; i++)
+    if (std::equal(what.variant.begin(), what.variant.end(), of.variants[i].values))
+      told.which = &of.variants[i];
+  told.cost = what.cost;
+  told.schedule = what.schedule;
+}
+
+/// Returns whether the error depends on the arguments or the device, so that another variant may
+/// succeed.
+bool is_refusal(const status &what) {
+  switch (what.code()) {
+  case status_code::no_image_for_device:
+  case status_code::no_host_code:
+  case status_code::requirement_failed:
+  case status_code::unsuitable_tensor:
+  case status_code::invalid_argument:
+  case status_code::no_variant:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+void fail(const std::string &why) { throw std::runtime_error(why); }
+
+void require(const status &what) {
+  if (!what.ok())
+    fail(what.message().c_str());
+}
+
+TunedKernel::TunedKernel(const kernel &of, const Problem &problem) : kernel_(of) {
+  set_arguments(problem);
+  make_ready();
+}
+
+void TunedKernel::set_arguments(const Problem &problem) {
+  const abi::parameter *rows = kernel_.code->variants[0].parameters;
+  std::size_t count = kernel_.code->parameter_count, size = 1;
+  for (std::size_t i = 0; i < count; i++)
+    size = std::max<std::size_t>(size, rows[i].offset + rows[i].bytes);
+  arguments_.assign((size + 7) / 8 * 8, 0);
+  for (std::size_t i = 0; i < count; i++) {
+    const parameter &parameter = kernel_.parameters[i];
+    if (rows[i].kind == abi::parameter_kind::pointer) {
+      set_pointer(parameter, rows[i], problem, i + 1);
+      continue;
+    }
+    auto value = problem.arguments.find(parameter.name);
+    if (value == problem.arguments.end())
+      fail(name_of(kernel_) + ": the problem has no value for `" + parameter.name + "`");
+    const Element *element = find_element(parameter.element);
+    if (!element)
+      fail(name_of(kernel_) + ": `" + parameter.name + "` has a type that cannot be set");
+    // A 64-bit integer may not fit into a double.
+    if (rows[i].bytes == 8 && element->tolerance == 0)
+      std::memcpy(&arguments_[rows[i].offset], &value->second, sizeof value->second);
+    else
+      element->set(&arguments_[rows[i].offset], double(value->second));
+  }
+}
+
+void TunedKernel::set_pointer(const parameter &parameter, const abi::parameter &row,
+                              const Problem &problem, std::uint64_t seed) {
+  auto count = problem.arguments.find(parameter.name);
+  if (count == problem.arguments.end() && row.nullable)
+    return;
+  if (count == problem.arguments.end())
+    fail(name_of(kernel_) + ": the problem does not say how many elements `" + parameter.name +
+         "` points to");
+  const Element *element = find_element(parameter.element);
+  if (!element)
+    fail(name_of(kernel_) + ": `" + parameter.name + "` points to a type that cannot be filled");
+  if (count->second < 0 || count->second > (std::int64_t(1) << 40))
+    fail(name_of(kernel_) + ": `" + parameter.name + "` cannot have " +
+         std::to_string(count->second) + " elements");
+  Memory &memory = memory_.emplace_back();
+  memory.element = element;
+  memory.count = std::size_t(count->second);
+  memory.contents.resize(std::max<std::size_t>(memory.count * element->bytes, 1));
+  element->fill(memory.contents.data(), memory.count, seed);
+  require(memory.device.allocate(memory.contents.size()));
+  require(memory.device.copy_from(memory.contents.data()));
+  if (!parameter.is_written)
+    memory.contents = {};
+  const void *address = memory.device.data();
+  std::memcpy(&arguments_[row.offset], &address, sizeof address);
+}
+
+void TunedKernel::make_ready() {
+  Told told;
+  told.of = &kernel_;
+  hooks hooks;
+  hooks.on_choice = tell;
+  hooks.data = &told;
+  set_hooks(&hooks);
+  abi::prepared_launch ignored;
+  if (abi::prepare(*kernel_.code, {}, arguments_.data(), nullptr, nullptr, ignored).ok())
+    chosen_ = told.which;
+  status failed;
+  for (std::size_t i = 0; i < kernel_.variant_count && failed.ok(); i++) {
+    const variant &which = kernel_.variants[i];
+    auto launch = std::make_unique<abi::prepared_launch>();
+    told.which = nullptr;
+    // A kernel without `params` has one variant, and no choice names it.
+    const std::int32_t *choice = kernel_.code->axis_count ? which.values : nullptr;
+    status made = abi::prepare(*kernel_.code, {}, arguments_.data(), choice, nullptr, *launch);
+    if (made.ok() && told.which)
+      ready_.push_back({&which, told.cost, told.schedule, std::move(launch)});
+    else if (made.ok())
+      refused_.push_back({&which, "there is nothing to compute"});
+    else if (is_refusal(made))
+      refused_.push_back({&which, made.message().c_str()});
+    else
+      failed = made;
+  }
+  set_hooks(nullptr);
+  require(failed);
+}
+
+void TunedKernel::launch(const Ready &which) const {
+  require(abi::launch_prepared(*which.launch, {}, arguments_.data()));
+}
+
+std::vector<std::vector<char>> TunedKernel::results_of(const Ready &which) {
+  for (Memory &memory : memory_)
+    if (!memory.contents.empty())
+      require(memory.device.copy_from(memory.contents.data()));
+  launch(which);
+  require(synchronize());
+  std::vector<std::vector<char>> results;
+  for (const Memory &memory : memory_) {
+    std::vector<char> &result = results.emplace_back(memory.contents.size());
+    if (!result.empty())
+      require(memory.device.copy_to(result.data()));
+  }
+  return results;
+}
+
+double TunedKernel::distance_between(const std::vector<std::vector<char>> &first,
+                                     const std::vector<std::vector<char>> &second) const {
+  double most = 0;
+  for (std::size_t i = 0; i < memory_.size(); i++) {
+    if (first[i].empty())
+      continue;
+    const Element &element = *memory_[i].element;
+    double apart = element.distance(first[i].data(), second[i].data(), memory_[i].count);
+    most = std::max(most, apart == 0 ? 0 : apart / element.tolerance); // integers: infinite
+  }
+  return most;
+}
+
+} // namespace tritonc::v1::tuner

@@ -1,0 +1,71 @@
+// A kernel with the arguments of a problem: memory with random contents, and prepared variants.
+#pragma once
+
+#include "plan.h"
+#include "values.h"
+
+#include <tritonc/device.hpp>
+#include <tritonc/tuner.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tritonc::v1::tuner {
+
+/// Throws std::runtime_error with this message.
+[[noreturn]] void fail(const std::string &why);
+/// Throws std::runtime_error with the status' message unless the status is ok.
+void require(const status &what);
+
+class TunedKernel {
+public:
+  /// Throws std::runtime_error if an argument is missing or the memory does not suffice.
+  TunedKernel(const kernel &of, const Problem &problem);
+
+  /// A variant that accepts these arguments on this device.
+  struct Ready {
+    const variant *which;
+    std::int64_t cost; // the compiler's estimate for the schedule; -1: unknown
+    std::string schedule;
+    std::unique_ptr<abi::prepared_launch> launch;
+  };
+  struct Refused {
+    const variant *which;
+    std::string why;
+  };
+  const std::vector<Ready> &ready() const { return ready_; }
+  const std::vector<Refused> &refused() const { return refused_; }
+  /// Returns the variant that a launch takes if it names none; null if the launch is refused.
+  const variant *chosen() const { return chosen_; }
+
+  void launch(const Ready &which) const;
+  /// Launches the variant on the same inputs each time. Returns the contents of all memory that the
+  /// kernel may write, one entry per pointer.
+  std::vector<std::vector<char>> results_of(const Ready &which);
+  /// Returns the max distance between two results, as a multiple of the type's tolerance.
+  double distance_between(const std::vector<std::vector<char>> &first,
+                          const std::vector<std::vector<char>> &second) const;
+
+private:
+  struct Memory {
+    const Element *element;
+    std::size_t count;
+    buffer<char> device;
+    std::vector<char> contents; // initial contents; empty for memory that is only read
+  };
+
+  void set_arguments(const Problem &problem);
+  void set_pointer(const parameter &parameter, const abi::parameter &row, const Problem &problem,
+                   std::uint64_t seed);
+  void make_ready();
+
+  const kernel &kernel_;
+  std::vector<char> arguments_; // laid out like the header's struct
+  std::vector<Memory> memory_;
+  std::vector<Ready> ready_;
+  std::vector<Refused> refused_;
+  const variant *chosen_ = nullptr;
+};
+
+} // namespace tritonc::v1::tuner

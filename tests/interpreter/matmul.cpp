@@ -1,0 +1,143 @@
+// Products of tiles in shared memory, or of a tile of values with one there, which run in the
+// background.
+//
+// A product reads its factors at any time between its start and the wgmma_wait that covers it:
+// what changes in their slots in the meantime becomes poison. Its value is poison to everybody,
+// except that the next product may add to it, once, and that a wgmma_wait gives it back when it
+// is done.
+//
+// Tested by tests/interpreter/wgmma_test.cpp.
+
+#include "interpreter/machine.h"
+
+namespace tritonc::interpreter {
+
+using namespace ir;
+
+namespace {
+
+// Where a product finds factor `number`: a buffer, its axes as the product sees them, and the first
+// element along K. Null buffer: the warps hold it.
+struct Source {
+  const Value *buffer;
+  std::vector<int64_t> perm;
+  int64_t first_k = 0;
+};
+
+Source source_of(const Op &op, size_t number) {
+  if (op.is(Opcode::wgmma_rs_))
+    return number == 0 ? Source{nullptr, {}}
+                       : Source{op.operand(1), op.get(attr::perm_), op.get(attr::origin_)[0]};
+  std::vector<int64_t> perms = op.get(attr::perms_);
+  return {op.operand(2 * number), {perms[2 * number], perms[2 * number + 1]}};
+}
+
+} // namespace
+
+// What is in a factor's slot now, with the axes that the product sees.
+Tile Machine::matmul_operand_of(const Product &product, size_t number) const {
+  Source source = source_of(*product.op, number);
+  if (!source.buffer)
+    return product.factors[number];
+  Shape slot_shape(source.buffer->type.shape.begin() + 1, source.buffer->type.shape.end()), shape;
+  std::vector<int64_t> of_slot = row_major_strides(slot_shape), strides;
+  for (int64_t axis : source.perm) {
+    shape.push_back(slot_shape[size_t(axis)]);
+    strides.push_back(of_slot[size_t(axis)]);
+  }
+  if (product.op->is(Opcode::wgmma_rs_))
+    shape[0] = product.op->operand(0)->type.shape[1];
+  const Tile &elements = shared_[size_t(scalar(source.buffer).integer)].elements;
+  size_t first = product.slots[number] + size_t(source.first_k * strides[0]);
+  Tile factor;
+  for (int64_t place : places(shape, strides))
+    factor.push_back(elements[first + size_t(place)]);
+  return factor;
+}
+
+// What a product starts from, or a wgmma_wait gives back: of a value under way there is one.
+Machine::Held Machine::taken(const Held &sum) {
+  if (sum.product < 0)
+    return sum;
+  const Product &product = products_[size_t(sum.product)];
+  if (product.is_taken)
+    return {sum.elements};
+  return size_t(sum.product) < finished_ ? Held{product.result} : sum;
+}
+
+// Of `op`, whose sum is operand `sum`, and may have a condition after it.
+Machine::Product Machine::new_product(const Op &op, size_t sum) {
+  Product product{&op, taken(values_.at(op.operand(sum)))};
+  if (const Value *condition = op.operand_or_null(sum + 1)) {
+    const Element &adds = scalar(condition);
+    Element start = adds.poison ? Element::no_value() : Element::of_number(0);
+    if (adds.poison || !adds.integer)
+      product.sum = {Tile(size_t(op.result()->type.elements()), start)};
+  }
+  define(op, Tile(size_t(op.result()->type.elements()), Element::no_value()));
+  return product;
+}
+
+// Factor `number` is in a slot. Returns whether there is such a slot.
+bool Machine::fetch(Product &product, size_t number, const Value *buffer, const Value *slot) {
+  const Element *first = this->slot(*product.op, buffer, slot);
+  if (!first)
+    return false;
+  Place place = place_of(buffer, first);
+  if (is_unfenced(place))
+    find(Report::Kind::not_fenced, *product.op, -1, "no proxy_fence since a factor was written");
+  product.slots[number] = place.second;
+  product.factors[number] = matmul_operand_of(product, number);
+  return true;
+}
+
+void Machine::start(Product &&product, size_t sum) {
+  if (int before = values_.at(product.op->operand(sum)).product; before >= 0)
+    products_[size_t(before)].is_taken = true;
+  values_[product.op->result()].product = int(products_.size());
+  products_.push_back(std::move(product));
+}
+
+void Machine::wgmma_ss(const Op &op) {
+  not_by_producer(op);
+  constexpr size_t sum = 4;
+  Product product = new_product(op, sum);
+  if (fetch(product, 0, op.operand(0), op.operand(1)) &&
+      fetch(product, 1, op.operand(2), op.operand(3)))
+    start(std::move(product), sum);
+}
+
+void Machine::wgmma_rs(const Op &op) {
+  not_by_producer(op);
+  constexpr size_t sum = 3;
+  Product product = new_product(op, sum);
+  product.factors[0] = tile(op.operand(0));
+  if (fetch(product, 1, op.operand(1), op.operand(2)))
+    start(std::move(product), sum);
+}
+
+void Machine::finish(Product &product) {
+  for (size_t number : {0, 1}) {
+    Tile &factor = product.factors[number];
+    Tile now = matmul_operand_of(product, number);
+    for (size_t i = 0; i < factor.size(); i++)
+      if (!same(factor[i], now[i]))
+        factor[i] = Element::no_value();
+  }
+  if (product.sum.product >= 0)
+    product.sum.elements = products_[size_t(product.sum.product)].result;
+  const Type &type = product.op->result()->type;
+  size_t depth = product.factors[0].size() / size_t(type.shape[0]);
+  product.result = matmul_of(type, depth, operand_kind(*product.op), product.factors[0],
+                             product.factors[1], product.sum.elements);
+  product.factors = {};
+}
+
+void Machine::wgmma_wait(const Op &op) {
+  not_by_producer(op);
+  while (products_.size() - finished_ > size_t(op.get(attr::pending_)))
+    finish(products_[finished_++]);
+  values_[op.result()] = taken(values_.at(op.operand(0)));
+}
+
+} // namespace tritonc::interpreter

@@ -1,0 +1,229 @@
+// Tests interpreter/warp_specialize.cpp.
+
+#include "interpreter/programs.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc::interpreter;
+using namespace tritonc::test;
+using Kind = Report::Kind;
+
+namespace {
+
+constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turns::alternate};
+
+Ran parts(const std::string &workers, const std::string &producer,
+          Turns turns = Turns::producer_first, const std::string &before = "",
+          const std::string &attributes = "", int consumer_groups = 1) {
+  Launch launch;
+  launch.turns = turns;
+  launch.max_steps = 1000;
+  return Ran("%one = constant {value = 1} : i32\n"
+             "%bar = mbarriers {arrivals = 4} : shared<i64>[2,1]\n"
+             "%back = mbarriers {arrivals = 1} : shared<i64>[2,1]\n" +
+                 before + "warp_specialize " + attributes + "{\n" + workers + "yield\n} {\n" +
+                 producer + "yield\n}",
+             "i32", "", launch, consumer_groups);
+}
+
+// Counts y[0] up, so that one sees in which order.
+std::string mark(const std::string &v, const std::string &place) {
+  return "%" + v + " = load %y : i32\n %" + v + "a = add %" + v + ", %one : i32\n store %y, %" + v +
+         "a\n %" + v + "p = addptr %y, " + place + " : ptr<i32>\n store %" + v + "p, %" + v + "\n";
+}
+
+const std::string clear = "store %y, %one\n";
+
+} // namespace
+
+TEST_CASE("both parts run, and see what is around them") {
+  for (Turns turns : all_turns) {
+    Ran ran =
+        parts("%v = add %n, %n : i32\n store %y, %v\n",
+              "%v2 = mul %n, %n : i32\n %a = addptr %y, %one : ptr<i32>\n store %a, %v2\n", turns);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[0] == 6);
+    CHECK(ran.y()[1] == 9);
+  }
+}
+
+TEST_CASE("what comes after waits for both") {
+  for (Turns turns : all_turns) {
+    Launch launch;
+    launch.turns = turns;
+    Ran ran("warp_specialize {\n store %y, %n\n yield\n} {\n %v = neg %n : i32\n store %x, %v\n "
+            "yield\n}\n"
+            "%a = load %x : i32\n %b = load %y : i32\n %c = sub %a, %b : i32\n store %y, %c",
+            "i32", "", launch);
+    CHECK(ran.y()[0] == -6);
+  }
+}
+
+TEST_CASE("who goes on where both can") {
+  const std::string two = "%two = add %one, %one : i32\n %four = add %two, %two : i32\n";
+  auto order = [&](Turns turns) {
+    Ran ran = parts(mark("a", "%one") + mark("b", "%two"), mark("c", "%n") + mark("d", "%four"),
+                    turns, clear + two);
+    CHECK(ran.text() == "");
+    std::vector<double> y = ran.y();
+    return std::vector<double>(y.begin() + 1, y.begin() + 5);
+  };
+  CHECK(order(Turns::producer_first) == std::vector<double>{3, 4, 1, 2});
+  CHECK(order(Turns::workers_first) == std::vector<double>{1, 2, 3, 4});
+  // Operation by operation, both read before the other one writes.
+  CHECK(order(Turns::alternate) == std::vector<double>{1, 2, 1, 2});
+}
+
+TEST_CASE("a part waits for the other one, whoever goes first") {
+  const std::string two = "%two = add %one, %one : i32\n";
+  for (Turns turns : all_turns) {
+    // Ping, pong, ping.
+    Ran ran = parts(mark("a", "%one") + "mbarrier_arrive %bar, %zero\n" +
+                        "mbarrier_wait %back, %zero, %zero\n" + mark("b", "%n"),
+                    "mbarrier_wait %bar, %zero, %zero\n" + mark("c", "%two") +
+                        "mbarrier_arrive %back, %zero\n",
+                    turns, clear + two);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[1] == 1);
+    CHECK(ran.y()[2] == 2);
+    CHECK(ran.y()[3] == 3);
+  }
+}
+
+TEST_CASE("where all wait for each other, it says who waits where") {
+  for (Turns turns : all_turns) {
+    Ran ran = parts("mbarrier_wait %back, %zero, %zero\n mbarrier_arrive %bar, %zero\n",
+                    "mbarrier_wait %bar, %one, %zero\n mbarrier_arrive %back, %zero\n", turns);
+    CHECK(
+        ran.text() ==
+        "program (0, 0, 0), `mbarrier_wait %back, %zero, %zero`: the program's warps wait for "
+        "parity 0 of slot 0 of %back (1 arrivals and 0 bytes to come); the producer warp waits for "
+        "parity 0 of slot 1 of %bar (4 arrivals and 0 bytes to come)\n");
+    CHECK(ran.kinds() == std::vector{Kind::deadlock});
+  }
+  Ran alone = parts("", "mbarrier_wait %bar, %one, %zero\n");
+  CHECK(alone.kinds() == std::vector{Kind::deadlock});
+  CHECK(alone.text().find("warps wait") == std::string::npos);
+  Ran around("%bar = mbarriers {arrivals = 4} : shared<i64>[1,1]\n"
+             "mbarrier_wait %bar, %zero, %zero");
+  CHECK(around.kinds() == std::vector{Kind::deadlock});
+  CHECK(Ran("%bar = mbarriers {arrivals = 4} : shared<i64>[1,1]\n mbarrier_arrive %bar, %zero\n"
+            "mbarrier_wait %bar, %zero, %zero")
+            .kinds()
+            .empty());
+}
+
+TEST_CASE("the program ends with either part") {
+  const std::string fails = "%no = constant {value = 0} : i1\n assert %no {text = \"no\"}\n";
+  auto forever = [](const std::string &suffix) {
+    std::string k = "%k" + suffix, c = "%c" + suffix, l = "%l" + suffix;
+    return "%r" + suffix + " = while_loop %n : i32 {\n (" + k + ": i32)\n " + c + " = cmp " + k +
+           ", %zero {pred = \"gt\"} : i1\n condition " + c + "\n} {\n(" + l + ": i32)\n yield " +
+           l + "\n}\n";
+  };
+  for (Turns turns : all_turns) {
+    CHECK(parts(fails, "mbarrier_wait %bar, %zero, %zero\n store %x, %n\n", turns).kinds() ==
+          std::vector{Kind::assertion_failed});
+    CHECK(parts("mbarrier_wait %back, %zero, %zero\n", fails, turns).kinds() ==
+          std::vector{Kind::assertion_failed});
+    Ran endless = parts(forever("1"), "mbarrier_wait %bar, %zero, %zero\n", turns);
+    CHECK(endless.kinds() == std::vector{Kind::too_many_steps});
+    CHECK(endless.result.steps == 1000);
+    CHECK(parts(forever("1"), forever("2"), turns).kinds() == std::vector{Kind::too_many_steps});
+  }
+}
+
+TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
+  CHECK(parts("barrier\n", "").kinds().empty());
+  CHECK(parts("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
+  const std::string product =
+      "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n"
+      "shared_store %c, %s, %zero\n proxy_fence\n"
+      "%p0 = wgmma_ss %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : i32[1,1]\n"
+      "%d = wgmma_wait %p0 : i32[1,1]\n";
+  CHECK(parts(product, "").kinds().empty());
+  CHECK(parts("", product).kinds() == std::vector(3, Kind::wrong_warps));
+}
+
+TEST_CASE("each consumer group runs the first part, with values and buffers of its own") {
+  for (Turns turns : all_turns) {
+    // Both have stored before one of them loads.
+    Ran ran = parts("%t = consumer_group_id : i32\n %s = shared_alloc : shared<i32>[1,1]\n"
+                    "%v = add %n, %t : i32\n %tile = splat %v : i32[1]\n"
+                    "shared_store %tile, %s, %zero\n mbarrier_arrive %both, %zero\n"
+                    "mbarrier_wait %both, %zero, %zero\n"
+                    "%l = shared_load %s, %zero {origin = [0], perm = [0]} : i32[1]\n"
+                    "%at = addptr %y, %t : ptr<i32>\n %place = splat %at : ptr<i32>[1]\n"
+                    "store %place, %l\n",
+                    "%v2 = neg %n : i32\n %five = constant {value = 5} : i32\n"
+                    "%a = addptr %y, %five : ptr<i32>\n store %a, %v2\n",
+                    turns, "%both = mbarriers {arrivals = 8} : shared<i64>[1,1]\n", "", 2);
+    CHECK(ran.text() == "");
+    CHECK(ran.y()[0] == 3);
+    CHECK(ran.y()[1] == 4);
+    CHECK(ran.y()[5] == -3); // there is one producer warp
+  }
+}
+
+TEST_CASE("consumer groups wait for each other, and nobody goes on where they do so in vain") {
+  // The second consumer group's turn comes when the first has had its own.
+  auto in_turn = [](const std::string &first_waits) {
+    return parts("%t = consumer_group_id : i32\n %is_second = cmp %t, %zero {pred = \"gt\"} : i1\n"
+                 "if_else %is_second {\n mbarrier_wait %bar, %zero, %zero\n"
+                 "%a = load %y : i32\n %b = add %a, %n : i32\n store %y, %b\n yield\n} {\n" +
+                     first_waits + "store %y, %n\n mbarrier_arrive %bar, %zero\n yield\n}\n",
+                 "", Turns::alternate, "", "", 2);
+  };
+  Ran ran = in_turn("");
+  CHECK(ran.text() == "");
+  CHECK(ran.y()[0] == 6);
+  CHECK(in_turn("mbarrier_wait %bar, %one, %zero\n").kinds() == std::vector{Kind::deadlock});
+}
+
+TEST_CASE("what any consumer group leaves under way is under way when the program ends") {
+  auto left = [](const std::string &consumer_group) {
+    return parts("%t = consumer_group_id : i32\n %is_other = cmp %t, %zero {pred = \"" +
+                     consumer_group +
+                     "\"} : i1\n if_else %is_other {\n"
+                     "%p0 = wgmma_ss %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "
+                     "i32[1,1]\n yield\n} {\n yield\n}\n",
+                 "", Turns::producer_first,
+                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n", "", 2)
+        .kinds();
+  };
+  CHECK(left("eq") == std::vector{Kind::wgmma_not_awaited});
+  CHECK(left("gt") == std::vector{Kind::wgmma_not_awaited});
+  CHECK(left("lt").empty());
+}
+
+TEST_CASE("all producer warps arrive and store, but none of them announces bytes or multiplies") {
+  auto all = [](const std::string &workers, const std::string &producers) {
+    return parts(workers, producers, Turns::producer_first,
+                 "%s = shared_alloc : shared<i32>[1,1]\n %c = splat %n : i32[1]\n",
+                 "{all_producers = 1} ");
+  };
+  // %bar expects four.
+  const std::string wait = "mbarrier_wait %bar, %zero, %zero\n";
+  CHECK(all(wait, "mbarrier_arrive %bar, %zero\n").text() == "");
+  CHECK(parts(wait, "mbarrier_arrive %bar, %zero\n").kinds() == std::vector{Kind::deadlock});
+  CHECK(all("", "shared_store %c, %s, %zero\n proxy_fence\n").text() == "");
+  CHECK(all("", "mbarrier_arrive %bar, %zero {bytes = 0}\n").kinds() ==
+        std::vector{Kind::wrong_warps});
+  CHECK(all("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
+}
+
+TEST_CASE("a fence is for what its own part has stored") {
+  auto found = [](const std::string &workers, const std::string &producers) {
+    return parts("mbarrier_wait %bar, %zero, %zero\n" + workers +
+                     "%p0 = wgmma_ss %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "
+                     "i32[1,1]\n %d = wgmma_wait %p0 : i32[1,1]\n",
+                 "shared_store %c, %s, %zero\n" + producers + "mbarrier_arrive %bar, %zero\n",
+                 Turns::producer_first,
+                 "%s = shared_alloc : shared<i32>[1,1,1]\n %c = splat %n : i32[1,1]\n",
+                 "{all_producers = 1} ")
+        .kinds();
+  };
+  CHECK(found("", "proxy_fence\n").empty());
+  CHECK(found("", "") == std::vector{Kind::not_fenced});
+  CHECK(found("proxy_fence\n", "") == std::vector{Kind::not_fenced});
+}

@@ -1,0 +1,66 @@
+// Tests ir/schedule.cpp: the text of each kind of schedule. Users see this text in all output.
+
+#include "ir/schedule.h"
+
+#include <doctest/doctest.h>
+
+using namespace tritonc;
+
+namespace {
+
+constexpr BlockTile tile = {128, 256, 64};
+
+Schedule warp_specialized() { return {.kind = Schedule::Kind::warp_specialized, .tile = tile}; }
+
+} // namespace
+
+TEST_CASE("text_of: baseline has no tile") {
+  CHECK(text_of(Schedule{}) == "baseline");
+  CHECK(text_of(Schedule{.tile = tile, .k_tile = 32}) == "baseline");
+}
+
+TEST_CASE("text_of: other schedules have tile and kind") {
+  CHECK(text_of(Schedule{.kind = Schedule::Kind::multistage, .tile = tile}) ==
+        "128x256x64 multistage");
+  CHECK(text_of(Schedule{.kind = Schedule::Kind::multistage_wgmma, .tile = tile}) ==
+        "128x256x64 multistage wgmma");
+  CHECK(text_of(warp_specialized()) == "128x256x64 warp-specialized");
+  CHECK(text_of(Schedule{.kind = Schedule::Kind::split_k_reduction, .tile = tile}) ==
+        "128x256x64 split-K reduction");
+}
+
+TEST_CASE("text_of: shows the differences within one kind") {
+  Schedule schedule = warp_specialized();
+  schedule.split_k = 4;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, split-K 4");
+  schedule = warp_specialized();
+  schedule.consumer_groups = 2;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, ping-pong");
+  schedule = warp_specialized();
+  schedule.producer_warps = 4;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, without TMA");
+  schedule = warp_specialized();
+  schedule.work = Schedule::Work::full_waves;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, full waves");
+  schedule.work = Schedule::Work::split_k_partials;
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, split-K partials");
+  schedule.work = Schedule::Work::tail;
+  schedule.full_waves_tile = {256, 256, 64};
+  CHECK(text_of(schedule) == "128x256x64 warp-specialized, tail of 256x256x64");
+}
+
+TEST_CASE("Schedule: is_first and is_second mark the two launches") {
+  Schedule schedule = warp_specialized();
+  CHECK_FALSE(schedule.is_first());
+  CHECK_FALSE(schedule.is_second());
+  for (Schedule::Work work : {Schedule::Work::full_waves, Schedule::Work::split_k_partials}) {
+    schedule.work = work;
+    CHECK(schedule.is_first());
+    CHECK_FALSE(schedule.is_second());
+  }
+  for (Schedule::Work work : {Schedule::Work::tail, Schedule::Work::split_k_reduction}) {
+    schedule.work = work;
+    CHECK(schedule.is_second());
+    CHECK_FALSE(schedule.is_first());
+  }
+}
