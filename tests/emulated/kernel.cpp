@@ -1,3 +1,5 @@
+// Runs hand-written test kernels on the emulator. See kernel.h.
+
 #include "emulated/kernel.h"
 
 #include <stdexcept>

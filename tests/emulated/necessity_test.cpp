@@ -1,17 +1,18 @@
-// Whether compiled kernels need all the synchronization that they have, and whether the emulator
-// would notice if some were missing.
+// Tests that compiled kernels need all their synchronization, and that the emulator notices if some
+// is missing.
 //
-// Of each kernel's optimized LLVM IR, every call that synchronizes is left out, one at a time:
-// barriers, commits, waits, fences, whatever the table of target_ops.def has of them and the
-// compiler uses. A wait is also made to wait for one group less. What is left becomes host code and
-// runs on the emulator, which has to object: with a report, or with other results than those of
-// the whole kernel. Where it doesn't, either a pass puts in what nobody needs, or the emulator
-// overlooks an error, and both are faults. What is right nevertheless stands in `exceptions`, with
-// its reason. Kernels with locks are left out.
+// The test removes each synchronizing call from a kernel's optimized LLVM IR, one at a time:
+// barriers, commits, waits, fences, and all others in target_ops.def that the compiler uses. It
+// also makes a wait leave one more group pending. The rest becomes host code and runs on the
+// emulator. The emulator must object: with a report, or with results that differ from the full
+// kernel's. If it does not, either a pass inserts needless synchronization, or the emulator misses
+// an error; both are bugs. `exceptions` lists the calls that are needless for a good reason. The
+// test omits kernels with locks.
 //
-// Loops make many more steps than a ring has slots, so that each slot is written again and again.
-// What comes after a loop takes the place of its ring, of which only one slot is still read: with
-// that many steps, or with one fewer, it is the first.
+// Loops run many more iterations than a circular buffer has stages, so the kernel rewrites each
+// stage several times. Buffers used after a loop reuse the memory of the circular buffer, where
+// only one stage is still being read. With that many iterations, or with one fewer, it is the first
+// stage.
 //
 //     test_necessity              # each kernel once for each way in which it synchronizes
 //     test_necessity --no-skip    # all variants with tiles up to 64
@@ -48,8 +49,8 @@ namespace {
 
 constexpr const char *gpus[] = {"75", "80", "90a"};
 
-// Twice around a ring of four slots, and one more; and fewer, so that rings of all sizes end with
-// each of their slots.
+// Twice around a circular buffer of four stages, and one more; and fewer, so that circular buffers
+// of all sizes end with each of their stages.
 constexpr int steps[] = {9, 8, 7};
 
 constexpr int max_steps = 1'000'000; // per thread; the longest loops here make a few thousand

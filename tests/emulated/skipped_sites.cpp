@@ -1,3 +1,5 @@
+// Replaces synchronizing operations by versions that skip chosen sites. See skipped_sites.h.
+
 #include "emulated/skipped_sites.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Arithmetic on single elements. See arithmetic.h.
+// Implements arithmetic on single elements. See arithmetic.h.
 //
 // Tested by tests/interpreter/arithmetic_test.cpp.
 
@@ -71,14 +71,14 @@ double function_of(Opcode code, double x) {
   }
 }
 
-// Whether the result is one of the operands. Then an infinity stays one also where results of
-// arithmetic stop at the largest number.
+// Whether the result is one of the operands. Such an operation keeps an infinity, even for types
+// whose arithmetic saturates.
 bool chooses(Opcode code) {
   return code == Opcode::min_ || code == Opcode::max_ || code == Opcode::umin_ ||
          code == Opcode::umax_;
 }
 
-// Nothing where there is no result.
+// Returns nullopt if the result is undefined.
 std::optional<int64_t> quotient(Opcode code, Elem elem, int64_t a, int64_t b) {
   uint64_t x = as_unsigned(elem, a), y = as_unsigned(elem, b);
   bool is_signed = code == Opcode::div_ || code == Opcode::rem_;
@@ -136,7 +136,7 @@ std::optional<int64_t> binary_integer(Opcode code, Elem elem, int64_t a, int64_t
   }
 }
 
-// Whether `a` decides the result of `and` and `or` whatever the other operand is.
+// Whether `a` alone determines the result of `and` or `or`.
 bool decides(Opcode code, Elem elem, const Element &a) {
   if (a.poison || is_float(elem))
     return false;
@@ -164,13 +164,13 @@ Element number_to_integer(Elem to, bool is_unsigned, double value) {
   int bits = ir::bits_of(to);
   double end = std::ldexp(1.0, is_unsigned ? bits : bits - 1);
   double whole = std::trunc(value);
-  if (!(whole >= (is_unsigned ? 0 : -end) && whole < end)) // so that NaN is refused too
+  if (!(whole >= (is_unsigned ? 0 : -end) && whole < end)) // negated, so that it also rejects NaN
     return Element::no_value();
   return Element::of_integer(wrapped(to, is_unsigned ? int64_t(uint64_t(whole)) : int64_t(whole)));
 }
 
-// A pointer as an integer: every buffer has 2^40 bytes around it, so that offsets that leave it in
-// either direction stay its own.
+// A pointer as an integer: buffers are 2^40 bytes apart, so that an out-of-bounds pointer does not
+// reach another buffer.
 constexpr int64_t distance = int64_t(1) << 40;
 
 int64_t address_of(Elem elem, const Element &pointer) {

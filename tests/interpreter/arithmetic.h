@@ -1,9 +1,8 @@
-// Arithmetic on single elements: what the operations of ops.def mean for one element of each
-// operand.
+// Arithmetic on single elements: the semantics of ops.def for one element of each operand.
 //
-// Poison in, poison out, except where the other operand alone decides (`and` with 0, `or` with all
-// bits). An operation without a result gives poison: a quotient by zero, a shift by the width or
-// more, a floating-point number that no integer of the type comes near.
+// A poison operand gives poison, unless the other operand alone determines the result (`and` with
+// 0, `or` with all ones). An undefined result is poison: a division by zero, a shift by the width
+// or more, a floating-point value outside the range of the integer type.
 
 #pragma once
 

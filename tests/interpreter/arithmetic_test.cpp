@@ -21,7 +21,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 } // namespace
 
-TEST_CASE("integers: signed and unsigned forms, wrapped") {
+TEST_CASE("binary: integers, signed and unsigned, wrap around") {
   struct {
     Opcode code;
     int64_t a, b, expected;
@@ -44,7 +44,7 @@ TEST_CASE("integers: signed and unsigned forms, wrapped") {
   CHECK(unary(Opcode::abs_, Elem::i8, integer(5)).integer == 5);
 }
 
-TEST_CASE("floating-point numbers are rounded after every operation") {
+TEST_CASE("binary: floats round after every operation") {
   CHECK(binary(Opcode::add_, Elem::f16, number(2048), number(1)).number == 2048);
   CHECK(binary(Opcode::add_, Elem::f32, number(2048), number(1)).number == 2049);
   CHECK(binary(Opcode::mul_, Elem::bf16, number(255), number(3)).number == 764);
@@ -71,7 +71,7 @@ TEST_CASE("floating-point numbers are rounded after every operation") {
   CHECK(unary(Opcode::abs_, Elem::f32, number(-2)).number == 2);
 }
 
-TEST_CASE("NaN loses against numbers, and compares unequal") {
+TEST_CASE("min, max: a number wins over NaN; cmp: NaN is unequal") {
   CHECK(binary(Opcode::min_, Elem::f32, number(not_a_number), number(1)).number == 1);
   CHECK(binary(Opcode::max_, Elem::f32, number(1), number(not_a_number)).number == 1);
   Type type = Type::scalar(Elem::f32);
@@ -80,7 +80,7 @@ TEST_CASE("NaN loses against numbers, and compares unequal") {
   CHECK(compare("ne", type, number(not_a_number), number(1)).integer == 1);
 }
 
-TEST_CASE("comparisons") {
+TEST_CASE("compare: every predicate") {
   Type type = Type::scalar(Elem::i32);
   struct {
     const char *pred;
@@ -100,7 +100,7 @@ TEST_CASE("comparisons") {
   CHECK(compare("eq", pointer, Element::pointer(0), Element::pointer(1)).integer == 0);
 }
 
-TEST_CASE("conversions") {
+TEST_CASE("convert: results") {
   CHECK(convert(Elem::f32, Elem::i32, false, number(-2.7)).integer == -2);
   CHECK(convert(Elem::f32, Elem::i8, true, number(200)).integer == -56);
   CHECK(convert(Elem::f32, Elem::i1, false, number(0.5)).integer == 1);
@@ -114,7 +114,7 @@ TEST_CASE("conversions") {
   CHECK(convert(Elem::f16, Elem::bf16, false, number(2046)).number == 2048);
 }
 
-TEST_CASE("what has no result is poison") {
+TEST_CASE("arithmetic: undefined results are poison") {
   CHECK(binary(Opcode::div_, Elem::i32, integer(1), integer(0)).poison);
   CHECK(binary(Opcode::urem_, Elem::i32, integer(1), integer(0)).poison);
   CHECK(binary(Opcode::div_, Elem::i8, integer(-128), integer(-1)).poison);
@@ -126,7 +126,7 @@ TEST_CASE("what has no result is poison") {
   CHECK_FALSE(convert(Elem::f32, Elem::i8, false, number(-128)).poison);
 }
 
-TEST_CASE("poison stays, unless the other operand alone decides") {
+TEST_CASE("arithmetic: poison unless the other operand decides") {
   Element none = Element::no_value();
   CHECK(binary(Opcode::add_, Elem::i32, none, integer(1)).poison);
   CHECK(binary(Opcode::mul_, Elem::f32, number(0), none).poison);
@@ -140,7 +140,7 @@ TEST_CASE("poison stays, unless the other operand alone decides") {
   CHECK_FALSE(binary(Opcode::or_, Elem::i8, none, integer(-1)).poison);
 }
 
-TEST_CASE("bits as another type, pointers too") {
+TEST_CASE("reinterpret: bits as another type, also pointers") {
   Type f32 = Type::scalar(Elem::f32), i32 = Type::scalar(Elem::i32), i64 = Type::scalar(Elem::i64);
   Type pointer = Type::pointer(Elem::f16);
   CHECK(reinterpret(f32, i32, number(1)).integer == 0x3f800000);
@@ -148,13 +148,13 @@ TEST_CASE("bits as another type, pointers too") {
   for (int64_t offset : {0, 5, -7}) {
     Element address = reinterpret(pointer, i64, Element::pointer(3, offset));
     CHECK(same(reinterpret(i64, pointer, address), Element::pointer(3, offset)));
-    // Arithmetic on addresses is in bytes.
+    // Address arithmetic is in bytes.
     address.integer += 2;
     CHECK(same(reinterpret(i64, pointer, address), Element::pointer(3, offset + 1)));
   }
 }
 
-TEST_CASE("element by element over a tile; a scalar condition chooses whole tiles") {
+TEST_CASE("elementwise: tiles; a scalar condition selects whole tiles") {
   Ran ran("%a = load %p : f32[8]\n %b = mul %a, %a : f32[8]\n store %q, %b");
   CHECK(ran.y() == std::vector<double>{0, 1, 4, 9, 16, 25, 36, 49});
   Ran chosen("%a = load %p : f32[8]\n %b = neg %a : f32[8]\n"

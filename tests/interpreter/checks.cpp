@@ -1,4 +1,4 @@
-// What a kernel says about itself: print and assert.
+// Implements print and assert.
 //
 // Tested by tests/interpreter/checks_test.cpp.
 

@@ -12,13 +12,13 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-// %m is true for the first three elements, %no is false, %u has no value.
+// %m is true for the first three elements, %no is false, %u is poison.
 const std::string values = "%ns = splat %n : i32[8]\n %m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n"
                            "%no = constant {value = 0} : i1\n %yes = constant {value = 1} : i1\n";
 
 } // namespace
 
-TEST_CASE("print shows texts and values, as the emulator does") {
+TEST_CASE("print: shows text and values like the emulator") {
   Ran ran("%a = load %p : f32[8]\n %s = load %x : f32\n"
           "print %a, %n {text = \"a = {}, n = {u}\"}\n print {text = \"{{}}\"}\n"
           "print %s {text = \"{}\"}");
@@ -27,13 +27,13 @@ TEST_CASE("print shows texts and values, as the emulator does") {
                                     "program (0, 0, 0): {}", "program (0, 0, 0): 0"});
 }
 
-TEST_CASE("what has no value is shown as such, and is no mistake") {
+TEST_CASE("print: shows poison as ?, without a report") {
   Ran ran(values + "%a = load %p, %m : f32[8]\n print %a {text = \"{}\"}");
   CHECK(ran.kinds().empty());
   CHECK(ran.result.printed == Lines{"program (0, 0, 0): [0, 1, 2, ?, ?, ?, ?, ?]"});
 }
 
-TEST_CASE("each program prints, each time that it gets there") {
+TEST_CASE("print: each program, each execution") {
   Launch launch;
   launch.grid = {2, 1, 1};
   const std::string loop = "%r = for_loop %n, %zero : i32 {\n(%t: i32, %k: i32)\n"
@@ -45,7 +45,7 @@ TEST_CASE("each program prints, each time that it gets there") {
   CHECK(Ran(loop, "f32", "", launch).result.printed.size() == 2);
 }
 
-TEST_CASE("an assertion that holds says nothing") {
+TEST_CASE("assert: no report when it holds") {
   Ran ran(values +
               "assert %yes {text = \"a\"}\n%three = constant {value = 8} : i32\n"
               "%eight = splat %three : i32[8]\n %all = cmp %i, %eight {pred = \"lt\"} : i1[8]\n"
@@ -55,7 +55,7 @@ TEST_CASE("an assertion that holds says nothing") {
   CHECK(ran.y()[7] == 7);
 }
 
-TEST_CASE("an assertion that fails ends the program, and only this one") {
+TEST_CASE("assert: a failure ends only its program") {
   Launch launch;
   launch.grid = {2, 1, 1};
   Ran ran(values + "assert %no {text = \"assertion `no` failed\"}\n store %q, %i", "i32", "",
@@ -66,14 +66,14 @@ TEST_CASE("an assertion that fails ends the program, and only this one") {
   CHECK(ran.text().find("assertion `no` failed\n") != std::string::npos);
 }
 
-TEST_CASE("of a tile, the first element at fault is named") {
+TEST_CASE("assert: names the first failing element of a tile") {
   Ran ran(values + "assert %m {text = \"too large\"}");
   CHECK(ran.kinds() == std::vector{Kind::assertion_failed});
   CHECK(ran.result.reports[0].element == 3);
   CHECK(ran.result.reports[0].text == "too large");
 }
 
-TEST_CASE("an assertion about what has no value") {
+TEST_CASE("assert: reports a poison condition") {
   Ran ran(values + "%a = load %p, %m : f32[8]\n %b = cmp %a, %a {pred = \"eq\"} : i1[8]\n"
                    "assert %b {text = \"\"}");
   CHECK(ran.kinds() == std::vector{Kind::poison_condition});

@@ -1,5 +1,5 @@
-// Blocks of a cluster that become one: each leaves its part of the sum, and all but the last end
-// there. Since they have nothing but the same to do from then on, the last does it for all.
+// Implements cluster_reduce. Each block of the cluster stores its partial sum, and all but the last
+// end there. From then on all blocks would do the same, so the last block does it for all.
 //
 // Tested by tests/interpreter/clusters_test.cpp.
 
@@ -22,7 +22,7 @@ void Machine::join(const Op &op, Tile own) {
   for (int part = 0; part < blocks; part++) {
     std::array<int, 3> block = block_;
     block[0] += part - rank;
-    // Blocks that a report has ended leave nothing.
+    // A block that a report has ended stores no partial sum.
     auto left = parts_of_sum_.extract(block);
     parts.push_back(left ? std::move(left.mapped()) : Tile(elements, Element::no_value()));
   }

@@ -10,7 +10,7 @@ using Kind = Report::Kind;
 
 namespace {
 
-// %b is the number of the block, as a number and as a tile; %a is x.
+// %block is the block's index, %a is x, and %own is x + 10 * %block.
 Ran blocks(int count, const std::string &operations) {
   Launch launch;
   launch.grid = {count, 1, 1};
@@ -38,7 +38,7 @@ std::vector<double> line(double factor, double more) {
   return values;
 }
 
-// Counts y[0] up.
+// Increments y[0].
 std::string count_up(const std::string &v) {
   return "%" + v + "1 = constant {number = 1.0} : f32\n %" + v + " = load %y : f32\n %" + v +
          "2 = add %" + v + ", %" + v + "1 : f32\n store %y, %" + v + "2\n";
@@ -46,14 +46,14 @@ std::string count_up(const std::string &v) {
 
 } // namespace
 
-TEST_CASE("what the blocks of a cluster have is added") {
+TEST_CASE("cluster_reduce: adds the blocks' tiles") {
   CHECK(y_of(blocks(2, "%sum = cluster_reduce %own {blocks = 2} : f32[8]\n store %q, %sum")) ==
         line(2, 10));
   CHECK(y_of(blocks(4, "%sum = cluster_reduce %own {blocks = 4} : f32[8]\n store %q, %sum")) ==
         line(4, 60));
 }
 
-TEST_CASE("integers are added as such: exactly, and round the end") {
+TEST_CASE("cluster_reduce: integers add exactly and wrap around") {
   auto sum_of = [](const std::string &number) {
     Launch launch;
     launch.grid = {2, 1, 1};
@@ -62,11 +62,11 @@ TEST_CASE("integers are added as such: exactly, and round the end") {
                         "%sum = cluster_reduce %owns {blocks = 2} : i32[8]\n store %q, %sum",
                     "i32", "", launch));
   };
-  CHECK(sum_of("16777217") == std::vector<double>(8, 33554434)); // f32 has neither
+  CHECK(sum_of("16777217") == std::vector<double>(8, 33554434)); // f32 can represent neither
   CHECK(sum_of("2147483647") == std::vector<double>(8, -2));
 }
 
-TEST_CASE("each cluster for itself") {
+TEST_CASE("cluster_reduce: each cluster separately") {
   // Cluster 0 stores the first half, cluster 1 the second.
   CHECK(y_of(blocks(4, R"(
       %sum = cluster_reduce %own {blocks = 2} : f32[8]
@@ -79,8 +79,8 @@ TEST_CASE("each cluster for itself") {
       store %q, %sum, %mine)")) == std::vector<double>{10, 12, 14, 16, 58, 60, 62, 64});
 }
 
-TEST_CASE("they are added in the order of the blocks") {
-  // Of 1e8, 1, -1e8 and 1 in f32, the first 1 is lost.
+TEST_CASE("cluster_reduce: adds in the order of the blocks") {
+  // Adding 1e8, 1, -1e8, 1 in f32 loses the first 1.
   CHECK(y_of(blocks(4, R"(
       %large = constant {number = 1e8} : f32
       %small = constant {number = 1.0} : f32
@@ -94,7 +94,7 @@ TEST_CASE("they are added in the order of the blocks") {
       store %q, %sum)")) == line(0, 1));
 }
 
-TEST_CASE("buffers are added slot by slot") {
+TEST_CASE("cluster_reduce: adds buffers stage by stage") {
   auto of_slot = [](const std::string &slot) {
     return y_of(blocks(2, "%s = shared_alloc : shared<f32>[2,8]\n shared_store %own, %s, %zero\n"
                           "shared_store %ten, %s, %one\n cluster_barrier\n"
@@ -108,7 +108,7 @@ TEST_CASE("buffers are added slot by slot") {
             .kinds() == std::vector(2, Kind::bad_slot));
 }
 
-TEST_CASE("before the sum every block runs, after it one for all") {
+TEST_CASE("cluster_reduce: one block continues for all") {
   const std::string start = "%nothing = constant {number = 0.0} : f32\n"
                             "%is.first = cmp %block, %zero {pred = \"eq\"} : i1\n"
                             "store %y, %nothing, %is.first\n";
@@ -118,7 +118,7 @@ TEST_CASE("before the sum every block runs, after it one for all") {
   CHECK(ran.y()[0] == 5);
 }
 
-TEST_CASE("the thread that copies goes on when its block has left its part") {
+TEST_CASE("cluster_reduce: the producer thread continues") {
   for (Turns turns : {Turns::producer_first, Turns::workers_first, Turns::alternate}) {
     Launch launch;
     launch.grid = {2, 1, 1};
@@ -134,8 +134,8 @@ TEST_CASE("the thread that copies goes on when its block has left its part") {
   }
 }
 
-TEST_CASE("blocks that a report has ended leave nothing, and nothing of others is taken for it") {
-  // Of the second cluster the first block ends before it has left its part.
+TEST_CASE("cluster_reduce: a block ended by a report adds nothing") {
+  // The first block of the second cluster ends before it stores its partial sum.
   Ran ran = blocks(4, R"(
       %ends = cmp %block, %two {pred = "ne"} : i1
       assert %ends {text = "no"}
@@ -144,7 +144,7 @@ TEST_CASE("blocks that a report has ended leave nothing, and nothing of others i
   CHECK(ran.kinds() == std::vector{Kind::assertion_failed, Kind::poison_store});
 }
 
-TEST_CASE("only the program's warps add, and wait for other blocks") {
+TEST_CASE("cluster_reduce: only consumer warps may execute it") {
   auto producer = [](const std::string &operation) {
     return blocks(1, "%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n"
                      "warp_specialize {\n yield\n} {\n" +

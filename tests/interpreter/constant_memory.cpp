@@ -1,4 +1,4 @@
-// Constant memory of the interpreter: bytes that nothing in a kernel changes.
+// Implements constant memory: bytes that a kernel cannot change.
 //
 // Tested by tests/interpreter/constant_memory_test.cpp.
 
@@ -28,7 +28,7 @@ std::vector<uint8_t> initial_constants(const Function &fn) {
   return bytes;
 }
 
-// Of an offset the bits count that say which element it is, of as many as there can be.
+// The offset is taken modulo the power-of-two size of the block.
 void Machine::constant_load(const Op &op) {
   if (constants_.empty())
     constants_ = launch_.constants.empty() ? initial_constants(fn_) : launch_.constants;

@@ -10,7 +10,7 @@ using namespace tritonc::interpreter;
 
 namespace {
 
-// y[0..3], of what `load` reads at these offsets.
+// y[0..3], the values that `load` reads at these offsets.
 std::vector<double> read(const std::string &constants, const std::string &type,
                          const std::string &offsets, std::vector<uint8_t> filled = {}) {
   ir::Function fn = test::parsed(
@@ -36,20 +36,20 @@ const std::string by_four = "  %c = constant {value = 4} : i32\n  %f = splat %c 
 
 } // namespace
 
-TEST_CASE("what is there before the host fills it: values, and zeros after them") {
+TEST_CASE("constant_load: initial values, then zeros") {
   CHECK(read("a: i32[4] at 0 = [5, -6]", "i32", by_four) == std::vector<double>{5, -6, 0, 0});
   CHECK(read("a: f32[4] at 0 = [0.5, 2.0, 0.1]", "f32", by_four) ==
         std::vector<double>{0.5, 2, double(0.1f), 0});
 }
 
-TEST_CASE("what the host has filled") {
+TEST_CASE("constant_load: bytes filled by the host") {
   std::vector<uint8_t> bytes(16, 0);
   bytes[0] = 7, bytes[5] = 1, bytes[8] = bytes[9] = bytes[10] = bytes[11] = 255;
   CHECK(read("a: i8[16] at 0 = [1]", "i32", by_four, bytes) == std::vector<double>{7, 256, -1, 0});
 }
 
-TEST_CASE("parts one after the other, and other types than they have") {
-  // a's bytes are 16 and 0 to 15 of the block; b begins there.
+TEST_CASE("constant_load: several constants, other types") {
+  // a has bytes 0 to 15 of the block; b begins at byte 16.
   std::string beyond = by_four + "  %k = constant {value = 16} : i32\n  %l = splat %k : i32[4]\n"
                                  "  %q = add %o, %l : i32[4]\n";
   beyond.replace(beyond.find("%o = "), 5, "%z = ");
@@ -59,14 +59,14 @@ TEST_CASE("parts one after the other, and other types than they have") {
         std::vector<double>{0x3f800000, 0, 0, 0});
 }
 
-TEST_CASE("an offset from outside is one inside") {
+TEST_CASE("constant_load: out-of-bounds offsets wrap around") {
   const std::string around = "  %c = constant {value = 14} : i32\n  %f = splat %c : i32[4]\n"
                              "  %o = mul %r, %f : i32[4]\n"; // 0, 14, 28, 42 of 16
   CHECK(read("a: i32[4] at 0 = [1, 2, 3, 4]", "i32", around) ==
         std::vector<double>{1, 4, 4, 3}); // 0, 12, 12, 8
 }
 
-TEST_CASE("constants of another size are none") {
+TEST_CASE("constant_load: reports constants of the wrong size") {
   ir::Function fn = test::parsed("func @k() constants (a: i32[4] at 0) {\n  return\n}\n");
   Memory memory;
   Launch launch;

@@ -1,9 +1,9 @@
-// dot, reduce and scan: operations that combine elements along an axis, the first two in the order
-// of that axis.
+// Implements dot, reduce, and scan: operations that combine elements along an axis. dot and reduce
+// combine in the order of the axis.
 //
-// A product is computed in double, where those of two numbers of at most 24 digits are exact, and
-// every sum is rounded to the type of the result; of doubles, both at once. Tensor cores add in
-// other orders and widths, so only sums without rounding (small integers) are the same bit by bit.
+// Products are computed in double, which is exact for operands of at most 24 bits. Each sum is
+// rounded to the type of the result; for f64, product and sum are rounded once together. Tensor
+// cores add in other orders and widths, so only exact sums (small integers) match bit for bit.
 //
 // Tested by tests/interpreter/contraction_test.cpp.
 
@@ -19,7 +19,7 @@ using namespace ir;
 
 namespace {
 
-// A factor of a dot as it uses it, and which of its rows and columns have poison.
+// An operand of a dot after conversion, and its rows or columns with poison.
 struct Factor {
   std::vector<uint64_t> integers;
   std::vector<double> numbers;
@@ -38,7 +38,7 @@ struct Factor {
   }
 };
 
-// Adds to each of `sums` its product x y, rounded as `round` says.
+// Adds x * y[i] to each of `sums`, rounded by `round`.
 template <typename T, typename Round>
 void add_products(std::vector<T> &sums, T x, const T *y, Round round) {
   for (size_t n = 0; n < sums.size(); n++)
@@ -46,7 +46,7 @@ void add_products(std::vector<T> &sums, T x, const T *y, Round round) {
 }
 
 void add_products(Elem elem, std::vector<double> &sums, double x, const double *y) {
-  if (elem == Elem::f32) // the usual case, which a compiler makes fast
+  if (elem == Elem::f32) // a fast path for the usual case
     return add_products(sums, x, y, [](double sum) { return double(float(sum)); });
   if (elem == Elem::f64) {
     for (size_t n = 0; n < sums.size(); n++)
@@ -77,7 +77,7 @@ Tile matmul_of(const Type &type, size_t depth, const OperandKind &kind, const Ti
   result.reserve(c.size());
   for (size_t i = 0; i < c.size(); i++) {
     size_t m = i / columns, n = i % columns;
-    if (n == 0) { // the whole row
+    if (n == 0) { // the whole row at once
       for (size_t j = 0; j < columns; j++) {
         numbers[j] = c[i + j].number;
         integers[j] = uint64_t(c[i + j].integer);
@@ -118,8 +118,8 @@ void Machine::reduce(const Op &op) {
   });
 }
 
-// From the lowest bit of the position on: where it is set, what is there takes in the last element
-// of the half before it. That is the order of a balanced tree.
+// For each bit of the index, from the lowest: an element whose bit is set adds the last element of
+// the half before it. This is the order of a balanced tree.
 void Machine::scan(const Op &op) {
   const Shape &shape = op.result()->type.shape;
   Tile elements = tile(op.operand(0));
@@ -127,7 +127,7 @@ void Machine::scan(const Op &op) {
   size_t axis = size_t(op.get(attr::axis_));
   Opcode code = *combining_op(op.get(attr::op_));
   for (int64_t bit = 1; bit < shape[axis]; bit *= 2)
-    for (size_t i = 0; i < elements.size(); i++) { // what is read has the bit not set
+    for (size_t i = 0; i < elements.size(); i++) { // in place: reads only elements without the bit
       std::vector<int64_t> at = unflatten(shape, FlatIndex(i));
       if (!(at[axis] & bit))
         continue;

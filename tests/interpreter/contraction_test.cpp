@@ -32,7 +32,7 @@ std::vector<double> first_four(const Ran &ran) {
 
 } // namespace
 
-TEST_CASE("a product of tiles") {
+TEST_CASE("dot: matmul of tiles") {
   CHECK(first_four(product("f16", "f32", "0.0")) == std::vector<double>{28, 34, 76, 98});
   CHECK(first_four(product("f32", "f32", "1.0")) == std::vector<double>{29, 35, 77, 99});
   CHECK(first_four(product("i8", "i32", "0")) == std::vector<double>{28, 34, 76, 98});
@@ -40,13 +40,13 @@ TEST_CASE("a product of tiles") {
         std::vector<double>{28, 34, 76, 98});
 }
 
-TEST_CASE("sums are rounded to the type of the result, after every step") {
+TEST_CASE("dot: rounds the sum after every step") {
   CHECK(first_four(product("f16", "f16", "2048.0")) == std::vector<double>{2076, 2084, 2124, 2148});
   CHECK(first_four(product("i8", "i8", "100")) == std::vector<double>{-128, -122, -80, -58});
 }
 
-TEST_CASE("factors without signs") {
-  // 0 .. 7 times -1, or 255.
+TEST_CASE("dot: unsigned operands") {
+  // 0 to 7 times -1, or times 255.
   auto product = [](const std::string &attributes) {
     Ran ran("%t = load %p : i8[8]\n %a = reshape %t : i8[2,4]\n %m = constant {value = -1} : i8\n"
             "%b = splat %m : i8[4,2]\n %c0 = constant {value = 1} : i32\n"
@@ -62,7 +62,7 @@ TEST_CASE("factors without signs") {
   CHECK(product("{unsigned = 1} ") == std::vector<double>{1531, 1531, 5611, 5611});
 }
 
-TEST_CASE("a product of doubles is rounded once, with the sum") {
+TEST_CASE("dot: f64 rounds product and sum once") {
   // (1 + 2^-52)^2 - (1 + 2^-51) is 2^-104.
   Ran ran("%u = constant {number = 1.0000000000000002} : f64\n %a = splat %u : f64[1,1]\n"
           "%s = constant {number = -1.0000000000000004} : f64\n %c = splat %s : f64[1,1]\n"
@@ -72,7 +72,7 @@ TEST_CASE("a product of doubles is rounded once, with the sum") {
   CHECK(ran.y()[0] == 0x1p-104);
 }
 
-TEST_CASE("reductions along either axis") {
+TEST_CASE("reduce: either axis") {
   auto reduced = [](const std::string &axis, const std::string &how) {
     std::string extent = axis == "0" ? "4" : "2";
     Ran ran("%t = load %p : f32[8]\n %a = reshape %t : f32[2,4]\n %r = reduce %a {axis = " + axis +
@@ -90,7 +90,7 @@ TEST_CASE("reductions along either axis") {
   CHECK(reduced("1", "mul") == std::vector<double>{0, 840});
 }
 
-TEST_CASE("scans along either axis, in the order of a balanced tree") {
+TEST_CASE("scan: either axis, in the order of a balanced tree") {
   auto scanned = [](const std::string &axis, const std::string &how) {
     Ran ran("%t = load %p : f32[8]\n %a = reshape %t : f32[2,4]\n %r = scan %a {axis = " + axis +
             ", op = \"" + how + "\"} : f32[2,4]\n %f = reshape %r : f32[8]\n store %q, %f");
@@ -100,7 +100,7 @@ TEST_CASE("scans along either axis, in the order of a balanced tree") {
   CHECK(scanned("1", "add") == std::vector<double>{0, 1, 3, 6, 4, 9, 15, 22});
   CHECK(scanned("1", "min") == std::vector<double>{0, 0, 0, 0, 4, 4, 4, 4});
   CHECK(scanned("0", "mul") == std::vector<double>{0, 1, 2, 3, 0, 5, 12, 21});
-  // 1, then 2^-24 seven times: one after the other would stay 1.
+  // 1, then seven times 2^-24: sequential addition would stay 1.
   Ran ran("%one = constant {number = 1.0} : f32\n %small = constant {number = "
           "5.9604644775390625e-8} : f32\n"
           "%a = splat %one : f32[8]\n %b = splat %small : f32[8]\n"

@@ -1,4 +1,4 @@
-// Blocks, loops and branches of the interpreter.
+// Implements blocks, loops, and branches.
 //
 // Tested by tests/interpreter/control_test.cpp.
 
@@ -16,7 +16,7 @@ void Machine::block(const Block &block) {
       return;
     if (result_.steps >= launch_.max_steps) {
       ended_ = true;
-      found_at_ = -1; // whatever the last operation did
+      found_at_ = -1; // so that this report is not taken for a repetition
       return find(Report::Kind::too_many_steps, *op, -1,
                   "stopped after " + std::to_string(launch_.max_steps) + " steps");
     }

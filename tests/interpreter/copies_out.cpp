@@ -1,9 +1,9 @@
-// Copies from shared memory to a tensor, by TMA.
+// Implements TMA copies from shared memory to a tensor.
 //
-// A tma_store_async reads its slot at any time between its start and the tma_store_wait that covers
-// it: what changes there in the meantime is a report, and becomes poison. It writes to the tensor
-// at any time until the program ends: so long there is poison, and what somebody else writes there
-// too stays poison. What threads have written to a slot, the engine sees after a proxy_fence.
+// A tma_store_async reads its stage at any time between its start and the tma_store_wait that
+// covers it. Elements that change in between are reported and become poison. It writes to the
+// tensor at any time until the program ends. Until then these elements are poison, also after other
+// writes to them. TMA sees threads' writes to a stage only after a proxy_fence.
 //
 // Tested by tests/interpreter/copies_out_test.cpp.
 
@@ -38,7 +38,7 @@ void Machine::tma_store_async(const Op &op) {
   copies_out_.push_back(std::move(copy));
 }
 
-// As late as it may.
+// Reads the source of the oldest copy, as late as possible.
 void Machine::read_oldest() {
   CopyOut copy = std::move(copies_out_.front());
   copies_out_.pop_front();
@@ -63,7 +63,7 @@ void Machine::proxy_fence(const Op &op) {
   unfenced_[running_].clear();
 }
 
-// At the end of the program.
+// Writes all destinations at the end of the program.
 void Machine::land_copies_out() {
   while (!copies_out_.empty())
     read_oldest();

@@ -1,4 +1,4 @@
-// Tests interpreter/copies_out.cpp, and what mbarriers.cpp asks of boxes.
+// Tests interpreter/copies_out.cpp, and the checks of boxes in mbarriers.cpp.
 
 #include "interpreter/programs.h"
 
@@ -10,8 +10,8 @@ using Kind = Report::Kind;
 
 namespace {
 
-// %t0 is the first half of x, %t1 the second; y is a tensor of 8, or of so many as `size` says, and
-// %s has two slots of 4.
+// %t0 is the first half of x, %t1 the second half. y is a tensor of `size` elements. %s has two
+// stages of 4.
 Ran ran(const std::string &operations, const std::string &size = "8") {
   return Ran("%o0 = constant {value = 0} : i64\n %o1 = constant {value = 1} : i64\n"
              "%o8 = constant {value = 8} : i64\n %size = constant {value = " +
@@ -36,7 +36,7 @@ std::string wait(const std::string &pending = "0") {
 }
 const std::string fence = "proxy_fence\n";
 
-// y, in which 9 stands for no value.
+// y, with 9 for poison.
 std::vector<double> y_of(const Ran &ran) {
   CHECK(ran.text() == "");
   std::vector<double> y = ran.y();
@@ -48,7 +48,7 @@ std::vector<double> y_of(const Ran &ran) {
 
 } // namespace
 
-TEST_CASE("a slot is copied to where the coordinates say, and not outside of the tensor") {
+TEST_CASE("tma_store_async: stores at coordinates, clips at bounds") {
   const std::string both = write("%t0", "%zero") + write("%t1", "%one") + fence;
   CHECK(y_of(ran(both + copy("%one", "%zero") + copy("%zero", "%four") + wait())) ==
         std::vector<double>{4, 5, 6, 7, 0, 1, 2, 3});
@@ -62,18 +62,18 @@ TEST_CASE("a slot is copied to where the coordinates say, and not outside of the
             .kinds() == std::vector{Kind::out_of_bounds});
 }
 
-TEST_CASE("a slot is read as late as a wait lets it be") {
+TEST_CASE("tma_store_async: reads the stage as late as possible") {
   const std::string start = write("%t0", "%zero") + fence + copy("%zero", "%zero");
   const std::string again = write("%t1", "%zero");
   CHECK(y_of(ran(start + wait() + again)) == std::vector<double>{0, 1, 2, 3, 9, 9, 9, 9});
-  CHECK(y_of(ran(start + write("%t1", "%one") + wait()))[0] == 0); // another slot
+  CHECK(y_of(ran(start + write("%t1", "%one") + wait()))[0] == 0); // another stage
   Ran early = ran(start + again + wait());
   CHECK(early.kinds() == std::vector{Kind::poison_store});
   CHECK(early.text().find("`tma_store_async") != std::string::npos);
   CHECK(early.text().find("changes before it is read") != std::string::npos);
   CHECK(early.result.reports.size() == 1);
   CHECK(early.y()[0] != early.y()[0]);
-  // Only the last so many may not have been read.
+  // Only the last {pending} copies may be unread.
   const std::string second = write("%t1", "%one") + fence + copy("%one", "%four");
   CHECK(y_of(ran(start + second + wait("1") + again + fence + wait())) ==
         std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
@@ -83,7 +83,7 @@ TEST_CASE("a slot is read as late as a wait lets it be") {
         std::vector{Kind::poison_store});
 }
 
-TEST_CASE("all slots have been read when a program ends") {
+TEST_CASE("tma_store_async: reports a missing wait at the end") {
   const std::string start = write("%t0", "%zero") + fence + copy("%zero", "%zero");
   CHECK(ran(start).kinds() == std::vector{Kind::copy_not_awaited});
   CHECK(ran(start + copy("%zero", "%four") + wait("1")).kinds() ==
@@ -91,7 +91,7 @@ TEST_CASE("all slots have been read when a program ends") {
   CHECK(ran(start + copy("%zero", "%four") + wait()).kinds().empty());
 }
 
-TEST_CASE("the tensor is written at any time until the program ends") {
+TEST_CASE("tma_store_async: destination is poison until the end") {
   const std::string start = write("%t0", "%zero") + fence + copy("%zero", "%zero") + wait();
   CHECK(ran(start + "%v = load %y : f32\n store %y, %v").kinds() ==
         std::vector{Kind::poison_store});
@@ -102,16 +102,16 @@ TEST_CASE("the tensor is written at any time until the program ends") {
   Ran twice = ran(start + copy("%zero", "%zero") + wait());
   CHECK(twice.text() == "");
   CHECK(twice.y()[1] != twice.y()[1]);
-  // What was there before is no matter.
+  // The values before the copy are readable.
   CHECK(y_of(ran("%v = load %x : f32\n store %y, %v\n" + start))[1] == 1);
 }
 
-TEST_CASE("what was written to a slot is seen after a fence") {
+TEST_CASE("tma_store_async: needs a proxy_fence after stores") {
   const std::string first = write("%t0", "%zero"), out = copy("%zero", "%zero") + wait();
   CHECK(ran(first + out).kinds() == std::vector{Kind::not_fenced});
   CHECK(ran(fence + first + out).kinds() == std::vector{Kind::not_fenced});
   CHECK(ran(first + fence + out).kinds().empty());
-  CHECK(ran(first + fence + write("%t1", "%one") + out).kinds().empty()); // another slot
+  CHECK(ran(first + fence + write("%t1", "%one") + out).kinds().empty()); // another stage
   CHECK(ran(first + fence + out + first + out).kinds() == std::vector{Kind::not_fenced});
   const std::string async = "%yes = cmp %zero, %zero {pred = \"eq\"} : i1\n"
                             "%v = view %x, %o0, %o1 : view<f32>[4]\n"
@@ -121,7 +121,7 @@ TEST_CASE("what was written to a slot is seen after a fence") {
   CHECK(ran(async + landed + fence + out).kinds().empty());
 }
 
-TEST_CASE("what was never in the slot") {
+TEST_CASE("tma_store_async: reports an unwritten stage") {
   CHECK(ran(copy("%zero", "%zero") + wait()).kinds() == std::vector{Kind::poison_store});
   CHECK(ran(write("%t0", "%zero") + fence + copy("%one", "%zero") + wait()).kinds() ==
         std::vector{Kind::poison_store});
@@ -131,7 +131,7 @@ TEST_CASE("what was never in the slot") {
             .kinds() == std::vector{Kind::poison_address});
 }
 
-TEST_CASE("boxes that TMA does not copy") {
+TEST_CASE("tma_store_async: reports invalid boxes") {
   const std::string start = write("%t0", "%zero") + fence;
   auto text = [&](const std::string &at, const std::string &size) {
     Ran tried = ran(start + copy("%zero", at) + wait(), size);
@@ -147,8 +147,8 @@ TEST_CASE("boxes that TMA does not copy") {
   CHECK(says(text("%four", "7"), "after rows of 28 bytes"));
   CHECK(text("%zero", "7") == "");
   CHECK(text("%four", "8") == "");
-  CHECK(text("%four", "3") == ""); // the box is after the row
-  // What is loaded ends where the tensor does, and may begin before it.
+  CHECK(text("%four", "3") == ""); // the box is past the end of the row
+  // A load ends at the end of the tensor, and may begin before the tensor.
   auto loads = [&](const std::string &at) {
     return ran("%bar = mbarriers {arrivals = 1} : shared<i64>[1,1]\n warp_specialize {\n"
                "mbarrier_wait %bar, %zero, %zero\n yield\n} {\n"
@@ -163,7 +163,7 @@ TEST_CASE("boxes that TMA does not copy") {
   CHECK(loads("%two") == std::vector{Kind::bad_box});
 }
 
-TEST_CASE("the program's warps copy out") {
+TEST_CASE("tma_store_async: only consumer warps may execute it") {
   const std::string start = write("%t0", "%zero") + fence;
   auto kinds = [&](const std::string &producer) {
     return ran(start + "warp_specialize {\n yield\n} {\n" + producer + "yield\n}").kinds();

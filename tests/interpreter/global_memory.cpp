@@ -1,4 +1,4 @@
-// Views, loads and stores of the interpreter. Every access is checked against its buffer.
+// Implements views, loads, stores, and atomics. Checks every access against its buffer.
 //
 // Tested by tests/interpreter/global_memory_test.cpp.
 
@@ -27,7 +27,7 @@ void Machine::view(const Op &op) {
   });
 }
 
-// Whether element i is accessed.
+// Whether the mask allows the access to element i.
 bool Machine::is_on(const Op &op, const Tile *mask, size_t i) {
   if (!mask)
     return true;
@@ -37,7 +37,7 @@ bool Machine::is_on(const Op &op, const Tile *mask, size_t i) {
   return !element.poison && element.integer;
 }
 
-// What `pointer`, element i of those of `op`, points to; null, after a report, if that is nothing.
+// The element at `pointer`, element i of the pointers of `op`; null, after a report, if invalid.
 Element *Machine::accessed(const Op &op, size_t i, const Element &pointer, const char *verb) {
   Element *element = pointer.poison ? nullptr : memory_.at(pointer);
   if (element && memory_[pointer.buffer].elem == op.operand(0)->type.elem)
@@ -46,7 +46,7 @@ Element *Machine::accessed(const Op &op, size_t i, const Element &pointer, const
   return nullptr;
 }
 
-// Whether the pointer was cast to another type than that of the buffer it points into.
+// Whether the pointer was cast to a type other than its buffer's type.
 bool Machine::is_recast(const Op &op, const Element &pointer) const {
   return !pointer.poison && pointer.recast && pointer.buffer >= 0 &&
          pointer.buffer < memory_.size() &&
@@ -113,7 +113,7 @@ void Machine::atomic(const Op &op) {
     if (!element)
       return Element::no_value();
     Element old = *element;
-    bool decides = old.poison || first[i].poison; // of a comparison
+    bool decides = old.poison || first[i].poison; // operands of the comparison
     if (compares && decides)
       *element = Element::no_value();
     else if (compares)

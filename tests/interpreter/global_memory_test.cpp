@@ -1,5 +1,5 @@
-// Tests interpreter/global_memory.cpp and memory.cpp. What is found is in
-// reports_of_errors_test.cpp.
+// Tests interpreter/global_memory.cpp and memory.cpp. reports_test.cpp and poison_test.cpp test the
+// reports.
 
 #include "interpreter/programs.h"
 
@@ -18,11 +18,11 @@ const std::string first_three = "%ns = splat %n : i32[8]\n"
 
 } // namespace
 
-TEST_CASE("what is masked off is not loaded, and gives the alternative") {
+TEST_CASE("load: masked-off elements take the alternative") {
   Ran ran(first_three + "%x1 = constant {number = 9.0} : f32\n %o = splat %x1 : f32[8]\n"
                         "%a = load %p, %m, %o : f32[8]\n store %q, %a");
   CHECK(ran.y() == std::vector<double>{0, 1, 2, 9, 9, 9, 9, 9});
-  // Without one it is poison, which may go where it is not stored.
+  // Without an alternative the element is poison, which is allowed if it is not stored.
   Ran without(first_three +
               "%a = load %p, %m : f32[8]\n %b = add %a, %a : f32[8]\n store %q, %b, %m");
   CHECK(without.text() == "");
@@ -30,9 +30,9 @@ TEST_CASE("what is masked off is not loaded, and gives the alternative") {
   CHECK(std::isnan(without.y()[3]));
 }
 
-TEST_CASE("atomic operations give what was there, and change it where the mask is on") {
+TEST_CASE("atomic: returns old values, updates where the mask is on") {
   const std::string before = first_three + "%b = load %p : f32[8]\n";
-  // x is 0, 1, 2, ...: what is given goes to y, or what is there afterwards.
+  // x is 0, 1, 2, ...; y gets the returned values, or the values afterwards.
   Ran given(before + "%old = atomic %p, %b, %m {op = \"add\"} : f32[8]\n store %q, %old, %m");
   CHECK(given.text() == "");
   CHECK(given.y()[2] == 2);
@@ -42,20 +42,20 @@ TEST_CASE("atomic operations give what was there, and change it where the mask i
   };
   CHECK(after("atomic %p, %b, %m {op = \"add\"}") == std::vector<double>{0, 2, 4, 3, 4, 5, 6, 7});
   CHECK(after("atomic_cas %p, %b, %b") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
-  // All through one pointer, one after the other.
+  // All elements update one address, in sequence.
   const std::string one = "%ps = splat %x : ptr<f32>[8]\n";
   CHECK(Ran(before + one + "%old = atomic %ps, %b {op = \"add\"} : f32[8]\n store %q, %old").y() ==
         std::vector<double>{0, 0, 1, 3, 6, 10, 15, 21});
   CHECK(Ran(before + one + "%old = atomic_cas %ps, %b, %b : f32[8]\n store %q, %old").text() == "");
 }
 
-TEST_CASE("a scalar mask is for the whole tile") {
+TEST_CASE("load, store: a scalar mask applies to the whole tile") {
   Ran ran("%c = cmp %n, %zero {pred = \"eq\"} : i1\n %a = load %p : f32[8]\n store %q, %a, %c");
   CHECK(ran.text() == "");
   CHECK(std::isnan(ran.y()[0]));
 }
 
-TEST_CASE("masked-off pointers may point anywhere") {
+TEST_CASE("load: masked-off pointers may be invalid") {
   Ran ran(first_three + "%k = constant {value = 5} : i32\n %ks = splat %k : i32[8]\n"
                         "%far = addptr %p, %ks : ptr<f32>[8]\n %a = load %far, %m : f32[8]\n"
                         "store %q, %a, %m");
@@ -63,7 +63,7 @@ TEST_CASE("masked-off pointers may point anywhere") {
   CHECK(ran.y()[0] == 5);
 }
 
-TEST_CASE("a view is a base, an offset and a stride per axis") {
+TEST_CASE("view: base, offset and stride per axis") {
   Ran ran("%k = constant {value = 1} : i64\n %l = constant {value = 2} : i64\n"
           "%z = constant {value = 0} : i64\n %f = constant {value = 4} : i64\n"
           "%v = view %x, %k, %z, %l : view<f32>[2,2]\n %a = load %v : f32[2,2]\n"
@@ -77,13 +77,13 @@ TEST_CASE("a view is a base, an offset and a stride per axis") {
   CHECK(y[5] == 3);
 }
 
-TEST_CASE("scalars are loaded and stored too") {
+TEST_CASE("load, store: scalars") {
   Ran ran("%a = load %x : f32\n %r = addptr %y, %n : ptr<f32>\n store %r, %a");
   CHECK(ran.y()[3] == 0);
   CHECK(std::isnan(ran.y()[2]));
 }
 
-TEST_CASE("memory holds numbers as its type can, and differences are told") {
+TEST_CASE("Memory: rounds to its type, describes differences") {
   Memory a;
   int x = a.add("x", Elem::f16, {2049, -1});
   CHECK(a[x].elements[0].number == 2048);

@@ -1,9 +1,8 @@
-// What the host does before the launch: the number of blocks, and numbers that it hands over.
+// Implements the host's work before the launch: the number of blocks, and host values.
 //
-// The host computes with integers: parameters, the grid of programs, the number of SMs,
-// and what signed arithmetic makes of them. A block is told only what is handed over: in it, the
-// number of SMs is poison, and so is the grid of programs where the blocks are not
-// that.
+// The host computes on integers: parameters, the grid of programs, the number of SMs, and signed
+// arithmetic on them. A block can read only host_values. In a block, the number of SMs is poison.
+// The grid of programs is also poison if blocks are not programs.
 //
 // Tested by tests/interpreter/host_test.cpp.
 
@@ -29,7 +28,7 @@ void Machine::num_programs(const Op &op) {
          blocks_ == launch_.grid ? Element::of_integer(launch_.grid[axis]) : Element::no_value());
 }
 
-// What the host computes; nothing if it can't.
+// The value as computed by the host; nullopt if the host cannot compute it.
 std::optional<Element> Machine::formula(const Value *value) {
   if (auto known = formulas_.find(value); known != formulas_.end())
     return known->second;
@@ -78,7 +77,7 @@ std::optional<Element> Machine::computed(const Value *value) {
   }
 }
 
-// The same for an operand of `op`. What the host can't compute is a report, and poison.
+// The same for an operand of `op`. If the host cannot compute it, reports that and returns poison.
 Element Machine::on_host(const Op &op, const Value *value) {
   std::optional<Element> element = formula(value);
   if (!element) {

@@ -38,7 +38,7 @@ void check_y(const Ran &ran, const std::vector<double> &expected) {
 
 } // namespace
 
-TEST_CASE("a block for each program, of the same index") {
+TEST_CASE("host: one block per program, with the same index") {
   check_y(ran("%b = program_id {axis = 1} : i32\n %c = block_id {axis = 1} : i32\n"
               "%d = num_blocks {axis = 1} : i32\n %e = mul %c, %d : i32\n"
               "%f = num_programs {axis = 1} : i32\n %v = add %e, %f : i32\n" +
@@ -47,7 +47,7 @@ TEST_CASE("a block for each program, of the same index") {
           {3, 6, 9});
 }
 
-TEST_CASE("launch_blocks says how many blocks there are; the grid stays that of the programs") {
+TEST_CASE("launch_blocks: sets the blocks, keeps the program grid") {
   const std::string two_each = "%m = num_sms : i32\n %all = num_programs {axis = 0} : "
                                "i32\n %blocks = min %m, %all : i32\n launch_blocks %blocks\n"
                                "%count = host_value %all : i32\n" +
@@ -67,7 +67,7 @@ TEST_CASE("launch_blocks says how many blocks there are; the grid stays that of 
           {0, 0, 0, 0});
 }
 
-TEST_CASE("programs have an index only where blocks are programs") {
+TEST_CASE("program_id: reported after a launch_blocks") {
   const std::string program =
       "%b = program_id {axis = 0} : i32\n %v = add %b, %two : i32\n" + store;
   check_y(ran("launch_blocks %two\n" + program, {2, 1, 1}), {2, 3});
@@ -77,7 +77,7 @@ TEST_CASE("programs have an index only where blocks are programs") {
   CHECK(ran("launch_blocks %two, %one\n" + program, {2, 2, 1}).kinds()[0] == Kind::no_program);
 }
 
-TEST_CASE("a block knows what the host hands over, and not what the host knows") {
+TEST_CASE("host_value: the block reads only passed values") {
   const std::string use = "%b = block_id {axis = 0} : i32\n" + store;
   check_y(ran("%m = num_sms : i32\n %v = host_value %m : i32\n" + use, {1, 1, 1}), {3});
   CHECK(ran("%v = num_sms : i32\n" + use, {1, 1, 1}).kinds() == std::vector{Kind::poison_store});
@@ -88,7 +88,7 @@ TEST_CASE("a block knows what the host hands over, and not what the host knows")
         std::vector{Kind::poison_store});
 }
 
-TEST_CASE("the host computes with parameters, the grid and integers, and nothing else") {
+TEST_CASE("host_value: only integer formulas of host inputs") {
   const std::string use = "%h = host_value %v : i32\n %yes = constant {value = 1} : i1";
   const char *const formulas[] = {
       "%v = mul %n, %two : i32\n",
@@ -118,7 +118,7 @@ TEST_CASE("the host computes with parameters, the grid and integers, and nothing
   }
 }
 
-TEST_CASE("numbers of blocks that can't be launched") {
+TEST_CASE("launch_blocks: reports invalid numbers of blocks") {
   const std::string y = block + "%v = add %b, %one : i32\n" + store;
   auto kinds = [&](const std::string &blocks) { return ran(blocks + y, {4, 1, 1}).kinds(); };
   CHECK(kinds("launch_blocks %two {cluster = 2}\n").empty());
@@ -129,10 +129,10 @@ TEST_CASE("numbers of blocks that can't be launched") {
         std::vector{Kind::bad_launch});
   Ran none = ran("launch_blocks %n {cluster = 2}\n" + y, {4, 1, 1});
   CHECK(none.text().find("3 blocks in clusters of 2") != std::string::npos);
-  CHECK(none.memory[1].elements[0].poison); // nothing ran
+  CHECK(none.memory[1].elements[0].poison); // no block ran
 }
 
-TEST_CASE("workspace is the launch's, of the size that the host says, and has no value yet") {
+TEST_CASE("workspace: shared by the launch, sized by the host, poison") {
   const std::string size = "%f = constant {value = 4} : i64\n %w = cast %n : i64\n"
                            "%bytes = mul %f, %w : i64\n";
   auto at = [](const std::string &offset) {
@@ -152,7 +152,7 @@ TEST_CASE("workspace is the launch's, of the size that the host says, and has no
                   read,
               {2, 1, 1}),
           {2, 2});
-  // No bytes, or part of an element.
+  // Zero or negative bytes, or a partial element.
   for (const char *bytes : {"0", "-4", "6"})
     CHECK(ran("%bytes = constant {value = " + std::string(bytes) +
                   "} : i64\n%s = workspace %bytes : ptr<i32>\n",

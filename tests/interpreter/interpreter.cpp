@@ -1,7 +1,6 @@
-// The tile interpreter: the grid, the dispatch of operations, reports. See interpreter.h.
+// Runs the grid, dispatches the operations, and makes the reports. See interpreter.h.
 //
-// Tested by tests/interpreter/reports_of_errors_test.cpp; each family of operations has its own
-// test.
+// Tested by tests/interpreter/reports_test.cpp; each family of operations has its own test.
 
 #include "interpreter/interpreter.h"
 
@@ -44,7 +43,7 @@ void Machine::execute(const Op &op) {
     return define(op, Element::of_integer(block_[size_t(op.get(attr::axis_))]));
   case Opcode::num_blocks_:
     return define(op, Element::of_integer(blocks_[size_t(op.get(attr::axis_))]));
-  case Opcode::num_sms_: // only the host knows, see formula()
+  case Opcode::num_sms_: // a host value, see formula()
     return define(op, Element::no_value());
   case Opcode::host_value_:
     return host_value(op);
@@ -65,7 +64,7 @@ void Machine::execute(const Op &op) {
   case Opcode::expand_:
   case Opcode::reshape_:
   case Opcode::copy_:
-  case Opcode::convert_layout_: // in row-major order these change nothing
+  case Opcode::convert_layout_: // no effect on row-major tiles
     return define(op, Tile(tile(op.operand(0))));
   case Opcode::broadcast_:
     return broadcast(op);
@@ -106,7 +105,7 @@ void Machine::execute(const Op &op) {
   case Opcode::yield_:
   case Opcode::return_:
   case Opcode::launch_blocks_:
-    return; // terminators are read by the operation around them, launch_blocks by the host
+    return; // the enclosing operation reads terminators; the host reads launch_blocks
   case Opcode::barrier_:
     return not_by_producer(op); // a program is one thread here
   case Opcode::print_:
@@ -145,7 +144,7 @@ void Machine::execute(const Op &op) {
   case Opcode::dependency_wait_:
     return; // launches run one after another
   case Opcode::tma_prefetch_:
-    return not_by_producer(op); // nothing that a program could see
+    return not_by_producer(op); // no visible effect
   case Opcode::tma_load_async_:
     return tma_load_async(op);
   case Opcode::tma_store_async_:
@@ -180,7 +179,7 @@ bool Machine::run() {
   return result_.steps < launch_.max_steps;
 }
 
-// Nothing may be under way when a program ends.
+// Reports copies and wgmma that are pending at the end of a program.
 void Machine::check_the_end() {
   const Op &last = *fn_.body->terminator();
   if (!started_.empty() || !groups_.empty() || !tma_load_asyncs_.empty() || !copies_out_.empty())
@@ -211,7 +210,7 @@ Result run(const Function &fn, const Launch &launch, Memory &memory) {
     result.reports.push_back({Report::Kind::invalid_arguments, "", {}, {}, -1, text});
     return result;
   }
-  SplitKWorkspace parts; // of clusters, whose blocks run one after another like all others
+  SplitKWorkspace parts; // of clusters, whose blocks run one after another
   std::array<int, 3> blocks =
       Machine(fn, launch, memory, result, launch.grid, {}, parts).blocks_to_launch();
   auto [x_end, y_end, z_end] = blocks;

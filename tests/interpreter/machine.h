@@ -1,6 +1,6 @@
-// One program of a grid at work: its values, its shared memory, what is under way. Private to the
-// interpreter; a member function per operation, a file per family of operations. It is called
-// a block where that is not the same: after a launch_blocks.
+// The state of one running program: its values, its shared memory, and its pending operations.
+// Private to the interpreter. One member function per operation, one file per family of operations.
+// After a launch_blocks, it is a block instead of a program.
 
 #pragma once
 
@@ -16,31 +16,32 @@
 
 namespace tritonc::interpreter {
 
-/// The distance of neighbors along each axis, in elements.
+/// The row-major stride of each axis, in elements.
 std::vector<int64_t> row_major_strides(const ir::Shape &shape);
 
 /// The sum of coordinates times strides, for each element in row-major order.
 std::vector<int64_t> places(const ir::Shape &shape, const std::vector<int64_t> &strides);
 
-/// The elements of a tile of shape `from` at `positions` along {axis}. `from` may be null.
+/// The elements of a tile of shape `from` at the indices `positions` along {axis}. `from` may be
+/// null.
 Element gathered(const ir::Op &op, const ir::Shape &shape, const Element *from,
                  const Tile &positions, size_t i);
 
-/// The axis along which a tensor_map has neighbors.
+/// The contiguous axis of a tensor_map.
 size_t contiguous_axis(const ir::Op &map);
 
-/// How a product takes its factors.
+/// How a dot converts its operands.
 struct OperandKind {
   ir::Elem elem;
   bool is_tf32, is_unsigned;
 };
 OperandKind operand_kind(const ir::Op &product); // a dot or a wgmma_ss
 
-/// `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N]: what a dot gives.
+/// The result of a dot: `a` [M,depth] times `b` [depth,N] plus `c`, of type `sum` [M,N].
 Tile matmul_of(const ir::Type &sum, size_t depth, const OperandKind &kind, const Tile &a,
                const Tile &b, const Tile &c);
 
-/// What blocks have of the sum that the others of their clusters wait for.
+/// The partial sums of blocks whose clusters are not complete, by block index.
 using SplitKWorkspace = std::map<std::array<int, 3>, Tile>;
 
 class Machine {
@@ -50,10 +51,10 @@ public:
       : fn_(fn), launch_(launch), memory_(memory), result_(result), blocks_(blocks), block_(block),
         parts_of_sum_(parts) {}
 
-  /// How many blocks the host starts. None, after a report, if that can't be.
+  /// The number of blocks that the host launches. 0 blocks, after a report, if it is invalid.
   std::array<int, 3> blocks_to_launch();
 
-  /// Returns false if no further program shall run: there have been enough steps.
+  /// Returns false after max_steps: no further program may run.
   bool run();
 
 private:
@@ -65,21 +66,21 @@ private:
   const Tile *tile_or_null(const ir::Value *value) const { return value ? &tile(value) : nullptr; }
   const Element &scalar(const ir::Value *value) const { return tile(value)[0]; }
 
-  /// Gives `op` its one result, element by element.
+  /// Sets the one result of `op`, element by element.
   template <typename Make> void define(const ir::Op &op, Make make) {
     Tile elements(size_t(op.result()->type.elements()));
     for (size_t i = 0; i < elements.size(); i++)
       elements[i] = make(i);
     values_[op.result()] = {std::move(elements)};
   }
-  /// The same for a scalar, or a tile that is already there.
+  /// The same for a scalar, or an existing tile.
   void define(const ir::Op &op, Element scalar) { values_[op.result()] = {Tile{scalar}}; }
   void define(const ir::Op &op, Tile elements) { values_[op.result()] = {std::move(elements)}; }
 
-  // What a value is: its elements; or, while these are all poison, a product that is under way.
+  // A value: its elements, or a pending wgmma whose elements are all poison.
   struct Held {
     Tile elements;
-    int product = -1; // its number; -1: none
+    int product = -1; // number of the wgmma; -1 = none
   };
 
   // control.cpp
@@ -89,7 +90,7 @@ private:
   void if_else(const ir::Op &op);
   std::vector<Held> values_of(const std::vector<ir::Value *> &values, size_t first) const;
   void assign(const std::vector<ir::Value *> &to, size_t first, std::vector<Held> &&values);
-  /// What decides a branch. Poison is a report and ends the program.
+  /// The value of a branch condition. Poison makes a report and ends the program.
   int64_t decision(const ir::Op &op, const ir::Value *condition);
 
   // host.cpp
@@ -105,11 +106,10 @@ private:
   void tensor_map(const ir::Op &op);
   void tma_load(const ir::Op &op);
   void tma_store(const ir::Op &op);
-  /// Pointers to the elements of a tile at the coordinates from operand `first` on; nothing for
-  /// those outside of the tensor.
+  /// Pointers to the elements of a tile at the coordinates from operand `first` on; nullopt for
+  /// elements outside of the tensor.
   std::vector<std::optional<Element>> mapped(const ir::Op &op, const ir::Shape &tile, size_t first);
-  /// Whether TMA can copy a box that begins at these coordinates. Operand 1 is the
-  /// buffer.
+  /// Reports coordinates at which TMA cannot copy a box. Operand 1 is the buffer.
   void check_box(const ir::Op &op, size_t first, bool is_written);
 
   // checks.cpp
@@ -150,15 +150,15 @@ private:
     Tile elements;
     int64_t slots = 0;
   };
-  // A copy in the background of one element: into a buffer, out of global memory (or just zero).
+  // An asynchronous copy of one element from global memory (or of zero) to a buffer.
   struct Copy {
     int into;
     size_t at;
-    Element value; // when it started
-    Element from;  // a pointer; poison if nothing is read
+    Element value; // at the start of the copy
+    Element from;  // a pointer; poison = reads nothing
     bool to_tf32 = false;
   };
-  // Where a slot is: a buffer, and the slot's first element in it.
+  // A stage: the buffer, and the index of the stage's first element.
   using Place = std::pair<int, size_t>;
   void shared_alloc(const ir::Op &op);
   void stage_index(const ir::Op &op);
@@ -175,17 +175,17 @@ private:
 
   // mbarriers.cpp
   struct Mbarrier {
-    int64_t to_arrive;     // in this phase
-    int64_t phases = 0;    // that have ended
-    int64_t announced = 0; // bytes in this phase
-    int64_t started = 0;   // bytes of its copies
-    int64_t landed = 0;    // of these
+    int64_t to_arrive;     // missing arrivals of this phase
+    int64_t phases = 0;    // ended phases
+    int64_t announced = 0; // expected bytes of this phase
+    int64_t started = 0;   // bytes of started copies
+    int64_t landed = 0;    // bytes of landed copies
   };
   struct Mbarriers {
     std::vector<Mbarrier> slots;
     int64_t arrivals = 0;
   };
-  // Where a mbarrier is.
+  // The location of an mbarrier.
   struct At {
     int ring = 0;
     size_t slot = 0;
@@ -197,7 +197,7 @@ private:
     std::vector<Copy> elements;
   };
   struct Wait {
-    const ir::Op *op = nullptr; // null: nobody waits
+    const ir::Op *op = nullptr; // null = no wait
     At at = {};
     int64_t parity = 0;
   };
@@ -215,9 +215,9 @@ private:
   void stuck(const std::vector<Wait> &waits);
 
   // copies_out.cpp
-  struct OneOut {  // an element
+  struct OneOut {  // one element
     size_t at;     // in the buffer
-    Element value; // when it started
+    Element value; // at the start of the copy
     Element to;
   };
   struct CopyOut {
@@ -235,10 +235,10 @@ private:
   struct Product {
     const ir::Op *op;
     Held sum;
-    std::array<Tile, 2> factors = {}; // when it started
-    std::array<size_t, 2> slots = {}; // where in their buffers those are that the warps don't hold
+    std::array<Tile, 2> factors = {}; // operands at the start
+    std::array<size_t, 2> slots = {}; // first elements of operands in shared memory
     Tile result = {};
-    bool is_taken = false; // another one adds to it
+    bool is_taken = false; // another wgmma accumulates to it
   };
   void wgmma_ss(const ir::Op &op);
   void wgmma_rs(const ir::Op &op);
@@ -256,7 +256,7 @@ private:
   void join(const ir::Op &op, Tile own);
 
   // warp_specialize.cpp
-  // What each part has for itself: members of these names, while it runs.
+  // The state of a part that is not running; the running part's is in the members of these names.
   struct Own {
     std::unordered_map<const ir::Value *, Held> values;
     std::unordered_map<const ir::Op *, int> allocated;
@@ -267,8 +267,8 @@ private:
     size_t finished = 0;
   };
   struct Part {
-    boost::context::fiber fiber, home; // where it goes on, and where whoever runs it does
-    Own own;                           // while another one runs
+    boost::context::fiber fiber, home; // of the part, and of the caller that resumes it
+    Own own;                           // while another part runs
     Wait wait = {};
     bool is_done = false;
   };
@@ -284,36 +284,36 @@ private:
 
   const ir::Function &fn_;
   const Launch &launch_;
-  std::vector<uint8_t> constants_; // once it is read
+  std::vector<uint8_t> constants_; // set on the first read
   Memory &memory_;
   Result &result_;
-  std::array<int, 3> blocks_, block_; // how many, and which
-  bool ended_ = false;                // by a report
-  SplitKWorkspace &parts_of_sum_;     // what the blocks before this one have, of its cluster
-  bool joined_ = false;               // the last block of the cluster goes on for it
-  int64_t found_at_ = -1;             // the step of the last report
+  std::array<int, 3> blocks_, block_; // number of blocks, and this block's index
+  bool ended_ = false;                // a report ended the program
+  SplitKWorkspace &parts_of_sum_;     // partial sums of the cluster's earlier blocks
+  bool joined_ = false;               // the last block of the cluster continues for this one
+  int64_t found_at_ = -1;             // step of the last report
   std::unordered_map<const ir::Value *, Held> values_;
-  std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // of the host
+  std::unordered_map<const ir::Value *, std::optional<Element>> formulas_; // host values
   std::vector<SharedBuffer> shared_;
   std::unordered_map<const ir::Op *, int> allocated_; // buffers of shared_alloc operations
-  std::vector<Copy> started_;                         // copies that no commit has closed
-  std::deque<std::vector<Copy>> groups_;              // the oldest first
+  std::vector<Copy> started_;                         // uncommitted copies
+  std::deque<std::vector<Copy>> groups_;              // committed, oldest first
   std::vector<Mbarriers> mbarriers_;
-  std::deque<MapCopy> tma_load_asyncs_; // under way
-  std::deque<CopyOut> copies_out_;      // not read yet, the oldest first
-  std::vector<CopyOut> read_out_;       // read, and to be written
-  // Slots that each part has written since its last proxy_fence.
+  std::deque<MapCopy> tma_load_asyncs_; // pending
+  std::deque<CopyOut> copies_out_;      // source not read yet, oldest first
+  std::vector<CopyOut> read_out_;       // source read, destination not written yet
+  // Stages that each part has written since its last proxy_fence.
   std::map<size_t, std::set<Place>> unfenced_;
   bool is_unfenced(const Place &place) const {
     return std::any_of(unfenced_.begin(), unfenced_.end(),
                        [&](const auto &part) { return part.second.count(place) > 0; });
   }
   std::deque<Product> products_;
-  size_t finished_ = 0; // the first so many products
+  size_t finished_ = 0; // number of finished products
 
   std::vector<Part> parts_; // consumer groups, then the producer warp
   size_t running_ = 0;
-  int producers_ = 1; // how many warps, or the one thread, run the second
+  int producers_ = 1; // number of producer warps, or 1 thread
 };
 
 } // namespace tritonc::interpreter

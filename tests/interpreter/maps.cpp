@@ -1,8 +1,8 @@
-// Tensor maps, and tiles that are loaded and stored through them.
+// Implements tensor maps, and loads and stores of tiles through them.
 //
-// A map is kept as a tile of its own: the pointer to the tensor's first element, then the sizes,
-// then the strides. That it can be made is up to the driver (cuTensorMapEncodeTiled of the CUDA
-// driver API), whose rules are checked here. Buffers of global memory count as aligned.
+// A map is stored as a tile: the pointer to the tensor's first element, then the sizes, then the
+// strides. This file checks the driver's rules for maps (cuTensorMapEncodeTiled of the CUDA driver
+// API). Buffers of global memory count as aligned.
 //
 // Tested by tests/interpreter/maps_test.cpp.
 
@@ -23,7 +23,7 @@ size_t contiguous_axis(const Op &map) {
 
 namespace {
 
-// Why the driver refuses a map; empty if it doesn't.
+// The reason why the driver refuses a map; "" if it accepts it.
 std::string refusal(const Op &op, const Tile &map) {
   const Type &type = op.result()->type;
   size_t rank = size_t(type.rank()), contiguous = contiguous_axis(op);
@@ -114,7 +114,7 @@ void Machine::check_box(const Op &op, size_t first, bool is_written) {
     if (d == contiguous && start * bytes_of(map.elem) % 16 != 0)
       find(Report::Kind::bad_box, op, -1, begins + ", not at a multiple of 16 bytes");
   }
-  // The engine would write the 16 bytes in which a row of the tensor ends.
+  // TMA would write all 16 bytes of the chunk in which a row of the tensor ends.
   int64_t size = tile(op.operand(0))[1 + contiguous].integer;
   int64_t left = size - scalar(op.operand(first + contiguous)).integer;
   int64_t extent = op.operand(1)->type.shape[1 + contiguous];

@@ -29,14 +29,14 @@ std::vector<double> loaded(const std::string &coordinates) {
 
 } // namespace
 
-TEST_CASE("a tile is loaded from where its coordinates say, and is zero outside of the tensor") {
+TEST_CASE("tma_load: loads at coordinates, zero outside the tensor") {
   CHECK(loaded("%zero, %zero") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(loaded("%one, %zero") == std::vector<double>{4, 5, 6, 7, 0, 0, 0, 0});
   CHECK(loaded("%zero, %n") == std::vector<double>{3, 0, 0, 0, 7, 0, 0, 0});
   CHECK(loaded("%minus, %minus") == std::vector<double>{0, 0, 0, 0, 0, 0, 1, 2});
 }
 
-TEST_CASE("offset, sizes and strides; a tile of several boxes") {
+TEST_CASE("tensor_map: offset, sizes, strides; several boxes") {
   // Three of the four columns of the second row only.
   Ran part(numbers +
            "%m = tensor_map %x, %o4, %o1, %o3, %o4, %o1 : map<f32>[2,4]\n"
@@ -44,7 +44,7 @@ TEST_CASE("offset, sizes and strides; a tile of several boxes") {
            store_t);
   CHECK(part.text() == "");
   CHECK(part.y() == std::vector<double>{4, 5, 6, 0, 0, 0, 0, 0});
-  // The axis of neighbors is the first one.
+  // The contiguous axis is the first one.
   Ran columns(numbers +
               "%m = tensor_map %x, %o0, %o4, %o2, %o1, %o4 : map<f32>[4,1]\n"
               "%t = tma_load %m, %zero, %zero : f32[4,2]\n" +
@@ -53,8 +53,8 @@ TEST_CASE("offset, sizes and strides; a tile of several boxes") {
   CHECK(columns.y() == std::vector<double>{0, 4, 1, 5, 2, 6, 3, 7});
 }
 
-TEST_CASE("f32 is rounded on the way where the map says so") {
-  // 1 + 3 / 2^12 is rounded to 1 + 1 / 2^10; the other numbers are tf32 as they are.
+TEST_CASE("tma_load: rounds f32 to tf32 when the map says so") {
+  // 1 + 3 / 2^12 rounds to 1 + 1 / 2^10; the other values are exact in tf32.
   const std::string between = "%v = constant {number = 1.000732421875} : f32\n store %x, %v\n";
   auto first = [&](const std::string &attributes) {
     Ran ran(between + numbers + "%m = tensor_map %x, %o0, %o2, %o4, %o4, %o1 " + attributes +
@@ -67,7 +67,7 @@ TEST_CASE("f32 is rounded on the way where the map says so") {
   CHECK(first("{tf32 = 1} ") == 1.0009765625);
 }
 
-TEST_CASE("elements of the tensor that are not in memory") {
+TEST_CASE("tma_load: reports tensor elements out of the buffer") {
   Ran ran(numbers + "%m = tensor_map %x, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]\n"
                     "%t = tma_load %m, %zero, %zero : f32[2,4]");
   CHECK(ran.kinds() == std::vector{Kind::out_of_bounds});
@@ -77,7 +77,7 @@ TEST_CASE("elements of the tensor that are not in memory") {
   CHECK(outside.text() == ""); // rows -1 and 0
 }
 
-TEST_CASE("a tile is stored where its coordinates say, and not outside of the tensor") {
+TEST_CASE("tma_store: stores at coordinates, clips at bounds") {
   Ran ran(map_x + map_y +
           "%t = tma_load %mx, %zero, %zero : f32[2,4]\n"
           "tma_store %my, %t, %zero, %zero\n tma_store %my, %t, %one, %n");
@@ -92,15 +92,15 @@ TEST_CASE("a tile is stored where its coordinates say, and not outside of the te
   CHECK(poison.kinds() == std::vector{Kind::poison_store});
 }
 
-TEST_CASE("coordinates that were never there") {
+TEST_CASE("tma_load: reports poison coordinates") {
   Ran ran(map_x + "%u = div %one, %zero : i32\n %t = tma_load %mx, %zero, %u : f32[2,4]");
   CHECK(ran.kinds() == std::vector{Kind::poison_address});
   CHECK(Ran(map_x + "%t = tma_load %mx, %zero, %one : f32[2,4]").kinds().empty());
 }
 
-TEST_CASE("maps that the driver takes, and maps that it refuses") {
+TEST_CASE("tensor_map: checks the driver's rules") {
   struct {
-    std::string map, why; // "": it takes it
+    std::string map, why; // "" = accepted
   } cases[] = {
       {"%x, %o4, %o2, %o4, %o4, %o1 : map<f32>[2,4]", ""},
       {"%x, %o4, %o2, %o4, %o8, %o1 {swizzle = 32} : map<f32>[2,8]", ""},
@@ -132,7 +132,7 @@ TEST_CASE("maps that the driver takes, and maps that it refuses") {
   }
 }
 
-TEST_CASE("a map is the host's") {
+TEST_CASE("tensor_map: only host values as operands") {
   const std::string end = ", %o2, %o4, %o4, %o1 : map<f32>[2,4]";
   const std::string b = numbers + "%b = block_id {axis = 0} : i32\n %l = cast %b : i64\n";
   CHECK(Ran(b + "%m = tensor_map %x, %l" + end).kinds() == std::vector{Kind::not_on_host});

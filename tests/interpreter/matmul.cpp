@@ -1,10 +1,8 @@
-// Products of tiles in shared memory, or of a tile of values with one there, which run in the
-// background.
+// Implements wgmma: asynchronous matmuls with operands in shared memory, or with A in registers.
 //
-// A product reads its factors at any time between its start and the wgmma_wait that covers it:
-// what changes in their slots in the meantime becomes poison. Its value is poison to everybody,
-// except that the next product may add to it, once, and that a wgmma_wait gives it back when it
-// is done.
+// A wgmma reads its operands at any time between its start and the wgmma_wait that covers it.
+// Elements of the operands' stages that change in between become poison. The result is poison, with
+// two exceptions: one later wgmma may accumulate to it, and a wgmma_wait returns its value.
 //
 // Tested by tests/interpreter/wgmma_test.cpp.
 
@@ -16,8 +14,8 @@ using namespace ir;
 
 namespace {
 
-// Where a product finds factor `number`: a buffer, its axes as the product sees them, and the first
-// element along K. Null buffer: the warps hold it.
+// The location of operand `number` of a wgmma: a buffer, the permutation of its axes, and the first
+// element along K. Null buffer = in registers.
 struct Source {
   const Value *buffer;
   std::vector<int64_t> perm;
@@ -34,7 +32,7 @@ Source source_of(const Op &op, size_t number) {
 
 } // namespace
 
-// What is in a factor's slot now, with the axes that the product sees.
+// The current contents of an operand's stage, with permuted axes.
 Tile Machine::matmul_operand_of(const Product &product, size_t number) const {
   Source source = source_of(*product.op, number);
   if (!source.buffer)
@@ -55,7 +53,8 @@ Tile Machine::matmul_operand_of(const Product &product, size_t number) const {
   return factor;
 }
 
-// What a product starts from, or a wgmma_wait gives back: of a value under way there is one.
+// The accumulator of a wgmma or the operand of a wgmma_wait; a pending value may be taken only
+// once.
 Machine::Held Machine::taken(const Held &sum) {
   if (sum.product < 0)
     return sum;
@@ -65,7 +64,7 @@ Machine::Held Machine::taken(const Held &sum) {
   return size_t(sum.product) < finished_ ? Held{product.result} : sum;
 }
 
-// Of `op`, whose sum is operand `sum`, and may have a condition after it.
+// Makes the wgmma of `op`. The accumulator is operand `sum`; a condition may follow it.
 Machine::Product Machine::new_product(const Op &op, size_t sum) {
   Product product{&op, taken(values_.at(op.operand(sum)))};
   if (const Value *condition = op.operand_or_null(sum + 1)) {
@@ -78,7 +77,7 @@ Machine::Product Machine::new_product(const Op &op, size_t sum) {
   return product;
 }
 
-// Factor `number` is in a slot. Returns whether there is such a slot.
+// Operand `number` is in a stage. Returns false, after a report, if the stage does not exist.
 bool Machine::fetch(Product &product, size_t number, const Value *buffer, const Value *slot) {
   const Element *first = this->slot(*product.op, buffer, slot);
   if (!first)

@@ -1,12 +1,12 @@
-// Mbarriers, and the copies that count on them.
+// Implements mbarriers, and the TMA loads that count on them.
 //
-// A phase of an mbarrier ends when all have arrived and all bytes have landed that were announced
-// in it. A wait for parity P is over once the phase that runs has another parity: at a fresh
-// mbarrier, whose phase has parity 0, a wait for parity 1 is over at once.
+// A phase of an mbarrier ends after all its arrivals and all its expected bytes. A wait for parity
+// P ends when the current phase has the other parity. The first phase has parity 0, so on a fresh
+// mbarrier a wait for parity 1 returns at once.
 //
-// A tma_load_async makes its place in the slot poison. It lands as late as it may: when somebody
-// waits for the mbarrier it counts on, and nobody can go on. As with async_copy, what changes in
-// global memory between start and landing becomes poison.
+// A tma_load_async makes its destination in the stage poison. It lands as late as possible: when a
+// part waits for its mbarrier and no part can continue. As with async_copy, elements that change in
+// global memory between start and landing become poison.
 //
 // Tested by tests/interpreter/mbarriers_test.cpp.
 
@@ -33,8 +33,8 @@ void Machine::stage_phase(const Op &op) {
   define(op, phase);
 }
 
-// The mbarrier that operands `first` and the next one name; nothing, after a report, if there is
-// no such slot.
+// The mbarrier of operands `first` and `first + 1`; nullopt, after a report, if the stage does not
+// exist.
 std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
   At at{int(scalar(op.operand(first)).integer), 0};
   const Element &slot = scalar(op.operand(first + 1));
@@ -44,13 +44,13 @@ std::optional<Machine::At> Machine::mbarrier_of(const Op &op, size_t first) {
   return at;
 }
 
-// Ends the program: what follows would only repeat it.
+// Reports a misuse and ends the program, because later errors would only repeat it.
 void Machine::misuse(const Op &op, std::string text) {
   ended_ = true;
   find(Report::Kind::bad_mbarrier, op, -1, std::move(text));
 }
 
-// Ends the phase if nothing of it is to come. `op` is what may have been the last of it.
+// Ends the phase if it is complete. `op` is the operation that may have completed it.
 void Machine::settle(const Op &op, At at) {
   Mbarrier &here = mbarrier(at);
   if (here.to_arrive > 0)
@@ -70,7 +70,7 @@ void Machine::mbarrier_arrive(const Op &op) {
   if (op.has(attr::bytes_) && (!is_producer() || producers_ > 1))
     find(Report::Kind::wrong_warps, op, -1, "bytes are announced by one thread");
   here.announced += op.get(attr::bytes_);
-  int arrivals = is_producer() ? producers_ : std::max(fn_.warps, 1); // one of each warp
+  int arrivals = is_producer() ? producers_ : std::max(fn_.warps, 1); // one per warp
   int64_t phase = here.phases;
   for (int i = 0; i < arrivals && !ended_; i++) {
     if (here.to_arrive == 0 || here.phases != phase)
@@ -104,7 +104,7 @@ void Machine::mbarrier_wait(const Op &op) {
       stuck({wait});
 }
 
-// Lands the oldest copy that counts on what is waited for. False if there is none.
+// Lands the oldest copy that counts on the awaited mbarrier. Returns false if there is none.
 bool Machine::land_for(const Wait &wait) {
   auto copy =
       std::find_if(tma_load_asyncs_.begin(), tma_load_asyncs_.end(), [&](const MapCopy &copy) {
@@ -150,7 +150,7 @@ void Machine::tma_load_async(const Op &op) {
   settle(op, *at);
 }
 
-// Nobody can go on, and what is under way changes nothing.
+// Reports a deadlock: no part can continue, and no pending copy would change that.
 void Machine::stuck(const std::vector<Wait> &waits) {
   std::string text;
   for (const Wait &wait : waits) {
@@ -165,7 +165,7 @@ void Machine::stuck(const std::vector<Wait> &waits) {
             std::to_string(here.announced - here.landed) + " bytes to come)";
   }
   ended_ = true;
-  found_at_ = -1; // whatever the last operation did
+  found_at_ = -1; // so that this report is not taken for a repetition
   find(Report::Kind::deadlock, *waits[0].op, -1, text);
 }
 

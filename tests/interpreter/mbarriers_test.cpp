@@ -10,8 +10,7 @@ using Kind = Report::Kind;
 
 namespace {
 
-// x is two tiles of 4. The four warps of the program do `workers`, one producer warp does `producer
-// warp`.
+// x is two tiles of 4. The four consumer warps run `workers`, one producer warp runs `producer`.
 Ran parts(const std::string &workers, const std::string &producer,
           const std::string &arrivals = "arrivals = 1") {
   return Ran("%o0 = constant {value = 0} : i64\n %o1 = constant {value = 1} : i64\n"
@@ -47,17 +46,17 @@ std::vector<double> first_four(const Ran &ran) {
 
 } // namespace
 
-TEST_CASE("a fresh mbarrier lets parity 1 pass; a phase lets its own pass when it has ended") {
+TEST_CASE("mbarrier_wait: initial phase and ended phases") {
   CHECK(parts(wait("%one"), "").text() == "");
   CHECK(parts(wait("%zero"), "").kinds() == std::vector{Kind::deadlock});
   CHECK(parts(wait("%zero"), arrive()).text() == "");
   CHECK(parts(wait("%zero") + wait("%one"), arrive()).kinds() == std::vector{Kind::deadlock});
   CHECK(parts(wait("%zero") + wait("%one"), arrive() + arrive()).kinds() ==
-        std::vector{Kind::deadlock}); // two phases on, parity 0 runs again
+        std::vector{Kind::deadlock}); // two phases later, the phase has parity 0 again
   CHECK(parts(wait("%zero"), arrive("", "%one")).kinds() == std::vector{Kind::deadlock});
 }
 
-TEST_CASE("the phase of an iteration's slot") {
+TEST_CASE("stage_phase: parity of an iteration's stage") {
   Ran ran("%eight = constant {value = 8} : i32\n for_loop %eight {\n (%t: i32)\n"
           "%phase = stage_phase %t {offset = 1, stages = 3} : i32\n"
           "%a = addptr %y, %t : ptr<i32>\n store %a, %phase\n yield\n}",
@@ -66,7 +65,7 @@ TEST_CASE("the phase of an iteration's slot") {
   CHECK(ran.y() == std::vector<double>{0, 0, 1, 1, 1, 0, 0, 0});
 }
 
-TEST_CASE("an arrival is one of each warp, or of the producer warp") {
+TEST_CASE("mbarrier_arrive: one arrival per warp") {
   CHECK(parts(arrive(), wait("%zero"), "arrivals = 4").text() == "");
   CHECK(parts(arrive() + arrive(), wait("%zero"), "arrivals = 8").text() == "");
   CHECK(parts(arrive(), wait("%zero"), "arrivals = 5").kinds() == std::vector{Kind::deadlock});
@@ -77,17 +76,17 @@ TEST_CASE("an arrival is one of each warp, or of the producer warp") {
     CHECK(parts(arrive(), "", too_few).kinds() == std::vector{Kind::bad_mbarrier});
 }
 
-TEST_CASE("a map may be fetched before") {
+TEST_CASE("tma_prefetch: no effect") {
   CHECK(first_four(parts("tma_prefetch %map\n" + wait("%zero") + load, announce + copy)) ==
         std::vector<double>{0, 1, 2, 3});
 }
 
-TEST_CASE("a copy lands when it is waited for, and not before") {
+TEST_CASE("tma_load_async: lands at the wait") {
   CHECK(first_four(parts(wait("%zero") + load, announce + copy)) ==
         std::vector<double>{0, 1, 2, 3});
   Ran early = parts(load + wait("%zero"), announce + copy);
   CHECK(early.kinds() == std::vector{Kind::poison_store});
-  // Another mbarrier says nothing about it.
+  // A wait for another mbarrier does not cover it.
   Ran other =
       parts(wait("%zero", "%one") + load + wait("%zero"), announce + copy + arrive("", "%one"));
   CHECK(other.kinds() == std::vector{Kind::poison_store});
@@ -99,7 +98,7 @@ TEST_CASE("a copy lands when it is waited for, and not before") {
                            "tma_store %y4, %v, %zero\n" +
                            load);
   CHECK(ring.kinds() == std::vector{Kind::poison_store, Kind::copy_not_awaited});
-  // The producer warp may be the one that waits.
+  // The producer warp may also wait.
   CHECK(first_four(parts(wait("%zero", "%one") + load,
                          announce + copy + wait("%zero") + arrive("", "%one"))) ==
         std::vector<double>{0, 1, 2, 3});
@@ -107,7 +106,7 @@ TEST_CASE("a copy lands when it is waited for, and not before") {
   CHECK(never.kinds() == std::vector{Kind::copy_not_awaited});
 }
 
-TEST_CASE("a copy makes its place poison at once") {
+TEST_CASE("tma_load_async: destination is poison at once") {
   const std::string store = "%v = load %x : f32\n %w = splat %v : f32[4]\n"
                             "shared_store %w, %s, %zero\n mbarrier_arrive %bar, %one\n";
   const std::string after = "mbarrier_wait %bar, %one, %zero\n";
@@ -120,7 +119,7 @@ TEST_CASE("a copy makes its place poison at once") {
   CHECK(kinds(wait("%zero") + load).empty());
 }
 
-TEST_CASE("zeros outside of the tensor, and what changes while it is copied is poison") {
+TEST_CASE("tma_load_async: zeros out of bounds, poison if changed") {
   const std::string outside = announce + "tma_load_async %x6, %s, %zero, %bar, %zero, %four\n";
   CHECK(first_four(parts(wait("%zero") + load, outside)) == std::vector<double>{4, 5, 0, 0});
   const std::string change = "%v = constant {number = 9.0} : f32\n store %x, %v\n";
@@ -130,11 +129,11 @@ TEST_CASE("zeros outside of the tensor, and what changes while it is copied is p
         std::vector<double>{9, 1, 2, 3});
 }
 
-TEST_CASE("a phase ends with as many bytes as it announces") {
+TEST_CASE("mbarrier: a phase needs exactly its expected bytes") {
   CHECK(parts(wait("%zero"), arrive("{bytes = 32}") + copy + copy_behind).text() == "");
   CHECK(parts(wait("%zero"), announce + announce + copy + copy_behind, "arrivals = 2").text() ==
         "");
-  // It is announced before the last arrival at the latest.
+  // The expected bytes must be announced before the last arrival.
   CHECK(parts(wait("%zero"), copy + announce).text() == "");
   CHECK(parts(wait("%zero"), copy + arrive()).kinds() == std::vector{Kind::bad_mbarrier});
   CHECK(parts(wait("%zero"), announce + copy + copy_behind).kinds() ==
@@ -142,17 +141,17 @@ TEST_CASE("a phase ends with as many bytes as it announces") {
   Ran less = parts(wait("%zero"), arrive("{bytes = 48}") + copy + copy_behind);
   CHECK(less.kinds() == std::vector{Kind::deadlock});
   CHECK(less.text().find("0 arrivals and 16 bytes to come") != std::string::npos);
-  // The same where nobody waits.
+  // The same without a wait.
   CHECK(parts("", announce).kinds() == std::vector{Kind::bad_mbarrier});
 }
 
-TEST_CASE("one thread copies and announces") {
+TEST_CASE("mbarrier: only the producer thread copies and announces") {
   CHECK(parts(arrive("{bytes = 16}") + wait("%zero"), copy, "arrivals = 4").kinds() ==
         std::vector{Kind::wrong_warps});
   CHECK(parts(copy + wait("%zero") + load, announce).kinds() == std::vector{Kind::wrong_warps});
 }
 
-TEST_CASE("slots and parities that there are not") {
+TEST_CASE("mbarrier: reports invalid stages and parities") {
   CHECK(parts(arrive("", "%n"), "").kinds() == std::vector{Kind::bad_slot});
   CHECK(parts(wait("%one", "%n"), "").kinds() == std::vector{Kind::bad_slot});
   CHECK(parts(wait("%n"), "").kinds() == std::vector{Kind::bad_mbarrier});

@@ -1,4 +1,4 @@
-// Global memory of the interpreter. See memory.h.
+// Implements the interpreter's global memory. See memory.h.
 
 #include "interpreter/memory.h"
 #include "interpreter/numbers.h"
@@ -39,8 +39,8 @@ int Memory::workspace(Elem elem, size_t count) {
 
 namespace {
 
-// The bytes that a pointer to `elem` is about, in elements of `buffer`: the first, how many, and
-// where in the first one they start if they are not all of it.
+// The bytes of a pointer to `elem` in elements of `buffer`: the first element, the number of
+// elements, and the start within the first element if it is only partly covered.
 struct Place {
   size_t first, count;
   int shift = 0;

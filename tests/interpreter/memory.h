@@ -1,8 +1,7 @@
-// What a program of the interpreter reads and writes: elements, and buffers of them in global
-// memory.
+// The interpreter's global memory: elements, and buffers of elements.
 //
-// A buffer has exactly the elements it was made with, so that the first one past its end is
-// noticed. An element that nobody gave a value is poison, as is everything computed from one.
+// A buffer has exactly its elements, so the interpreter finds an access past its end. An unwritten
+// element is poison, and so is every value computed from it.
 
 #pragma once
 
@@ -15,14 +14,13 @@
 
 namespace tritonc::interpreter {
 
-/// One element of a tile or of memory. Which fields mean something follows from its type.
+/// One element of a tile or of memory. Its type determines which fields are valid.
 struct Element {
-  int64_t integer = 0; // an integer, sign-extended; of a pointer: which element of its buffer
-  double number = 0;   // a floating-point number, one that its type can hold
-  int buffer = -1;     // of a pointer: which buffer; -1: none
-  bool poison = false; // there is no value
-  bool recast =
-      false; // a pointer that was bits, or a pointer to another type: it may be to what it says
+  int64_t integer = 0; // an integer, sign-extended; of a pointer: index in its buffer
+  double number = 0;   // a floating-point value, exact in its type
+  int buffer = -1;     // of a pointer: buffer index; -1 = none
+  bool poison = false; // no value
+  bool recast = false; // a pointer cast from an integer or from another pointer type
 
   static Element of_integer(int64_t value) { return {value, 0, -1, false}; }
   static Element of_number(double value) { return {0, value, -1, false}; }
@@ -30,10 +28,10 @@ struct Element {
   static Element no_value() { return {0, 0, -1, true}; }
 };
 
-/// The same value, or both poison. Numbers are compared by their bits: -0 is not 0, NaN is NaN.
+/// Same value, or both poison. Compares floats by their bits: -0 differs from 0, NaN equals NaN.
 bool same(const Element &a, const Element &b);
 
-/// The elements of a tile in row-major order; a scalar is a tile of one.
+/// The elements of a tile in row-major order; a scalar is a tile of one element.
 using Tile = std::vector<Element>;
 
 struct Buffer {
@@ -44,34 +42,34 @@ struct Buffer {
 
 class Memory {
 public:
-  /// A buffer of `count` elements without a value. The result is its number.
+  /// Adds a buffer of `count` unwritten elements. Returns its index.
   int add_unwritten(std::string name, ir::Elem elem, size_t count);
-  /// A buffer with these values, each rounded or wrapped to `elem`.
+  /// Adds a buffer with these values, each rounded or wrapped to `elem`. Returns its index.
   int add(std::string name, ir::Elem elem, const std::vector<double> &values);
 
   int size() const { return int(buffers_.size()); }
   Buffer &operator[](int buffer) { return buffers_[size_t(buffer)]; }
   const Buffer &operator[](int buffer) const { return buffers_[size_t(buffer)]; }
 
-  /// Workspace of a launch, or of two that share the work: a buffer after all others, made by
-  /// whoever asks first; -1 if it was made with another number of elements, or of another type.
+  /// Workspace of a launch, or of two launches that share the work: a buffer after all others. The
+  /// first call makes it. Returns -1 if its number or type of elements differs.
   int workspace(ir::Elem elem, size_t count);
 
-  /// The element of a type at a pointer to such, made of the bytes of what is there; nothing if
-  /// that is not inside of a buffer.
+  /// Reads an element of type `elem` from the bytes at `pointer`. Returns nullopt if it is not
+  /// inside a buffer.
   std::optional<Element> read_as(ir::Elem elem, const Element &pointer) const;
-  /// The same the other way round: whether it was there to be written.
+  /// Writes an element of type `elem`. Returns false if it is not inside a buffer.
   bool write_as(ir::Elem elem, const Element &pointer, const Element &value);
 
-  /// What a pointer points to; null if that is not inside of a buffer.
+  /// The element at a pointer; null if it is not inside a buffer.
   Element *at(const Element &pointer);
 
 private:
   std::vector<Buffer> buffers_;
-  int workspace_ = -1; // none yet
+  int workspace_ = -1; // -1 = not made yet
 };
 
-/// The first element in which the buffers differ, in words; empty if there is none.
+/// Describes the first difference between the buffers; "" = none.
 std::string difference(const Memory &expected, const Memory &found);
 
 } // namespace tritonc::interpreter

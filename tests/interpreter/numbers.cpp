@@ -1,4 +1,4 @@
-// Numbers of every element type. See numbers.h.
+// Implements rounding and bit conversion for every element type. See numbers.h.
 //
 // Tested by tests/interpreter/numbers_test.cpp.
 
@@ -19,11 +19,11 @@ namespace {
 // A binary floating-point format smaller than f32.
 struct Format {
   int bits;
-  int precision;    // significant bits, the hidden one included
-  int min_exponent; // 2 to this power is the smallest normal number
+  int precision;    // significant bits, including the hidden bit
+  int min_exponent; // of the smallest normal value
   double largest;
-  bool saturates;    // what is too large becomes the largest number, not infinity
-  bool has_infinity; // else the highest exponent has numbers too, and one NaN
+  bool saturates;    // overflow gives the largest finite value instead of infinity
+  bool has_infinity; // if false, the highest exponent has finite values and one NaN
 };
 
 Format format_of(Elem elem) {
@@ -42,7 +42,7 @@ Format format_of(Elem elem) {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-// The exponent e of a number in [2^e, 2^(e+1)).
+// The exponent e of a value in [2^e, 2^(e+1)).
 int exponent_of(long double magnitude) {
   int exponent;
   std::frexp(magnitude, &exponent);
@@ -53,7 +53,7 @@ uint64_t small_bits(const Format &format, double value) {
   uint64_t sign = uint64_t(std::signbit(value)) << (format.bits - 1);
   uint64_t hidden = uint64_t(1) << (format.precision - 1);
   uint64_t highest = (uint64_t(1) << (format.bits - 1)) - hidden; // the highest exponent
-  if (std::isnan(value)) // the one that conversions on GPUs give
+  if (std::isnan(value)) // the NaN of the GPU's conversions
     return highest | (hidden - 1);
   if (std::isinf(value))
     return sign | highest;
@@ -89,9 +89,9 @@ double rounded_to_small(Elem elem, long double value) {
   if (value == 0 || std::isnan(value))
     return double(value);
   if (magnitude <= (1 << format.precision) && magnitude == int(magnitude))
-    return double(value); // these every format has; most numbers in tests are such
+    return double(value); // exact in every format; the usual case in tests
   if (!std::isinf(value)) {
-    // The distance between neighboring numbers of the format; below the normal ones it stays.
+    // The spacing of the format's values, constant for subnormal values.
     int exponent = std::max(exponent_of(magnitude), format.min_exponent);
     long double unit = std::ldexp(1.0L, exponent - (format.precision - 1));
     magnitude = std::nearbyint(magnitude / unit) * unit;
@@ -111,7 +111,7 @@ double rounded_integer(Elem elem, int64_t value, bool is_unsigned) {
 
 namespace {
 
-// The last of the 11 bits.
+// The value of the last of the 11 bits.
 double tf32_unit(double value) {
   return std::ldexp(1.0, std::max(exponent_of(std::fabs(value)), -126) - 10);
 }

@@ -17,7 +17,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 } // namespace
 
-TEST_CASE("numbers are rounded to nearest, ties to even") {
+TEST_CASE("rounded: to nearest, ties to even") {
   struct {
     Elem elem;
     double value, expected;
@@ -58,7 +58,7 @@ TEST_CASE("numbers are rounded to nearest, ties to even") {
   }
 }
 
-TEST_CASE("what a type can hold stays as it is") {
+TEST_CASE("rounded: keeps values that are exact in the type") {
   for (Elem elem : {Elem::f16, Elem::bf16, Elem::e4m3, Elem::e5m2, Elem::f32, Elem::f64}) {
     CAPTURE(tritonc::ir::name_of(elem));
     for (double value : {0.0, 1.0, -1.0, 0.5, -12.0, 0x1.8p-5})
@@ -68,7 +68,7 @@ TEST_CASE("what a type can hold stays as it is") {
   }
 }
 
-TEST_CASE("every pattern of bits of the small types survives the way through a number") {
+TEST_CASE("bits_of: round trip of every code of the small types") {
   for (Elem elem : {Elem::f16, Elem::bf16, Elem::e4m3, Elem::e5m2}) {
     uint64_t wrong = 0, count = uint64_t(1) << tritonc::ir::bits_of(elem);
     for (uint64_t bits = 0; bits < count; bits++) {
@@ -82,7 +82,7 @@ TEST_CASE("every pattern of bits of the small types survives the way through a n
   }
 }
 
-TEST_CASE("bits are those of the standards") {
+TEST_CASE("bits_of: known codes") {
   CHECK(bits_of(Elem::f16, Element::of_number(1)) == 0x3c00);
   CHECK(bits_of(Elem::f16, Element::of_number(-2)) == 0xc000);
   CHECK(bits_of(Elem::f16, Element::of_number(infinity)) == 0x7c00);
@@ -92,13 +92,13 @@ TEST_CASE("bits are those of the standards") {
   CHECK(bits_of(Elem::e5m2, Element::of_number(57344)) == 0x7b);
   CHECK(bits_of(Elem::i8, Element::of_integer(-1)) == 0xff);
   CHECK(bits_of(Elem::f64, Element::of_number(1)) == std::bit_cast<uint64_t>(1.0));
-  // The upper half of an f32 is a bfloat16.
+  // A bf16 value is the upper half of an f32.
   for (float value : {1.0f, -3.5f, 1e30f, 1e-30f})
     CHECK(bits_of(Elem::f32, from_bits(Elem::bf16, std::bit_cast<uint32_t>(value) >> 16)) ==
           (std::bit_cast<uint32_t>(value) & 0xffff0000));
 }
 
-TEST_CASE("integers wrap to their width") {
+TEST_CASE("wrapped: integers wrap to their width") {
   CHECK(wrapped(Elem::i8, 128) == -128);
   CHECK(wrapped(Elem::i16, 65537) == 1);
   CHECK(wrapped(Elem::i32, int64_t(1) << 31) == -(int64_t(1) << 31));
@@ -108,15 +108,15 @@ TEST_CASE("integers wrap to their width") {
   CHECK(as_unsigned(Elem::i64, -1) == ~uint64_t(0));
 }
 
-TEST_CASE("an integer is rounded once on its way to a floating-point number") {
-  // Through a double this would become 2^60, then stay there.
+TEST_CASE("rounded_integer: rounds once") {
+  // Via double, the result would be 2^60.
   int64_t value = (int64_t(1) << 60) + (int64_t(1) << 36) + 1;
   CHECK(rounded_integer(Elem::f32, value, false) == 0x1.000002p60);
   CHECK(rounded_integer(Elem::f64, -1, true) == 0x1p64);
   CHECK(rounded_integer(Elem::f16, 70000, false) == infinity);
 }
 
-TEST_CASE("tf32 keeps 11 bits, ties away from zero") {
+TEST_CASE("rounded_to_tf32: 11 bits, ties away from zero") {
   CHECK(rounded_to_tf32(2049) == 2050);
   CHECK(rounded_to_tf32(-2049) == -2050);
   CHECK(rounded_to_tf32(2048.9) == 2048);
@@ -124,7 +124,7 @@ TEST_CASE("tf32 keeps 11 bits, ties away from zero") {
   CHECK(rounded_to_tf32(0) == 0);
 }
 
-TEST_CASE("a copy to tf32 keeps as many, ties to even") {
+TEST_CASE("copied_to_tf32: 11 bits, ties to even") {
   CHECK(copied_to_tf32(2049) == 2048);
   CHECK(copied_to_tf32(2051) == 2052);
   CHECK(copied_to_tf32(-2049.001) == -2050);

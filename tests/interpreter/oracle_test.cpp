@@ -1,18 +1,18 @@
-// Whether every pass keeps the meaning of every kernel: the shipped ones, those of device/forms,
-// and in forms/ what a pass could get wrong and none of the others has.
+// Tests that every pass keeps the semantics of every kernel: the shipped kernels, the kernels of
+// device/forms, and the kernels in forms/, which cover cases that a pass could break and that no
+// other kernel has.
 //
-// A kernel is interpreted as it was translated, and again after each pass for each GPU, in the
-// plain schedule and in specialized ones: of these, variants take turns. Memory must be the same
-// bit for bit, what is printed too, and nothing may be found. Kernels with `assert` or `print` are
-// tried twice, without them and with them. A function that prints like one that was interpreted
-// before is that function, and is not interpreted again: that spares the passes that change
-// nothing, and the GPUs that agree.
+// The test interprets a kernel as translated, and again after each pass for each GPU, with the
+// baseline and with warp-specialized schedules, which take turns over the variants. Memory and
+// printed lines must be equal bit for bit, without reports. Kernels with `assert` or `print` run
+// twice, without and with these checks. A function whose printed IR was interpreted before is not
+// interpreted again. This skips passes without changes and GPUs with the same code.
 //
-// Warps that are specialized take turns in three ways, one after each pass; all after the last one.
-// Where tensor maps do not fit the matrices, the runtime would take another schedule, and there is
-// nothing to compare.
+// The parts of a warp_specialize run in three interleavings: one of them after each pass, and all
+// three after the last pass. If tensor maps do not fit the matrices, the runtime would use another
+// schedule, so the test compares nothing.
 //
-//     test_oracle                # a variant or so for each choice of types and layouts
+//     test_oracle                # about one variant per choice of types and layouts
 //     test_oracle --no-skip      # all variants with tiles up to 64 in all schedules: an hour
 
 #include "interpreter/interpreter.h"
@@ -45,12 +45,12 @@ constexpr Turns all_turns[] = {Turns::producer_first, Turns::workers_first, Turn
 
 struct Outcome {
   Memory memory;
-  std::string wrong; // reports, a line each
+  std::string wrong; // reports, one per line
   std::vector<std::string> printed;
   bool maps_fit = true;
 };
 
-// What differs; empty if nothing does.
+// The difference; "" = none.
 std::string difference(const Outcome &expected, const Outcome &found) {
   for (size_t i = 0; i < expected.printed.size() || i < found.printed.size(); i++) {
     std::string was = i < expected.printed.size() ? expected.printed[i] : "nothing";
@@ -61,7 +61,7 @@ std::string difference(const Outcome &expected, const Outcome &found) {
   return difference(expected.memory, found.memory);
 }
 
-// Functions are launched one after another.
+// Launches the functions in sequence.
 Outcome interpret(const std::vector<const ir::Function *> &fns, const Run &run,
                   bool out_of_bounds_counts, Turns turns = Turns::producer_first) {
   Outcome outcome{run.memory, "", {}};
@@ -88,11 +88,11 @@ bool has_workspace(const ir::Function &fn) {
 struct Trial {
   const TestKernel &test_kernel;
   const Variant &variant;
-  bool with_checks; // print and assert are kept
+  bool with_checks; // keeps print and assert
   std::vector<Run> runs = {};
   std::vector<Outcome> expected = {};
-  std::set<std::string> done = {};  // functions interpreted, as text
-  int interpreted = 0, fitting = 0; // runs; those whose tensor maps fit
+  std::set<std::string> done = {};  // interpreted functions, as text
+  int interpreted = 0, fitting = 0; // runs; runs whose tensor maps fit
   size_t next_turns = 0;
   std::optional<ir::Function> before = {}, behind = {}; // launches that share the work
 
@@ -118,7 +118,7 @@ struct Trial {
     done.insert(ir::print(fn));
   }
 
-  // Whether all is well with `fn`.
+  // Whether `fn` gives the expected results.
   bool holds(const std::string &stage, const ir::Function &fn, bool out_of_bounds_counts) {
     std::string text = ir::print(fn), broken = ir::verify(fn);
     CHECK_MESSAGE(broken.empty(), test_kernel.file, " [", variant.text, "] ", stage, ": ", broken);
@@ -151,15 +151,15 @@ struct Trial {
     return true;
   }
 
-  // The first pass that goes wrong is named; those after it would only repeat it.
+  // Reports only the first wrong pass; later passes would repeat the error.
   void run_passes(const char *gpu, const Schedule &schedule, bool in_every_turn = false) {
     ir::Function fn = std::move(*translated());
     bool good = true, strict = !test_kernel.fetches_past_the_end;
     std::string where = std::string(" for sm_") + gpu + " " + text_of(schedule);
-    for (Run &run : runs) // few pieces, of which each consumer group is to have one
+    for (Run &run : runs) // few output tiles, so that each consumer group gets one
       run.launch.multiprocessors = schedule.consumer_groups > 1 ? 1 : 2;
     auto observe = [&](std::string_view pass, ir::Function &now) {
-      // Here what was fetched too far has gone.
+      // This pass removes the loads past the end.
       strict |= pass == "remove_dead_code";
       good = good && holds("after `" + std::string(pass) + "`" + where, now, strict);
     };
@@ -178,7 +178,7 @@ struct Trial {
     return fn;
   }
 
-  // Each of two launches that share the work, with the other as it ends up.
+  // Tests each of two launches that share the work, together with the other launch's final form.
   void run_passes(const char *gpu, const SplitKLaunches &launches) {
     behind = finished(gpu, launches.second);
     run_passes(gpu, launches.first, true);
@@ -193,11 +193,11 @@ struct Trial {
     interpret_source(*translated());
   }
 
-  // The specialized schedules of which `number` is the turn: so many from there on.
+  // `most` warp-specialized schedules, starting at turn `number`.
   std::vector<Schedule> specialized(const char *gpu, size_t number, size_t most) {
     std::vector<Schedule> schedules = test::complete_schedules_for(*translated(), *find_gpu(gpu)),
                           chosen;
-    schedules.pop_back(); // the plain one
+    schedules.pop_back(); // the baseline
     for (size_t i = 0; i < std::min(most, schedules.size()); i++)
       chosen.push_back(schedules[(number + i) % schedules.size()]);
     return chosen;
@@ -213,7 +213,7 @@ struct Trial {
     }
   }
 
-  // Nothing but the specialized schedule of a GPU without wgmma. Returns whether there is one.
+  // Only the warp-specialized schedule of a GPU without wgmma. Returns false if it has none.
   bool run_by_mma(const char *gpu) {
     Schedule schedule = test::schedules_for(*translated(), *find_gpu(gpu))[0];
     if (schedule.is_warp_specialized()) {
@@ -224,9 +224,9 @@ struct Trial {
     return schedule.is_warp_specialized();
   }
 
-  // Nothing but specialized schedules: two, and one in which a cluster divides the sum, if there
-  // is one, and two launches that divide it. Returns how many there are of those, and whether of
-  // these. And those small ones whose warps all do the same.
+  // Only warp-specialized schedules: two of them; one with split-K in a cluster, if any; and one
+  // with split-K over two launches. Also small schedules in which all warps have the same role.
+  // Returns which ones exist.
   struct Tried {
     size_t schedules;
     bool by_cluster, by_launches;
@@ -252,7 +252,7 @@ struct Trial {
   }
 };
 
-// Each variant in one of its specialized schedules, or in two if it is all variants, taking turns.
+// Each variant with one of its warp-specialized schedules in turn; with two if `all_variants`.
 void try_all(bool all_variants) {
   const size_t schedules = all_variants ? 2 : 1;
   size_t number = 0;
@@ -277,9 +277,9 @@ void try_all(bool all_variants) {
 
 } // namespace
 
-TEST_CASE("every pass keeps the meaning of every kernel") { try_all(false); }
+TEST_CASE("oracle: every pass keeps the semantics of every kernel") { try_all(false); }
 
-TEST_CASE("every pass keeps the meaning of products by specialized warps") {
+TEST_CASE("oracle: warp-specialized matmuls") {
   std::set<std::string> files, by_cluster, by_launches;
   size_t number = 0;
   for (const TestKernel &test_kernel : test_kernels())
@@ -299,22 +299,24 @@ TEST_CASE("every pass keeps the meaning of products by specialized warps") {
   CHECK(by_launches == files_to_divide());
 }
 
-TEST_CASE("every pass keeps the meaning of products by mma beside a warp that copies") {
+TEST_CASE("oracle: mma matmuls with a producer warp") {
   std::set<std::string> files;
   size_t number = 0;
   for (const TestKernel &test_kernel : test_kernels())
     for (const Variant &variant : variants_to_specialize(test_kernel)) {
       Trial trial{test_kernel, variant, false};
-      // With a deep ring, and with one of three slots beside a place for one piece of results.
+      // With many stages, and with three stages next to the buffer for one output tile.
       if (trial.run_by_mma(number++ % 2 ? "90" : "120"))
         files.insert(test_kernel.file);
     }
   CHECK(files == files_to_divide());
 }
 
-TEST_CASE("every pass keeps the meaning of every variant" * doctest::skip()) { try_all(true); }
+TEST_CASE("oracle: every pass keeps the semantics of every variant" * doctest::skip()) {
+  try_all(true);
+}
 
-TEST_CASE("no kernel is left out") {
+TEST_CASE("oracle: every kernel file is listed") {
   std::set<std::string> listed, found;
   for (const TestKernel &test_kernel : test_kernels())
     listed.insert(test_kernel.file);
@@ -335,8 +337,7 @@ std::string text_of_file(const std::filesystem::path &path) {
 
 } // namespace
 
-TEST_CASE("every shipped kernel has a contract, a grid, axes of variants, a line in the list and a "
-          "device test") {
+TEST_CASE("shipped kernels: contract, grid, variants, docs, device test") {
   std::filesystem::path folder = TRITONC_TESTS_DIR "/../kernels";
   std::string list = text_of_file(folder / "README.md"), device_tests;
   for (std::string tests : {"/device", "/device/kernels"})
@@ -351,7 +352,7 @@ TEST_CASE("every shipped kernel has a contract, a grid, axes of variants, a line
     CAPTURE(name);
     CHECK(text.starts_with("// " + name + ": "));
     std::string contract = text.substr(0, text.find("\n#"));
-    CHECK(contract.find("equire") != std::string::npos); // or: as another kernel
+    CHECK(contract.find("equire") != std::string::npos); // its own or another kernel's contract
     CHECK(text.find("#pragma tritonc grid(") != std::string::npos);
     CHECK_FALSE(read_declarations({entry.path().string(), {}, {}, ""}).axes.empty());
     CHECK(list.find("`" + name + ".tc`") != std::string::npos);

@@ -1,7 +1,6 @@
-// Tests where poison goes: through every operation of tile IR, element by element, and nowhere
-// else.
+// Tests the propagation of poison through every operation of tile IR, element by element.
 //
-// In all programs here %a has a value in its first three elements, and %b in all of them.
+// In all programs here, only the first three elements of %a have values; all elements of %b do.
 
 #include "interpreter/programs.h"
 
@@ -18,10 +17,10 @@ using Kind = Report::Kind;
 namespace {
 
 struct Case {
-  std::string operations; // the last one gives %r, eight elements
+  std::string operations; // the last one defines %r, eight elements
   std::string expected;   // per element of %r: `.` for a value, `x` for poison
   std::string elem = "f32", result = "";
-  int blocks = 1; // that all do it
+  int blocks = 1; // number of blocks that run it
 };
 
 const std::string integers[] = {"add", "sub", "mul", "min",  "max",  "umin", "umax", "and", "or",
@@ -44,7 +43,7 @@ const std::string rows_of_v = "%t = reduce %v {axis = 1, op = \"add\"} : f32[4]\
                               "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n"
                               "%r = reshape %y2 : f32[8]";
 
-// One for each operation that gives something.
+// At least one case per operation with a result.
 std::vector<Case> cases() {
   std::vector<Case> all = {
       // Shape.
@@ -66,7 +65,7 @@ std::vector<Case> cases() {
        "..xxxxxx"},
       {"%s = reduce %a {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "xxxxxxxx"},
       {"%s = reduce %b {axis = 0, op = \"min\"} : f32\n %r = splat %s : f32[8]", "........"},
-      // What the limits are made of has a value or not as a whole.
+      // The limits are poison as a whole or not at all.
       {"%s = reduce %a {axis = 0, op = \"min\"} : i64\n %k = in_bounds %s : i1[8]\n"
        "%r = cast %k {unsigned = 1} : i64[8]",
        "xxxxxxxx", "i64"},
@@ -89,7 +88,7 @@ std::vector<Case> cases() {
       {"%r = cast %a : e4m3[8]", "...xxxxx", "bf16", "e4m3"},
       {"%r = bitcast %a : i32[8]", "...xxxxx", "f32", "i32"},
       {"%c = cmp %a, %b {pred = \"le\"} : i1[8]\n %r = cast %c : i32[8]", "...xxxxx", "f32", "i32"},
-      // A condition without a value chooses nothing; what is not chosen does not matter.
+      // A poison condition gives poison; the operand that is not selected does not matter.
       {"%c = cmp %a, %b {pred = \"eq\"} : i1[8]\n %r = select %c, %b, %b : f32[8]", "...xxxxx"},
       {"%r = select %m, %a, %b : f32[8]", "........"},
       {"%r = select %m, %b, %a : f32[8]", "...xxxxx"},
@@ -100,7 +99,7 @@ std::vector<Case> cases() {
       {"%r = load %p, %m, %b : f32[8]", "........"},
       {"%r = load %p, %m, %a : f32[8]", "...xxxxx"},
       {"%r = load %q : f32[8]", "xxxxxxxx"},
-      // Contractions: a row of the first factor, a column of the second, an element of the sum.
+      // Contractions: a row of A, a column of B, an element of the accumulator.
       {"%c = reshape %a : f32[4,2]\n %d = reshape %b : f32[2,4]\n %z = splat %zf : f32[4,4]\n"
        "%e = dot %c, %d, %z : f32[4,4]\n %t = reduce %e {axis = 1, op = \"add\"} : f32[4]\n"
        "%w = reshape %t : f32[4,1]\n %y2 = broadcast %w : f32[4,2]\n %r = reshape %y2 : f32[8]",
@@ -116,7 +115,7 @@ std::vector<Case> cases() {
        "f32[2,4]\n"
        "%r = reshape %o : f32[8]",
        "...xxxxx"},
-      // Control: what a branch or a loop gives.
+      // Control: results of branches and loops.
       {"%r = if_else %yes : f32[8] {\n yield %a\n} {\n yield %b\n}", "...xxxxx"},
       {"%r = if_else %no : f32[8] {\n yield %a\n} {\n yield %b\n}", "........"},
       {"%r = for_loop %n, %a : f32[8] {\n(%t: i32, %c: f32[8])\n %d = add %c, %b : f32[8]\n yield "
@@ -141,7 +140,7 @@ std::vector<Case> cases() {
        "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
        "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "xxxxxxxx"},
-      // A copy in the background: nothing before it is awaited, zeros where it is masked off.
+      // An asynchronous copy: poison before the wait, zeros where it is masked off.
       {"%s = shared_alloc : shared<f32>[1,8]\n async_copy %vx, %s, %zero, %yes {vector = 1}\n"
        "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n async_commit\n"
        "async_wait {pending = 0}",
@@ -154,7 +153,7 @@ std::vector<Case> cases() {
        "async_commit\n async_wait {pending = 0}\n"
        "%r = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]",
        "xxxxxxxx"},
-      // Tensor maps: zeros outside of the tensor.
+      // Tensor maps: zeros outside the tensor.
       {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
        "%r = tma_load %map, %n : f32[8]",
        "........"},
@@ -164,13 +163,13 @@ std::vector<Case> cases() {
       {"%map = tensor_map %x, %z64, %o64, %o64 {swizzle = 0} : map<f32>[8]\n"
        "tma_store %map, %b, %zero\n %r = load %p : f32[8]",
        "........"},
-      // A copy out of a buffer: nothing is in the tensor before the program ends.
+      // A copy from a buffer: the tensor is poison until the program ends.
       {"%eight = constant {value = 8} : i64\n %s = shared_alloc : shared<f32>[1,8]\n"
        "%map = tensor_map %x, %z64, %eight, %o64 {swizzle = 0} : map<f32>[8]\n"
        "shared_store %b, %s, %zero\n proxy_fence\n tma_store_async %map, %s, %zero, %zero\n"
        "tma_store_wait {pending = 0}\n %r = load %p : f32[8]",
        "xxxxxxxx"},
-      // A copy that counts on an mbarrier: nothing before it is awaited.
+      // A copy that counts on an mbarrier: poison before the wait.
       {copied +
            "mbarrier_wait %bar, %zero, %zero\n"
            "%r0 = shared_load %s, %zero {origin = [0], perm = [0]} : f32[8]\n store %q, %r0\n"
@@ -182,7 +181,7 @@ std::vector<Case> cases() {
            "%o = stage_phase %zero {offset = 1, stages = 2} : i32\n"
            "%r = shared_load %s, %o {origin = [0], perm = [0]} : f32[8]",
        "........"},
-      // A product in the background: as a dot once it is awaited, and nothing before.
+      // A wgmma: like a dot after the wait, poison before it.
       {product + "%v = wgmma_wait %e {pending = 0} : f32[4,4]\n" + rows_of_v, "..xxxxxx"},
       {product +
            "%v = convert_layout %e : f32[4,4]\n"
@@ -194,7 +193,7 @@ std::vector<Case> cases() {
            "%v = wgmma_wait %f {pending = 0} : f32[4,4]\n" +
            rows_of_v,
        "..xxxxxx"},
-      // A sum of what the blocks of a cluster have.
+      // A sum over the blocks of a cluster.
       {"%r = cluster_reduce %a {blocks = 2} : f32[8]", "...xxxxx", "f32", "", 2},
       {"%s = shared_alloc : shared<f32>[1,8]\n shared_store %a, %s, %zero\n cluster_barrier\n"
        "%r = cluster_load_reduce %s, %zero {blocks = 2} : f32[8]",
@@ -203,11 +202,11 @@ std::vector<Case> cases() {
        "%o = stage_index %zero {offset = 1, stages = 2} : i32\n"
        "%r = cluster_load_reduce %s, %o {blocks = 2} : f32[8]",
        "xxxxxxxx", "f32", "", 2},
-      // Where nothing is changed, nothing is given; what is exchanged for poison is found.
+      // Atomics: no result where masked off; storing poison is reported.
       {"%r0 = atomic %p, %b, %m {op = \"add\"} : f32[8]\n %r = load %p : f32[8]", "........"},
       {"%r = atomic %p, %b, %m {op = \"exchange\"} : f32[8]", "...xxxxx"},
       {"%r = atomic_cas %p, %b, %b, %m : f32[8]", "...xxxxx"},
-      // What the host computes.
+      // Host values.
       {"%one = constant {value = 1} : i32\n launch_blocks %one\n %h = host_value %n : i32\n"
        "%r = splat %h : i32[8]",
        "........", "i32"},
@@ -219,7 +218,7 @@ std::vector<Case> cases() {
   all.push_back({"%r = fma %b, %b, %a : f32[8]", "...xxxxx"});
   for (const char *op : {"add", "sub", "mul", "div", "rem", "min", "max", "pow"})
     all.push_back({std::string("%r = ") + op + " %b, %a : f32[8]", "...xxxxx"});
-  // Of these, %b has 0 in its first element, which decides an `and`; and a division by it is
+  // %b has 0 in its first element. That determines the result of an `and`, and a division by it is
   // poison.
   for (const std::string &op : integers) {
     bool divides = op.find("div") != op.npos || op.find("rem") != op.npos;
@@ -245,7 +244,7 @@ std::string program_of(const Case &test) {
   return text + test.operations + "\n store %q, %r";
 }
 
-// `x` for each element of y that has no value.
+// `x` for each poison element of y.
 std::string poison_in_y(const Ran &ran) {
   std::string text;
   for (const Element &element : ran.memory[1].elements)
@@ -255,27 +254,27 @@ std::string poison_in_y(const Ran &ran) {
 
 } // namespace
 
-TEST_CASE("poison goes where it is used, through every operation") {
+TEST_CASE("poison: propagates through every operation") {
   for (const Case &test : cases()) {
     CAPTURE(test.operations);
     Launch launch;
     launch.grid = {test.blocks, 1, 1};
     Ran ran(program_of(test), test.elem, test.result, launch);
     CHECK(poison_in_y(ran) == test.expected);
-    // It is found when it is stored, and not before.
+    // Poison is reported when it is stored, not before.
     bool stored = test.expected.find('x') != std::string::npos;
     CHECK(ran.kinds() == (stored ? std::vector{Kind::poison_store} : std::vector<Kind>()));
   }
 }
 
-TEST_CASE("every operation that gives something from something is among them") {
+TEST_CASE("poison: the cases cover every operation") {
   std::set<std::string> seen;
   for (const Case &test : cases()) {
     std::istringstream words(test.operations);
     for (std::string word; words >> word;)
       seen.insert(word);
   }
-  // Pointers are in reports_of_errors_test.cpp, together with accesses through them.
+  // reports_test.cpp covers pointers and accesses through them.
   seen.insert({"addptr", "view", "store"});
   seen.insert("workspace");     // in host_test.cpp
   seen.insert("constant_load"); // in constant_memory_test.cpp
@@ -286,16 +285,16 @@ TEST_CASE("every operation that gives something from something is among them") {
 #include "ir/ops.def"
 }
 
-TEST_CASE("a store of poison makes memory poison again") {
+TEST_CASE("poison: a store of poison makes memory poison") {
   Ran ran(program_of({"store %q, %b\n store %q, %a\n %r = load %q : f32[8]", ""}));
   CHECK(poison_in_y(ran) == "...xxxxx");
   CHECK(ran.kinds() == std::vector(2, Kind::poison_store));
 }
 
-TEST_CASE("bounds are those of each buffer, to the element") {
+TEST_CASE("bounds: exact to the element") {
   struct {
     const char *offset;
-    int count, wrong; // elements accessed, the first that is not there; -1: all are
+    int count, wrong; // accessed elements; index of the first invalid one, -1 = none
   } cases[] = {{"0", 8, -1}, {"0", 4, -1}, {"4", 4, -1}, {"1", 8, 7},  {"8", 1, 0},
                {"-1", 8, 0}, {"7", 1, -1}, {"7", 2, 1},  {"-8", 8, 0}, {"1000000", 2, 0}};
   for (auto [offset, count, wrong] : cases)
@@ -315,7 +314,7 @@ TEST_CASE("bounds are those of each buffer, to the element") {
     }
 }
 
-TEST_CASE("a copy in the background has bounds too, where it is not masked off") {
+TEST_CASE("async_copy: checks bounds where it is not masked off") {
   const std::string copy =
       "%k = constant {value = 5} : i64\n %o = constant {value = 1} : i64\n"
       "%far = view %x, %k, %o : view<f32>[8]\n"

@@ -1,4 +1,4 @@
-// Small programs for the tests of the interpreter. See programs.h.
+// Runs small programs for the tests of the interpreter. See programs.h.
 
 #include "interpreter/programs.h"
 

@@ -1,4 +1,4 @@
-// Small programs for the tests of the interpreter: operations as text around 8 numbers.
+// Small programs for the tests of the interpreter: operations as text on buffers of 8 elements.
 
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace tritonc::test {
 
-/// What a program did. It is
+/// Runs a program and keeps its results. The program is
 ///
 ///     func @f(%x: ptr<E>, %y: ptr<R>, %n: i32) warps 4 producer_warps 4 {
 ///       (prologue) `operations` return
 ///     }
 ///
-/// where x has 0, 1, ... 7 and y has 8 elements without a value. The prologue gives %i (0 to 7,
+/// where x has 0, 1, ... 7 and y has 8 unwritten elements. The prologue defines %i (0 to 7,
 /// i32[8]), %p and %q (pointers to the elements of x and y) and the i32 %zero; %n is 3.
 struct Ran {
   interpreter::Memory memory;
@@ -22,11 +22,11 @@ struct Ran {
                const std::string &to = "", interpreter::Launch launch = {},
                int consumer_groups = 1);
 
-  /// y, with NaN where there is no value.
+  /// y, with NaN for poison.
   std::vector<double> y() const;
   /// The kinds of the reports.
   std::vector<interpreter::Report::Kind> kinds() const;
-  /// All reports as text, a line each.
+  /// All reports as text, one per line.
   std::string text() const;
 };
 

@@ -1,4 +1,4 @@
-// Tests interpreter/interpreter.cpp: each kind of report once, and programs without any.
+// Tests interpreter/interpreter.cpp: each kind of report, and programs without reports.
 
 #include "interpreter/programs.h"
 
@@ -15,18 +15,18 @@ namespace {
 
 const std::string shifted = "%one = constant {value = 1} : i32\n %ones = splat %one : i32[8]\n"
                             "%far = addptr %p, %ones : ptr<f32>[8]\n";
-// %u has no value.
+// %u is poison.
 const std::string unknown = "%no = constant {value = 0} : i1\n %u = load %x, %no : i32\n";
 
 } // namespace
 
-TEST_CASE("a clean program has no reports") {
+TEST_CASE("reports: none for a correct program") {
   Ran ran("%a = load %p : f32[8]\n store %q, %a");
   CHECK(ran.result.reports.empty());
   CHECK(ran.result.steps == 9);
 }
 
-TEST_CASE("a read past the end names the operation, the program and the element") {
+TEST_CASE("reports: a read past the end names op, program, element") {
   Ran ran(shifted + "%a = load %far : f32[8]\n %ns = splat %n : i32[8]\n"
                     "%m = cmp %i, %ns {pred = \"lt\"} : i1[8]\n store %q, %a, %m");
   REQUIRE(ran.result.reports.size() == 1);
@@ -39,16 +39,16 @@ TEST_CASE("a read past the end names the operation, the program and the element"
         "has 8 elements\n");
 }
 
-TEST_CASE("a write past the end, and before the start") {
+TEST_CASE("reports: a write past the end and before the start") {
   Ran past(shifted + "%a = load %p : f32[8]\n store %far, %a");
   CHECK(past.kinds() == std::vector{Kind::out_of_bounds});
-  CHECK(past.memory[0].elements[7].number == 6); // the others are written
+  CHECK(past.memory[0].elements[7].number == 6); // the other elements are written
   Ran before("%a = load %x : f32\n %k = constant {value = -1} : i32\n"
              "%r = addptr %y, %k : ptr<f32>\n store %r, %a");
   CHECK(before.kinds() == std::vector{Kind::out_of_bounds});
 }
 
-TEST_CASE("an access as another type") {
+TEST_CASE("reports: an access with another type") {
   ir::Function fn =
       parsed("func @f(%x: ptr<i32>) {\n%a = load %x : i32\n store %x, %a\n return\n}");
   Memory memory;
@@ -60,7 +60,7 @@ TEST_CASE("an access as another type") {
   CHECK(memory[0].elements[0].number == 1);
 }
 
-TEST_CASE("poison in a pointer, a mask, a slot") {
+TEST_CASE("reports: poison pointer, mask or stage") {
   CHECK(Ran(unknown + "%r = addptr %x, %u : ptr<i32>\n %a = load %r : i32", "i32").kinds() ==
         std::vector{Kind::poison_address});
   CHECK(Ran(unknown + "%c = cmp %u, %zero {pred = \"eq\"} : i1\n %a = load %x, %c : i32", "i32")
@@ -71,7 +71,7 @@ TEST_CASE("poison in a pointer, a mask, a slot") {
             .kinds() == std::vector{Kind::poison_address});
 }
 
-TEST_CASE("poison in a condition ends the program, and only this one") {
+TEST_CASE("reports: a poison condition ends only its program") {
   Launch launch;
   launch.grid = {2, 1, 1};
   const std::string branch =
@@ -91,23 +91,23 @@ TEST_CASE("poison in a condition ends the program, and only this one") {
   CHECK(conditional.kinds() == std::vector{Kind::poison_condition});
 }
 
-TEST_CASE("poison that is stored; poison that is not") {
+TEST_CASE("reports: stored poison; none for unused poison") {
   Ran ran(unknown + "store %y, %u", "i32");
   CHECK(ran.kinds() == std::vector{Kind::poison_store});
   CHECK(Ran(unknown + "%v = add %u, %n : i32\n store %y, %n", "i32").kinds().empty());
-  // One report for a whole tile, about its first element.
+  // One report per tile, about its first element.
   Ran tile("%a = load %q : f32[8]\n store %p, %a");
   REQUIRE(tile.kinds() == std::vector{Kind::poison_store});
   CHECK(tile.result.reports[0].element == 0);
 }
 
-TEST_CASE("a slot that a buffer does not have") {
+TEST_CASE("reports: a stage out of range") {
   Ran ran("%s = shared_alloc : shared<f32>[3,8]\n %a = load %p : f32[8]\n shared_store %a, %s, %n");
   CHECK(ran.kinds() == std::vector{Kind::bad_slot});
   CHECK(ran.text().find("slot 3 of 3") != std::string::npos);
 }
 
-TEST_CASE("copies that nobody waits for") {
+TEST_CASE("reports: copies without a wait") {
   const std::string copy =
       "%s = shared_alloc : shared<f32>[1,8]\n %z = constant {value = 0} : i64\n"
       "%o = constant {value = 1} : i64\n %yes = constant {value = 1} : i1\n"
@@ -117,7 +117,7 @@ TEST_CASE("copies that nobody waits for") {
   CHECK(Ran(copy + "async_wait {pending = 0}").kinds().empty());
 }
 
-TEST_CASE("a loop without end ends at max_steps, with all that would have come after") {
+TEST_CASE("max_steps: ends an endless loop and the run") {
   Launch launch;
   launch.grid = {3, 1, 1};
   launch.max_steps = 1000;
@@ -128,7 +128,7 @@ TEST_CASE("a loop without end ends at max_steps, with all that would have come a
   CHECK(ran.result.steps == 1000);
 }
 
-TEST_CASE("as many arguments as parameters") {
+TEST_CASE("run: rejects a wrong number of arguments") {
   ir::Function fn = parsed("func @f(%x: i32) {\n return\n}");
   Memory memory;
   Result result = run(fn, Launch(), memory);
@@ -137,7 +137,7 @@ TEST_CASE("as many arguments as parameters") {
   CHECK(result.reports[0].text == "@f has 1 parameters, not 0");
 }
 
-TEST_CASE("reports are kept up to a number") {
+TEST_CASE("reports: at most max_reports") {
   Launch launch;
   launch.grid = {5, 1, 1};
   launch.max_reports = 2;

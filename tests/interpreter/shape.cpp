@@ -1,4 +1,4 @@
-// Constants, ranges, and operations that move or repeat elements.
+// Implements constants, ranges, and operations that move or repeat elements.
 //
 // Tested by tests/interpreter/shape_test.cpp.
 

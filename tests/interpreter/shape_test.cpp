@@ -6,7 +6,7 @@
 
 using namespace tritonc::test;
 
-TEST_CASE("constants and ranges") {
+TEST_CASE("constant, range: values") {
   Ran ran("%c = constant {value = 5} : i32\n %d = splat %c : i32[8]\n"
           "%r = range {start = -2} : i32[8]\n %s = add %d, %r : i32[8]\n store %q, %s",
           "i32");
@@ -16,7 +16,7 @@ TEST_CASE("constants and ranges") {
   CHECK(rounded.y()[0] == 2048);
 }
 
-TEST_CASE("where indices are inside of limits, which may be any number") {
+TEST_CASE("in_bounds: any limits") {
   auto on = [](int rows, int columns) {
     Ran ran(
         "%r = constant {value = " + std::to_string(rows) +
@@ -35,7 +35,7 @@ TEST_CASE("where indices are inside of limits, which may be any number") {
   CHECK(on(2, -5) == std::vector<double>(8, 0));
 }
 
-TEST_CASE("a pinned number is that number") {
+TEST_CASE("no_hoist: returns its operand") {
   Ran ran(
       "%c = constant {value = -5} : i32\n %p0 = no_hoist %c : i32\n %w = constant {value = 9} : "
       "i64\n %p1 = no_hoist %w : i64\n %p2 = cast %p1 : i32\n %s = add %p0, %p2 : i32\n"
@@ -44,7 +44,7 @@ TEST_CASE("a pinned number is that number") {
   CHECK(ran.y() == std::vector<double>(8, 4));
 }
 
-TEST_CASE("an axis added, repeated") {
+TEST_CASE("expand, broadcast: add and repeat an axis") {
   auto sums = [](const std::string &axis, const std::string &one, const std::string &shape) {
     return Ran("%r = range {start = 0} : i32[" + std::string(axis == "0" ? "4" : "2") +
                    "]\n %e = expand %r {axis = " + axis + "} : i32[" + one +
@@ -57,7 +57,7 @@ TEST_CASE("an axis added, repeated") {
   CHECK(sums("1", "2,1", "2,4") == std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1});
 }
 
-TEST_CASE("axes exchanged") {
+TEST_CASE("trans: permutes axes") {
   auto exchanged = [](const std::string &from, const std::string &perm, const std::string &to) {
     return Ran("%a = load %p : f32[8]\n %r = reshape %a : f32[" + from +
                "]\n %t = trans %r {perm = [" + perm + "]} : f32[" + to +
@@ -69,7 +69,7 @@ TEST_CASE("axes exchanged") {
   CHECK(exchanged("2,4", "0,1", "2,4") == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-TEST_CASE("a part of a tile") {
+TEST_CASE("extract: part of a tile") {
   auto part = [](const std::string &from, const std::string &origin, const std::string &to) {
     return Ran("%a = load %p : f32[8]\n %r = reshape %a : f32[" + from +
                "]\n %e = extract %r {origin = [" + origin + "]} : f32[" + to +
@@ -88,7 +88,7 @@ TEST_CASE("a part of a tile") {
   CHECK(is(part("2,2,2", "0,0,1", "2,2,1"), {1, 3, 5, 7}));
 }
 
-TEST_CASE("elements at positions, of which only the bits count that are needed") {
+TEST_CASE("gather: index modulo the extent") {
   auto gathered = [](const std::string &from, const std::string &axis, const std::string &start,
                      const std::string &shape) {
     return Ran("%a = load %p : f32[8]\n %r = reshape %a : f32[" + from +

@@ -1,11 +1,11 @@
-// Shared memory and copies in the background.
+// Implements shared memory and asynchronous copies.
 //
-// A buffer is an array of slots, each a tile in row-major order: layouts and addresses say where an
-// element is, which changes nothing here. It is fresh, all poison, each time its shared_alloc runs.
+// A buffer is an array of stages, each a tile in row-major order. Layouts and addresses have no
+// effect here. The buffer is all poison each time its shared_alloc runs.
 //
-// An async_copy makes its place in the slot poison; the values land when an async_wait covers the
-// group that the copy was committed in, as late as the hardware may. When global memory is read in
-// the meantime is open too: a value that changes between start and landing becomes poison.
+// An async_copy makes its destination in the stage poison. The values land when an async_wait
+// covers the copy's group, as late as the hardware may. The time of the read from global memory is
+// also open: a value that changes between start and landing becomes poison.
 //
 // Tested by tests/interpreter/shared_memory_test.cpp.
 
@@ -35,7 +35,7 @@ void Machine::stage_index(const Op &op) {
   define(op, slot);
 }
 
-// Whether there is such a slot. If not, that is a report.
+// Whether the stage exists; reports it if not.
 bool Machine::is_slot(const Op &op, const Element &index, int64_t slots) {
   bool exists = !index.poison && index.integer >= 0 && index.integer < slots;
   if (index.poison)
@@ -46,7 +46,7 @@ bool Machine::is_slot(const Op &op, const Element &index, int64_t slots) {
   return exists;
 }
 
-// The first element of a slot; null, after a report, if there is no such slot.
+// The first element of a stage; null, after a report, if the stage does not exist.
 Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
   SharedBuffer &in = shared_[size_t(scalar(buffer).integer)];
   const Element &index = scalar(slot);
@@ -55,7 +55,7 @@ Element *Machine::slot(const Op &op, const Value *buffer, const Value *slot) {
   return &in.elements[in.elements.size() / size_t(in.slots) * size_t(index.integer)];
 }
 
-// Which slot that is, given its first element.
+// The stage with this first element.
 Machine::Place Machine::place_of(const Value *buffer, const Element *first) const {
   int number = int(scalar(buffer).integer);
   return {number, size_t(first - shared_[size_t(number)].elements.data())};
@@ -112,7 +112,7 @@ void Machine::async_copy(const Op &op) {
   auto [into, first] = place_of(op.operand(1), to);
   const Tile &pointers = tile(op.operand(0));
   const Tile *mask = tile_or_null(op.operand_or_null(4));
-  Element zero; // of any type
+  Element zero; // valid for any type
   for (size_t i = 0; i < pointers.size(); i++) {
     Copy copy{into, first + i, zero, Element::no_value()};
     if (wanted.integer && is_on(op, mask, i)) {

@@ -31,7 +31,7 @@ bool all_poison(const Ran &ran) {
 
 } // namespace
 
-TEST_CASE("what is stored is loaded; slots are apart; a barrier changes nothing") {
+TEST_CASE("shared_load: reads the stored stage; stages are separate") {
   Ran ran(ring +
           "%c = neg %a : f32[8]\n shared_store %a, %s, %zero\n shared_store %c, %s, %one\n"
           "barrier\n" +
@@ -39,17 +39,17 @@ TEST_CASE("what is stored is loaded; slots are apart; a barrier changes nothing"
   CHECK(ran.y() == zero_to_seven);
 }
 
-TEST_CASE("a part of a slot, with its axes exchanged") {
+TEST_CASE("shared_load: part of a stage, with permuted axes") {
   Ran ran("%s = shared_alloc : shared<f32>[1,4,4]\n %j = range {start = 0} : i32[16]\n"
           "%k = cast %j : f32[16]\n %r = reshape %k : f32[4,4]\n shared_store %r, %s, %zero\n"
-          // element (i, j) of the part is element (2 + j, i) of the slot
+          // element (i, j) of the part is element (2 + j, i) of the stage
           "%t = shared_load %s, %zero {origin = [0,2], perm = [1,0]} : f32[4,2]\n"
           "%f = reshape %t : f32[8]\n store %q, %f");
   CHECK(ran.text() == "");
   CHECK(ran.y() == std::vector<double>{8, 12, 9, 13, 10, 14, 11, 15});
 }
 
-TEST_CASE("a part of a slot is written, the rest stays") {
+TEST_CASE("shared_store: part of a stage keeps the rest") {
   Ran ran("%s = shared_alloc : shared<f32>[1,2,4]\n %a = load %p : f32[8]\n"
           "%r = reshape %a : f32[2,4]\n shared_store %r, %s, %zero\n %m = neg %r : f32[2,4]\n"
           "%c = extract %m {origin = [0,0]} : f32[2,2]\n"
@@ -60,7 +60,7 @@ TEST_CASE("a part of a slot is written, the rest stays") {
   CHECK(ran.y() == std::vector<double>{0, 1, -0.0, -1, 4, 5, -4, -5});
 }
 
-TEST_CASE("a buffer is fresh each time it is allocated") {
+TEST_CASE("shared_alloc: poison each time it runs") {
   Ran unwritten(ring + load + store_b);
   CHECK(unwritten.kinds() == std::vector{Kind::poison_store});
   Ran ran("%w = shared_alloc : shared<f32>[1,8]\n %a = load %p : f32[8]\n"
@@ -71,7 +71,7 @@ TEST_CASE("a buffer is fresh each time it is allocated") {
   CHECK(ran.kinds() == std::vector{Kind::poison_store});
 }
 
-TEST_CASE("a ring goes round") {
+TEST_CASE("stage_index: wraps around") {
   Ran ran(
       "%big = constant {value = 7} : i32\n %r = stage_index %big {offset = 2, stages = 4} : i32\n"
       "%s = splat %r : i32[8]\n store %q, %s",
@@ -79,20 +79,20 @@ TEST_CASE("a ring goes round") {
   CHECK(ran.y()[0] == 1);
 }
 
-TEST_CASE("a copy lands when it is waited for, and not before") {
+TEST_CASE("async_copy: lands at the wait") {
   Ran waited(ring + view + copy + "async_wait {pending = 0}\n" + load + store_b);
   CHECK(waited.text() == "");
   CHECK(waited.y() == zero_to_seven);
   Ran early(ring + view + copy + load + "async_wait {pending = 0}\n" + store_b);
   CHECK(early.kinds() == std::vector{Kind::poison_store});
   CHECK(all_poison(early));
-  // What was in the slot before is gone as soon as the copy starts.
+  // The old contents of the stage are lost as soon as the copy starts.
   Ran over(ring + view + "shared_store %a, %s, %zero\n" + copy + load +
            "async_wait {pending = 0}\n" + store_b);
   CHECK(all_poison(over));
 }
 
-TEST_CASE("a wait covers the groups before the last {pending}") {
+TEST_CASE("async_wait: covers all groups but the last {pending}") {
   const std::string two =
       ring + view + copy + "async_copy %v, %s, %one, %yes {vector = 1}\n async_commit\n";
   Ran first(two + "async_wait {pending = 1}\n" + load + store_b + "\n async_wait {pending = 0}");
@@ -103,14 +103,14 @@ TEST_CASE("a wait covers the groups before the last {pending}") {
              "%b = shared_load %s, %one {origin = [0], perm = [0]} : f32[8]\n" +
              store_b + "\n async_wait {pending = 0}");
   CHECK(all_poison(second));
-  // What no commit has closed is not covered.
+  // A wait does not cover uncommitted copies.
   Ran open(ring + view +
            "async_copy %v, %s, %zero, %yes {vector = 1}\n async_wait {pending = 0}\n" + load +
            store_b + "\n async_commit\n async_wait {pending = 0}");
   CHECK(all_poison(open));
 }
 
-TEST_CASE("a copy that is not wanted, or masked off, gives zeros and reads nothing") {
+TEST_CASE("async_copy: zeros without a read when disabled or masked") {
   Ran unwanted(ring + view +
                "async_copy %v, %s, %zero, %no {vector = 1}\n async_commit\n"
                "async_wait {pending = 0}\n" +
@@ -127,7 +127,7 @@ TEST_CASE("a copy that is not wanted, or masked off, gives zeros and reads nothi
   CHECK(masked.y() == std::vector<double>{5, 6, 7, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("what is overwritten while it is copied is neither the old nor the new") {
+TEST_CASE("async_copy: poison when the source changes meanwhile") {
   Ran ran(ring + view + copy +
           "%c = add %a, %a : f32[8]\n store %p, %c\n async_wait {pending = 0}\n" + load + store_b);
   CHECK(ran.kinds() == std::vector{Kind::poison_store});

@@ -1,12 +1,12 @@
-// Tests arithmetic on half, bfloat16 and the 8-bit types, exhaustively: every number of a type is
-// known by the definition of its format, so what is nearest to a value can be looked up.
+// Tests arithmetic on f16, bf16, and the 8-bit types exhaustively. The definition of a format gives
+// all its values, so the test can look up the nearest value.
 //
-// The definitions: IEEE 754 for half; bfloat16 is the upper half of an f32; "FP8 Formats for Deep
-// Learning" (arXiv 2209.05433) for e4m3, which has no infinity and one NaN, and e5m2. Conversions
-// to the 8-bit types saturate as `cvt.rn.satfinite` does (PTX ISA, cvt): whatever is too large,
-// infinity too, becomes the largest number. An H200 gave the same for all codes of half, for 2^20
-// numbers of type f32 (all upper halves, with 16 lower halves around the ties), and for all codes
-// of the 8-bit types on their way to half.
+// The definitions: IEEE 754 for f16; bf16 is the upper half of an f32; "FP8 Formats for Deep
+// Learning" (arXiv 2209.05433) for e4m3, which has no infinity and one NaN, and for e5m2.
+// Conversions to the 8-bit types saturate like `cvt.rn.satfinite` (PTX ISA, cvt): values that are
+// too large, including infinity, become the largest finite value. An H200 gave the same results for
+// all codes of f16, for 2^20 values of f32 (all upper halves, with 16 lower halves around the
+// ties), and for conversions of all 8-bit codes to f16.
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/numbers.h"
@@ -35,7 +35,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Format {
   Elem elem;
   int exponent_bits, fraction_bits;
-  bool has_infinity; // else only the code with all exponent and fraction bits is not a number
+  bool has_infinity; // if false, only all ones (without sign) is NaN
   bool saturates;
 
   uint64_t codes() const { return uint64_t(1) << (1 + exponent_bits + fraction_bits); }
@@ -62,7 +62,7 @@ const Format formats[] = {
     {Elem::e5m2, 5, 2, true, true},
 };
 
-// The finite numbers of a format that are at least 0, in order; the place of one is its code.
+// The nonnegative finite values of a format, in order; a value's index is its code.
 const std::vector<double> &numbers_of(const Format &format) {
   static std::map<Elem, std::vector<double>> known;
   std::vector<double> &numbers = known[format.elem];
@@ -71,7 +71,7 @@ const std::vector<double> &numbers_of(const Format &format) {
   return numbers;
 }
 
-// What rounding to nearest gives, ties to the even code, by searching.
+// Rounds to nearest by a search; ties go to the even code.
 double nearest(const Format &format, long double value) {
   const std::vector<double> &numbers = numbers_of(format);
   if (std::isnan(value))
@@ -81,7 +81,7 @@ double nearest(const Format &format, long double value) {
   size_t above =
       size_t(std::lower_bound(numbers.begin(), numbers.end(), magnitude) - numbers.begin());
   if (above == numbers.size()) {
-    // Where the next number would be, if the exponents went on.
+    // The next value, if the exponent range continued.
     long double last = numbers.back(), step = last - numbers[numbers.size() - 2];
     bool stays = format.saturates || magnitude - last < step / 2;
     return sign * (stays ? double(last) : infinity);
@@ -97,7 +97,7 @@ bool identical(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-// Counts what differs, and shows the first.
+// Counts differences and shows the first one.
 struct Differences {
   uint64_t count = 0;
   std::string first;
@@ -117,7 +117,7 @@ std::string text_of(double value) {
   return text;
 }
 
-// As the table of an operation may need it: exact for the operations on two 8-bit types.
+// Exact for operations on two 8-bit operands.
 long double exact(Opcode code, long double a, long double b) {
   switch (code) {
   case Opcode::add_:
@@ -135,7 +135,7 @@ std::string name(const Format &format) { return ir::name_of(format.elem); }
 
 } // namespace
 
-TEST_CASE("every code is the number that its format says, and back") {
+TEST_CASE("small floats: code to value and back, every code") {
   for (const Format &format : formats) {
     Differences differences;
     uint64_t not_kept = 0;
@@ -150,7 +150,7 @@ TEST_CASE("every code is the number that its format says, and back") {
   }
 }
 
-TEST_CASE("the largest and the smallest numbers") {
+TEST_CASE("small floats: largest and smallest values") {
   struct {
     Elem elem;
     size_t count;
@@ -170,7 +170,7 @@ TEST_CASE("the largest and the smallest numbers") {
   }
 }
 
-TEST_CASE("what is not a number has the code that a GPU gives it, whatever it was") {
+TEST_CASE("small floats: every NaN gets the GPU's code") {
   for (auto [elem, code] : {std::pair<Elem, uint64_t>{Elem::f16, 0x7fff},
                             {Elem::bf16, 0x7fff},
                             {Elem::e4m3, 0x7f},
@@ -179,9 +179,9 @@ TEST_CASE("what is not a number has the code that a GPU gives it, whatever it wa
       CHECK(bits_of(elem, Element::of_number(value)) == code);
 }
 
-// Rounding never decreases, so it is right everywhere if it is right at every number, at the middle
-// between any two neighbors, and just beside it.
-TEST_CASE("rounding is to nearest, ties to even, between any two numbers of a type") {
+// Rounding is monotonic. So it is correct everywhere if it is correct at every value, at the
+// midpoint of any two adjacent values, and just next to each midpoint.
+TEST_CASE("rounded: nearest even between any two values") {
   for (const Format &format : formats) {
     const std::vector<double> &numbers = numbers_of(format);
     Differences differences;
@@ -206,10 +206,10 @@ TEST_CASE("rounding is to nearest, ties to even, between any two numbers of a ty
   }
 }
 
-TEST_CASE("what is too large becomes infinity, or the largest number of the 8-bit types") {
+TEST_CASE("rounded: overflow to infinity; 8-bit types saturate") {
   struct {
     Elem elem;
-    double limit; // from here on
+    double limit; // overflow starts here
     double largest, beyond;
   } cases[] = {
       {Elem::f16, 65520, 65504, infinity},
@@ -228,7 +228,7 @@ TEST_CASE("what is too large becomes infinity, or the largest number of the 8-bi
   }
 }
 
-TEST_CASE("casts between all small types, of all their codes") {
+TEST_CASE("cast: between all small types, all codes") {
   for (const Format &from : formats)
     for (const Format &to : formats) {
       if (from.elem == to.elem)
@@ -245,7 +245,7 @@ TEST_CASE("casts between all small types, of all their codes") {
     }
 }
 
-TEST_CASE("casts to wider types change nothing, and back neither") {
+TEST_CASE("cast: to wider types and back is exact") {
   for (const Format &format : formats)
     for (Elem wide : {Elem::f32, Elem::f64}) {
       Differences differences;
@@ -262,14 +262,14 @@ TEST_CASE("casts to wider types change nothing, and back neither") {
     }
 }
 
-TEST_CASE("casts of floats and doubles are rounded once") {
+TEST_CASE("cast: f32 and f64 round once") {
   std::mt19937_64 random(1);
   for (const Format &format : formats) {
     Differences differences;
     for (int i = 0; i < 200'000; i++) {
       uint64_t bits = random();
       float narrow = std::bit_cast<float>(uint32_t(bits));
-      // Of doubles, those in the range of the type: nearly all others are 0 or too large.
+      // Doubles in the type's range; almost all others become 0 or overflow.
       double wide = std::ldexp(1 + double(bits >> 12) * 0x1p-52, int(bits % 64) - 40);
       differences.compare(text_of(narrow),
                           convert(Elem::f32, format.elem, false, Element::of_number(narrow)).number,
@@ -283,7 +283,7 @@ TEST_CASE("casts of floats and doubles are rounded once") {
   }
 }
 
-TEST_CASE("integers are rounded once too, and come back as what is left before the point") {
+TEST_CASE("cast: integers round once; back truncates") {
   for (const Format &format : formats) {
     Differences differences;
     for (int64_t value = -70'000; value <= 70'000; value++)
@@ -294,7 +294,7 @@ TEST_CASE("integers are rounded once too, and come back as what is left before t
       double value = format.value(code);
       Element back = convert(format.elem, Elem::i32, false, Element::of_number(value));
       bool fits = value >= -0x1p31 && value < 0x1p31;
-      if (back.poison == fits) // and not where it is not a number
+      if (back.poison == fits) // NaN gives poison
         differences.compare(std::to_string(code) + " has no integer", 0, 1);
       if (fits)
         differences.compare(std::to_string(code), double(back.integer), std::trunc(value) + 0.0);
@@ -304,7 +304,7 @@ TEST_CASE("integers are rounded once too, and come back as what is left before t
   }
 }
 
-TEST_CASE("arithmetic on any two 8-bit types") {
+TEST_CASE("arithmetic: all pairs of 8-bit values") {
   for (const Format &format : formats) {
     if (format.codes() != 256)
       continue;
@@ -323,10 +323,10 @@ TEST_CASE("arithmetic on any two 8-bit types") {
   }
 }
 
-// Sums, differences and products of two halves are exact in a long double, and so are those of two
-// bfloat16 whose exponents are not too far apart. A quotient q is right if no neighbor n is
-// nearer: q b and n b are exact.
-TEST_CASE("arithmetic on half and bfloat16") {
+// Sums, differences, and products of two f16 values are exact in long double, and also for two bf16
+// values with similar exponents. A quotient q is correct if no adjacent value n is nearer: q b and
+// n b are exact.
+TEST_CASE("arithmetic: f16 and bf16") {
   std::mt19937 random(1);
   for (const Format &format : formats) {
     if (format.codes() == 256)
@@ -349,14 +349,14 @@ TEST_CASE("arithmetic on half and bfloat16") {
   }
 }
 
-TEST_CASE("quotients and roots of half and bfloat16 are the nearest ones") {
+TEST_CASE("div, sqrt: f16 and bf16 round to nearest") {
   std::mt19937 random(2);
   for (const Format &format : formats) {
     if (format.codes() == 256)
       continue;
     const std::vector<double> &numbers = numbers_of(format);
     uint64_t wrong = 0, tried = 0;
-    // Whether no neighbor of `found` is nearer to the number whose distance from n `off` compares.
+    // Whether no value adjacent to `found` is nearer to the exact result; `off` gives the error.
     auto is_nearest = [&](double found, auto off) {
       size_t at = size_t(std::lower_bound(numbers.begin(), numbers.end(), found) - numbers.begin());
       bool lower = at == 0 || off(numbers[at - 1]) >= off(found);
@@ -384,7 +384,7 @@ TEST_CASE("quotients and roots of half and bfloat16 are the nearest ones") {
   }
 }
 
-TEST_CASE("what only changes the sign or chooses keeps infinities, also where sums saturate") {
+TEST_CASE("neg, abs, min, max, select: keep infinities") {
   Element large = from_bits(Elem::e5m2, 0x7c);
   CHECK(large.number == infinity);
   CHECK(unary(Opcode::neg_, Elem::e5m2, large).number == -infinity);
@@ -393,7 +393,7 @@ TEST_CASE("what only changes the sign or chooses keeps infinities, also where su
   CHECK(binary(Opcode::add_, Elem::e5m2, large, Element::of_number(1)).number == 57344);
 }
 
-TEST_CASE("bits of the small types as integers, and back") {
+TEST_CASE("bitcast: small types to integers and back") {
   for (const Format &format : formats) {
     ir::Type number = ir::Type::scalar(format.elem),
              integer = ir::Type::scalar(format.codes() == 256 ? Elem::i8 : Elem::i16);
@@ -410,7 +410,7 @@ TEST_CASE("bits of the small types as integers, and back") {
   }
 }
 
-TEST_CASE("buffers have elements of 8 bits, each with a value that its type can hold") {
+TEST_CASE("Memory: buffers of 8-bit types round their values") {
   Memory memory;
   for (Elem elem : {Elem::e4m3, Elem::e5m2}) {
     int x = memory.add("x", elem, {0.3, 1000, -1e9, 0x1p-20});
@@ -423,7 +423,7 @@ TEST_CASE("buffers have elements of 8 bits, each with a value that its type can 
   }
 }
 
-TEST_CASE("a kernel computes in float what memory has in 8 bits") {
+TEST_CASE("kernel: 8-bit memory, float arithmetic") {
   // y = x * x + 0.1 for x from 0 to 7.
   const std::string body =
       "%a = load %p : E[8]\n %f = cast %a : f32[8]\n %g = mul %f, %f : f32[8]\n"
@@ -452,7 +452,7 @@ TEST_CASE("a kernel computes in float what memory has in 8 bits") {
   }
 }
 
-TEST_CASE("a product of 8-bit tiles is summed in float") {
+TEST_CASE("dot: 8-bit tiles accumulate in float") {
   ir::Function fn = parsed(R"(
     func @f(%x: ptr<e4m3>, %y: ptr<f32>) {
       %zero = constant {value = 0} : i64

@@ -1,4 +1,4 @@
-// What the kernels of test_kernels.h are given, and how what they leave is looked at.
+// Makes the inputs of the kernels of test_kernels.h and checks their outputs.
 
 #pragma once
 
@@ -12,16 +12,16 @@ namespace tritonc::test {
 using namespace interpreter;
 using ir::Elem;
 
-/// How a matrix has its numbers.
+/// The element type of a matrix.
 struct Numbers {
   Elem elem;
   bool is_unsigned = false;
 };
 
-/// Small integers: sums and products of them are exact in every type and in every order.
+/// Small integers, so that sums and products are exact in every type and order.
 inline double draw(std::mt19937 &random) { return double(int(random() % 9) - 4); }
 
-/// Where sums are integers, every one of the numbers.
+/// Draws from all values of an integer type; for floats, a small integer.
 inline Element draw(std::mt19937 &random, const Numbers &numbers) {
   return is_integer(numbers.elem) ? Element::of_integer(wrapped(numbers.elem, int64_t(random())))
                                   : Element::of_number(draw(random));
@@ -34,7 +34,7 @@ inline std::vector<double> draw(std::mt19937 &random, size_t count) {
   return values;
 }
 
-/// A matrix in memory, rows `ld` elements apart, which ends with its last element.
+/// A matrix in memory with leading dimension `ld`; the buffer ends with its last element.
 struct Matrix {
   int buffer = -1;
   int64_t rows = 0, columns = 0, ld = 0;
@@ -44,7 +44,7 @@ struct Matrix {
   size_t extent() const { return rows && columns ? at(rows - 1, columns - 1) + 1 : 0; }
 };
 
-/// One with values drawn, or without any.
+/// Adds a matrix with random values, or without values.
 inline Matrix add_matrix(Memory &memory, const char *name, const Numbers &numbers, int64_t rows,
                          int64_t columns, int64_t ld, std::mt19937 *random) {
   Matrix matrix{memory.size(), rows, columns, ld, numbers.is_unsigned};
@@ -65,15 +65,15 @@ inline double value_at(const Memory &memory, const Matrix &matrix, int64_t row, 
                             : double(element.integer);
 }
 
-/// What is wrong with `matrix`, whose elements should be what `expected(row, column)` says, and
-/// between whose rows nothing should have been written.
+/// The error in `matrix`, or "". Its elements must equal `expected(row, column)`, and the gaps
+/// between its rows must be unwritten.
 template <typename Expected>
 std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected expected) {
   const Buffer &buffer = memory[matrix.buffer];
   for (size_t i = 0; i < buffer.elements.size(); i++) {
     int64_t row = int64_t(i) / matrix.ld, column = int64_t(i) % matrix.ld;
     bool is_poison = buffer.elements[i].poison, in_a_gap = column >= matrix.columns;
-    // Numbers, not bits: a sum may be -0.
+    // Compare values, not bits: a sum may be -0.
     if (is_poison != in_a_gap ||
         (!is_poison && value_at(memory, matrix, row, column) != expected(row, column)))
       return buffer.name + " at row " + std::to_string(row) + ", column " + std::to_string(column) +
@@ -82,7 +82,7 @@ std::string check_matrix(const Memory &memory, const Matrix &matrix, Expected ex
   return "";
 }
 
-// Of most launches.
+// The grid of most launches.
 inline constexpr int grid_x = 2, grid_y = 3;
 
 inline Element integer(int64_t value) { return Element::of_integer(value); }
@@ -91,25 +91,25 @@ inline int64_t distance_between_rows(int64_t columns, int64_t multiple) {
   return (columns / multiple + 1) * multiple;
 }
 
-/// Whether the kernel uses that operand as it is not stored: USE_A = ^a.
+/// Whether the kernel transposes that operand: USE_A = ^a.
 inline bool is_transposed(const Variant &variant, const char *macro) {
   return variant[macro].find('^') != std::string::npos;
 }
 
 using Steps = std::vector<int>;
 
-/// What is wrong with a buffer that should have these elements, and no values in others.
+/// The error in a buffer, or "". It must have these values and no others.
 std::string check_elements(const Memory &memory, int buffer,
                            const std::map<size_t, double> &expected);
 
-/// A matrix product: parameters A, B, C, M, N, K, lda, ldb, ldc.
+/// A GEMM: parameters A, B, C, M, N, K, lda, ldb, ldc.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   bool transposed_a = false, transposed_b = false;
-  int64_t multiple = 8;    // the distances between rows are multiples of this
-  bool activation = false; // C is the larger one of the product and 0
-  int64_t left_out = 0;    // so many of K, at its end, do not count
-  std::optional<Numbers> factors = {}, result = {}; // if they are not of TYPE
+  int64_t multiple = 8;                             // the leading dimensions are multiples of this
+  bool activation = false;                          // C = max(A B, 0)
+  int64_t left_out = 0;                             // the last elements along K that are ignored
+  std::optional<Numbers> factors = {}, result = {}; // if not TYPE
 };
 Run product(const Variant &variant, std::mt19937 &random, const MatmulShape &shape);
 
@@ -120,7 +120,7 @@ inline MatmulShape in_layouts_of(const Variant &variant) {
   return shape;
 }
 
-/// A product of each number of steps.
+/// One GEMM run per number of K tiles.
 template <Run make(const Variant &, std::mt19937 &, int)>
 std::vector<Run> products(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   std::vector<Run> runs;
@@ -129,15 +129,15 @@ std::vector<Run> products(const Variant &variant, std::mt19937 &random, const St
   return runs;
 }
 
-/// How many elements are 16 bytes.
+/// The number of elements in 16 bytes.
 inline int64_t sixteen_bytes(Elem elem) { return 16 / int64_t(ir::bytes_of(elem)); }
 
-/// What multiples SIZES (kernels/sizes.tch) promises.
+/// The divisibility that SIZES (kernels/sizes.tch) assumes.
 inline int64_t promised_multiple(const Variant &variant) {
   return variant["PROMISE"].empty() ? 1 : sixteen_bytes(variant.type());
 }
 
-// ---- kernels by family, each in a file of its own: test_kernels_<family>.cpp ----
+// ---- kernels by family, each in its own file: test_kernels_<family>.cpp ----
 
 std::vector<TestKernel> attentions();
 std::vector<TestKernel> convolutions();

@@ -1,4 +1,4 @@
-// The kernels that the oracle test runs. See test_kernels.h.
+// The list of test kernels, their variants, and the data of simple GEMMs. See test_kernels.h.
 
 #include "interpreter/test_kernels.h"
 
@@ -44,7 +44,7 @@ Run product(const Variant &variant, std::mt19937 &random, const MatmulShape &sha
   Matrix b = matrix("B", factors, shape.k, shape.n, shape.transposed_b, &random);
   Matrix c = matrix("C", shape.result.value_or(factors), shape.m, shape.n, false, nullptr);
   run.launch.grid = {grid_x, grid_y, 1};
-  run.launch.multiprocessors = 2; // too few for all programs at once
+  run.launch.multiprocessors = 2; // fewer SMs than programs
   run.launch.arguments = {Element::pointer(a.buffer),
                           Element::pointer(b.buffer),
                           Element::pointer(c.buffer),
@@ -72,7 +72,7 @@ Run product(const Variant &variant, std::mt19937 &random, const MatmulShape &sha
 
 namespace {
 
-// Whole tiles, and so many steps along K.
+// All sizes are multiples of the tile; `steps` K tiles.
 Run whole_product(const Variant &variant, std::mt19937 &random, int steps, MatmulShape shape) {
   shape.m = grid_x * variant.number("TM");
   shape.n = grid_y * variant.number("TN");
@@ -91,7 +91,7 @@ Run double_product(const Variant &variant, std::mt19937 &random, int steps) {
   return whole_product(variant, random, steps, shape);
 }
 
-// Of kernels that leave out the last step, unless it is the only one.
+// For kernels that omit the last K tile, unless it is the only one.
 Run shortened_product(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape;
   shape.left_out = steps > 1 ? variant.number("TK") : 0;
@@ -111,7 +111,7 @@ Run masked_matmul(const Variant &variant, std::mt19937 &random, int steps, int64
                   std::max(steps * variant.number("TK") - 3, 0), false, false, multiple});
 }
 
-// Of 8-bit integers, with sums in i32.
+// 8-bit integers with i32 accumulators.
 Run integer_product(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = in_layouts_of(variant);
   shape.multiple = 16;
@@ -120,7 +120,7 @@ Run integer_product(const Variant &variant, std::mt19937 &random, int steps) {
   return whole_product(variant, random, steps, shape);
 }
 
-// Of 8-bit types, with sums in f32 and a result in f16.
+// fp8 operands, f32 accumulators, and an f16 result.
 Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = in_layouts_of(variant);
   shape.multiple = 16;
@@ -129,8 +129,8 @@ Run small_product(const Variant &variant, std::mt19937 &random, int steps) {
   return whole_product(variant, random, steps, shape);
 }
 
-// Where nothing is promised, the distances between rows may be anything, and in the last run happen
-// to be what tensor maps need.
+// Without assumptions, the leading dimensions may have any value. In the last run they happen to
+// satisfy the rules of tensor maps.
 std::vector<Run> masked_matmuls(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   bool is_promised = !variant["PROMISE"].empty();
   std::vector<Run> runs;
@@ -143,7 +143,7 @@ std::vector<Run> masked_matmuls(const Variant &variant, std::mt19937 &random, co
   return runs;
 }
 
-// The columns of A and rows of B in an order that the host has put into constant memory.
+// Visits the columns of A and rows of B in an order that the host stores in constant memory.
 Run visited_product(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape;
   shape.m = grid_x * variant.number("TM") - 5;
@@ -152,7 +152,7 @@ Run visited_product(const Variant &variant, std::mt19937 &random, int steps) {
   shape.factors = Numbers{Elem::f16};
   shape.result = Numbers{Elem::f32};
   Run run = product(variant, random, shape);
-  run.launch.constants.resize(4 * 1024); // K is at most 5 steps of 128
+  run.launch.constants.resize(4 * 1024); // K is at most 5 * 128
   for (int32_t k = 0; k < shape.k; k++) {
     int32_t place = k ^ 5; // K is a multiple of 8
     std::memcpy(run.launch.constants.data() + 4 * k, &place, sizeof place);
@@ -160,7 +160,7 @@ Run visited_product(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// With the values of constant memory that the source says: all steps are 0, and so are the codes.
+// With the source's initial values of constant memory: all steps and all codes are 0.
 std::vector<Run> lookups(const Variant &variant, std::mt19937 &random, const Steps &) {
   int tile = variant.number("TILE");
   std::vector<Run> runs;
@@ -187,7 +187,7 @@ std::vector<Run> lookups(const Variant &variant, std::mt19937 &random, const Ste
   return runs;
 }
 
-// What a kernel does with a product, for any sizes.
+// A matmul with an epilogue, for any sizes.
 Run fused_result(const Variant &variant, std::mt19937 &random, int steps) {
   int64_t m = grid_x * variant.number("TM") - 5, n = grid_y * variant.number("TN") - 7,
           k = std::max(steps * variant.number("TK") - 3, 0);
@@ -230,7 +230,7 @@ Run fused_result(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// C is stored column by column.
+// C is column-major.
 Run column_result(const Variant &variant, std::mt19937 &random, int steps) {
   int64_t m = grid_x * variant.number("TM"), n = grid_y * variant.number("TN"),
           k = steps * variant.number("TK");
@@ -291,7 +291,7 @@ std::vector<Run> vector_sums(const Variant &variant, std::mt19937 &random, const
   return runs;
 }
 
-// y[i] is the sum of the table from index[i] on, at most `limit` terms and up to a negative one.
+// y[i] sums the table from index[i] on: at most `limit` terms, until a negative one.
 Run gather(std::mt19937 &random, int n, int count, int limit, int tile) {
   Run run;
   run.text = "N=" + std::to_string(n) + " count=" + std::to_string(count) +
@@ -332,7 +332,7 @@ std::vector<Run> gathers(const Variant &variant, std::mt19937 &random, const Ste
   return runs;
 }
 
-// In rows of a matrix, of every length: within a tile, a whole one, over several.
+// Runs on rows of a matrix with several lengths: less than a tile, one tile, several tiles.
 template <typename Fill> std::vector<Run> runs_by_row(const std::vector<int> &lengths, Fill fill) {
   std::vector<Run> runs;
   for (int n : lengths) {
@@ -345,8 +345,8 @@ template <typename Fill> std::vector<Run> runs_by_row(const std::vector<int> &le
   return runs;
 }
 
-// Of some elements 0, a power of two in each row, and others far below: their exponentials are 1
-// and 0, so that whoever adds in whatever order gets the same.
+// In each row, a power-of-two number of elements is 0, and the others are far below. Their
+// exponentials are 1 and 0, so the sum does not depend on the order.
 std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
   return runs_by_row({1, 12, size, 2 * size + 9}, [&](Run &run, int m, int n) {
@@ -377,8 +377,8 @@ std::vector<Run> softmaxes(const Variant &variant, std::mt19937 &random, const S
   });
 }
 
-// Of elements as far above the mean as others are below it: 1, so that with epsilon = 3 they are
-// divided by 2, and everything is exact.
+// Half of the elements are 1 above the mean, the others 1 below. So with epsilon = 3 the divisor is
+// 2, and everything is exact.
 std::vector<Run> layer_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   int size = variant.number("SIZE");
   return runs_by_row({2, 12, size, 2 * size + 10}, [&](Run &run, int m, int n) {
@@ -435,8 +435,8 @@ std::vector<Run> masked_transpositions(const Variant &variant, std::mt19937 &ran
   return runs;
 }
 
-// Numbers of every size that 8 bits have, and larger and smaller ones; every other one is half way
-// between two, or nearly so.
+// Values of all magnitudes of the 8-bit types, and larger and smaller values. Every second one is
+// at or near the midpoint of two values.
 double draw_to_round(std::mt19937 &random) {
   double digits = double(random() % 2 ? 16 + random() % 16 : random() % 0x1000000);
   double nearly = random() % 4 ? 0 : std::ldexp(random() % 2 ? 1 : -1, -30);
@@ -490,20 +490,18 @@ std::vector<Run> conversions(const Variant &variant, std::mt19937 &random, const
   return runs;
 }
 
-// Values for the tuned axes, one choice per row; an axis that a kernel does not have does not
-// count.
+// Values for the tuned axes, one combination per row. Axes that a kernel lacks are ignored.
 using Tiles = std::vector<std::vector<Define>>;
 
-// K is covered from one slice of a dot to several, and tiles are square, wide and high.
+// TK is one or several k steps of an instruction; tiles are square, wide, and tall.
 const Tiles tiles = {
     {{"TM", "32"}, {"TN", "32"}, {"TK", "16"}, {"SIZE", "256"}, {"TILE", "128"}},
     {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}, {"SIZE", "1024"}, {"TILE", "512"}},
     {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}, {"SIZE", "256"}, {"TILE", "128"}},
 };
 
-// Those that wgmma multiplies as they are or several at once: rows of one and of two warpgroups, of
-// one slice of its K and of several, and in shared memory rows of 32, 64 and 128 bytes, one panel
-// of them and more.
+// Tiles for one or several wgmma: rows of one and of two warpgroups; one and several k steps; rows
+// of 32, 64, and 128 bytes in shared memory, in one panel and in several.
 const Tiles specialized_tiles = {
     {{"TM", "64"}, {"TN", "32"}, {"TK", "32"}},   {{"TM", "64"}, {"TN", "64"}, {"TK", "64"}},
     {{"TM", "32"}, {"TN", "64"}, {"TK", "8"}},    {{"TM", "64"}, {"TN", "128"}, {"TK", "64"}},
@@ -511,14 +509,14 @@ const Tiles specialized_tiles = {
     {{"TM", "128"}, {"TN", "64"}, {"TK", "128"}},
 };
 
-constexpr int largest_tile = 64; // of the axes TM, TN and TK, if all variants are wanted
+constexpr int largest_tile = 64; // max TM, TN, and TK for all variants
 
 void extend(Variant &variant, const std::string &axis, const AxisValue &value) {
   variant.text += (variant.text.empty() ? "" : " ") + axis + "=" + value.name;
   variant.defines.insert(variant.defines.end(), value.defines.begin(), value.defines.end());
 }
 
-// Every variant of `bases` with every value of `axis` that `wanted`.
+// Every variant of `bases` with every value of `axis` that satisfies `wanted`.
 template <typename Wanted>
 std::vector<Variant> times(const std::vector<Variant> &bases, const Axis &axis, Wanted wanted) {
   std::vector<Variant> result;
@@ -531,8 +529,8 @@ std::vector<Variant> times(const std::vector<Variant> &bases, const Axis &axis, 
   return result;
 }
 
-// `tile` for the tuned axes of a kernel. A value need not be one that the kernel lists; of axes
-// that the tile does not have, it is the first one.
+// Sets the tuned axes of a kernel to `tile`, also to values that the kernel does not list. Axes
+// that the tile lacks get their first value.
 Variant with_tile(Variant variant, const std::vector<Axis> &axes, const std::vector<Define> &tile) {
   for (const Axis &axis : axes) {
     if (!axis.tuned)
@@ -571,7 +569,7 @@ FrontEndInput input_of(const TestKernel &test_kernel, const Variant &variant) {
 
 namespace {
 
-// Every choice from the API's axes, or every so-many-th.
+// Every combination of the API's axes, or every n-th one.
 std::vector<Variant> untuned(const std::vector<Axis> &axes, size_t every) {
   std::vector<Variant> variants = {{}}, chosen;
   for (const Axis &axis : axes)
@@ -595,7 +593,7 @@ std::vector<Variant> variants_of(const TestKernel &test_kernel, bool all) {
         });
     return bases;
   }
-  // A kernel with few variants gets every tile, one with many takes turns.
+  // A kernel with few variants gets every tile; with many variants, the tiles take turns.
   std::vector<Variant> variants;
   size_t each = bases.size() >= tiles.size() ? 1 : tiles.size();
   for (size_t i = 0; i < bases.size(); i++)
@@ -613,11 +611,11 @@ std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel) {
     if (std::none_of(axes.begin(), axes.end(), [&](const Axis &axis) { return axis.name == name; }))
       return {};
   std::vector<Variant> variants;
-  size_t next = size_t(&test_kernel - test_kernels().data()); // not the same one for every kernel
+  size_t next = size_t(&test_kernel - test_kernels().data()); // start differs per kernel
   if (test_kernel.schedules == Schedules::of_one_program)
-    next = 1; // a tile that is as large as a block's
+    next = 1; // the tile that fills a block
   std::vector<Variant> bases = untuned(axes, test_kernel.every);
-  size_t each = bases.size() == 1 ? 2 : 1; // of a kernel that has but one variant, two tiles
+  size_t each = bases.size() == 1 ? 2 : 1; // two tiles for a kernel with only one variant
   for (const Variant &base : bases)
     for (size_t k = 0; k < each && base["TYPE"] != "float"; k++)
       variants.push_back(
@@ -630,7 +628,7 @@ std::set<std::string> files_to_specialize() {
   for (const TestKernel &test_kernel : test_kernels())
     if (!variants_to_specialize(test_kernel).empty())
       files.insert(test_kernel.file);
-  // It chooses between what it loads and zeros: that is no tile that the engine copies.
+  // It selects between loaded elements and zeros, so TMA cannot load its operand tile.
   files.erase("tests/interpreter/forms/short_guard.tc");
   return files;
 }
@@ -646,7 +644,7 @@ std::set<std::string> files_to_divide() {
 namespace {
 
 std::vector<TestKernel> all_test_kernels() {
-  const Steps any = {0, 1, 2, 5}, some = {1, 2, 5}; // some: the first is fetched unconditionally
+  const Steps any = {0, 1, 2, 5}, some = {1, 2, 5}; // some: the first load is unconditional
   std::vector<TestKernel> all = {
       {"kernels/matmul.tc", false, products<plain_matmul>, any},
       {"kernels/matmul_basic.tc", false, products<plain_matmul>, any},
@@ -667,7 +665,7 @@ std::vector<TestKernel> all_test_kernels() {
       {"tests/device/forms/masked_matmul.tc", false, masked_matmuls, any},
       {"tests/device/forms/tf32_matmul.tc", false, products<tf32_matmul>, any},
       {"tests/device/forms/transpose.tc", false, masked_transpositions, {}},
-      // After the products, whose tiles depend on their places.
+      // After the matmuls, whose tiles depend on their index in this list.
       {"tests/device/constants/lookup.tc", false, lookups, {}},
       {"tests/device/constants/visited.tc", false, products<visited_product>, any,
        Schedules::plain},

@@ -1,8 +1,8 @@
-// The kernels that the oracle test runs: which files, in which variants, on which data.
+// The list of test kernels: files, variants, and data.
 //
-// Every kernel has its own line here that says what its arguments are, and what they must give. The
-// buffers are exactly as large as the kernel's contract says: rows further apart than they are long
-// leave elements between them that have no value, and the output has none at all before the run.
+// Every kernel has its own row, which gives its arguments and the expected results. The buffers
+// have exactly the size of the kernel's contract. Gaps between rows are unwritten, and so is the
+// output before the run.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace tritonc::test {
 
-/// The macros of one variant, and what they are called in messages.
+/// The macros of one variant, and its name in messages.
 struct Variant {
   std::vector<Define> defines;
   std::string text; // "TYPE=half A=T B=N TM=32 TN=64 TK=8"
@@ -26,7 +26,7 @@ struct Variant {
   ir::Elem type() const;
 };
 
-/// One run of a kernel: memory before it, and a check of memory after it ("" or what is wrong).
+/// One run of a kernel: the memory before it, and a check of the memory after it ("" or an error).
 struct Run {
   std::string text; // "K=32"
   interpreter::Memory memory;
@@ -34,25 +34,27 @@ struct Run {
   std::function<std::string(const interpreter::Memory &)> check;
 };
 
-/// Which schedules a kernel of tiles TM x TN x TK has: also those in which blocks or launches
-/// divide its sums among them; only others, of specialized warps; of these only those whose blocks
-/// do one program; none but the plain one.
+/// The schedules of a kernel with tiles TM x TN x TK:
+///
+///     all             baseline, warp-specialized, and split-K over clusters or launches
+///     undivided       without split-K
+///     of_one_program  warp-specialized without split-K, one program per block
+///     plain           only the baseline
 enum class Schedules { all, undivided, of_one_program, plain };
 
 struct TestKernel {
-  std::string file; // "kernels/matmul.tc", from the project's folder on
-  /// The source loads past its operands, and only the passes put that right: what is out of bounds
-  /// does not count before.
+  std::string file; // "kernels/matmul.tc", relative to the project's root
+  /// The source loads past the end of its operands, and a pass removes these loads. Before that
+  /// pass, out_of_bounds reports are ignored.
   bool fetches_past_the_end = false;
-  /// Runs whose loops make so many steps, one for each number. Kernels without such a loop have
-  /// runs of their own instead.
+  /// One run per number of loop iterations. Kernels without such a loop return other runs.
   std::function<std::vector<Run>(const Variant &, std::mt19937 &, const std::vector<int> &steps)>
       runs_of;
-  std::vector<int> steps; // that all go through
+  std::vector<int> steps; // used by all variants
   Schedules schedules = Schedules::all;
-  size_t every = 1; // only every so-many-th choice from the API's axes goes through
-  /// Programs order what they do by atomic operations. Of that the emulator knows nothing, and
-  /// would take it for races.
+  size_t every = 1; // test only every n-th combination of the API's axes
+  /// Programs synchronize by atomic operations. In the emulator these order nothing, so it would
+  /// report races.
   bool locks = false;
 
   std::vector<Run> runs(const Variant &variant, std::mt19937 &random) const {
@@ -60,27 +62,26 @@ struct TestKernel {
   }
 };
 
-/// All, or those whose file has what the environment says in its name: TRITONC_ONLY=transpose,
-/// while one is being written. Tests that count kernels then fail.
+/// All test kernels. The environment variable TRITONC_ONLY=transpose selects kernels by a part of
+/// the file name, for development. Tests that count kernels then fail.
 const std::vector<TestKernel> &test_kernels();
 
-/// Every choice from the API's axes, each with one of three tiles in turn (with all three where
-/// there are few choices); or (`all`) with every choice from the other axes too, as far as tiles
-/// stay small.
+/// Every combination of the API's axes, each with one of three tiles in turn (with all three if
+/// there are few combinations). `all`: also every combination of the other axes with small tiles.
 std::vector<Variant> variants_of(const TestKernel &test_kernel, bool all);
 
-/// Of products of 16-bit numbers or tf32, every choice from the API's axes, each with one of some
-/// tiles that specialized warps can multiply. `test_kernel` is one of test_kernels().
+/// For matmuls of 16-bit types or tf32: every combination of the API's axes, each with a tile that
+/// a warp-specialized schedule supports. `test_kernel` is an element of test_kernels().
 std::vector<Variant> variants_to_specialize(const TestKernel &test_kernel);
 
-/// The kernels of which some variant then has a specialized schedule.
+/// The kernels with a variant that has a warp-specialized schedule.
 std::set<std::string> files_to_specialize();
 
-/// Those of them that have schedules in which a sum is divided.
+/// The kernels of files_to_specialize() that have split-K schedules.
 std::set<std::string> files_to_divide();
 
-/// For these, which are large. A block that does two programs in turn goes more than once around a
-/// ring of eight slots.
+/// Numbers of K iterations for these large variants. A block that runs two programs in sequence
+/// goes more than once around a circular buffer of eight stages.
 inline const std::vector<int> few_steps = {1, 5};
 
 FrontEndInput input_of(const TestKernel &test_kernel, const Variant &variant);

@@ -1,9 +1,9 @@
-// Attention. See test_kernels.h.
+// Test data for the attention kernel. See test_kernels.h.
 //
-// Sums of exponentials depend on their order, unless the exponentials are 0 and 1: so the score of
-// a query and a key is 0 or far below. Queries are of eight classes; the first eight numbers of a
-// key say which of them look at it. How many keys a query looks at is a power of two, whose
-// logarithm is exact, too.
+// Sums of exponentials depend on their order, unless the exponentials are 0 and 1. So the score of
+// a query and a key is either 0 or far below 0. A query has one of eight classes; the first eight
+// elements of a key say which classes attend to it. Each query attends to a power-of-two number of
+// keys, so the logarithm is exact, too.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -16,12 +16,12 @@ namespace {
 constexpr int classes = 8;
 constexpr double far_below = -64, strength = 64; // their product is the score
 
-// Q and O have the heads of a row beside each other, K and V one head after the other.
+// In Q and O the heads of a row are adjacent; in K and V the heads follow each other.
 struct Sizes {
   int batches, heads, m, n;
   bool causal;
 
-  // So many keys at the front can be seen.
+  // The number of visible keys, counted from the first.
   int visible(int row) const { return causal ? std::clamp(row + n - m + 1, 0, n) : n; }
 };
 
@@ -29,11 +29,11 @@ struct Operands {
   Matrix q, k, v, o, log_sums;
 };
 
-// Which keys a class looks at: the first one, and, as from one of its queries to the next more can
-// be seen, some of these, so that all that a query looks at are a power of two.
+// The keys that a class attends to. Each next query of the class sees more keys; the class attends
+// to some of the new keys, so that the total stays a power of two.
 std::vector<bool> keys_of(int number, const Sizes &sizes, std::mt19937 &random) {
   std::vector<bool> looked_at(size_t(sizes.n), false);
-  int count = 0, end = 0; // how many of the first `end` keys
+  int count = 0, end = 0; // the class attends to `count` of the first `end` keys
   for (int row = number; row < sizes.m; row += classes) {
     int visible = sizes.visible(row);
     if (visible > 0 && count == 0) {
@@ -76,7 +76,7 @@ Run attention(const Variant &variant, std::mt19937 &random, const Sizes &sizes) 
   auto set = [&](const Matrix &matrix, int64_t row, int64_t column, double value) {
     run.memory[matrix.buffer].elements[matrix.at(row, column)] = Element::of_number(value);
   };
-  // After the classes, one of the two has zeros where the other has numbers.
+  // After the class elements, Q has zeros where K has values, and the other way round.
   for (int batch = 0; batch < sizes.batches; batch++)
     for (int row = 0; row < sizes.m; row++)
       for (int i = 0; i < heads * d; i++)
@@ -84,7 +84,7 @@ Run attention(const Variant &variant, std::mt19937 &random, const Sizes &sizes) 
             i % d >= classes           ? (i % d % 2 ? draw(random) : 0)
             : i % d == (row % classes) ? strength
                                        : 0);
-  std::vector<std::vector<bool>> looked_at; // by each class of each head
+  std::vector<std::vector<bool>> looked_at; // [head][class], flattened
   for (int head = 0; head < all_heads; head++) {
     for (int i = 0; i < classes; i++)
       looked_at.push_back(keys_of(i, sizes, random));
@@ -141,8 +141,8 @@ Run attention(const Variant &variant, std::mt19937 &random, const Sizes &sizes) 
   return run;
 }
 
-// One query; whole tiles; more queries than keys; and no size a multiple of the tile, with as many
-// steps as are asked for.
+// Runs: one query; full tiles; more queries than keys; and no size a multiple of the tile, with the
+// requested number of iterations.
 std::vector<Run> attentions_of_any_size(const Variant &variant, std::mt19937 &random,
                                         const Steps &steps) {
   int tm = variant.number("TM"), tn = variant.number("TN");

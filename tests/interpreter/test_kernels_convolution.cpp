@@ -1,4 +1,4 @@
-// Convolutions. See test_kernels.h.
+// Test data for the convolution kernels. See test_kernels.h.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -9,14 +9,14 @@ struct Convolution {
   int64_t n, c, h, w, k, r, s, p, q, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 };
 
-// How far apart elements are along each of four axes.
+// The strides of four axes, in elements.
 using Distances = std::array<int64_t, 4>;
 
 size_t place(const Distances &distances, int64_t a, int64_t b, int64_t c, int64_t d) {
   return size_t(a * distances[0] + b * distances[1] + c * distances[2] + d * distances[3]);
 }
 
-// Along image or filter, channel, row, column.
+// Strides of image or filter, channel, row, column.
 Distances distances_of(bool channels_last, int64_t channels, int64_t rows, int64_t columns) {
   if (channels_last)
     return {channels * rows * columns, 1, columns * channels, channels};
@@ -68,7 +68,7 @@ Run convolution(const Variant &variant, std::mt19937 &random, const Convolution 
 std::vector<Run> of_images(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   int64_t tn = variant.number("TN"), tk = variant.number("TK");
   std::vector<Run> runs;
-  // What is odd in each way; then filters of two places over channels in whole steps.
+  // All sizes odd; then filters of two elements, with channels in full K tiles.
   runs.push_back(
       convolution(variant, random, {1, tk + 3, 6, 5, tn + 5, 3, 2, 4, 8, 2, 1, 1, 2, 1, 2}));
   for (int count : steps)

@@ -1,4 +1,4 @@
-// Dropout. See test_kernels.h.
+// Test data for the dropout kernel. See test_kernels.h.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -7,7 +7,7 @@
 namespace tritonc::test {
 namespace {
 
-// What is kept is multiplied by a power of two, which is exact.
+// The scale is a power of two, so the results are exact.
 std::vector<Run> dropped(const Variant &variant, std::mt19937 &random, const Steps &) {
   std::vector<Run> runs;
   int size = variant.number("SIZE");

@@ -1,4 +1,4 @@
-// Products of matrices that are more than C = A B in whole tiles. See test_kernels.h.
+// Test data for GEMM kernels beyond C = A B with full tiles. See test_kernels.h.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -15,8 +15,8 @@ MatmulShape odd_shape(const Variant &variant, int steps, int64_t multiple) {
   return shape;
 }
 
-// Where nothing is promised, the distances between rows may be anything, and in the last run happen
-// to be what tensor maps need.
+// Without assumptions, the leading dimensions may have any value. In the last run they happen to
+// satisfy the rules of tensor maps.
 std::vector<Run> of_any_size(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   int64_t multiple = promised_multiple(variant);
   std::vector<Run> runs;
@@ -27,7 +27,7 @@ std::vector<Run> of_any_size(const Variant &variant, std::mt19937 &random, const
   return runs;
 }
 
-// More rows of tiles than a group has, which its last one is short of.
+// More tile rows than a group, so the last group is incomplete.
 Run grouped(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = odd_shape(variant, steps, 8);
   int group = variant.number("GROUP"), rows = group + 2;
@@ -37,7 +37,7 @@ Run grouped(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// The parts of K are more than there are steps, too.
+// Split-K, also with more splits than K tiles.
 std::vector<Run> split(const Variant &variant, std::mt19937 &random, const Steps &steps) {
   std::vector<Run> runs;
   for (int count : steps) {
@@ -63,7 +63,7 @@ std::vector<Run> split(const Variant &variant, std::mt19937 &random, const Steps
   return runs;
 }
 
-// A matrix of which element (i, j) is at start + i * down + j * right.
+// A matrix with element (i, j) at start + i * down + j * right.
 struct Anywhere {
   int buffer;
   int64_t start, down, right;
@@ -74,7 +74,7 @@ struct Anywhere {
   }
 };
 
-// A upside down and every other column, B with the same row again and again, C transposed.
+// A with reversed rows and every second column, B with row stride 0, C transposed.
 Run strided(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = odd_shape(variant, steps, 1);
   Run run;
@@ -106,7 +106,7 @@ Run strided(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// Three products, of which all have the same B.
+// A batch of three GEMMs with the same B.
 Run batched(const Variant &variant, std::mt19937 &random, int steps) {
   constexpr int64_t count = 3;
   int64_t multiple = promised_multiple(variant);
@@ -114,7 +114,7 @@ Run batched(const Variant &variant, std::mt19937 &random, int steps) {
   Run run;
   run.text = "M=" + std::to_string(shape.m) + " N=" + std::to_string(shape.n) +
              " K=" + std::to_string(shape.k);
-  // Matrices below each other are one matrix to whoever only reads.
+  // Matrices stacked vertically, stored as one matrix.
   auto matrices = [&](const char *name, int64_t number, int64_t rows, int64_t columns,
                       bool transposed, std::mt19937 *values) {
     if (transposed)
@@ -147,8 +147,7 @@ Run batched(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// Of A and bias multiples of 8, so that gelu is the number itself or 0. What is not used is not
-// there.
+// A and bias are multiples of 8, so that gelu returns x or 0. Unused operands have no buffer.
 Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   MatmulShape shape = odd_shape(variant, steps, 8);
   Run run = product(variant, random, shape);
@@ -171,7 +170,7 @@ Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   }
   if (adds_d)
     d = add_matrix(memory, "D", {variant.type()}, shape.m, shape.n, ldd, &random);
-  // Where nothing is to be read, pointers to A, of which it would show.
+  // Operands that the kernel must not read are invalid pointers, so that a read is reported.
   arguments.insert(arguments.begin() + 3,
                    {Element::pointer(adds_bias ? bias : 0, adds_bias ? 0 : -1),
                     Element::pointer(adds_d ? d.buffer : 0, adds_d ? 0 : -1)});
@@ -191,7 +190,7 @@ Run fused(const Variant &variant, std::mt19937 &random, int steps) {
   return run;
 }
 
-// Columns with a block for each step, one of which is there twice, with none, and with one.
+// Block columns with `steps` blocks (one of them twice), with no block, and with one block.
 Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
   int64_t block = variant.number("BLOCK"), m = grid_x * variant.number("TM") - 5;
   std::vector<double> first = {0, double(steps), double(steps), 1 + double(steps)}, rows;
@@ -230,7 +229,7 @@ Run block_sparse(const Variant &variant, std::mt19937 &random, int steps) {
 
 std::vector<TestKernel> more_products() {
   const Steps any = {0, 1, 2, 5};
-  // 5 and 19 have no factor in common with how many values axes have, so that all have their turns.
+  // 5 and 19 are coprime to the sizes of the axes, so that all values get their turn.
   std::vector<TestKernel> list = {
       {"kernels/matmul_batched.tc", false, products<batched>, any, Schedules::undivided, 5},
       {"kernels/matmul_blocksparse.tc", false, products<block_sparse>, any, Schedules::plain},

@@ -1,8 +1,8 @@
-// Normalizations over rows and over batches, and their gradients. See test_kernels.h.
+// Test data for normalizations over rows and over batches, and their gradients. See test_kernels.h.
 //
-// Half of the elements are as far above the mean as the others are below it: 1, so that with
-// epsilon = 3 they are divided by 2. Gradients are small integers whose means are integers, too.
-// So all that is computed is exact, in whatever order.
+// Half of the elements are 1 above the mean, the others 1 below. So with epsilon = 3 the divisor is
+// 2. Gradients are small integers whose means are integers, too. So all results are exact in any
+// order.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -14,13 +14,13 @@ namespace {
 constexpr int row_count = 3;
 constexpr double epsilon = 3;
 
-// Within a tile, a whole one, over several; all of them even.
+// Lengths: less than a tile, one tile, several tiles; all even.
 std::vector<int> lengths(const Variant &variant) {
   int size = variant.number("SIZE");
   return {2, 12, size, 2 * size + 10};
 }
 
-// As many 1 as -1.
+// Equal numbers of 1 and -1, shuffled.
 std::vector<int> signs(int count, std::mt19937 &random) {
   std::vector<int> result;
   for (int i = 0; i < count; i++)
@@ -29,13 +29,13 @@ std::vector<int> signs(int count, std::mt19937 &random) {
   return result;
 }
 
-// Numbers whose mean is `mean`, and whose mean after multiplication by `signs` is `slope`.
+// Values with mean `mean`, whose mean after multiplication by `signs` is `slope`.
 std::vector<double> gradients(const std::vector<int> &signs, double mean, double slope,
                               std::mt19937 &random) {
   std::vector<double> result;
   for (int sign : signs)
     result.push_back(mean + sign * slope);
-  std::vector<size_t> waiting[2]; // for another one of the same sign, which gets the opposite
+  std::vector<size_t> waiting[2]; // index without a partner of the same sign, per sign
   for (size_t i = 0; i < result.size(); i++) {
     std::vector<size_t> &same = waiting[signs[i] > 0];
     if (same.empty()) {
@@ -58,7 +58,7 @@ Matrix add_vector(Run &run, const char *name, Elem elem, int64_t count, std::mt1
   return add_matrix(run.memory, name, {elem}, 1, count, count, random);
 }
 
-// Powers of two, by which gradients can be divided.
+// A gain vector of powers of two, by which gradients can be divided exactly.
 Matrix add_gain(Run &run, Elem elem, int64_t count, std::mt19937 &random) {
   Matrix gain = add_vector(run, "gain", elem, count, nullptr);
   for (int64_t i = 0; i < count; i++)
@@ -78,7 +78,7 @@ template <typename Fill> std::vector<Run> runs_by_row(const Variant &variant, Fi
   return runs;
 }
 
-// The mean of the squares of elements that are 1 and -1 is 1, whatever their mean.
+// All elements are 1 or -1, so the mean of their squares is 1.
 std::vector<Run> rms_norms(const Variant &variant, std::mt19937 &random, const Steps &) {
   return runs_by_row(variant, [&](Run &run, int n) {
     Numbers numbers = {variant.type()};
@@ -104,7 +104,7 @@ std::vector<Run> rms_norms(const Variant &variant, std::mt19937 &random, const S
   });
 }
 
-// Of layer_norm if it is centered, else of rms_norm, which has no mean.
+// Gradients of layer_norm if `centered`, else of rms_norm, which subtracts no mean.
 std::vector<Run> row_gradients(const Variant &variant, std::mt19937 &random, bool centered) {
   return runs_by_row(variant, [&](Run &run, int n) {
     Numbers numbers = {variant.type()};
@@ -157,7 +157,7 @@ std::vector<Run> rms_norm_gradients(const Variant &variant, std::mt19937 &random
   return row_gradients(variant, random, false);
 }
 
-// Sums over rows: none, a part of a tile, over several tiles; columns also past the last tile.
+// Sums over rows: no rows, part of a tile, several tiles; with a partial last tile of columns.
 std::vector<Run> column_gradients(const Variant &variant, std::mt19937 &random, bool centered) {
   int tm = variant.number("TM"), tn = variant.number("TN");
   std::vector<Run> runs;
@@ -214,8 +214,8 @@ std::vector<Run> rms_norm_weights(const Variant &variant, std::mt19937 &random, 
 
 // ---- over a batch ----
 
-// n images with `channels` channels of `places` places each; of the places of a channel, those of
-// all images one after the other.
+// n images with `channels` channels of `places` pixels each. A row of a matrix here has the pixels
+// of one channel of all images.
 struct Images {
   int n, channels, places;
 
@@ -232,7 +232,7 @@ struct Images {
   int channel(int64_t row) const { return int(row % channels); }
 };
 
-// Matrices, small images, and large ones, of which a tile has a part.
+// Images of one pixel (matrices), small images, and images larger than a tile.
 std::vector<Images> batches(const Variant &variant) {
   int size = variant.number("SIZE");
   return {{2, 3, 1}, {6, 2, 7}, {2, 2, size / 2}, {2, 2, size + 7}};
@@ -262,7 +262,7 @@ std::vector<Run> batch_norms(const Variant &variant, std::mt19937 &random, const
     run.check = [=](const Memory &memory) {
       return check_matrix(memory, y, [&](int64_t row, int64_t column) {
         int channel = images.channel(row);
-        double factor = 0.5 / (1 << channel); // of 4, 16 and 64
+        double factor = 0.5 / (1 << channel); // 1 / square root of 4, 16, 64
         return (value_at(memory, x, row, column) - value_at(memory, mean, 0, channel)) * factor *
                    value_at(memory, gain, 0, channel) +
                value_at(memory, bias, 0, channel);

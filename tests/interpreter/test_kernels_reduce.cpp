@@ -1,4 +1,4 @@
-// Reductions along an axis. See test_kernels.h.
+// Test data for reductions along an axis. See test_kernels.h.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -7,12 +7,12 @@
 namespace tritonc::test {
 namespace {
 
-// Of P = 2: nothing at all, a tile and a step, a bit more than that.
+// Sizes with P = 2: empty, one tile and one step, slightly more.
 struct Sizes {
   int64_t q, k;
 };
 
-// Where it does not count, one in seven is no number, and nothing of the first result is.
+// Where the kernel ignores NaN, one element in seven is NaN, and all elements of the first result.
 std::vector<Run> along_an_axis(const Variant &variant, std::mt19937 &random, bool finds_places) {
   constexpr int64_t p_count = 2;
   bool is_last = variant["ONE"] == "xk";

@@ -1,7 +1,7 @@
-// Softmax and cross-entropy, row by row, and their gradients. See test_kernels.h.
+// Test data for row-wise softmax and cross-entropy, and their gradients. See test_kernels.h.
 //
-// Sums of exponentials depend on their order, unless the exponentials are 0 and 1: so some elements
-// of a row are its largest one, and the others far below.
+// Sums of exponentials depend on their order, unless the exponentials are 0 and 1. So some elements
+// of a row equal its maximum, and the others are far below.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr int rows = 3;
 constexpr double far_below = -4096;
 
-// Of every length: within a tile, a whole one, over several.
+// Lengths: less than a tile, one tile, several tiles.
 std::vector<int> lengths(const Variant &variant) {
   int size = variant.number("SIZE");
   return {1, 12, size, 2 * size + 9};
@@ -28,7 +28,7 @@ template <typename Fill> Run run_of_rows(int n, Fill fill) {
   return run;
 }
 
-// x, in which element i of a row is `top` if is_top[i].
+// Fills a row of x: element i is `top` if is_top[i], else far below.
 void fill_row(Run &run, const Matrix &x, int row, const std::vector<bool> &is_top, double top) {
   for (size_t i = 0; i < is_top.size(); i++)
     run.memory[x.buffer].elements[x.at(row, int64_t(i))] =
@@ -96,7 +96,7 @@ std::vector<Run> softmax_gradients(const Variant &variant, std::mt19937 &random,
   return runs;
 }
 
-// Of each row's label: the first element, the last one, and one that does not count.
+// The label of a row: the first element, the last element, or an ignored label.
 int label_of(int64_t row, int n) { return row == 0 ? 0 : row == 1 ? n - 1 : n % 2 ? n : -100; }
 
 int add_labels(Run &run, int n) {
@@ -114,7 +114,7 @@ std::vector<Run> cross_entropies(const Variant &variant, std::mt19937 &random, c
       int labels = add_labels(run, n);
       Matrix loss = add_matrix(run.memory, "loss", {Elem::f32}, 1, rows, rows, nullptr);
       Matrix log_sums = add_matrix(run.memory, "log_sums", {Elem::f32}, 1, rows, rows, nullptr);
-      // Logarithms of 1, 2 and 4 are the same by whatever way they are computed.
+      // The logarithms of 1, 2, and 4 are the same for every implementation.
       auto count_in = [n](int64_t row) { return n == 1 ? 1 : 1 << row; };
       for (int row = 0; row < rows; row++)
         fill_row(run, x, row, some_of(count_in(row), n, random), 8 * row);

@@ -1,4 +1,4 @@
-// Copies, transpositions and permutations. See test_kernels.h.
+// Test data for copies, transposes, and permutations. See test_kernels.h.
 
 #include "interpreter/test_kernel_parts.h"
 
@@ -9,7 +9,7 @@ struct Sizes {
   int64_t m, n, gap_x, gap_y;
 };
 
-// y is x, or x transposed; its gaps have no values before and after.
+// y is x or x transposed; gaps between rows stay unwritten.
 Run moved(const Variant &variant, std::mt19937 &random, const Sizes &sizes, bool transposes) {
   Run run;
   run.text = "M=" + std::to_string(sizes.m) + " N=" + std::to_string(sizes.n);
@@ -51,8 +51,7 @@ std::vector<Run> transposed_in_whole_tiles(const Variant &variant, std::mt19937 
   return runs;
 }
 
-// x has its elements i, j, k where (6, 4, 1) times such numbers and gaps say, y in the order that
-// LAST leaves: the first of the others, the second, and LAST.
+// x has strides for axes i, j, k with gaps. y has the two other axes in order, then axis LAST.
 std::vector<Run> permutations(const Variant &variant, std::mt19937 &random, const Steps &) {
   const std::string last = variant["ROW_Y"] == "y1" ? "k" : variant["LAYERS"] == "D1" ? "i" : "j";
   int64_t unit = promised_multiple(variant), tm = variant.number("TM"), tn = variant.number("TN");

@@ -1,9 +1,8 @@
-// The parts of a specialize: each consumer group of the program's warps, and the producer warp,
-// each a fiber.
+// Runs the parts of a warp_specialize: each consumer group and the producer warp is a fiber.
 //
-// Before every operation it is decided whose turn it is (`Launch::turns`). A part that waits for an
-// mbarrier goes on when that wait is over. If all wait, a copy lands that one of them waits for;
-// if there is none, nothing will ever happen.
+// Before every operation, `Launch::turns` decides which part runs next. A part that waits for an
+// mbarrier continues when its wait is over. If all parts wait, a copy lands that one of them waits
+// for. If there is no such copy, it is a deadlock.
 //
 // Tested by tests/interpreter/warp_specialize_test.cpp.
 
@@ -26,7 +25,7 @@ bool Machine::can_go_on(const Part &part) {
   return !part.is_done && (ended_ || !part.wait.op || is_over(part.wait));
 }
 
-// Nothing if nobody can go on.
+// The part that runs next; nullopt if no part can continue.
 std::optional<size_t> Machine::whose_turn() {
   size_t first = launch_.turns == Turns::producer_first  ? parts_.size() - 1
                  : launch_.turns == Turns::workers_first ? 0
@@ -37,7 +36,7 @@ std::optional<size_t> Machine::whose_turn() {
   return std::nullopt;
 }
 
-// Back to specialize(), which goes on here when it is this part's turn again.
+// Switches to specialize(), which resumes this part on its next turn.
 void Machine::leave() {
   Part &part = parts_[running_];
   part.home = std::move(part.home).resume();
@@ -60,7 +59,7 @@ void Machine::go_on(size_t part) {
   exchange(parts_[part].own);
 }
 
-// What is still under way is now the program's.
+// Moves the parts' pending operations to the program.
 void Machine::join_parts() {
   exchange(parts_[0].own);
   for (size_t i = 1; i < parts_.size(); i++) {
@@ -91,7 +90,7 @@ void Machine::specialize(const Op &op) {
                 return std::move(parts_[i].home);
               });
   }
-  exchange(parts_[0].own); // with what is under way
+  exchange(parts_[0].own); // with its pending operations
   auto is_done = [](const Part &part) { return part.is_done; };
   while (!std::all_of(parts_.begin(), parts_.end(), is_done)) {
     if (std::optional<size_t> next = whose_turn()) {

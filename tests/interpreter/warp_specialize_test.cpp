@@ -26,7 +26,7 @@ Ran parts(const std::string &workers, const std::string &producer,
              "i32", "", launch, consumer_groups);
 }
 
-// Counts y[0] up, so that one sees in which order.
+// Increments y[0] and stores the count, to show the order.
 std::string mark(const std::string &v, const std::string &place) {
   return "%" + v + " = load %y : i32\n %" + v + "a = add %" + v + ", %one : i32\n store %y, %" + v +
          "a\n %" + v + "p = addptr %y, " + place + " : ptr<i32>\n store %" + v + "p, %" + v + "\n";
@@ -36,7 +36,7 @@ const std::string clear = "store %y, %one\n";
 
 } // namespace
 
-TEST_CASE("both parts run, and see what is around them") {
+TEST_CASE("warp_specialize: both parts run and see outer values") {
   for (Turns turns : all_turns) {
     Ran ran =
         parts("%v = add %n, %n : i32\n store %y, %v\n",
@@ -47,7 +47,7 @@ TEST_CASE("both parts run, and see what is around them") {
   }
 }
 
-TEST_CASE("what comes after waits for both") {
+TEST_CASE("warp_specialize: later code waits for both parts") {
   for (Turns turns : all_turns) {
     Launch launch;
     launch.turns = turns;
@@ -59,7 +59,7 @@ TEST_CASE("what comes after waits for both") {
   }
 }
 
-TEST_CASE("who goes on where both can") {
+TEST_CASE("warp_specialize: order of the three interleavings") {
   const std::string two = "%two = add %one, %one : i32\n %four = add %two, %two : i32\n";
   auto order = [&](Turns turns) {
     Ran ran = parts(mark("a", "%one") + mark("b", "%two"), mark("c", "%n") + mark("d", "%four"),
@@ -70,11 +70,11 @@ TEST_CASE("who goes on where both can") {
   };
   CHECK(order(Turns::producer_first) == std::vector<double>{3, 4, 1, 2});
   CHECK(order(Turns::workers_first) == std::vector<double>{1, 2, 3, 4});
-  // Operation by operation, both read before the other one writes.
+  // Alternating operations: both parts read before the other part writes.
   CHECK(order(Turns::alternate) == std::vector<double>{1, 2, 1, 2});
 }
 
-TEST_CASE("a part waits for the other one, whoever goes first") {
+TEST_CASE("warp_specialize: parts wait for each other") {
   const std::string two = "%two = add %one, %one : i32\n";
   for (Turns turns : all_turns) {
     // Ping, pong, ping.
@@ -90,7 +90,7 @@ TEST_CASE("a part waits for the other one, whoever goes first") {
   }
 }
 
-TEST_CASE("where all wait for each other, it says who waits where") {
+TEST_CASE("warp_specialize: deadlock report names the waits") {
   for (Turns turns : all_turns) {
     Ran ran = parts("mbarrier_wait %back, %zero, %zero\n mbarrier_arrive %bar, %zero\n",
                     "mbarrier_wait %bar, %one, %zero\n mbarrier_arrive %back, %zero\n", turns);
@@ -113,7 +113,7 @@ TEST_CASE("where all wait for each other, it says who waits where") {
             .empty());
 }
 
-TEST_CASE("the program ends with either part") {
+TEST_CASE("warp_specialize: a report in a part ends the program") {
   const std::string fails = "%no = constant {value = 0} : i1\n assert %no {text = \"no\"}\n";
   auto forever = [](const std::string &suffix) {
     std::string k = "%k" + suffix, c = "%c" + suffix, l = "%l" + suffix;
@@ -133,7 +133,7 @@ TEST_CASE("the program ends with either part") {
   }
 }
 
-TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
+TEST_CASE("warp_specialize: barrier and wgmma only in consumers") {
   CHECK(parts("barrier\n", "").kinds().empty());
   CHECK(parts("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
   const std::string product =
@@ -145,9 +145,9 @@ TEST_CASE("a barrier is one of the program's warps; products are theirs too") {
   CHECK(parts("", product).kinds() == std::vector(3, Kind::wrong_warps));
 }
 
-TEST_CASE("each consumer group runs the first part, with values and buffers of its own") {
+TEST_CASE("consumer groups: own values and buffers") {
   for (Turns turns : all_turns) {
-    // Both have stored before one of them loads.
+    // Both groups have stored before one of them loads.
     Ran ran = parts("%t = consumer_group_id : i32\n %s = shared_alloc : shared<i32>[1,1]\n"
                     "%v = add %n, %t : i32\n %tile = splat %v : i32[1]\n"
                     "shared_store %tile, %s, %zero\n mbarrier_arrive %both, %zero\n"
@@ -161,12 +161,12 @@ TEST_CASE("each consumer group runs the first part, with values and buffers of i
     CHECK(ran.text() == "");
     CHECK(ran.y()[0] == 3);
     CHECK(ran.y()[1] == 4);
-    CHECK(ran.y()[5] == -3); // there is one producer warp
+    CHECK(ran.y()[5] == -3); // one producer warp
   }
 }
 
-TEST_CASE("consumer groups wait for each other, and nobody goes on where they do so in vain") {
-  // The second consumer group's turn comes when the first has had its own.
+TEST_CASE("consumer groups: wait for each other, or deadlock") {
+  // The second consumer group runs after the first.
   auto in_turn = [](const std::string &first_waits) {
     return parts("%t = consumer_group_id : i32\n %is_second = cmp %t, %zero {pred = \"gt\"} : i1\n"
                  "if_else %is_second {\n mbarrier_wait %bar, %zero, %zero\n"
@@ -180,7 +180,7 @@ TEST_CASE("consumer groups wait for each other, and nobody goes on where they do
   CHECK(in_turn("mbarrier_wait %bar, %one, %zero\n").kinds() == std::vector{Kind::deadlock});
 }
 
-TEST_CASE("what any consumer group leaves under way is under way when the program ends") {
+TEST_CASE("consumer groups: pending operations reported at the end") {
   auto left = [](const std::string &consumer_group) {
     return parts("%t = consumer_group_id : i32\n %is_other = cmp %t, %zero {pred = \"" +
                      consumer_group +
@@ -196,13 +196,13 @@ TEST_CASE("what any consumer group leaves under way is under way when the progra
   CHECK(left("lt").empty());
 }
 
-TEST_CASE("all producer warps arrive and store, but none of them announces bytes or multiplies") {
+TEST_CASE("producer warps: may arrive and store, no tx bytes or wgmma") {
   auto all = [](const std::string &workers, const std::string &producers) {
     return parts(workers, producers, Turns::producer_first,
                  "%s = shared_alloc : shared<i32>[1,1]\n %c = splat %n : i32[1]\n",
                  "{all_producers = 1} ");
   };
-  // %bar expects four.
+  // %bar expects four arrivals.
   const std::string wait = "mbarrier_wait %bar, %zero, %zero\n";
   CHECK(all(wait, "mbarrier_arrive %bar, %zero\n").text() == "");
   CHECK(parts(wait, "mbarrier_arrive %bar, %zero\n").kinds() == std::vector{Kind::deadlock});
@@ -212,7 +212,7 @@ TEST_CASE("all producer warps arrive and store, but none of them announces bytes
   CHECK(all("", "barrier\n").kinds() == std::vector{Kind::wrong_warps});
 }
 
-TEST_CASE("a fence is for what its own part has stored") {
+TEST_CASE("proxy_fence: covers only its own part's stores") {
   auto found = [](const std::string &workers, const std::string &producers) {
     return parts("mbarrier_wait %bar, %zero, %zero\n" + workers +
                      "%p0 = wgmma_ss %s, %zero, %s, %zero, %c {perms = [0,1,0,1]} : "

@@ -1,5 +1,5 @@
-// A whole kernel with producer warps: a product of matrices, its factors copied through a ring of
-// three slots, against the plain loop; and the same kernel with a mistake, which is found.
+// Tests a complete warp-specialized kernel: a matmul whose operands go through a circular buffer of
+// three stages, compared with the baseline loop. Also tests that an error in this kernel is found.
 
 #include "interpreter/interpreter.h"
 #include "support/tile_ir.h"
@@ -14,7 +14,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// C [8,8] is the sum of %steps products of A [8,k] and B [k,8], 8 columns of A at a time.
+// C [8,8] = A [8,k] B [k,8], with %steps iterations of 8 columns of A.
 const std::string plain = R"(
   func @plain(%a: ptr<f16>, %b: ptr<f16>, %c: ptr<f32>, %steps: i32, %k: i64) warps 4 {
     %zero = constant {value = 0} : i64
@@ -125,7 +125,7 @@ Outcome interpret(const std::string &text, int steps, Turns turns) {
   return outcome;
 }
 
-// What is wrong with it, in these steps.
+// The error of the kernel with this number of iterations; "" = none.
 std::string wrong(const std::string &text, int steps, Turns turns) {
   Outcome expected = interpret(plain, steps, turns), found = interpret(text, steps, turns);
   CHECK(expected.reports == "");
@@ -134,7 +134,7 @@ std::string wrong(const std::string &text, int steps, Turns turns) {
 
 } // namespace
 
-TEST_CASE("a specialized product is that of the plain loop") {
+TEST_CASE("warp-specialized matmul: matches the baseline loop") {
   for (Turns turns : all_turns)
     for (int steps = 1; steps <= most_steps; steps++) {
       CAPTURE(steps);
@@ -142,12 +142,12 @@ TEST_CASE("a specialized product is that of the plain loop") {
     }
 }
 
-TEST_CASE("a mistake in it is found, whoever goes first") {
+TEST_CASE("warp-specialized matmul: seeded errors are found") {
   const std::string never = "stores a value that was never there";
   struct {
-    std::string right, instead, found; // a part of what is said about it
+    std::string right, instead, found; // found: part of the report
   } mistakes[] = {
-      // The program's warps.
+      // The consumer warps.
       {"mbarrier_wait %full, %slot, %phase", "", ""},
       {"%phase = stage_phase %t {offset = 0", "%phase = stage_phase %t {offset = 3", ""},
       {"%phase = stage_phase %t {offset = 0, stages = 3}",
@@ -162,7 +162,7 @@ TEST_CASE("a mistake in it is found, whoever goes first") {
        "{offset = -1",
        "%minus {pred = \"gt\"} : i1\n        if_else %later {\n          %before = stage_index %t "
        "{offset = 0",
-       never}, // it says too early that it has read the slot
+       never}, // signals too early that it has read the stage
       {"%before = stage_index %t {offset = -1", "%before = stage_index %t {offset = 0",
        "the producer warp waits for parity 0 of slot 0 of %free"},
       {"%none {pred = \"gt\"}", "%minus {pred = \"gt\"}", "slot -1 of 3"},
@@ -183,7 +183,7 @@ TEST_CASE("a mistake in it is found, whoever goes first") {
       {"%bs, %into, %full, %into", "%bs, %into, %full, %left", "announces 256"},
       {"%bs, %into, %full, %into", "%bs, %left, %full, %into", never},
       {"%bs, %into, %full, %into", "%bs, %into, %free, %into", "128 bytes to come"},
-      // What is around them.
+      // The code around the warp_specialize.
       {"%full = mbarriers {arrivals = 1}", "%full = mbarriers {arrivals = 2}", "1 arrivals"},
       {"%free = mbarriers {arrivals = 4}", "%free = mbarriers {arrivals = 1}",
        "more arrivals than"},

@@ -10,7 +10,7 @@ using Kind = Report::Kind;
 
 namespace {
 
-// x as [2,4] and as [4,2], and their negatives, in two slots each; %c is zero.
+// x as [2,4] and as [4,2], and their negatives, in two stages each; %c is zero.
 const std::string start =
     "%one = constant {value = 1} : i32\n %t = load %p : f32[8]\n %u = neg %t : f32[8]\n"
     "%a0 = reshape %t : f32[2,4]\n %b0 = reshape %t : f32[4,2]\n"
@@ -45,7 +45,7 @@ const std::vector<double> once = {28, 34, 76, 98}, twice = {56, 68, 152, 196};
 
 } // namespace
 
-TEST_CASE("a product is that of the slots, plus the sum") {
+TEST_CASE("wgmma_ss: product of the stages plus the accumulator") {
   CHECK(first_four(ran(product("%p0", "%c") + wait("%d", "%p0"))) == once);
   CHECK(first_four(ran(product("%p0", "%c", "%one") + wait("%d", "%p0"))) == once);
   CHECK(first_four(ran("%o = constant {number = 1.0} : f32\n %c1 = splat %o : f32[2,2]\n" +
@@ -53,8 +53,8 @@ TEST_CASE("a product is that of the slots, plus the sum") {
         std::vector<double>{29, 35, 77, 99});
 }
 
-TEST_CASE("the axes of either factor may be exchanged") {
-  // %a as [4,2] from the left and %b as [2,4] from the right: the other product, transposed.
+TEST_CASE("wgmma_ss: either operand may be transposed") {
+  // %a as the [4,2] operand A and %b as the [2,4] operand B: the other product, transposed.
   const std::string large = "%c4 = splat %f0 : f32[4,4]\n"
                             "%w = wgmma_ss %a, %zero, %b, %zero, %c4 {perms = [1,0,1,0]} : "
                             "f32[4,4]\n %v = wgmma_wait %w : f32[4,4]\n"
@@ -74,7 +74,7 @@ TEST_CASE("the axes of either factor may be exchanged") {
   CHECK(ran.y()[1] == 6 * 12 + 22 * 16); // sums of rows of %a times sums of columns of %b
 }
 
-TEST_CASE("numbers are rounded to tf32 where it says so, as in a dot") {
+TEST_CASE("wgmma_ss: rounds to tf32 like a dot") {
   auto difference = [](const std::string &how) {
     Ran ran(
         start +
@@ -91,17 +91,17 @@ TEST_CASE("numbers are rounded to tf32 where it says so, as in a dot") {
   CHECK(difference("") != 0);
 }
 
-TEST_CASE("before it is awaited there is nothing, for anybody") {
+TEST_CASE("wgmma_ss: result is poison before the wait") {
   CHECK(ran(product("%p0", "%c") + "%d = add %p0, %c : f32[2,2]\n" + wait("%e", "%p0")).kinds() ==
         std::vector{Kind::poison_store});
-  // Also where nothing is computed with it.
+  // Also for operations without arithmetic.
   CHECK(ran(product("%p0", "%c") + "%q0 = convert_layout %p0 : f32[2,2]\n" + wait("%d", "%q0"))
             .kinds() == std::vector{Kind::poison_store});
-  // Only what a wait gives is back, not what went in.
+  // Only the result of the wait is valid, not its operand.
   CHECK(ran(product("%d", "%c") + wait("%e", "%d")).kinds() == std::vector{Kind::poison_store});
 }
 
-TEST_CASE("a wait covers the products before the last {pending}") {
+TEST_CASE("wgmma_wait: covers all but the last {pending}") {
   const std::string two = product("%p0", "%c") + product("%p1", "%c", "%one");
   CHECK(first_four(ran(two + wait("%d", "%p0", "1") + wait("%e", "%p1"))) == once);
   CHECK(ran(two + wait("%d", "%p1", "1") + wait("%e", "%p1")).kinds() ==
@@ -109,7 +109,7 @@ TEST_CASE("a wait covers the products before the last {pending}") {
   CHECK(first_four(ran(two + wait("%e", "%p1", "1") + wait("%d", "%e"))) == once);
 }
 
-TEST_CASE("a product adds to the one before while that is under way") {
+TEST_CASE("wgmma_ss: accumulates to a pending result") {
   CHECK(first_four(ran(product("%p0", "%c") + product("%p1", "%p0", "%one") + wait("%d", "%p1"))) ==
         twice);
   CHECK(first_four(ran(product("%p0", "%c") + wait("%w", "%p0") + product("%p1", "%w", "%one") +
@@ -119,26 +119,26 @@ TEST_CASE("a product adds to the one before while that is under way") {
   CHECK(first_four(ran(loop + wait("%d", "%s"))) == std::vector<double>{84, 102, 228, 294});
 }
 
-TEST_CASE("a sum is added to once") {
+TEST_CASE("wgmma_ss: a pending result may be used once") {
   Ran ran(start + product("%p0", "%c") + product("%p1", "%p0") + wait("%d", "%p0") + end);
   CHECK(ran.kinds() == std::vector{Kind::poison_store});
   CHECK(Ran(start + product("%p0", "%c") + product("%p1", "%p0") + product("%p2", "%p0") +
             wait("%d", "%p2") + end)
             .kinds() == std::vector{Kind::poison_store});
-  // What has been given back is a tile as any other.
+  // The result of a wait is a normal tile.
   CHECK(first_four(::ran(product("%p0", "%c") + wait("%w", "%p0") + product("%p1", "%w") +
                          wait("%e", "%p1") + product("%p2", "%w") + wait("%d", "%p2"))) == twice);
 }
 
-TEST_CASE("slots are read until the product is done") {
+TEST_CASE("wgmma_ss: poison when a stage changes before the wait") {
   const std::string change = "shared_store %a1, %a, %zero\n";
   CHECK(ran(product("%p0", "%c") + change + wait("%d", "%p0")).kinds() ==
         std::vector{Kind::poison_store});
   CHECK(first_four(ran(product("%p0", "%c") + wait("%d", "%p0") + change)) == once);
-  // The other slot is another.
+  // A change of the other stage has no effect.
   CHECK(first_four(ran(product("%p0", "%c") + "shared_store %a0, %a, %one\n" +
                        wait("%d", "%p0"))) == once);
-  // And from its start on: what comes later is too late.
+  // It reads from its start on, so a store after the start is too late.
   CHECK(Ran(start +
             "%e1 = shared_alloc : shared<f32>[1,2,4]\n"
             "%p0 = wgmma_ss %e1, %zero, %b, %zero, %c {perms = [0,1,0,1]} : f32[2,2]\n"
@@ -147,7 +147,7 @@ TEST_CASE("slots are read until the product is done") {
             .kinds() == std::vector{Kind::poison_store});
 }
 
-TEST_CASE("what threads have written is seen by products after a proxy_fence") {
+TEST_CASE("wgmma_ss: needs a proxy_fence after stores") {
   const std::string change = "shared_store %a1, %a, %zero\n";
   CHECK(ran(change + product("%p0", "%c") + wait("%d", "%p0")).kinds() ==
         std::vector{Kind::not_fenced});
@@ -155,20 +155,20 @@ TEST_CASE("what threads have written is seen by products after a proxy_fence") {
   CHECK(ran(change + product("%p0", "%c", "%one") + wait("%d", "%p0")).text() == "");
 }
 
-TEST_CASE("products that nobody waits for") {
+TEST_CASE("wgmma: reports a missing wait") {
   CHECK(Ran(start + product("%p0", "%c")).kinds() == std::vector{Kind::wgmma_not_awaited});
   CHECK(Ran(start + product("%p0", "%c") + wait("%d", "%p0", "1")).kinds() ==
         std::vector{Kind::wgmma_not_awaited});
   CHECK(Ran(start + product("%p0", "%c") + wait("%d", "%p0")).kinds().empty());
 }
 
-TEST_CASE("a slot that a factor does not have") {
+TEST_CASE("wgmma_ss: reports a stage out of range") {
   CHECK(Ran(start + product("%p0", "%c", "%n")).kinds() == std::vector{Kind::bad_slot});
 }
 
 namespace {
 
-// %a0 by a slot of %b: `columns` of K from `first` on.
+// %a0 times a stage of %b, for `columns` of K from `first` on.
 std::string fragment(const std::string &name, const std::string &sum, int first, int columns) {
   std::string at = std::to_string(first), shape = "f32[2," + std::to_string(columns) + "]";
   return name + ".a = extract %a0 {origin = [0," + at + "]} : " + shape + "\n" + name +
@@ -178,19 +178,19 @@ std::string fragment(const std::string &name, const std::string &sum, int first,
 
 } // namespace
 
-TEST_CASE("a product of a tile is that of the tile and the part of the slot, plus the sum") {
+TEST_CASE("wgmma_rs: A from registers, part of a stage") {
   CHECK(first_four(ran(fragment("%p0", "%c", 0, 4) + wait("%d", "%p0"))) == once);
   CHECK(first_four(ran(fragment("%p0", "%c", 0, 2) + fragment("%p1", "%p0", 2, 2) +
                        wait("%d", "%p1"))) == once);
   CHECK(first_four(ran(fragment("%p0", "%c", 2, 2) + wait("%d", "%p0"))) !=
         first_four(ran(fragment("%p0", "%c", 0, 2) + wait("%d", "%p0"))));
-  // Of the second factor the axes may be exchanged: x as [2,4] is [4,2] then.
+  // Operand B may be transposed: x as [2,4] becomes [4,2].
   CHECK(first_four(ran("%p0 = wgmma_rs %a0, %a, %zero, %c {perm = [1,0], origin = [0,0]} : "
                        "f32[2,2]\n" +
                        wait("%d", "%p0"))) == std::vector<double>{14, 38, 38, 126});
 }
 
-TEST_CASE("a product of a tile goes on in the background like others") {
+TEST_CASE("wgmma_rs: result is poison before the wait") {
   const std::string before = fragment("%p0", "%c", 0, 4);
   CHECK(ran(before + "%d = add %p0, %c : f32[2,2]\n" + wait("%e", "%p0")).kinds() ==
         std::vector{Kind::poison_store});

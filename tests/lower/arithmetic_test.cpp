@@ -18,7 +18,7 @@ std::string scalar(const std::string &operation, const std::string &type) {
 
 } // namespace
 
-TEST_CASE("each operation becomes the instruction of its type") {
+TEST_CASE("arithmetic: each operation becomes its type's instruction") {
   struct {
     std::string operation, type, instruction;
   } cases[] = {
@@ -64,21 +64,21 @@ TEST_CASE("each operation becomes the instruction of its type") {
   for (const auto &[operation, type, instruction] : cases) {
     CAPTURE(operation);
     if (type.rfind("ptr", 0) == 0)
-      continue; // pointers are not stored; below
+      continue; // pointers are not stored; see below
     CHECK(contains(scalar(operation, type), instruction));
   }
 }
 
-TEST_CASE("a division that nobody uses does no harm, whatever its operands are") {
+TEST_CASE("div: never traps, whatever the operands") {
   std::string text = scalar("div %i, %j", "i32");
   CHECK(contains(text, "freeze i32 %j"));
-  CHECK(contains(text, "select i1"));   // of the divisor
-  CHECK(contains(text, "-2147483648")); // by -1 overflows
+  CHECK(contains(text, "select i1"));   // on the divisor
+  CHECK(contains(text, "-2147483648")); // divided by -1 it overflows
   CHECK(contains(scalar("urem %i, %j", "i32"), "select i1"));
   CHECK_FALSE(contains(scalar("urem %i, %j", "i32"), "-2147483648"));
 }
 
-TEST_CASE("a constant divisor stays as it is, unless it is one of those") {
+TEST_CASE("div: a constant divisor is not guarded, except 0 and -1") {
   auto by = [](const std::string &operation, const std::string &value) {
     return lowered("func @f(%i: i32, %out: ptr<i32>) warps 1 {\n%c = constant {value = " + value +
                    "} : i32\n%r = " + operation + " %i, %c : i32\n store %out, %r\n return\n}");
@@ -89,14 +89,14 @@ TEST_CASE("a constant divisor stays as it is, unless it is one of those") {
   CHECK_FALSE(contains(by("udiv", "0"), "udiv i32 %i, 0"));
 }
 
-TEST_CASE("a pointer moves by elements, 64 bits wide") {
+TEST_CASE("addptr: 64-bit offset in elements") {
   std::string text = lowered("func @f(%p: ptr<f16>, %i: i32, %x: f16) warps 1 {\n"
                              "%q = addptr %p, %i : ptr<f16>\n store %q, %x\n return\n}");
   CHECK(contains(text, "sext i32 %i to i64"));
   CHECK(contains(text, "getelementptr half, ptr addrspace(1) %p, i64"));
 }
 
-TEST_CASE("comparisons are ordered on floats, signed or not on integers") {
+TEST_CASE("cmp: ordered on floats, signed or unsigned on integers") {
   struct {
     std::string operation, instruction;
   } cases[] = {
@@ -118,7 +118,7 @@ TEST_CASE("comparisons are ordered on floats, signed or not on integers") {
   }
 }
 
-TEST_CASE("conversions keep values, signs as said") {
+TEST_CASE("cast: keeps values, signed or unsigned") {
   struct {
     std::string operation, type, instruction;
   } cases[] = {
@@ -140,11 +140,11 @@ TEST_CASE("conversions keep values, signs as said") {
     CAPTURE(operation);
     CHECK(contains(scalar(operation, type), instruction));
   }
-  // f16 and bf16 have one size but not one range: through f32.
+  // f16 and bf16 have the same size but different ranges, so conversions go through f32.
   std::string text = scalar("cast %h", "bf16");
   CHECK(contains(text, "fpext half %h to float"));
   CHECK(contains(text, "to bfloat"));
-  // LLVM would take bf16 for narrower than f16, and compute with both in f16.
+  // LLVM would treat bf16 as narrower than f16, and compute with both in f16.
   for (const char *type : {"f32", "f64", "f16"}) {
     text = scalar("cast %g", type);
     CHECK(contains(text, "bitcast bfloat %g to i16"));
@@ -153,7 +153,7 @@ TEST_CASE("conversions keep values, signs as said") {
   }
 }
 
-TEST_CASE("constants are folded into their uses, exactly") {
+TEST_CASE("constant: folded into its uses, exactly") {
   CHECK(contains(scalar("constant {value = -1}", "i64"), "store i64 -1"));
   CHECK(contains(scalar("constant {value = 255}", "i8"), "store i8 -1"));
   CHECK(contains(scalar("constant {number = 0.5}", "f32"), "store float 5.000000e-01"));
@@ -161,7 +161,7 @@ TEST_CASE("constants are folded into their uses, exactly") {
   CHECK(contains(scalar("constant {number = inf}", "f32"), "store float 0x7FF0000000000000"));
 }
 
-TEST_CASE("a tile is computed register by register, a scalar condition once") {
+TEST_CASE("arithmetic: tiles per register, a scalar condition once") {
   std::string text = lowered(R"(
     layout #0 [128] reg (32) (64) lane (1) (2) (4) (8) (16) warp
     func @f(%p: ptr<f32>, %x: f32, %c: i1) warps 1 {

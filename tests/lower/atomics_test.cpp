@@ -15,7 +15,7 @@ std::string program(const std::string &elem, const std::string &operation) {
 
 } // namespace
 
-TEST_CASE("a scalar is changed by one thread, between fences") {
+TEST_CASE("atomic: one thread updates a scalar, between fences") {
   std::string text = lowered(program("i32", "atomic %p, %v {op = \"add\"}"));
   CHECK(count(text, "br i1") == 1);
   CHECK(count(text, "call void @tritonc.fence_gpu") == 2);
@@ -25,7 +25,7 @@ TEST_CASE("a scalar is changed by one thread, between fences") {
   CHECK(text.rfind("call void @tritonc.fence_gpu") > text.find("atomicrmw"));
 }
 
-TEST_CASE("each operation, on integers and floats") {
+TEST_CASE("atomic: each operation on integers and floats") {
   struct {
     std::string elem, operation, instruction;
   } cases[] = {
@@ -48,7 +48,7 @@ TEST_CASE("each operation, on integers and floats") {
   }
 }
 
-TEST_CASE("a tile is changed element by element, once each, without fences") {
+TEST_CASE("atomic: each tile element once, without fences") {
   const std::string function = R"(
     func @f(%p: ptr<i32>, %c: i1) warps 1 {
       %v = range {start = 0} : i32[64] #0
@@ -67,7 +67,7 @@ TEST_CASE("a tile is changed element by element, once each, without fences") {
   CHECK(count(copies, "br i1") == 4);
 }
 
-TEST_CASE("where the mask is off nothing is changed") {
+TEST_CASE("atomic: a mask guards the update") {
   std::string text = lowered(program("i32", "atomic %p, %v, %c {op = \"add\"}"));
   CHECK(contains(text, "freeze i1"));
   CHECK(contains(text, "phi i32"));

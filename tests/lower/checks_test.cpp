@@ -17,7 +17,7 @@ std::string with(const std::string &operations, int warps = 1) {
          std::to_string(warps) + " {\n" + operations + "\n return\n}";
 }
 
-// Tiles are no parameters of real functions: loads stand in for them.
+// Functions have no tile parameters, so loads provide the tiles.
 std::string lowered_with(const std::string &operations, int warps = 1) {
   std::string text = with(operations, warps);
   size_t begin = text.find("%t:"), end = text.find("%n:");
@@ -32,7 +32,7 @@ std::string lowered_with(const std::string &operations, int warps = 1) {
 
 } // namespace
 
-TEST_CASE("a text alone is printed once, by the first thread") {
+TEST_CASE("print: text alone, once, by the first thread") {
   std::string text = lowered_with("print {text = \"here\"}");
   CHECK(contains(text, "constant [5 x i8] c\"here\\00\""));
   CHECK(count(text, "call void @tritonc.print(") == 1);
@@ -40,7 +40,7 @@ TEST_CASE("a text alone is printed once, by the first thread") {
   CHECK(contains(text, "br i1"));
 }
 
-TEST_CASE("a scalar comes from the first thread, as bits") {
+TEST_CASE("print: a scalar from the first thread, as bits") {
   std::string text = lowered_with("print %n, %c {text = \"{u}, {}\"}");
   CHECK(contains(text, "c\"{u32}, {i1}\\00\""));
   CHECK(count(text, "call void @tritonc.print(") == 3);
@@ -49,7 +49,7 @@ TEST_CASE("a scalar comes from the first thread, as bits") {
   CHECK(contains(text, ", i32 0, i32 1, i32 0, i64"));
 }
 
-TEST_CASE("each thread hands over its registers of a tile") {
+TEST_CASE("print: each thread passes its registers of a tile") {
   std::string text = lowered_with("print %t {text = \"{}\"}");
   CHECK(contains(text, "c\"{f16[64]}\\00\""));
   CHECK(count(text, "call void @tritonc.print(") == 1 + 2);
@@ -57,21 +57,21 @@ TEST_CASE("each thread hands over its registers of a tile") {
   CHECK(contains(text, "zext i16"));
 }
 
-TEST_CASE("where several threads hold an element, one of them hands it over") {
+TEST_CASE("print: only one thread passes a replicated element") {
   std::string text = lowered_with("print %s {text = \"{}\"}");
   CHECK(count(text, "call void @tritonc.print(") == 1 + 2);
   CHECK(contains(text, "and i32 %lane, 28")); // lanes 4, 8 and 16 have copies
   CHECK(contains(lowered_with("print %t {text = \"{}\"}", 2), "and i32 %warp, 1"));
 }
 
-TEST_CASE("elements are counted in each value of a statement") {
+TEST_CASE("print: element indices count per value") {
   std::string text = lowered_with("print %n, %s, %n {text = \"{} {} {}\"}");
   CHECK(contains(text, ", i32 0, i32 0, i32 0, i64"));
   CHECK(count(text, ", i32 0, i32 1, i32 %") == 2);
   CHECK(contains(text, ", i32 0, i32 2, i32 0, i64"));
 }
 
-TEST_CASE("the first thread says all scalars of a statement together, before tiles") {
+TEST_CASE("print: all scalars of a statement before its tiles") {
   std::string text = lowered_with("print %n, %s, %c {text = \"{} {} {}\"}");
   size_t begin = text.find(", i32 0, i32 -1, i32 0, i64 0)");
   size_t first = text.find(", i32 0, i32 0, i32 0, i64");
@@ -84,13 +84,13 @@ TEST_CASE("the first thread says all scalars of a statement together, before til
   CHECK(text.substr(begin, last - begin).find("br ") == std::string::npos);
 }
 
-TEST_CASE("statements have numbers of their own") {
+TEST_CASE("print: each statement has its own number") {
   std::string text = lowered_with("print {text = \"same\"}\n print {text = \"same\"}");
   CHECK(contains(text, ", i32 0, i32 -1, i32 0, i64 0)"));
   CHECK(contains(text, ", i32 1, i32 -1, i32 0, i64 0)"));
 }
 
-TEST_CASE("an assertion is tested where its condition lies, and says nothing if it holds") {
+TEST_CASE("assert: tested by the threads that hold the condition") {
   std::string text = lowered_with("assert %m {text = \"assertion `m` failed\"}");
   CHECK(contains(text, "c\"assertion `m` failed, at element {[64]}\\00\""));
   CHECK(count(text, "call void @tritonc.assert_fail(") == 2);
@@ -100,14 +100,14 @@ TEST_CASE("an assertion is tested where its condition lies, and says nothing if 
   CHECK(count(scalar, "call void @tritonc.assert_fail(") == 1);
 }
 
-TEST_CASE("a function without checks has nothing of them") {
+TEST_CASE("checks: no calls in a function without checks") {
   std::string text = lowered_with("");
   CHECK_FALSE(contains(text, "tritonc.print"));
   CHECK_FALSE(contains(text, "tritonc.assert_fail"));
   CHECK_FALSE(contains(text, "tritonc_print"));
 }
 
-TEST_CASE("checks come through all passes") {
+TEST_CASE("checks: survive all passes") {
   std::string text = compiled(R"(
     func @f(%p: ptr<f32>, %n: i32) {
       %i = range {start = 0} : i32[256]

@@ -1,4 +1,4 @@
-// Tests lower/clusters.cpp, and what it changes of lower.cpp and specialize.cpp.
+// Tests lower/clusters.cpp, and its effects on lower.cpp and warp_specialize.cpp.
 
 #include "lower/llvm_text.h"
 
@@ -8,8 +8,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// A block of four warps of two to a cluster. %s is as lower_cluster_reductions makes it; `own` is
-// what a thread has of the sum, of 8 elements.
+// A block of four warps in a cluster of two blocks. %s is like the buffer of
+// lower_cluster_reductions. `own` is a thread's part of the sum, 8 elements.
 const std::string by_rows = "reg (0,1) (0,2) (16,0)";
 std::string program(const std::string &operations, const std::string &own = by_rows,
                     const std::string &producer = "") {
@@ -43,10 +43,10 @@ size_t at(const std::string &text, const std::string &part) {
 
 } // namespace
 
-TEST_CASE("each block's words are loaded four at a time, and added in their order") {
+TEST_CASE("cluster_reduce: loads four words at a time, adds in order") {
   std::string text = program(adds);
   CHECK(count(text, "call i32 @tritonc.cluster_ctarank()") == 1);
-  CHECK(count(text, "call i32 @tritonc.map_shared_rank(") == 2 * 2); // 8 words of each of 2 blocks
+  CHECK(count(text, "call i32 @tritonc.map_shared_rank(") == 2 * 2); // 8 words of 2 blocks
   for (const char *block : {", i32 0)", ", i32 1)"}) {
     size_t calls = 0;
     for (size_t i = text.find("@tritonc.map_shared_rank(i32 %"); i != std::string::npos;
@@ -61,7 +61,7 @@ TEST_CASE("each block's words are loaded four at a time, and added in their orde
   CHECK_FALSE(contains(text, "fadd fast"));
 }
 
-TEST_CASE("words that are no four neighbors are loaded one at a time") {
+TEST_CASE("cluster_reduce: loads single words, when not contiguous") {
   std::string text = program(adds, "reg (0,2) (0,4) (16,0)");
   CHECK(count(text, "call i32 @tritonc.load_cluster(i32") == 2 * 8);
   CHECK(count(text, "@tritonc.load_cluster_x4(") == 0);
@@ -69,7 +69,7 @@ TEST_CASE("words that are no four neighbors are loaded one at a time") {
   CHECK(count(text, "fadd float") == 8);
 }
 
-TEST_CASE("integers are added as such") {
+TEST_CASE("cluster_reduce: adds integers with integer adds") {
   std::string text = lowered(R"(
     layout #0 [32,64] offset (0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,4) (2,8) (4,16) (8,0) (16,0)
     layout #1 [32,64]
@@ -87,24 +87,24 @@ TEST_CASE("integers are added as such") {
   CHECK(count(behind, " = add i32 %") >= 8);
 }
 
-TEST_CASE("after it the warps of the cluster are numbered through, block by block") {
+TEST_CASE("cluster_reduce: then numbers warps across the cluster") {
   std::string text = program(adds + stores);
   size_t rank = at(text, "call i32 @tritonc.cluster_ctarank()");
   std::string behind = text.substr(rank);
   CHECK(contains(behind, "mul i32 "));
-  CHECK(contains(behind.substr(0, 200), ", 4\n")); // warps of a block
+  CHECK(contains(behind.substr(0, 200), ", 4\n")); // warps per block
   CHECK(contains(behind.substr(0, 300), " = or i32 "));
   CHECK(at(behind, " = or i32 ") < at(behind, "@tritonc.map_shared_rank("));
 }
 
-TEST_CASE("the producer warps are who they were") {
+TEST_CASE("cluster_reduce: producer warps keep their numbers") {
   auto of_producers = [](const std::string &text) {
     std::string producers = text.substr(at(text, "\nproducers:"));
     return producers.substr(0, at(producers, "@tritonc.elect()"));
   };
   std::string text = program(adds + stores);
   std::string parting = text.substr(0, at(text, "\nworkers:"));
-  // Who parts and who is the first of the producer warps is told by the same number.
+  // The role branch and the choice of the first producer warp use the same warp number.
   size_t compare = parting.rfind("icmp ult i32 ");
   REQUIRE(compare != std::string::npos);
   std::string number = parting.substr(compare + 13, parting.find(',', compare) - compare - 13);
@@ -112,7 +112,7 @@ TEST_CASE("the producer warps are who they were") {
   CHECK_FALSE(contains(of_producers(text), "cluster_ctarank"));
 }
 
-TEST_CASE("the cluster's barrier is to arrive and to wait") {
+TEST_CASE("cluster_barrier: arrive and wait") {
   std::string text = program("cluster_barrier");
   CHECK(count(text, "call void @tritonc.cluster_arrive()") == 1);
   CHECK(count(text, "call void @tritonc.cluster_wait()") == 1);
@@ -120,7 +120,7 @@ TEST_CASE("the cluster's barrier is to arrive and to wait") {
         at(text, "call void @tritonc.cluster_wait()"));
 }
 
-TEST_CASE("a kernel says how large its clusters are, and nothing if it has none") {
+TEST_CASE("cluster_dim: set only for kernels with clusters") {
   CHECK(contains(program(""), "\"nvvm.cluster_dim\"=\"2,1,1\""));
   CHECK_FALSE(contains(lowered("func @f(%n: i32) warps 4 {\n launch_blocks %n\n return\n}", "90a"),
                        "cluster_dim"));

@@ -7,7 +7,7 @@
 
 using namespace tritonc::test;
 
-TEST_CASE("constant memory is one block that the host may fill, if there is any") {
+TEST_CASE("constant memory: one block that the host may fill") {
   std::string text =
       lowered("func @f() constants (a: i8[3] at 0 = [1, -2], b: f32[2] at 16 = [0.5], "
               "c: e4m3[8] at 32 = [1.0]) warps 1 {\n return\n}");
@@ -19,25 +19,25 @@ TEST_CASE("constant memory is one block that the host may fill, if there is any"
   CHECK_FALSE(contains(lowered("func @f() warps 1 {\n return\n}"), "addrspace(4)"));
 }
 
-TEST_CASE("an offset is taken modulo the block, which is as long as a power of two") {
+TEST_CASE("constant_load: offset modulo the power-of-two block size") {
   auto load = [](const std::string &count, const std::string &type) {
     return lowered("func @f(%n: i32, %p: ptr<" + type + ">) constants (a: i8[" + count +
                    "] at 0) warps 1 {\n %v = constant_load %n : " + type +
                    "\n store %p, %v\n return\n}");
   };
   std::string text = load("100", "f32");
-  CHECK(contains(text, "and i32 %n, 124")); // of 128
+  CHECK(contains(text, "and i32 %n, 124")); // block of 128 bytes
   CHECK(contains(text, "load float, ptr addrspace(4)"));
   CHECK(contains(text, "!invariant.load"));
   CHECK(contains(load("1", "f64"), "and i32 %n, 8"));
   CHECK(contains(load("128", "i8"), "and i32 %n, 127"));
-  text = load("65536", "i1"); // in memory a byte
+  text = load("65536", "i1"); // one byte in memory
   CHECK(contains(text, "and i32 %n, 65535"));
   CHECK(contains(text, "load i8, ptr addrspace(4)"));
   CHECK(contains(text, "icmp ne i8"));
 }
 
-TEST_CASE("each thread loads its elements, without a branch") {
+TEST_CASE("constant_load: each thread loads its elements, no branch") {
   std::string text = lowered(R"(
     layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp
     func @f(%p: ptr<f16>) constants (a: f16[64] at 0) warps 1 {

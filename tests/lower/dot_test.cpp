@@ -14,8 +14,8 @@ using namespace tritonc::test;
 
 namespace {
 
-// An m x n x k matmul whose operands and sum come from memory, all in the layouts that the dot
-// wants.
+// An m x n x k matmul whose operands and accumulator come from memory, in the layouts that the dot
+// requires.
 std::string program(const std::string &elem, int m, int n, int k, const std::string &attributes) {
   auto shape = [](int rows, int columns) {
     return "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
@@ -59,7 +59,7 @@ std::string program(const std::string &elem, int m, int n, int k, const std::str
 
 } // namespace
 
-TEST_CASE("each instruction by element type, one per 16 x 8 of the sum") {
+TEST_CASE("dot: instruction per type, one per 16 x 8 of the result") {
   struct {
     std::string elem, instruction;
     int k;
@@ -83,7 +83,7 @@ TEST_CASE("each instruction by element type, one per 16 x 8 of the sum") {
   }
 }
 
-TEST_CASE("doubles: an instruction of 16 rows, or two of 8") {
+TEST_CASE("dot: f64 uses one m16 or two m8 instructions") {
   std::string one = "warps = [1,1], instruction = ";
   auto lowered_for = [&](int m, int k, const char *instruction) {
     return lowered(program("f64", m, 8, k, one + "\"" + instruction + "\""));
@@ -93,7 +93,7 @@ TEST_CASE("doubles: an instruction of 16 rows, or two of 8") {
   CHECK(count(lowered_for(32, 4, "m8n8k4"), "call <2 x double> @tritonc.mma_m8n8k4_f64(") == 4);
 }
 
-TEST_CASE("8-bit integers: by their signs, four to a word") {
+TEST_CASE("dot: 8-bit integers, four per word, by signedness") {
   struct {
     std::string instruction, call;
     int rows, k;
@@ -110,12 +110,12 @@ TEST_CASE("8-bit integers: by their signs, four to a word") {
                           std::string(is_unsigned ? "unsigned = 1, " : "") + "instruction = \"" +
                               instruction + "\", warps = [1,1]"));
       CHECK(count(text, wanted) == 2);
-      CHECK(count(text, "@tritonc.mma_") == 3); // and the declaration
+      CHECK(count(text, "@tritonc.mma_") == 3); // including the declaration
       CHECK(contains(text, "bitcast <4 x i8>"));
     }
 }
 
-TEST_CASE("8-bit types: four to a word, or as halves") {
+TEST_CASE("dot: fp8, four per word, or converted to f16") {
   std::string one = "instruction = \"m16n8k32\", warps = [1,1]";
   for (std::string elem : {"e4m3", "e5m2"}) {
     CAPTURE(elem);
@@ -133,19 +133,19 @@ TEST_CASE("8-bit types: four to a word, or as halves") {
   }
 }
 
-TEST_CASE("fragments are packed once for all instructions that use them") {
+TEST_CASE("dot: packs each fragment once") {
   std::string text =
       lowered(program("f16", 32, 32, 16, "instruction = \"m16n8k16\", warps = [1,1]"));
-  // Two rows of A of 4 words, four columns of B of 2 words.
+  // Two rows of A with 4 words, four columns of B with 2 words.
   CHECK(count(text, "bitcast <2 x half>") == 2 * 4 + 4 * 2);
 }
 
-TEST_CASE("f32 is rounded to tf32") {
+TEST_CASE("dot: rounds f32 to tf32") {
   std::string text = lowered(program("f32", 16, 8, 8, "instruction = \"m16n8k8\", warps = [1,1]"));
   CHECK(count(text, "call i32 @tritonc.cvt_rna_tf32(float") == 4 + 2);
 }
 
-TEST_CASE("without tensor cores every thread multiplies and adds, in the type of the sum") {
+TEST_CASE("dot: fma per thread in the accumulator's type") {
   std::string fma = "instruction = \"fma\", thread_tile = [1,1], warps = [1,1]";
   std::string f32 = lowered(program("f32", 16, 16, 4, fma));
   CHECK(count(f32, "call float @llvm.fma.f32") == 16 * 16 / 32 * 4);
@@ -156,14 +156,14 @@ TEST_CASE("without tensor cores every thread multiplies and adds, in the type of
   CHECK(count(f64, "call double @llvm.fma.f64") == 16 * 16 / 32 * 4);
 }
 
-TEST_CASE("thread by thread, integers are widened by their signs") {
+TEST_CASE("dot: fma of integers widens by signedness") {
   std::string fma = "instruction = \"fma\", thread_tile = [1,1], warps = [1,1]";
   CHECK(contains(lowered(program("i8", 16, 16, 4, fma)), "sext i8"));
   CHECK_FALSE(contains(lowered(program("i8", 16, 16, 4, fma)), "zext i8"));
   CHECK(contains(lowered(program("i8", 16, 16, 4, fma + ", unsigned = 1")), "zext i8"));
 }
 
-TEST_CASE("integers are multiplied and added as integers") {
+TEST_CASE("dot: i16 operands use integer mul and add") {
   std::string text = compiled(R"(
     func @f(%A: ptr<i16>, %C: ptr<i32>, %ld: i64) {
       %zero = constant {value = 0} : i64

@@ -1,5 +1,5 @@
-// Tests lower/double_functions.cpp: on this machine, against the functions of the C library in long
-// double.
+// Tests lower/double_functions.cpp: runs the functions on the host and compares them with the C
+// library in long double.
 
 #include "lower/double_functions.h"
 
@@ -46,7 +46,7 @@ std::string kernel(Function function) {
   return text;
 }
 
-// The distance in units in the last place of the result.
+// The error in units in the last place of the result.
 double units_off(double found, long double exact) {
   double nearest = double(exact);
   if (found == nearest)
@@ -56,14 +56,14 @@ double units_off(double found, long double exact) {
   return double(std::fabs(static_cast<long double>(found) - exact) / unit);
 }
 
-// Of 113 bits, to take multiples of pi/2 off.
+// pi/2 with 113 bits, to subtract multiples of it.
 #if __LDBL_MANT_DIG__ == 113
 using Quad = long double;
 #else
 __extension__ using Quad = __float128;
 #endif
 
-// sin(x + quarters pi/2). In 64 bits the C library's is as good as in 53 only near zero.
+// sin(x + quarters * pi/2). The C library's 64-bit sine is accurate enough only near zero.
 long double exact_sine(double x, int quarters) {
   double turns = std::nearbyint(x * 0x1.45f306dc9c883p-1);
   Quad rest = x;
@@ -83,7 +83,7 @@ long double exact_sine(double x, int quarters) {
 
 } // namespace
 
-TEST_CASE("exp is within 2 units in the last place") {
+TEST_CASE("exp_of_double: error below 2 ulp") {
   LinkedHostCode code = host_code_of(kernel(exp_of_double));
   HostMachine machine;
   std::mt19937_64 random(1);
@@ -104,7 +104,7 @@ TEST_CASE("exp is within 2 units in the last place") {
   CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
 }
 
-TEST_CASE("exp2 is within 2 units in the last place, and log times log2 e within 3 of log2") {
+TEST_CASE("exp2_of_double: error below 2 ulp; log2 below 3 ulp") {
   LinkedHostCode code = host_code_of(kernel(exp2_of_double));
   LinkedHostCode log2 = host_code_of(kernel([](llvm::IRBuilder<> &builder, llvm::Value *x) {
     return builder.CreateFMul(log_of_double(builder, x),
@@ -130,7 +130,7 @@ TEST_CASE("exp2 is within 2 units in the last place, and log times log2 e within
   CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
 }
 
-TEST_CASE("log is within 2 units in the last place") {
+TEST_CASE("log_of_double: error below 2 ulp") {
   LinkedHostCode code = host_code_of(kernel(log_of_double));
   HostMachine machine;
   std::mt19937_64 random(2);
@@ -140,7 +140,7 @@ TEST_CASE("log is within 2 units in the last place") {
                                       std::log(static_cast<long double>(x))));
   };
   for (int i = 0; i < 10000; i++)
-    try_on(std::bit_cast<double>(random() % 0x7ff0'0000'0000'0000 + 1)); // of every size
+    try_on(std::bit_cast<double>(random() % 0x7ff0'0000'0000'0000 + 1)); // all magnitudes
   for (int i = 0; i < 5000; i++)
     try_on(1 + std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random), -(i % 40) - 1));
   CHECK(worst < 2);
@@ -153,7 +153,7 @@ TEST_CASE("log is within 2 units in the last place") {
   CHECK(std::isnan(computed<double>(*code, machine, std::nan(""))));
 }
 
-TEST_CASE("sin and cos are within 2 units in the last place") {
+TEST_CASE("sin_of_double, cos_of_double: error below 2 ulp") {
   LinkedHostCode sine = host_code_of(kernel(sin_of_double));
   LinkedHostCode cosine = host_code_of(kernel(cos_of_double));
   HostMachine machine;
@@ -179,7 +179,7 @@ TEST_CASE("sin and cos are within 2 units in the last place") {
     CHECK(std::isnan(computed<double>(*cosine, machine, x)));
 }
 
-TEST_CASE("tanh is within 3 units in the last place, erf within 2") {
+TEST_CASE("tanh_of_double: error below 3 ulp; erf below 2 ulp") {
   LinkedHostCode tanh = host_code_of(kernel(tanh_of_double));
   LinkedHostCode erf = host_code_of(kernel(erf_of_double));
   HostMachine machine;
@@ -204,11 +204,11 @@ TEST_CASE("tanh is within 3 units in the last place, erf within 2") {
   }
 }
 
-TEST_CASE("pow is within 2 units in the last place") {
+TEST_CASE("pow_of_doubles: error below 2 ulp") {
   HostMachine machine;
   std::mt19937_64 random(6);
   double worst = 0;
-  // The exponent is part of the code.
+  // The exponent is a constant in the code.
   auto powers_of = [&](double y) {
     static double exponent;
     exponent = y;

@@ -1,5 +1,5 @@
-// Tests lower/float_functions.cpp: on this machine, against the functions of the C library in
-// double. There exp2 is the C library's; a GPU's own is within 2 units in the last place.
+// Tests lower/float_functions.cpp: runs the functions on the host and compares them with the C
+// library in double. On the host, exp2 is the C library's; a GPU's own exp2 is within 2 ulp.
 
 #include "lower/float_functions.h"
 
@@ -52,7 +52,7 @@ template <typename Function> Make of_one(Function function) {
   };
 }
 
-// The distance in units in the last place of the result.
+// The error in units in the last place of the result.
 double units_off(float found, double exact) {
   float nearest = float(exact);
   if (found == nearest || (std::isnan(found) && std::isnan(nearest)))
@@ -73,7 +73,7 @@ private:
   HostMachine machine_;
 };
 
-// The largest error over numbers of all sizes up to `range`.
+// The largest error over values of all magnitudes up to `range`.
 double worst_of(Computed &function, double (*exact)(double), double range) {
   std::mt19937_64 random(1);
   double worst = 0;
@@ -89,7 +89,7 @@ constexpr float no_number = std::numeric_limits<float>::quiet_NaN(), infinity = 
 
 } // namespace
 
-TEST_CASE("sin and cos are within 2 units in the last place, far away too") {
+TEST_CASE("sin_of_float, cos_of_float: error below 2 ulp, large x too") {
   Computed sin(of_one(sin_of_float)), cos(of_one(cos_of_float));
   for (double range : {10.0, 1e5, 1e9, 0x1p50}) {
     CAPTURE(range);
@@ -105,7 +105,7 @@ TEST_CASE("sin and cos are within 2 units in the last place, far away too") {
   }
 }
 
-TEST_CASE("tanh and erf are within 2 units in the last place") {
+TEST_CASE("tanh_of_float, erf_of_float: error below 2 ulp") {
   Computed tanh(of_one(tanh_of_float)), erf(of_one(erf_of_float));
   for (double range : {10.0, 1.0}) {
     CHECK(worst_of(tanh, std::tanh, range) < 2);
@@ -120,12 +120,12 @@ TEST_CASE("tanh and erf are within 2 units in the last place") {
   }
 }
 
-TEST_CASE("pow is rounded like the exact result, nearly always") {
+TEST_CASE("pow_of_floats: almost always correctly rounded") {
   Computed pow(pow_of_floats);
   std::mt19937_64 random(2);
   double worst = 0;
   for (int i = 0; i < 20000; i++) {
-    float x = std::bit_cast<float>(uint32_t(random() % 0x7f800000)); // of every size
+    float x = std::bit_cast<float>(uint32_t(random() % 0x7f800000)); // all magnitudes
     float y = float(std::uniform_real_distribution<double>(-3, 3)(random) * (i % 7));
     worst = std::max(worst, units_off(pow(x, y), std::pow(double(x), double(y))));
   }
@@ -142,7 +142,7 @@ TEST_CASE("pow is rounded like the exact result, nearly always") {
     }
 }
 
-TEST_CASE("round takes halves away from zero, and only those") {
+TEST_CASE("rounded_away: ties away from zero, others to nearest") {
   Computed round(of_one(rounded_away));
   for (float x : {0.0f, -0.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, -0.49999997f,
                   8388607.5f, 8388609.0f, 1e30f, infinity, -infinity}) {

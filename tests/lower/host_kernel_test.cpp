@@ -15,7 +15,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// A shipped kernel after the pipeline, in the first variant that it lists with tiles of 64.
+// A shipped kernel after the pipeline, in its first listed variant with tiles of 64.
 HostKernel described(const std::string &file, const char *gpu) {
   FrontEndInput input = {TRITONC_KERNELS_DIR "/" + file, {}, {}, ""};
   for (const Axis &axis : read_declarations(input).axes) {
@@ -38,7 +38,7 @@ bool has_buffer(const HostKernel &kernel, const std::string &name) {
 
 } // namespace
 
-TEST_CASE("parameters, threads and shared memory") {
+TEST_CASE("describe: parameters, threads and shared memory") {
   HostKernel kernel = describe(
       parsed("func @f(%x: ptr<f32>, %n: i32) warps 4 shared 512 {\n return\n}"), *find_gpu("90a"));
   CHECK(kernel.name == "f");
@@ -52,8 +52,7 @@ TEST_CASE("parameters, threads and shared memory") {
   CHECK(kernel.buffers.empty());
 }
 
-TEST_CASE(
-    "producer warps are threads too, and what the host hands over comes after the parameters") {
+TEST_CASE("describe: counts producer warps, appends hidden parameters") {
   HostKernel kernel = describe(parsed(R"(
     func @f(%x: ptr<f16>, %n: i64) warps 8 producer_warps 4 shared 4096 {
       %one = constant {value = 1} : i64
@@ -69,7 +68,7 @@ TEST_CASE(
   CHECK(kernel.parameters[2].name == "count");
   CHECK(kernel.parameters[3].name == "map");
   CHECK_FALSE(kernel.parameters[2].is_pointer);
-  CHECK_FALSE(kernel.parameters[3].is_pointer); // it lies in the constant bank
+  CHECK_FALSE(kernel.parameters[3].is_pointer); // in the constant bank
   REQUIRE(kernel.buffers.size() == 2);
   CHECK(kernel.buffers[0].name == "ring");
   CHECK(kernel.buffers[0].bytes == 256);
@@ -78,7 +77,7 @@ TEST_CASE(
   CHECK(kernel.buffers[1].bytes == 16);
 }
 
-TEST_CASE("so many blocks make a cluster, one if nothing is said") {
+TEST_CASE("describe: cluster size, 1 by default") {
   auto cluster = [](const std::string &launch) {
     return describe(parsed("func @f(%n: i32) warps 4 {\n " + launch + "\n return\n}"),
                     *find_gpu("90a"))
@@ -90,7 +89,7 @@ TEST_CASE("so many blocks make a cluster, one if nothing is said") {
   CHECK(cluster("") == 1);
 }
 
-TEST_CASE("a buffer is called after what is in it, copied or loaded") {
+TEST_CASE("describe: buffers are named after their contents") {
   for (const char *gpu : {"75", "80"}) {
     CAPTURE(gpu);
     HostKernel kernel = described("matmul.tc", gpu);

@@ -1,3 +1,5 @@
+// Lowers tile IR to LLVM IR as text, for the tests of lower/. See llvm_text.h.
+
 #include "lower/llvm_text.h"
 
 #include "lower/lower.h"

@@ -1,4 +1,4 @@
-// Tile IR in, LLVM IR out, as text.
+// Lowers tile IR to LLVM IR, both as text, for the tests of lower/.
 
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace tritonc::test {
 
-/// The LLVM IR of a function in tile IR. Fails the test if LLVM finds it invalid or if there is
-/// inline assembly in it.
+/// The LLVM IR of a function in tile IR. Fails the test if the LLVM IR is invalid or contains
+/// inline assembly.
 std::string lowered(std::string_view tile_ir, const char *gpu = "80");
 
 std::string lowered(const ir::Function &fn, const char *gpu = "80");
 
-/// What `lowered` gives for a function that still has to go through the pipeline.
+/// Like `lowered`, but first runs the pass pipeline on the function.
 std::string compiled(std::string_view tile_ir, const char *gpu = "80");
 
 int count(std::string_view text, std::string_view part);

@@ -7,7 +7,7 @@
 
 using namespace tritonc::test;
 
-TEST_CASE("a kernel has its parameters with what their author promised") {
+TEST_CASE("lower: parameters with their attributes") {
   std::string text = lowered(R"(
     func @scale(%x: ptr<f32> read_only no_alias, %y: ptr<f16> aligned 4 write_only, %n: i32, %b: i1) warps 4 {
       return
@@ -15,24 +15,24 @@ TEST_CASE("a kernel has its parameters with what their author promised") {
   CHECK(contains(text, "define ptx_kernel void @scale("));
   CHECK(contains(text, "ptr addrspace(1) noalias readonly align 16 %x"));
   CHECK(contains(text, "ptr addrspace(1) writeonly align 4 %y"));
-  CHECK(contains(text, "i32 %n, i8 %b")); // a bool is a byte for whoever passes it
+  CHECK(contains(text, "i32 %n, i8 %b")); // a bool parameter is a byte
   CHECK(contains(text, "icmp ne i8 %b, 0"));
   CHECK(contains(text, "\"nvvm.maxntid\"=\"128\""));
   CHECK_FALSE(contains(text, "nvvm.minctasm"));
 }
 
-TEST_CASE("how many programs share an SM is passed on if it was decided") {
+TEST_CASE("lower: blocks_per_sm becomes minctasm") {
   CHECK(contains(lowered("func @f() warps 4 blocks_per_sm 2 {\n return\n}"),
                  "\"nvvm.minctasm\"=\"2\""));
 }
 
-TEST_CASE("shared memory is one external array, if there is any") {
+TEST_CASE("lower: shared memory is one external array") {
   CHECK(contains(lowered("func @f() warps 1 shared 512 {\n return\n}"),
                  "@tritonc_shared = external addrspace(3) global [0 x i8], align 1024"));
   CHECK_FALSE(contains(lowered("func @f() warps 1 {\n return\n}"), "tritonc_shared"));
 }
 
-TEST_CASE("programs know where they are in the grid") {
+TEST_CASE("program_id, num_programs: special registers") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>) warps 1 {
       %x = program_id {axis = 0} : i32
@@ -50,7 +50,7 @@ TEST_CASE("programs know where they are in the grid") {
     CHECK(contains(text, call));
 }
 
-TEST_CASE("a for loop counts from 0 and carries its values") {
+TEST_CASE("for_loop: counts from 0 and carries values") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 1 {
       %s = for_loop %n, %n : i32 {
@@ -68,7 +68,7 @@ TEST_CASE("a for loop counts from 0 and carries its values") {
   CHECK(contains(text, "llvm.loop.unroll.disable"));
 }
 
-TEST_CASE("small elements are carried in words, as instructions hold them") {
+TEST_CASE("for_loop: carries small elements packed in words") {
   auto carried = [](const std::string &elem, int rows) {
     std::string type = elem + "[" + std::to_string(rows) + "] #0";
     std::string bits = rows == 128 ? "(1) (2)" : "(1)";
@@ -81,14 +81,14 @@ TEST_CASE("small elements are carried in words, as instructions hold them") {
                    " {\n(%t: i32, %c: " + type + ")\n%d = add %c, %c : " + type +
                    "\nyield %d\n}\nstore %v, %r {vector = 1}\nreturn\n}");
   };
-  CHECK(count(carried("i8", 128), "phi i32") == 2); // the counter is the other
+  CHECK(count(carried("i8", 128), "phi i32") == 2); // the other one is the counter
   CHECK(count(carried("f16", 64), "phi i32") == 2);
   CHECK(count(carried("i8", 64), "phi i8") == 2); // half a word
   CHECK(count(carried("i16", 64), "phi i16") == 2);
   CHECK(count(carried("f32", 64), "phi float") == 2);
 }
 
-TEST_CASE("what a iteration loads for the next is loaded there; nothing else is held on to") {
+TEST_CASE("for_loop: keeps prefetched loads in their iteration") {
   auto loop = [](const std::string &yielded) {
     return lowered(R"(
       layout #0 [32] reg lane (16) (8) (4) (2) (1) warp
@@ -111,7 +111,7 @@ TEST_CASE("what a iteration loads for the next is loaded there; nothing else is 
   CHECK(count(loop("%d"), "freeze") == 0);
 }
 
-TEST_CASE("a while loop tests first") {
+TEST_CASE("while_loop: tests before each iteration") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 1 {
       %k = while_loop %n : i32 {
@@ -131,7 +131,7 @@ TEST_CASE("a while loop tests first") {
   CHECK(contains(text, "%k2 = sub nsw i32 %k0, %n"));
 }
 
-TEST_CASE("a branch joins what its sides give") {
+TEST_CASE("if_else: joins the results of both sides") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32, %m: i32) warps 1 {
       %c = cmp %n, %m {pred = "lt"} : i1
@@ -149,7 +149,7 @@ TEST_CASE("a branch joins what its sides give") {
   CHECK(contains(text, "phi i32 [ %a, %then ], [ %m, %else ]"));
 }
 
-TEST_CASE("loops and branches nest") {
+TEST_CASE("lower: nested loops and branches") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %n: i32) warps 2 {
       %s = for_loop %n, %n : i32 {
@@ -174,7 +174,7 @@ TEST_CASE("loops and branches nest") {
   CHECK(count(text, "!llvm.loop") >= 2);
 }
 
-TEST_CASE("tiles are carried register by register") {
+TEST_CASE("for_loop: carries tiles per register") {
   std::string text = lowered(R"(
     layout #0 [64] reg (32) lane (1) (2) (4) (8) (16) warp
     func @f(%p: ptr<f32>, %n: i32) warps 1 {
@@ -198,7 +198,7 @@ TEST_CASE("tiles are carried register by register") {
   CHECK(count(text, "store float") == 2);
 }
 
-TEST_CASE("the same function gives the same text") {
+TEST_CASE("lower: deterministic output") {
   const char *program = R"(
     func @f(%A: ptr<f16>, %B: ptr<f16>, %C: ptr<f32>, %n: i32, %ld: i64 multiple_of 8) {
       %zero = constant {value = 0} : i64
@@ -225,7 +225,7 @@ TEST_CASE("the same function gives the same text") {
     CHECK(compiled(program, gpu) == compiled(program, gpu));
 }
 
-TEST_CASE("instructions say where in the source they come from") {
+TEST_CASE("lower: instructions have source locations") {
   tritonc::ir::Function fn = parsed(R"(
     func @f(%p: ptr<i32>, %n: i32, %c: i1) warps 1 {
       %one = constant {value = 1} : i32
@@ -247,7 +247,7 @@ TEST_CASE("instructions say where in the source they come from") {
   std::string text = lowered(fn);
   CHECK(contains(text, "!DIFile(filename: \"f.tc\", directory: \"\")"));
   CHECK(contains(text, "line: 3"));
-  // What stands after a block is not on the last line of the block.
+  // Code after a block does not get the block's last line.
   auto line_of = [&](std::string_view instruction) {
     size_t at = text.find(instruction);
     REQUIRE(at != std::string::npos);
@@ -264,7 +264,7 @@ TEST_CASE("instructions say where in the source they come from") {
   CHECK(line_of("ret void") == 18);
 }
 
-TEST_CASE("what is undefined costs nothing") {
+TEST_CASE("lower: undefined values need no instructions") {
   std::string text = lowered(R"(
     layout #0 [64] reg (1) lane (2) (4) (8) (16) (32) warp
     func @f(%p: ptr<f32>, %n: i32) warps 1 {

@@ -8,9 +8,9 @@ using namespace tritonc::test;
 
 namespace {
 
-// 64 elements: 8 neighbors in each of 8 lanes; the other 24 lanes hold copies.
+// 64 elements: 8 contiguous elements in each of 8 lanes; the other 24 lanes hold copies.
 const std::string eight = "layout #0 [64] reg (1) (2) (4) lane (8) (16) (32) (0) (0) warp\n";
-// 256 elements, 8 neighbors in each of 32 lanes.
+// 256 elements: 8 contiguous elements in each of 32 lanes.
 const std::string all = "layout #0 [256] reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp\n";
 
 std::string program(const std::string &layouts, const std::string &operations, int warps = 1) {
@@ -26,7 +26,7 @@ std::string program(const std::string &layouts, const std::string &operations, i
 
 } // namespace
 
-TEST_CASE("loads and stores are as wide as was decided, and aligned to that") {
+TEST_CASE("load, store: {vector} sets width and alignment") {
   struct {
     int vector;
     std::string type;
@@ -46,20 +46,20 @@ TEST_CASE("loads and stores are as wide as was decided, and aligned to that") {
   }
 }
 
-TEST_CASE("where threads hold copies, one of them stores") {
+TEST_CASE("store: one thread per replicated element") {
   std::string text = lowered(program(eight, "%v = view %p, %o, %one : view<f16>[64]\n"
                                             "%a = load %v {vector = 8} : f16[64] #0\n"
                                             "store %v, %a {vector = 8}"));
   CHECK(contains(text, "and i32 %lane, 24"));
   CHECK(contains(text, "br i1"));
-  // Without copies all threads do, without a branch.
+  // Without copies, all threads store, without a branch.
   CHECK_FALSE(contains(lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
                                             "%a = load %v {vector = 8} : f16[256] #0\n"
                                             "store %v, %a {vector = 8}")),
                        "br i1"));
 }
 
-TEST_CASE("copies in warps do not store either, nor does a scalar more than once") {
+TEST_CASE("store: one warp per replicated element, a scalar once") {
   std::string two_warps =
       "layout #0 [256] reg (1) (2) (4) lane (8) (16) (32) (64) (128) warp (0)\n";
   CHECK(contains(lowered(program(two_warps,
@@ -74,7 +74,7 @@ TEST_CASE("copies in warps do not store either, nor does a scalar more than once
   CHECK(count(scalar, "store float") == 1);
 }
 
-TEST_CASE("what is masked off is not accessed: a branch around each access") {
+TEST_CASE("load, store: a branch around each masked access") {
   std::string text = lowered(program(all, R"(
     %r = range {start = 0} : i32[256] #0
     %ns = splat %n : i32[256] #0
@@ -87,7 +87,7 @@ TEST_CASE("what is masked off is not accessed: a branch around each access") {
   CHECK(count(text, "phi <4 x half>") == 2);
 }
 
-TEST_CASE("a masked load gives its alternative where the mask is off, element by element") {
+TEST_CASE("load: masked-off elements take the alternative value") {
   std::string text = lowered(program(all, R"(
     %r = range {start = 0} : i32[256] #0
     %ns = splat %n : i32[256] #0
@@ -100,14 +100,14 @@ TEST_CASE("a masked load gives its alternative where the mask is off, element by
   CHECK(count(text, "half 0xH3C00") == 8);
 }
 
-TEST_CASE("a scalar mask guards all of a tile") {
+TEST_CASE("load, store: a scalar mask guards the whole tile") {
   std::string text = lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
                                           "%a = load %v, %c {vector = 8} : f16[256] #0\n"
                                           "store %v, %a, %c {vector = 8}"));
   CHECK(count(text, "br i1 %") == 2);
 }
 
-TEST_CASE("the address is the thread's part once, then what each register adds") {
+TEST_CASE("addresses: thread part once, plus an offset per register") {
   std::string rows =
       "layout #0 [32,8] reg (0,1) (16,0) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp (8,0)\n";
   std::string text = lowered(program(rows,
@@ -116,11 +116,11 @@ TEST_CASE("the address is the thread's part once, then what each register adds")
                                      "store %v, %a {vector = 2}",
                                      2));
   CHECK(count(text, "load <2 x half>") == 2);
-  // Register (16,0) is 16 rows further.
+  // Register (16,0) is 16 rows later.
   CHECK(contains(text, "mul nsw i64 16, %o"));
 }
 
-TEST_CASE("gathers have a pointer per register") {
+TEST_CASE("load: a gather has one pointer per register") {
   std::string text = lowered(program(all, R"(
     %vi = view %i, %zero, %one : view<i32>[256]
     %idx = load %vi {vector = 4} : i32[256] #0
@@ -133,17 +133,17 @@ TEST_CASE("gathers have a pointer per register") {
   CHECK(count(text, "load half") == 8);
 }
 
-TEST_CASE("in memory a bool is a byte") {
+TEST_CASE("load, store: a bool is a byte in memory") {
   std::string text = lowered(program(all, "%v = view %b, %zero, %one : view<i1>[256]\n"
                                           "%a = load %v {vector = 8} : i1[256] #0\n"
                                           "store %v, %a {vector = 8}"));
   CHECK(contains(text, "load <8 x i8>"));
-  CHECK(count(text, "icmp ne i8") == 8 + 1); // and the parameter %c
+  CHECK(count(text, "icmp ne i8") == 8 + 1); // 8 elements and the parameter %c
   CHECK(count(text, "zext i1") == 8);
   CHECK(contains(text, "store <8 x i8>"));
 }
 
-TEST_CASE("a hint for caches marks the address; the L2 cache gets a policy where it takes one") {
+TEST_CASE("load, store: cache hints and L2 policies") {
   auto text = [](const std::string &load, const std::string &store, const char *gpu) {
     return lowered(program(all, "%v = view %p, %o, %one : view<f16>[256]\n"
                                 "%a = load %v {cache = \"" +

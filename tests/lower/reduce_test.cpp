@@ -8,7 +8,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// A 16 x 16 tile: 4 neighbors of a row in registers, 4 lanes a row; rows 8 apart in registers.
+// A 16 x 16 tile: per thread 4 contiguous elements of a row, 4 lanes per row, and 2 rows 8 apart.
 std::string program(const std::string &elem, int axis, const std::string &op) {
   std::string kept =
       axis == 1 ? "reg (8) lane (0) (0) (1) (2) (4)" : "reg (1) (2) lane (4) (8) (0) (0) (0)";
@@ -37,21 +37,21 @@ std::string program(const std::string &elem, int axis, const std::string &op) {
 
 } // namespace
 
-TEST_CASE("registers first, then the lanes that share the axis") {
-  // Along rows: 4 registers make one, for 2 rows; then 2 bits of the lane.
+TEST_CASE("reduce: registers first, then lanes along the axis") {
+  // Along rows: 4 registers reduce to one, for 2 rows; then 2 bits of the lane.
   std::string rows = lowered(program("f32", 1, "add"));
   CHECK(count(rows, "call i32 @tritonc.shfl_bfly") == 2 * 2);
   CHECK(count(rows, "fadd float") == 2 * (3 + 2));
   for (const char *lanes : {", i32 1)", ", i32 2)"})
     CHECK(contains(rows, lanes));
-  // Along columns: 2 registers make one, for 4 columns; then 3 bits of the lane.
+  // Along columns: 2 registers reduce to one, for 4 columns; then 3 bits of the lane.
   std::string columns = lowered(program("f32", 0, "add"));
   CHECK(count(columns, "call i32 @tritonc.shfl_bfly") == 4 * 3);
   for (const char *lanes : {", i32 4)", ", i32 8)", ", i32 16)"})
     CHECK(contains(columns, lanes));
 }
 
-TEST_CASE("each way to combine, on integers and floats") {
+TEST_CASE("reduce: each operation on integers and floats") {
   struct {
     std::string elem, op, instruction;
   } cases[] = {
@@ -67,7 +67,7 @@ TEST_CASE("each way to combine, on integers and floats") {
     CHECK(contains(lowered(program(elem, 1, op)), instruction));
 }
 
-TEST_CASE("a constant is the same in every lane") {
+TEST_CASE("reduce: a constant operand") {
   std::string text = lowered(R"(
     layout #0 [32] reg lane (1) (2) (4) (8) (16) warp
     func @f(%p: ptr<i32>) warps 1 {
@@ -81,7 +81,7 @@ TEST_CASE("a constant is the same in every lane") {
   CHECK_FALSE(contains(text, "call i32 @tritonc.shfl_bfly"));
 }
 
-TEST_CASE("narrow elements travel as words, wide ones as two") {
+TEST_CASE("reduce: shuffles small elements as a word, wide as two") {
   std::string narrow = lowered(program("f16", 1, "max"));
   CHECK(count(narrow, "call i32 @tritonc.shfl_bfly") == 4);
   CHECK(contains(narrow, "zext i16"));
@@ -90,7 +90,7 @@ TEST_CASE("narrow elements travel as words, wide ones as two") {
   CHECK(contains(wide, "lshr i64"));
 }
 
-TEST_CASE("an axis within one thread needs no exchange") {
+TEST_CASE("reduce: no shuffle for an axis within one thread") {
   std::string text = lowered(R"(
     layout #0 [64,2] reg (0,1) (32,0) lane (1,0) (2,0) (4,0) (8,0) (16,0) warp
     layout #1 [64] reg (32) lane (1) (2) (4) (8) (16) warp
@@ -108,7 +108,7 @@ TEST_CASE("an axis within one thread needs no exchange") {
   CHECK(count(text, "fadd float") == 2);
 }
 
-TEST_CASE("a tile becomes a scalar, which one thread stores") {
+TEST_CASE("reduce: a tile to a scalar, which one thread stores") {
   std::string text = lowered(R"(
     layout #0 [64] reg (32) lane (1) (2) (4) (8) (16) warp
     func @f(%p: ptr<f32>) warps 1 {
@@ -124,8 +124,8 @@ TEST_CASE("a tile becomes a scalar, which one thread stores") {
   CHECK(count(text, "store float") == 1);
 }
 
-TEST_CASE("copies of an element are combined once") {
-  // 16 elements in 32 lanes: the fifth bit of the lane is a copy and takes no part.
+TEST_CASE("reduce: combines replicated elements once") {
+  // 16 elements in 32 lanes: the fifth lane bit holds copies and is not reduced.
   std::string text = lowered(R"(
     layout #0 [16] reg lane (1) (2) (4) (8) (0) warp
     func @f(%p: ptr<f32>) warps 1 {

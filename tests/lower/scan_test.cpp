@@ -8,7 +8,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// A 16 x 16 tile: 4 neighbors of a row in registers, 4 lanes a row; rows 8 apart in registers.
+// A 16 x 16 tile: per thread 4 contiguous elements of a row, 4 lanes per row, and 2 rows 8 apart.
 std::string program(const std::string &elem, int axis, const std::string &op) {
   return "layout #0 [16,16] reg (0,1) (0,2) (8,0) lane (0,4) (0,8) (1,0) (2,0) (4,0) warp\n"
          "func @f(%p: ptr<" +
@@ -23,28 +23,28 @@ std::string program(const std::string &elem, int axis, const std::string &op) {
 
 } // namespace
 
-TEST_CASE("a thread's own neighbors first, then what the lanes before it have together") {
-  // Along rows: two steps among 4 registers, two elements each, in two rows; then two among lanes,
-  // which fetch one number a row.
+TEST_CASE("scan: registers first, then totals of earlier lanes") {
+  // Along rows: two steps on 4 registers, two elements each, in two rows. Then two steps across
+  // lanes, which fetch one element per row.
   std::string rows = lowered(program("f32", 1, "add"));
   CHECK(count(rows, "fadd float") == 2 * (2 + 2) + 8 + 8);
   CHECK(count(rows, "call i32 @tritonc.shfl_idx") == 2 + 2);
   CHECK(count(rows, "select i1") == 8 + 8);
-  // Along columns: three steps among lanes, for 8 registers; then the 4 of the later rows take what
-  // the last lane has of the earlier ones.
+  // Along columns: three steps across lanes, for 8 registers. Then the 4 registers of the later
+  // rows add the last lane's total of the earlier rows.
   std::string columns = lowered(program("f32", 0, "add"));
   CHECK(count(columns, "fadd float") == 3 * 8 + 4);
   CHECK(count(columns, "call i32 @tritonc.shfl_idx") == 3 * 8 + 4);
 }
 
-TEST_CASE("each way to combine, on integers and floats, of every size") {
+TEST_CASE("scan: each operation on integers and floats of every size") {
   CHECK(contains(lowered(program("i32", 1, "umax")), "@llvm.umax.i32"));
   CHECK(contains(lowered(program("f16", 1, "min")), "@llvm.minnum"));
   CHECK(contains(lowered(program("i64", 1, "mul")), "mul i64"));
   CHECK(count(lowered(program("f64", 1, "add")), "call i32 @tritonc.shfl_idx") == 2 * (2 + 2));
 }
 
-TEST_CASE("nothing is exchanged along an axis of one element") {
+TEST_CASE("scan: no shuffle along an axis of one element") {
   std::string one =
       lowered("layout #0 [1,32] reg lane (0,1) (0,2) (0,4) (0,8) (0,16) warp\n"
               "func @f(%p: ptr<f32>) warps 1 {\n"
@@ -57,7 +57,7 @@ TEST_CASE("nothing is exchanged along an axis of one element") {
   CHECK_FALSE(contains(one, "shfl"));
 }
 
-TEST_CASE("a gather reads one element at a time, and never outside of the buffer") {
+TEST_CASE("gather: one element per load, index always in bounds") {
   std::string text = lowered(
       "layout #0 [4,8] reg lane (0,1) (0,2) (0,4) (1,0) (2,0) warp\n"
       "layout #1 [4,8] offset (0,1) (0,2) (0,4) (1,0) (2,0)\n"
@@ -74,5 +74,5 @@ TEST_CASE("a gather reads one element at a time, and never outside of the buffer
       "%g = shared_gather %s, %z, %j {axis = 1} : f16[4,2] #2\n"
       "store %ps, %g {vector = 1}\n return\n}");
   CHECK(count(text, "load half, ptr addrspace(3)") == 2);
-  CHECK(count(text, ", 7\n") >= 2); // of a position three bits count
+  CHECK(count(text, ", 7\n") >= 2); // only three bits of an index are used
 }

@@ -1,4 +1,4 @@
-// Tests lower/shape.cpp: reordering and repeating elements takes no instruction.
+// Tests lower/shape.cpp: reordering and repeating elements needs no instructions.
 
 #include "lower/llvm_text.h"
 
@@ -8,7 +8,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// 8 x 16: registers (0,1) (4,0), lanes along rows first.
+// 8 x 16: registers (0,1) (4,0); lanes first along rows.
 const std::string layouts = R"(
     layout #0 [8,16] reg (0,1) (4,0) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp
     layout #1 [16,8] reg (1,0) (0,4) lane (2,0) (4,0) (8,0) (0,1) (0,2) warp
@@ -19,7 +19,7 @@ const std::string layouts = R"(
 
 } // namespace
 
-TEST_CASE("transposed and reshaped tiles are the same registers") {
+TEST_CASE("trans, reshape: keep the same registers") {
   std::string text = lowered(layouts + R"(
     func @f(%p: ptr<f32>, %q: ptr<f32>, %ld: i64) warps 1 {
       %zero = constant {value = 0} : i64
@@ -40,7 +40,7 @@ TEST_CASE("transposed and reshaped tiles are the same registers") {
   CHECK_FALSE(contains(text, "addrspace(3)"));
 }
 
-TEST_CASE("a range is the thread's part plus a constant per register") {
+TEST_CASE("range: thread part plus a constant per register") {
   std::string text = lowered(layouts + R"(
     func @f(%p: ptr<i32>) warps 1 {
       %zero = constant {value = 0} : i64
@@ -55,7 +55,7 @@ TEST_CASE("a range is the thread's part plus a constant per register") {
     CHECK(contains(text, offset));
 }
 
-TEST_CASE("a row is expanded and repeated without being copied") {
+TEST_CASE("expand, broadcast: copy no registers") {
   std::string text = lowered(layouts + R"(
     func @f(%p: ptr<f32>, %q: ptr<f32>, %ld: i64) warps 1 {
       %zero = constant {value = 0} : i64
@@ -72,7 +72,7 @@ TEST_CASE("a row is expanded and repeated without being copied") {
   CHECK(count(text, "store <2 x float>") == 2);
 }
 
-TEST_CASE("a part of a tile is some of its registers") {
+TEST_CASE("extract: selects registers") {
   std::string text = lowered(R"(
     layout #0 [8,16] reg (0,1) (0,8) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
     layout #1 [8,8] reg (0,1) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
@@ -88,7 +88,7 @@ TEST_CASE("a part of a tile is some of its registers") {
     })");
   CHECK(count(text, "load float") == 4);
   CHECK(count(text, "store float") == 2);
-  // The last two that were loaded.
+  // The last two loaded elements.
   size_t load = 0;
   for (int i = 0; i < 3; i++)
     load = text.find("load float", load + 1);
@@ -98,7 +98,7 @@ TEST_CASE("a part of a tile is some of its registers") {
   CHECK_FALSE(contains(text, "addrspace(3)"));
 }
 
-TEST_CASE("inside compares constants with what is left of the tile, once for all registers") {
+TEST_CASE("in_bounds: compares constants with the remaining size") {
   auto text = [](const std::string &limits) {
     return lowered(layouts + R"(
     func @f(%p: ptr<i32>, %m: i64, %n: i64, %ld: i64) warps 1 {
@@ -116,18 +116,18 @@ TEST_CASE("inside compares constants with what is left of the tile, once for all
   };
   std::string both = text("%m, %n");
   CHECK(count(both, "@llvm.smax.i64(i64 %m, i64 0)") == 1);
-  CHECK(count(both, "i64 8)") == 1); // no more is left than there is
+  CHECK(count(both, "i64 8)") == 1); // the remaining size is clamped to the tile
   CHECK(count(both, "i64 16)") == 1);
-  for (const char *constant : {", 0\n", ", 4\n", ", 1\n"}) // of the registers
+  for (const char *constant : {", 0\n", ", 4\n", ", 1\n"}) // offsets of the registers
     CHECK(count(both, constant) > 0);
   CHECK(count(both, "icmp sgt i32") == 2 * 4);
-  // Where all are inside there is nothing to compare.
+  // If all indices are in bounds, no comparison is needed.
   std::string rows = text("%m, %all");
   CHECK(count(rows, "icmp sgt i32") == 4);
   CHECK_FALSE(contains(rows, "i64 %n, i64 0"));
 }
 
-TEST_CASE("a pinned number comes from the first lane, in words") {
+TEST_CASE("no_hoist: takes the first lane's value, in words") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %q: ptr<i64>, %n: i32, %l: i64) warps 1 {
       %a = no_hoist %n : i32
@@ -140,14 +140,14 @@ TEST_CASE("a pinned number comes from the first lane, in words") {
   CHECK(count(text, "call i32 @tritonc.shfl_idx(") == 3);
 }
 
-TEST_CASE("numbers of a range may be negative") {
+TEST_CASE("range: values may be negative") {
   auto first = [](const std::string &start) {
     return lowered(layouts + "func @f(%q: ptr<i32>) warps 1 {\n%i = range {start = " + start +
                    "} : i32[128] #4\n%zero = constant {value = 0} : i64\n"
                    "%one = constant {value = 1} : i64\n"
                    "%v = view %q, %zero, %one : view<i32>[128]\nstore %v, %i\nreturn\n}");
   };
-  // What is said of their sign is believed.
+  // The sign assumption is used.
   CHECK(contains(first("-4"), " = add nsw i32 %4, -4\n"));
   CHECK(contains(first("4"), " = add nuw nsw i32 %4, 4\n"));
 }

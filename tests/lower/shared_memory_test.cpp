@@ -19,8 +19,8 @@ std::string text_of(const ir::Shape &shape) {
   return text + "]";
 }
 
-// A operand of a matmul, read from a buffer of `rows` x `columns` with the axis `contiguous` side
-// by side, the axes exchanged if `transposed`.
+// An operand of a matmul, read from a buffer of `rows` x `columns` whose axis `contiguous` is
+// contiguous; `transposed` swaps the axes.
 struct Factor {
   std::string elem, instruction;
   int operand;
@@ -68,8 +68,7 @@ std::string program(const Factor &factor) {
 
 } // namespace
 
-TEST_CASE(
-    "fragments are fetched by ldmatrix, of 16-bit elements also where they lie the other way") {
+TEST_CASE("shared_load: ldmatrix for fragments, .trans for 16-bit types") {
   struct {
     Factor factor;
     std::string call;
@@ -88,10 +87,10 @@ TEST_CASE(
       {{"f16", "m16n8k16", 1, {16, 64}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4_trans(", 4},
       {{"f16", "m16n8k16", 1, {64, 16}, 1, true}, "<4 x i32> @tritonc.ldmatrix_x4(", 4},
       {{"f16", "m16n8k8", 1, {8, 8}, 1, false}, "i32 @tritonc.ldmatrix_x1_trans(", 1},
-      // 32-bit words: rows of 16 bytes are fetched just as well, but not transposed.
+      // 32-bit words: ldmatrix also loads their 16-byte rows, but cannot transpose them.
       {{"f32", "m16n8k8", 0, {16, 8}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
       {{"f32", "m16n8k8", 1, {8, 8}, 0, false}, "<2 x i32> @tritonc.ldmatrix_x2(", 1},
-      // So are words of four bytes.
+      // The same for words of four 8-bit elements.
       {{"i8", "m16n8k32", 0, {16, 32}, 1, false}, "<4 x i32> @tritonc.ldmatrix_x4(", 1},
       {{"i8", "m16n8k32", 1, {64, 32}, 1, true}, "<4 x i32> @tritonc.ldmatrix_x4(", 4},
       {{"i8", "m16n8k16", 1, {8, 16}, 1, true}, "i32 @tritonc.ldmatrix_x1(", 1},
@@ -109,9 +108,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("nothing is fetched by ldmatrix that does not lie as it must") {
-  // Other than 16-bit elements that would have to be transposed; doubles; fragments of threads
-  // without tensor cores.
+TEST_CASE("shared_load: no ldmatrix for unsuitable layouts") {
+  // Non-16-bit elements that need a transpose; f64; fragments of dots without tensor cores.
   for (const Factor &factor : {Factor{"f32", "m16n8k8", 0, {16, 8}, 0, false},
                                Factor{"f32", "m16n8k8", 1, {8, 8}, 1, false},
                                Factor{"i8", "m16n8k32", 0, {16, 32}, 0, false},
@@ -124,14 +122,14 @@ TEST_CASE("nothing is fetched by ldmatrix that does not lie as it must") {
   }
 }
 
-TEST_CASE("the slot is a multiple of its size away from the start") {
+TEST_CASE("shared_load: stage offset is stage times stage size") {
   std::string text = lowered(program({"f16", "m16n8k16", 0, {16, 16}, 1, false}));
   CHECK(contains(text, "mul i32 %slot, 512"));
   CHECK(contains(text, "ptr addrspace(3) @tritonc_shared to i32"));
   CHECK(contains(text, "1024"));
 }
 
-TEST_CASE("stores and loads are as wide as registers and buffer allow") {
+TEST_CASE("shared_load, shared_store: widest possible vectors") {
   auto program = [](const std::string &reg_lane, const std::string &buffer,
                     const std::string &elem) {
     return "layout #0 [16,16] " + reg_lane + " warp\n layout #1 [16,16] " + buffer +
@@ -167,7 +165,7 @@ TEST_CASE("stores and loads are as wide as registers and buffer allow") {
     CHECK(count(f32, "store <4 x float>") == 2);
     CHECK(count(f32, "load <4 x float>") == 2);
   }
-  // Swizzled in the middle of a register vector: narrower.
+  // A swizzle within a register vector makes the access narrower.
   const std::string broken = "offset (0,1) (0,2) (0,4) (0,8) (1,2) (2,0) (4,0) (8,0)";
   std::string f16 = lowered(program(by_rows, broken, "f16"));
   CHECK(count(f16, "store <2 x half>") == 4);
@@ -176,7 +174,7 @@ TEST_CASE("stores and loads are as wide as registers and buffer allow") {
   CHECK(count(lowered(program(by_columns, plain, "f16")), "store <1 x half>") == 8);
 }
 
-TEST_CASE("a part of a slot is stored after what its first element is after the slot's") {
+TEST_CASE("shared_store: part of a stage, offset by its origin") {
   auto text = [](const std::string &origin) {
     return lowered(R"(
     layout #0 [8,32] reg (0,1) lane (0,2) (0,4) (0,8) (1,0) (2,0) warp (4,0)
@@ -194,12 +192,12 @@ TEST_CASE("a part of a slot is stored after what its first element is after the 
   };
   std::string first = text("{origin = [0,0]}"), second = text("{origin = [0,16]}");
   CHECK(contains(first, "i32 1024)"));
-  // Row 2 has its halves exchanged, so the distance is mixed in and not added.
+  // Row 2 has its halves swapped, so the offset is XORed and not added.
   CHECK(first != second);
   CHECK(contains(second, ", 64"));
 }
 
-TEST_CASE("where threads hold copies, one of them stores to shared memory") {
+TEST_CASE("shared_store: one thread per replicated element") {
   std::string text = lowered(R"(
     layout #0 [16] reg lane (1) (2) (4) (8) (0) warp (0)
     layout #1 [16] offset (1) (2) (4) (8)
@@ -213,7 +211,7 @@ TEST_CASE("where threads hold copies, one of them stores to shared memory") {
   CHECK(contains(text, "and i32 %warp, 1"));
 }
 
-TEST_CASE("a slot of a ring is counted modulo its slots") {
+TEST_CASE("stage_index: modulo the number of stages") {
   std::string text = lowered(R"(
     func @f(%p: ptr<i32>, %t: i32) warps 1 {
       %s = stage_index %t {offset = 2, stages = 3} : i32
@@ -225,7 +223,7 @@ TEST_CASE("a slot of a ring is counted modulo its slots") {
   CHECK(contains(text, "urem i32"));
 }
 
-TEST_CASE("a loop counts along in a ring whose slots are no power of two, and divides nowhere") {
+TEST_CASE("stage_index: no division in a loop") {
   auto loop = [](const std::string &slots) {
     return lowered(R"(
       func @f(%p: ptr<i32>, %n: i32) warps 1 {
@@ -245,15 +243,15 @@ TEST_CASE("a loop counts along in a ring whose slots are no power of two, and di
   };
   std::string three = loop("3");
   CHECK_FALSE(contains(three, "urem"));
-  CHECK(count(three, "phi i32") == 3); // the counter, the sum, the slot
-  CHECK(count(three, "select") == 2);  // the slot before, and the next iteration's
+  CHECK(count(three, "phi i32") == 3); // the counter, the sum, the stage
+  CHECK(count(three, "select") == 2);  // the previous stage, and the next iteration's stage
   CHECK(count(three, "icmp uge i32") == 2);
   std::string four = loop("4");
   CHECK(count(four, "urem") == 2);
   CHECK(count(four, "phi i32") == 2);
 }
 
-TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are not wanted") {
+TEST_CASE("async_copy: 4, 8 or 16 bytes, masked") {
   auto program = [](const std::string &elem, int vector, const std::string &mask) {
     std::string reg, lane = "lane";
     int bit = 1;
@@ -300,7 +298,7 @@ TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are no
     CHECK(contains(text, "call void @tritonc.barrier()"));
   }
   CHECK(contains(lowered(program("f16", 8, ", %m")), "and i1"));
-  // A scalar mask is one for all elements; here it is the condition itself.
+  // A scalar mask applies to all elements; here it is the condition itself.
   std::string scalar = lowered(program("f16", 8, ", %c"));
   size_t both = scalar.find("and i1 %");
   REQUIRE(both != std::string::npos);
@@ -309,7 +307,7 @@ TEST_CASE("copies in the background: 4, 8 or 16 bytes, nothing where they are no
   CHECK(contains(scalar, first + " = icmp ne i8 %c, 0"));
 }
 
-TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU has it") {
+TEST_CASE("shared_store: stmatrix for 16-bit fragments, from sm_90") {
   auto program = [](const std::string &elem, int contiguous) {
     ir::LinearLayout buffer = swizzled_layout({16, 16}, contiguous, elem == "f32" ? 4 : 2);
     return "layout #0 [16,16] reg (0,1) (8,0) (0,8) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp\n"
@@ -324,10 +322,10 @@ TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU 
     CHECK(count(lowered(program(elem, 0), "90"), "call void @tritonc.stmatrix_x4_trans(i32 %") ==
           1);
   }
-  // Nothing of the kind for other elements, and before Hopper.
+  // No stmatrix for other element sizes, or before Hopper.
   CHECK_FALSE(contains(lowered(program("f32", 1), "90"), "stmatrix"));
   CHECK_FALSE(contains(lowered(program("f16", 1), "80"), "stmatrix"));
-  // Nor where some lanes hold copies, which are not stored: all have to take part.
+  // No stmatrix if some lanes hold copies: copies are not stored, but stmatrix needs all lanes.
   ir::LinearLayout row = swizzled_layout({16}, 0, 2);
   std::string copies = lowered(
       "layout #0 [16] reg (1) (8) lane (2) (4) (0) (0) (0) warp\nlayout #1 [16] " + row.text() +
@@ -339,7 +337,7 @@ TEST_CASE("fragments of 16-bit elements are put back by stmatrix, where the GPU 
   CHECK(contains(copies, "store <2 x half>"));
 }
 
-TEST_CASE("addresses are the slot's and each thread's parts, or are computed from one of both") {
+TEST_CASE("shared addresses: stage part and thread part") {
   auto text = [](const std::string &more) {
     return lowered(R"(
     layout #0 [16,64] reg (0,1) (8,0) (0,8) (0,16) (0,32) lane (0,2) (0,4) (1,0) (2,0) (4,0) warp
@@ -355,8 +353,8 @@ TEST_CASE("addresses are the slot's and each thread's parts, or are computed fro
       return
     })");
   };
-  // Four instructions, whose chunks differ in bits that are swizzled: so many ways to flip them.
-  // What is flipped is the thread's part, or the sum of all.
+  // Four instructions whose chunks differ in swizzled bits, so four XOR masks. The XOR applies to
+  // the thread's part, or to the complete sum.
   auto flips = [](const std::string &lowered, const std::string &of) {
     return count(lowered, "xor i32 " + of);
   };
@@ -366,7 +364,7 @@ TEST_CASE("addresses are the slot's and each thread's parts, or are computed fro
     CHECK(flips(lowered, "") >= 3);
   }
   CHECK(kept != computed);
-  // One sum of slot and thread, instead of one for each.
+  // One sum of stage and thread part, instead of one per instruction.
   auto sums = [](const std::string &lowered) { return count(lowered, "add i32"); };
   CHECK(sums(kept) - sums(computed) == 3);
 }

@@ -1,6 +1,6 @@
-// Tests lower/small_floats.cpp: what is computed for GPUs without instructions for it, on this
-// machine, against the definitions of e4m3 and e5m2 ("FP8 Formats for Deep Learning", arXiv
-// 2209.05433); and which instructions there are for others.
+// Tests lower/small_floats.cpp. The code for GPUs without fp8 instructions runs on the host; the
+// test compares it with the definitions of e4m3 and e5m2 ("FP8 Formats for Deep Learning", arXiv
+// 2209.05433). For other GPUs, the test checks the instructions.
 
 #include "lower/small_floats.h"
 
@@ -30,7 +30,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Format {
   Elem elem;
   int exponent_bits, fraction_bits;
-  bool has_infinity; // else only the code of all ones is not a number
+  bool has_infinity; // if false, only the code of all ones is NaN
 
   double value(int code) const {
     int highest = (1 << exponent_bits) - 1, bias = highest / 2;
@@ -43,7 +43,7 @@ struct Format {
     return sign * (exponent ? std::ldexp(1 + part, exponent - bias) : std::ldexp(part, 1 - bias));
   }
 
-  // The nearest finite number's code, of two the even one.
+  // The code of the nearest finite value; a tie goes to the even code.
   int nearest(double number) const {
     if (std::isnan(number))
       return 0x7f;
@@ -62,7 +62,7 @@ const Format formats[] = {{Elem::e4m3, 4, 3, false}, {Elem::e5m2, 5, 2, true}};
 
 enum class Given { code, real, wide };
 
-// A kernel k(out, x) that stores what `make` makes of x.
+// A kernel k(out, x) that stores `make`(x).
 template <typename Make> std::string kernel(Given given, Make make) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
@@ -96,7 +96,7 @@ std::string widening(Elem elem, const char *gpu = "80") {
   });
 }
 
-// Counts what differs, and shows the first.
+// Counts differences and shows the first one.
 struct Differences {
   int count = 0;
   double first = 0;
@@ -109,7 +109,7 @@ struct Differences {
 
 } // namespace
 
-TEST_CASE("every code becomes the number that its format says") {
+TEST_CASE("widen: every code gives its format's value") {
   HostMachine machine;
   for (const Format &format : formats) {
     CAPTURE(ir::name_of(format.elem));
@@ -125,7 +125,7 @@ TEST_CASE("every code becomes the number that its format says") {
   }
 }
 
-TEST_CASE("floats are rounded to nearest, ties to even, and stop at the largest number") {
+TEST_CASE("narrow: f32 rounds to nearest even and saturates") {
   HostMachine machine;
   std::mt19937 random(1);
   for (const Format &format : formats) {
@@ -137,7 +137,7 @@ TEST_CASE("floats are rounded to nearest, ties to even, and stop at the largest 
         differences.compare(number, computed<uint8_t>(*code, machine, number),
                             format.nearest(number));
     };
-    for (int i = 0; i < 0x7e; i++) { // all numbers, what lies between them, and beside that
+    for (int i = 0; i < 0x7e; i++) { // all values, the midpoints, and their adjacent floats
       double here = format.value(i), there = format.value(i + 1);
       if (!std::isfinite(there))
         continue;
@@ -155,7 +155,7 @@ TEST_CASE("floats are rounded to nearest, ties to even, and stop at the largest 
   }
 }
 
-TEST_CASE("doubles are rounded once") {
+TEST_CASE("narrow: f64 rounds once") {
   HostMachine machine;
   std::mt19937_64 random(2);
   for (const Format &format : formats) {
@@ -167,7 +167,7 @@ TEST_CASE("doubles are rounded once") {
         differences.compare(number, computed<uint8_t>(*code, machine, number),
                             format.nearest(number));
     };
-    for (int i = 0; i < 0x7e; i++) { // so near to a tie that a float would be one
+    for (int i = 0; i < 0x7e; i++) { // so close to a tie that a float would be the tie
       double here = format.value(i), there = format.value(i + 1);
       if (!std::isfinite(there))
         continue;
@@ -184,7 +184,7 @@ TEST_CASE("doubles are rounded once") {
   }
 }
 
-TEST_CASE("constants are rounded the same") {
+TEST_CASE("constant: rounds like narrow") {
   llvm::LLVMContext context;
   for (const Format &format : formats)
     for (double number :
@@ -195,7 +195,7 @@ TEST_CASE("constants are rounded the same") {
     }
 }
 
-TEST_CASE("two at a time by instructions, where there are some") {
+TEST_CASE("narrow: pair instructions from sm_89") {
   for (const char *gpu : {"89", "90a", "120"}) {
     CHECK(contains(narrowing(Elem::e4m3, Given::real, gpu), "call i32 @tritonc.cvt_e4m3x2(float"));
     CHECK(contains(narrowing(Elem::e5m2, Given::wide, gpu), "call i32 @tritonc.cvt_e5m2x2(float"));

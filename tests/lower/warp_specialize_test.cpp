@@ -1,5 +1,5 @@
-// Tests lower/warp_specialize.cpp, lower/tma.cpp and lower/host_values.cpp: warps with work of
-// their own, and what the host hands them.
+// Tests lower/warp_specialize.cpp, lower/tma.cpp and lower/host_values.cpp: warp specialization,
+// TMA copies, and hidden parameters.
 
 #include "lower/llvm_text.h"
 #include "support/tile_ir.h"
@@ -10,7 +10,7 @@ using namespace tritonc::test;
 
 namespace {
 
-// Two maps, of rows and of columns, a ring of two slots of two boxes each, and warps that part.
+// Two tensor maps, row-major and column-major, two stages of two boxes each, and a warp_specialize.
 std::string program(const std::string &workers, const std::string &producer,
                     const std::vector<int64_t> &registers = {}, bool all_producers = false,
                     int consumer_groups = 1) {
@@ -43,8 +43,8 @@ std::string program(const std::string &workers, const std::string &producer,
   return lowered(fn, "90a");
 }
 
-// What comes after the parting. The blocks of guards stand after those of both parts, so a test
-// fills one part only.
+// The code after the role branch. Guard blocks follow the blocks of both parts, so a test fills
+// only one part.
 std::string parted(const std::string &text) {
   size_t workers = text.find("\nworkers:");
   REQUIRE_MESSAGE(workers != std::string::npos, text);
@@ -56,7 +56,7 @@ std::string producers_of(const std::string &producer) { return parted(program(""
 
 } // namespace
 
-TEST_CASE("hidden parameters come after a kernel's own: maps in the constant bank, numbers") {
+TEST_CASE("hidden parameters: after the kernel's own") {
   std::string text = program("", "");
   size_t own = text.find("i32 %z,"), number = text.find("i32 %blocks,"),
          map = text.find("byval([128 x i8]) align 64 \"nvvm.grid_constant\" %rows,");
@@ -66,20 +66,20 @@ TEST_CASE("hidden parameters come after a kernel's own: maps in the constant ban
   CHECK(contains(text, "\"nvvm.maxntid\"=\"256\""));
 }
 
-TEST_CASE("nothing is hidden in a kernel that asks the host for nothing") {
+TEST_CASE("hidden parameters: none when the kernel needs none") {
   std::string text = lowered("func @f(%n: i32) warps 4 {\n return\n}", "90a");
   CHECK(contains(text, "@f(i32 %n)"));
   CHECK(contains(text, "\"nvvm.maxntid\"=\"128\""));
   CHECK_FALSE(contains(text, "shfl"));
 }
 
-TEST_CASE("mbarriers are set up by one thread, and known to all before warps part") {
+TEST_CASE("mbarriers: one thread initializes, before the role branch") {
   std::string text = program("", "");
   CHECK(count(text, "call void @tritonc.mbarrier_init(i32 add (i32 ptrtoint") == 4);
   for (const char *operands :
        {" i32 16384), i32 1)", " i32 16392), i32 1)", " i32 16400), i32 4)", " i32 16408), i32 4)"})
     CHECK(count(text, operands) == 1);
-  CHECK(count(text, "br i1") == 2 + 1 + 1 + 1); // two rings, the parting, the warp and the thread
+  CHECK(count(text, "br i1") == 2 + 1 + 1 + 1); // two mbarriers ops, role branch, warp, thread
   size_t init = text.rfind("call void @tritonc.mbarrier_init(");
   size_t fence = text.find("call void @tritonc.fence_mbarrier_init()");
   size_t barrier = text.find("call void @tritonc.barrier()"), workers = text.find("\nworkers:");
@@ -88,7 +88,7 @@ TEST_CASE("mbarriers are set up by one thread, and known to all before warps par
   CHECK(barrier < workers);
 }
 
-TEST_CASE("the program's warps come first, and of the producer warps one thread works") {
+TEST_CASE("warp_specialize: consumers first, one producer thread") {
   std::string text = program("", "mbarrier_arrive %full, %x");
   CHECK(contains(text, "icmp ult i32 %"));
   std::string producers = text.substr(text.find("\nproducers:"));
@@ -97,19 +97,18 @@ TEST_CASE("the program's warps come first, and of the producer warps one thread 
       contains(producers.substr(first_warp, producers.find('\n', first_warp) - first_warp), ", 4"));
   CHECK(first_warp < elect);
   CHECK(elect < producers.find("@tritonc.mbarrier_arrive("));
-  // That all lanes of a warp agree must be plain to see.
+  // The branch condition must be visibly uniform in a warp.
   CHECK(contains(text, "call i32 @tritonc.shfl_idx("));
 }
 
-TEST_CASE("a barrier is that of the program's warps once they have parted, else of all") {
+TEST_CASE("barrier: only consumer warps after the role branch") {
   CHECK(count(workers_of("barrier"), "call void @tritonc.barrier_sync(i32 1, i32 128)") == 1);
   CHECK_FALSE(contains(workers_of("barrier"), "call void @tritonc.barrier()"));
   CHECK(contains(lowered("func @f() warps 4 {\n barrier\n return\n}", "90a"),
                  "call void @tritonc.barrier()"));
 }
 
-TEST_CASE("each consumer group has its own barrier, first thread and buffers; producer warps come "
-          "after all") {
+TEST_CASE("consumer groups: own barriers, first threads and buffers") {
   auto with_consumer_groups = [](int consumer_groups) {
     return program("%u = shared_alloc {address = 17408, consumer_group_bytes = 4096} : "
                    "shared<f16>[1,128,16] #1\n"
@@ -118,7 +117,7 @@ TEST_CASE("each consumer group has its own barrier, first thread and buffers; pr
                    "", {232, 40}, false, consumer_groups);
   };
   std::string text = with_consumer_groups(2);
-  CHECK(contains(text, "\"nvvm.maxntid\"=\"384\"")); // 168 registers a thread
+  CHECK(contains(text, "\"nvvm.maxntid\"=\"384\"")); // 168 registers per thread
   CHECK(contains(text, "setmaxnreg_inc(i32 232)"));
   CHECK(contains(text, "setmaxnreg_dec(i32 40)"));
   CHECK(contains(text, "%consumer_group = udiv i32 %"));
@@ -126,12 +125,12 @@ TEST_CASE("each consumer group has its own barrier, first thread and buffers; pr
   CHECK(contains(text, "add i32 1, %consumer_group"));
   CHECK_FALSE(contains(text, "@tritonc.barrier_sync(i32 1, i32 128)"));
   CHECK(contains(text, "mul i32 %consumer_group, 4096"));
-  CHECK(contains(text, "icmp ult i32 %")); // the parting
+  CHECK(contains(text, "icmp ult i32 %")); // the role branch
   CHECK(contains(text, ", 8\n"));
 }
 
-TEST_CASE("registers are taken and given up where it was decided, else nothing happens to them") {
-  // Eight warps have 256 registers a thread at the start.
+TEST_CASE("setmaxnreg: emitted only when register counts are set") {
+  // Eight warps have 256 registers per thread at the start.
   std::string text = program("", "", {264, 40});
   size_t workers = text.find("\nworkers:"), producers = text.find("\nproducers:");
   size_t taken = text.find("call void @tritonc.setmaxnreg_inc(i32 264)");
@@ -139,24 +138,23 @@ TEST_CASE("registers are taken and given up where it was decided, else nothing h
   CHECK(workers < taken);
   CHECK(taken < producers);
   CHECK(producers < given);
-  // All warps of the group give them up, so before one is chosen.
+  // All warps of the group release registers, so this comes before one warp is chosen.
   CHECK(given < text.find("icmp", producers));
   CHECK_FALSE(contains(program("", ""), "setmaxnreg"));
-  // Whoever takes less than that gives up.
+  // A part with fewer registers than at the start uses setmaxnreg_dec.
   text = program("", "", {104, 264});
   CHECK(contains(text, "call void @tritonc.setmaxnreg_dec(i32 104)"));
   CHECK(contains(text, "call void @tritonc.setmaxnreg_inc(i32 264)"));
 }
 
-TEST_CASE(
-    "where all producer warps work, each warp is one of theirs and arrives for all its lanes") {
+TEST_CASE("warp_specialize: all producer warps work and arrive") {
   std::string text = program("", "mbarrier_arrive %full, %x", {}, true);
   std::string producers = text.substr(text.find("\nproducers:"));
   CHECK_FALSE(contains(producers, "@tritonc.elect()"));
-  CHECK_FALSE(contains(text, "@tritonc.fence_mbarrier_init()")); // for TMA
+  CHECK_FALSE(contains(text, "@tritonc.fence_mbarrier_init()")); // only needed for TMA
   size_t together = producers.find("call void @tritonc.warp_sync()");
   CHECK(together < producers.find("@tritonc.mbarrier_arrive("));
-  // A tile's warps are counted from the first of the producer warps.
+  // A tile's warps are numbered from the first producer warp.
   const std::string stores = R"(
       %r = range {start = 0} : i32[128] #3
       %pointers = splat %A : ptr<f16>[128] #3
@@ -172,7 +170,7 @@ TEST_CASE(
   CHECK_FALSE(contains(workers_of("mbarrier_arrive %empty, %x"), "warp_sync"));
 }
 
-TEST_CASE("a warp arrives together where all of its threads have read") {
+TEST_CASE("mbarrier_arrive: per_warp syncs the warp first") {
   std::string text = workers_of("mbarrier_arrive %empty, %x {per_warp = 1}");
   size_t together = text.find("call void @tritonc.warp_sync()");
   REQUIRE(together != std::string::npos);
@@ -180,7 +178,7 @@ TEST_CASE("a warp arrives together where all of its threads have read") {
   CHECK_FALSE(contains(workers_of("mbarrier_arrive %empty, %x"), "warp_sync"));
 }
 
-TEST_CASE("an arrival is one of each warp, or of the thread that copies") {
+TEST_CASE("mbarrier_arrive: one per consumer warp or producer thread") {
   std::string workers = workers_of("mbarrier_arrive %empty, %x");
   CHECK(contains(workers, "icmp eq i32 %lane, 0"));
   CHECK(workers.find("icmp eq i32 %lane, 0") < workers.find("@tritonc.mbarrier_arrive("));
@@ -192,25 +190,25 @@ TEST_CASE("an arrival is one of each warp, or of the thread that copies") {
   CHECK_FALSE(contains(producer, "%lane"));
 }
 
-TEST_CASE("a wait is for the parity of a slot, 8 bytes from one to the next") {
+TEST_CASE("mbarrier_wait: parity and 8-byte stride per stage") {
   std::string text = workers_of("mbarrier_wait %full, %x, %y");
   CHECK(contains(text, "mul i32 %x, 8"));
   CHECK(contains(text, "call void @tritonc.mbarrier_wait(i32 %"));
   CHECK(contains(text, ", i32 %y)"));
 }
 
-TEST_CASE("a tile is copied box by box, to the panels of its slot") {
+TEST_CASE("tma_load_async: one copy per box, to the stage's panels") {
   std::string text = producers_of("tma_load_async %rows, %s, %x, %full, %x, %y, %z");
   CHECK(count(text, "call void @tritonc.tma_load_2d(i32 %") == 2);
   CHECK(count(text, ", ptr %rows, i32 %") == 2);
-  CHECK(contains(text, "mul i32 %x, 4096")); // a slot of 16 x 128
-  // The second box: 64 columns further, 16 rows of 128 bytes after the first.
+  CHECK(contains(text, "mul i32 %x, 4096")); // a stage of 16 x 128
+  // The second box: 64 columns later, 16 rows of 128 bytes after the first box.
   CHECK(count(text, "add i32 %z, 64") == 1);
   CHECK(count(text, ", 2048\n") == 1);
   CHECK(count(text, "add i32 %y, 0") == 2);
 }
 
-TEST_CASE("coordinates come in TMA's order: that of neighbors first") {
+TEST_CASE("tma_load_async: contiguous coordinate first") {
   auto first_coordinate = [](const std::string &op) {
     std::string text = producers_of(op);
     size_t call = text.find("call void @tritonc.tma_load_2d(");
@@ -224,7 +222,7 @@ TEST_CASE("coordinates come in TMA's order: that of neighbors first") {
   CHECK(first_coordinate("tma_load_async %columns, %t, %x, %full, %x, %y, %z") == "%y");
 }
 
-TEST_CASE("one thread of the program's warps copies out, and closes the group") {
+TEST_CASE("tma_store_async: one consumer thread copies and commits") {
   std::string text =
       workers_of("tma_store_async %rows, %s, %x, %y, %z\n tma_store_wait {pending = 1}");
   CHECK(count(text, "call void @tritonc.tma_store_2d(ptr %rows, i32 %") == 2);
@@ -234,19 +232,19 @@ TEST_CASE("one thread of the program's warps copies out, and closes the group") 
   CHECK(text.rfind("@tritonc.tma_store_2d(") < text.find("@tritonc.bulk_commit()"));
 }
 
-TEST_CASE("one thread fetches a map") {
+TEST_CASE("tma_prefetch: one thread") {
   std::string text = workers_of("tma_prefetch %rows");
   CHECK(count(text, "call void @tritonc.prefetch_tensor_map(ptr %rows)") == 1);
   CHECK(text.find("or i32 %lane, %") < text.find("@tritonc.prefetch_tensor_map("));
 }
 
-TEST_CASE("what was written is made known to TMA by every thread") {
+TEST_CASE("proxy_fence: every thread executes it") {
   std::string text = workers_of("proxy_fence");
   size_t fence = text.find("call void @tritonc.fence_proxy_async()");
   CHECK(fence < text.find("br "));
 }
 
-TEST_CASE("slots and phases of a ring") {
+TEST_CASE("stage_index, stage_phase: stages and phases") {
   std::string text = producers_of(R"(
       %before = stage_index %x {offset = -1, stages = 3} : i32
       %now = stage_index %x {offset = 0, stages = 3} : i32

@@ -21,7 +21,7 @@ std::string text_of(const ir::Shape &shape) {
   return text + "]";
 }
 
-// A [m,k] times B [k,n]; transposed: it lies in memory the other way round.
+// A [m,k] times B [k,n]. `transposed`: the operand is stored with the other axis contiguous.
 struct Product {
   int64_t m = 64, n = 64, k = 64;
   bool a_transposed = false, b_transposed = false;
@@ -71,8 +71,8 @@ std::string definition(const std::string &text, const std::string &name) {
 
 std::string last_word(const std::string &text) { return text.substr(text.rfind(' ') + 1); }
 
-// A descriptor that is computed: what is added to where the warpgroup's operand starts, in bytes,
-// and the other fields.
+// A computed descriptor: the byte offset from the start of the warpgroup's operand, and the other
+// fields.
 struct Descriptor {
   int64_t offset;
   uint64_t fields;
@@ -89,7 +89,7 @@ Descriptor descriptor(const std::string &text, const std::string &name) {
   return {16 * std::stoll(last_word(sum)), uint64_t(std::stoll(last_word(either)))};
 }
 
-// One wgmma: its descriptors, and what it is told besides.
+// One wgmma: its descriptors and its other operands.
 struct Instruction {
   Descriptor factors[2];
   std::string registers, accumulate, transposed_a, transposed_b;
@@ -126,22 +126,22 @@ std::vector<Instruction> instructions(const Product &product) {
 
 } // namespace
 
-// "Matrix descriptor format" of the PTX ISA: the start in bits 0 to 13, the leading dimension's
-// offset in bits 16 to 29, the stride dimension's in bits 32 to 45, all in 16 bytes; the swizzle in
-// bits 62 and 63, 1 for 128 bytes, 2 for 64, 3 for 32.
-TEST_CASE("a descriptor says how a operand lies") {
+// "Matrix descriptor format" of the PTX ISA: start address in bits 0 to 13, leading dimension
+// offset in bits 16 to 29, stride dimension offset in bits 32 to 45, all in units of 16 bytes.
+// Swizzle in bits 62 and 63: 1 = 128 bytes, 2 = 64, 3 = 32.
+TEST_CASE("wgmma: descriptor fields for each operand layout") {
   struct {
     Product product;
     int factor;
     uint64_t fields;
   } cases[] = {
-      // Neighbors along K: A as it is, B transposed. Eight rows are 1024, 512, 256 bytes.
+      // Contiguous along K: A as stored, B transposed. Eight rows are 1024, 512, 256 bytes.
       {{64, 64, 64, false, false}, 0, 0x4000004000010000},
       {{64, 64, 32, false, false}, 0, 0x8000002000010000},
       {{64, 64, 16, false, false}, 0, 0xc000001000010000},
       {{64, 64, 64, false, true}, 1, 0x4000004000010000},
       {{64, 128, 128, false, true}, 1, 0x4000004000010000},
-      // Neighbors along M or N: a panel is as many rows as K.
+      // Contiguous along M or N: a panel has K rows.
       {{64, 64, 64, false, false}, 1, 0x4000004002000000},
       {{64, 256, 64, false, false}, 1, 0x4000004002000000},
       {{64, 256, 32, false, false}, 1, 0x4000004001000000},
@@ -160,7 +160,7 @@ TEST_CASE("a descriptor says how a operand lies") {
   }
 }
 
-TEST_CASE("an instruction goes 16 deep: 32 bytes along a row, or 16 rows further") {
+TEST_CASE("wgmma: k = 16 per instruction, operand offsets") {
   struct {
     Product product;
     int factor;
@@ -168,7 +168,7 @@ TEST_CASE("an instruction goes 16 deep: 32 bytes along a row, or 16 rows further
   } cases[] = {
       {{64, 64, 64, false, false}, 0, {0, 32, 64, 96}},
       {{64, 64, 64, false, true}, 1, {0, 32, 64, 96}},
-      // 64 rows of 128 bytes are a panel; the next one goes on along K.
+      // 64 rows of 128 bytes are a panel; the next panel continues along K.
       {{64, 64, 128, false, false}, 0, {0, 32, 64, 96, 8192, 8224, 8256, 8288}},
       {{64, 64, 64, false, false}, 1, {0, 2048, 4096, 6144}},
       {{64, 64, 64, true, false}, 0, {0, 2048, 4096, 6144}},
@@ -186,18 +186,18 @@ TEST_CASE("an instruction goes 16 deep: 32 bytes along a row, or 16 rows further
   }
 }
 
-TEST_CASE("an instruction is told which operand lies the other way round") {
+TEST_CASE("wgmma: transpose flags") {
   for (bool a : {false, true})
     for (bool b : {false, true})
       for (const Instruction &instruction : instructions({64, 64, 64, a, b})) {
         CHECK(instruction.transposed_a == (a ? "1" : "0"));
-        CHECK(instruction.transposed_b == (b ? "0" : "1")); // B [K,N] has neighbors along N
+        CHECK(instruction.transposed_b == (b ? "0" : "1")); // B [K,N] is contiguous along N
         CHECK(instruction.accumulate == "1");
         CHECK(instruction.registers == "32");
       }
 }
 
-TEST_CASE("only the first instruction may be told not to add to the sum") {
+TEST_CASE("wgmma: only the first instruction may not accumulate") {
   std::vector<Instruction> found = instructions({.adds = ", %later"});
   REQUIRE(found.size() == 4);
   CHECK(found[0].accumulate[0] == '%');
@@ -206,7 +206,7 @@ TEST_CASE("only the first instruction may be told not to add to the sum") {
   CHECK(contains(Product{.adds = ", %later"}.lowered(), "zext i1 %"));
 }
 
-TEST_CASE("a warpgroup multiplies 64 rows at a time") {
+TEST_CASE("wgmma: 64 rows per instruction") {
   std::vector<Instruction> found = instructions({.m = 128, .k = 16});
   REQUIRE(found.size() == 2);
   CHECK(found[0].factors[0].offset == 0);
@@ -215,21 +215,21 @@ TEST_CASE("a warpgroup multiplies 64 rows at a time") {
   CHECK(instructions({.m = 128, .k = 16, .warpgroups = {2, 1}}).size() == 1);
 }
 
-TEST_CASE("what several instructions add to is waited for once: a wait is for groups") {
+TEST_CASE("wgmma_wait: one wait for all accumulators") {
   std::string text = Product{.m = 256, .warpgroups = {2, 1}}.lowered();
   CHECK(count(text, "call <32 x float> @tritonc.wgmma_f16") == 2 * 4);
   CHECK(count(text, "@tritonc.wgmma_wait_f32.v64f32(i32 64, i32 1, <64 x float> %") == 1);
   CHECK(count(text, "call <64 x float>") == 1);
 }
 
-TEST_CASE("each warpgroup starts at its own rows") {
+TEST_CASE("wgmma: each warpgroup starts at its own rows") {
   std::string text = Product{.m = 128, .warpgroups = {2, 1}}.lowered();
   CHECK(contains(text, "lshr i32 %"));
   CHECK(contains(text, ", 8192")); // 64 rows of 128 bytes
   CHECK_FALSE(contains(Product{}.lowered(), "mul nuw nsw i32 %"));
 }
 
-TEST_CASE("each element type has its instruction, and tf32 goes 8 deep") {
+TEST_CASE("wgmma: instruction per type, k = 8 for tf32") {
   CHECK(instructions({.elem = "f16"}).size() == 4);
   CHECK(instructions({.elem = "bf16"}).size() == 4);
   std::vector<Instruction> found = instructions({.k = 32, .b_transposed = true, .elem = "f32"});
@@ -241,7 +241,7 @@ TEST_CASE("each element type has its instruction, and tf32 goes 8 deep") {
     }
 }
 
-TEST_CASE("8-bit integers go 32 deep, by their signs, and are waited for as integers") {
+TEST_CASE("wgmma: 8-bit integers, k = 32, by signedness") {
   for (bool is_unsigned : {false, true}) {
     Product product{.k = 128, .b_transposed = true, .elem = "i8", .is_unsigned = is_unsigned};
     std::vector<Instruction> found = instructions(product);
@@ -257,7 +257,7 @@ TEST_CASE("8-bit integers go 32 deep, by their signs, and are waited for as inte
   }
 }
 
-TEST_CASE("8-bit types go 32 deep, and are summed as floats") {
+TEST_CASE("wgmma: fp8, k = 32, float accumulators") {
   for (std::string elem : {"e4m3", "e5m2"}) {
     Product product{.k = 128, .b_transposed = true, .elem = elem};
     std::vector<Instruction> found = instructions(product);
@@ -271,7 +271,7 @@ TEST_CASE("8-bit types go 32 deep, and are summed as floats") {
   }
 }
 
-TEST_CASE("a matmul is fenced from what was before, closed as a group, and waited for") {
+TEST_CASE("wgmma: fence, commit, wait") {
   std::string text = Product{}.lowered();
   CHECK(count(text, "call void @tritonc.wgmma_fence(") == 1);
   CHECK(count(text, "call void @tritonc.wgmma_commit(") == 1);
@@ -286,8 +286,8 @@ TEST_CASE("a matmul is fenced from what was before, closed as a group, and waite
 
 namespace {
 
-// The rows of A [64 x groups, 16] from registers, in its own buffer before; the first 8 of K, of
-// B [k,64] in shared memory, from row `first` on.
+// A wgmma with A [64 x groups, 16] in registers, loaded from its own buffer: 8 of its K columns
+// times B [k,64] in shared memory, from row `first` on.
 std::string lowered_fragment(int64_t first, const std::string &adds = "") {
   MatmulDivision division = {{2, 1}, {2, 16, 4, 1, 8, 32}};
   ir::LinearLayout fragment = fragment_layout({128, 8}, 4, division);
@@ -310,9 +310,9 @@ std::string lowered_fragment(int64_t first, const std::string &adds = "") {
 
 } // namespace
 
-TEST_CASE("a operand from registers is four words of each thread, as they were fetched") {
+TEST_CASE("wgmma_rs: A is four words per thread") {
   std::string text = lowered_fragment(0);
-  // Neighbors in one access, which are the words of two rows.
+  // Adjacent elements in one access: the words of two rows.
   CHECK(count(text, "load <2 x float>, ptr addrspace(3)") == 2);
   CHECK(count(text, "call <32 x float> @tritonc.wgmma_tf32_ra") == 1);
   CHECK_FALSE(contains(text, "cvt_rna_tf32"));
@@ -322,7 +322,7 @@ TEST_CASE("a operand from registers is four words of each thread, as they were f
   CHECK(contains(operands, ", i32 1, <32 x float> %"));
 }
 
-TEST_CASE("the other operand is told by a descriptor, from the part of K on that is multiplied") {
+TEST_CASE("wgmma_rs: descriptor of B starts at its K offset") {
   for (int64_t first : {0, 8, 24}) {
     std::string text = lowered_fragment(first);
     size_t call = text.find("@tritonc.wgmma_tf32_ra"), name = text.find("i64 %", call) + 4;
@@ -332,7 +332,7 @@ TEST_CASE("the other operand is told by a descriptor, from the part of K on that
   }
 }
 
-TEST_CASE("a matmul from registers is fenced, closed and waited for, and adds where it is told") {
+TEST_CASE("wgmma_rs: fence, commit, wait, accumulate flag") {
   std::string text = lowered_fragment(0, ", %later");
   size_t fence = text.find("call void @tritonc.wgmma_fence("),
          product = text.find("@tritonc.wgmma_tf32_ra"),

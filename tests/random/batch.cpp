@@ -1,4 +1,4 @@
-// Compiles random kernels for a GPU that is somewhere else. See batch.h.
+// Compiles random kernels into a file. See batch.h.
 
 #include "random/batch.h"
 
@@ -44,7 +44,7 @@ std::string required_image(const Toolchain &tools, const std::string &ptx, const
   return images->front();
 }
 
-// The record of a seed; "" if it is left out; "failed: " and why, if it does not compile.
+// The record of a seed; "" if it is omitted; "failed: " and the reason if it does not compile.
 std::string record_of(uint64_t seed, const Gpu &gpu) {
   Generated made = generate(seed);
   if (!made.evaluation.is_exact())
@@ -86,7 +86,7 @@ BatchResult write_batch(const Batch &batch) {
   const Gpu &gpu = *find_gpu(batch.gpu);
   std::ofstream out(batch.path, std::ios::binary);
   write_batch_header(out);
-  // In the order of the seeds, so that the file is the same every time.
+  // In the order of the seeds, so that the file is reproducible.
   std::list<std::pair<uint64_t, Child>> jobs;
   uint64_t next = batch.from, end = batch.from + batch.kernels;
   while (next < end || !jobs.empty()) {
@@ -99,7 +99,7 @@ BatchResult write_batch(const Batch &batch) {
     while (!child.poll()) {
       pollfd wait = {child.readable(), POLLIN, 0};
       ::poll(&wait, 1, child.time_left() + 1);
-      for (auto &[other_seed, other] : jobs) // so that nobody waits with a full pipe
+      for (auto &[other_seed, other] : jobs) // so that no child blocks on a full pipe
         other.poll();
     }
     const Isolated &made = child.result();

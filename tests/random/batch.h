@@ -1,4 +1,4 @@
-// Compiles random kernels for a GPU that is somewhere else.
+// Compiles random kernels into a file, to run them on a GPU of another machine.
 
 #pragma once
 
@@ -11,19 +11,18 @@ namespace tritonc::random {
 struct Batch {
   uint64_t from = 0, kernels = 100; // seeds
   std::string gpu = "90a";
-  std::string path; // of the file
+  std::string path; // output file
   int jobs = 1;
-  std::function<void(const std::string &line)> progress; // may be null
+  std::function<void(const std::string &line)> progress; // null = none
 };
 
 struct BatchResult {
   uint64_t written = 0;
-  uint64_t left_out = 0;             // not exact, or too much shared memory
-  std::vector<std::string> failures; // kernels that did not compile
+  uint64_t left_out = 0;             // kernels with inexact results or too much shared memory
+  std::vector<std::string> failures; // kernels that failed to compile
 };
 
-/// Writes those of the kernels whose results are exact, each assembled with and without
-/// optimization.
+/// Writes the kernels with exact results, each assembled with and without optimization.
 BatchResult write_batch(const Batch &batch);
 
 } // namespace tritonc::random

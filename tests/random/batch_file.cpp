@@ -1,7 +1,7 @@
-// Random kernels to carry to a GPU. See batch_file.h.
+// Writes and reads files of compiled random kernels. See batch_file.h.
 //
-// A record is a length and as many bytes: the case as the text of a file (case.h) after a line
-// with the rest, and each image after its own line.
+// A record is a length and that many bytes: a line with the kernel's properties, the case as the
+// text of a file (case.h), and then each image after its own line.
 //
 // Tested by tests/random/batch_file_test.cpp.
 

@@ -1,11 +1,10 @@
-// Random kernels to carry to a GPU: compiled, with what they are launched with and what they must
-// leave in memory, in one file.
+// A file of compiled random kernels with their launches and expected outputs, to run on a GPU of
+// another machine.
 //
-// The file starts with a line and goes on with records. Inputs are drawn again where they are
-// needed (data.h), and of outputs there is only a hash, so a kernel takes little more than its
-// code.
+// The file has a header line and then records. Inputs are regenerated from their formula (data.h),
+// and outputs are stored as hashes. So a kernel needs little more space than its code.
 //
-// Knows nothing of the compiler.
+// Does not depend on the compiler.
 
 #pragma once
 
@@ -16,9 +15,9 @@
 
 namespace tritonc::random {
 
-/// The code of a kernel, as the driver loads it.
+/// The code of a kernel in the form that the driver loads.
 struct BatchImage {
-  std::string how; // "-O3": how ptxas was told to optimize
+  std::string how; // ptxas optimization flag, "-O3"
   std::string bytes;
 };
 
@@ -26,17 +25,17 @@ struct BatchKernel {
   uint64_t seed = 0;
   std::string gpu; // "sm_90a"
   uint32_t threads = 0, shared_bytes = 0;
-  Case tried; // without its source; buffers that are written have hashes
+  Case tried; // without its source; outputs have hashes
   std::vector<BatchImage> images;
 };
 
-/// Before the first kernel.
+/// Writes the header line.
 void write_batch_header(std::ostream &out);
 void write_batch_kernel(std::ostream &out, const BatchKernel &kernel);
 
-/// False if it is no such file, or one of another version.
+/// Returns false if it is not such a file, or has another version.
 bool read_batch_header(std::istream &in);
-/// Nothing at the end of the file; with `is_broken` true if that is not where it should be.
+/// Reads the next kernel. Returns nullopt at the end; sets `is_broken` if the file is damaged.
 std::optional<BatchKernel> read_batch_kernel(std::istream &in, bool &is_broken);
 
 } // namespace tritonc::random

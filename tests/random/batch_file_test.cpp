@@ -1,4 +1,4 @@
-// Tests batch_file.cpp: kernels survive being in a file, and a damaged file is noticed.
+// Tests batch_file.cpp: round trip of kernels, and damaged files.
 
 #include "random/batch_file.h"
 #include "random/generate.h"
@@ -29,7 +29,7 @@ std::string file_of(int count) {
 
 } // namespace
 
-TEST_CASE("what is written is read again") {
+TEST_CASE("batch file: round trip") {
   std::istringstream in(file_of(5));
   REQUIRE(read_batch_header(in));
   bool is_broken;
@@ -50,7 +50,7 @@ TEST_CASE("what is written is read again") {
   CHECK_FALSE(is_broken);
 }
 
-TEST_CASE("a file that ends too early is broken, wherever it ends") {
+TEST_CASE("batch file: a truncated file is broken") {
   std::string whole = file_of(1);
   for (size_t size = 40; size + 1 < whole.size(); size += 97) {
     std::istringstream in(whole.substr(0, size));

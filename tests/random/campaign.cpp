@@ -1,6 +1,6 @@
-// Many random kernels through all legs. See campaign.h.
+// Runs many random kernels through all legs. See campaign.h.
 //
-// Tested by tests/random/campaign_test.cpp.
+// Tested by tests/random/legs_test.cpp.
 
 #include "random/campaign.h"
 
@@ -23,10 +23,10 @@
 namespace tritonc::random {
 namespace {
 
-// Of each kind of failure so many are reduced and kept; the others are only counted.
+// Max failures of each kind that are reduced and kept; others are only counted.
 constexpr int max_of_a_kind = 3;
 
-// --- Results on their way between processes. -----------------------------------------------------
+// --- Results as text between processes. ----------------------------------------------------------
 
 struct Outcome {
   Effort effort;
@@ -73,8 +73,8 @@ Outcome outcome_of(const Kernel &kernel, const Evaluation &evaluation, const Leg
 
 // --- One kernel. ---------------------------------------------------------------------------------
 
-// The variant of a kernel that is tried beside it, if there is one: whatever `variant_of` promises,
-// it must be valid.
+// The variant of a kernel that also runs, if any. Variants must be valid; an invalid one is not
+// returned.
 std::optional<Generated> variant_beside(const Generated &made, uint64_t seed, int percent) {
   Draw draw(~seed);
   if (!draw.chance(percent))
@@ -101,7 +101,7 @@ Outcome try_seed(uint64_t seed, const Campaign &campaign) {
   return outcome;
 }
 
-// The failing kernel of a seed, made small, as the text of a file.
+// The failing kernel of a seed, reduced, as the text of a file.
 std::string reduced_text(uint64_t seed, const Failure &failure, const Campaign &campaign) {
   Legs legs = legs_for(failure, campaign.legs);
   Failure last = failure;
@@ -132,9 +132,9 @@ std::string reduced_text(uint64_t seed, const Failure &failure, const Campaign &
   return file_text(case_of(made.kernel, made.evaluation), comment);
 }
 
-// --- Many. ---------------------------------------------------------------------------------------
+// --- Many kernels. -------------------------------------------------------------------------------
 
-// What kind of failure it is, in a few words.
+// The kind of a failure, in a few words.
 std::string kind_of(const Failure &failure) {
   std::string stage = failure.stage.substr(0, failure.stage.find(" for sm_"));
   std::string text = failure.text.substr(0, failure.text.find('\n'));
@@ -173,7 +173,7 @@ private:
   struct Job {
     uint64_t seed;
     bool is_reducing;
-    Failure failure; // that is reduced
+    Failure failure; // being reduced
     Child child;
   };
 
@@ -195,7 +195,7 @@ private:
     jobs_.push_back({seed, true, failure, Child(work, seconds)});
   }
 
-  // Until one of the jobs says something or is out of time; then takes what has ended.
+  // Waits until a job has output or runs out of time; then collects the ended jobs.
   void wait() {
     std::vector<pollfd> waits;
     int time = 1000;
@@ -229,11 +229,11 @@ private:
 
   void keep(Job &job) {
     Found found{job.seed, job.failure, job.child.result().text, ""};
-    if (job.child.result().end != Isolated::End::done) // not even reducing worked: the whole
+    if (job.child.result().end != Isolated::End::done) // reduction failed: keep the whole kernel
       found.text =
           isolated(
               [&] {
-                Generated made = generate(job.seed); // may be what fails
+                Generated made = generate(job.seed); // in the child, because it may fail
                 return file_text(case_of(made.kernel, made.evaluation), text_of(job.failure));
               },
               campaign_.seconds_per_kernel)
@@ -246,7 +246,7 @@ private:
     result_.found.push_back(std::move(found));
   }
 
-  // All seeds below this one are done.
+  // All seeds below the returned seed are done.
   uint64_t done_below() const {
     uint64_t least = next_;
     for (const Job &job : jobs_)
@@ -281,7 +281,7 @@ private:
     uint64_t failed;
     bool is_this = !campaign_.state.empty() && in >> from >> next >> failed &&
                    from == campaign_.from && next < from + campaign_.kernels;
-    if (is_this) { // else it was another one, or it is to be done again
+    if (is_this) { // otherwise of another or a finished campaign: start anew
       result_.failed = failed;
       next_ = next;
       result_.kernels = next - from;

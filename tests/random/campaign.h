@@ -1,4 +1,4 @@
-// Many random kernels through all legs, each in a process of its own, several at a time.
+// Runs many random kernels through all legs, each in its own process, several at a time.
 
 #pragma once
 
@@ -10,36 +10,36 @@ namespace tritonc::random {
 
 struct Campaign {
   uint64_t from = 0;      // the first seed
-  uint64_t kernels = 100; // so many seeds from there
+  uint64_t kernels = 100; // number of seeds
   int jobs = 1;
   int seconds_per_kernel = 60;
-  int seconds_to_reduce = 120; // each failure; 0: it stays as large as it is
-  int variants_percent = 25;   // of kernels of which a variant is tried too
+  int seconds_to_reduce = 120; // per failure; 0 = no reduction
+  int variants_percent = 25;   // kernels that also run as a variant, in percent
   Legs legs;
-  std::string found; // a folder for the files of failures; "": none are written
-  std::string state; // a file that says how far it is, so that it can go on; "": none
-  /// Called now and then, and at the end, with a line that says how far it is.
+  std::string found; // folder for the files of failures; "" = none
+  std::string state; // file with the progress, for resuming; "" = none
+  /// Called regularly and at the end with a line about the progress.
   std::function<void(const std::string &line)> progress;
 };
 
 struct Found {
   uint64_t seed = 0;
-  Failure failure;  // of the kernel as it was generated
-  std::string text; // the case as a file, reduced if there was time
-  std::string path; // where that is
+  Failure failure;  // of the generated kernel
+  std::string text; // the case as a file, reduced if time allowed
+  std::string path; // of this file
 };
 
 struct CampaignResult {
-  uint64_t kernels = 0; // done, also before it went on
-  uint64_t failed = 0;  // all of them; `found` has the first few of each kind
+  uint64_t kernels = 0; // done, including those before a resume
+  uint64_t failed = 0;  // all failures; `found` has the first few of each kind
   std::vector<Found> found;
   Effort effort;
 };
 
-/// Needs that no other thread is at work in this process.
+/// Requires that this process has no other running thread.
 CampaignResult run(const Campaign &campaign);
 
-/// Runs a case from a file in a process of its own.
+/// Runs a case from a file in its own process.
 std::optional<Failure> replay(const Case &tried, const Legs &legs, int seconds);
 
 } // namespace tritonc::random

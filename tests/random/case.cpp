@@ -1,4 +1,4 @@
-// One kernel to try. See case.h.
+// Converts cases to files and back, and compares outputs. See case.h.
 //
 // Tested by tests/random/case_test.cpp.
 
@@ -48,7 +48,7 @@ void expect(Argument &argument, const Contents &contents) {
     argument.hash = hash_of(argument.scalar, expected_bytes(argument));
 }
 
-// Whether an element that was written is what it must be.
+// Whether an output element is correct.
 bool is_good(Scalar scalar, const Number &expected, const DataValue &found) {
   if (!is_float(scalar))
     return expected.integer == found.integer;
@@ -91,7 +91,7 @@ Case case_of(const Kernel &kernel, const Evaluation &evaluation) {
   Case made{source_of(kernel), "k", kernel.grid, kernel.data_seed, {}};
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     const Parameter &parameter = kernel.parameters[i];
-    if (parameter.role == Role::constant) // the source says what is in it
+    if (parameter.role == Role::constant) // the source has its values
       continue;
     Argument argument{.name = kernel.variables[size_t(parameter.variable)].name,
                       .role = parameter.role,
@@ -130,7 +130,7 @@ std::string file_text(const Case &tried, const std::string &comment) {
   std::istringstream lines(comment);
   for (std::string line; std::getline(lines, line);)
     out << "// " << line << "\n";
-  // Comments at the start of the source stay in front.
+  // Comments at the start of the source stay first.
   std::istringstream source(tried.source);
   std::string line;
   while (std::getline(source, line) && line.rfind("//", 0) == 0)

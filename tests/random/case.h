@@ -1,6 +1,6 @@
-// One kernel to try: its source, what it is launched with, and what it must leave in memory.
+// A test case: the source of one kernel, its launch, and its expected outputs.
 //
-// A case needs no tree, so one that failed can be kept as a file:
+// A case needs no tree, so a failed case can be stored as a file:
 //
 //     //! grid 2 1 1
 //     //! data 8127
@@ -22,46 +22,46 @@ struct Argument {
   std::string name;
   Parameter::Role role = Parameter::Role::number;
   Scalar scalar = Scalar::int32;
-  int64_t integer = 0; // of a number
+  int64_t integer = 0; // value of a scalar argument
   double real = 0;
   int64_t count = 0; // elements of a buffer
-  Data data;         // what a buffer that is read holds
+  Data data;         // contents of an input buffer
 
-  // What a buffer that is written must hold: every element, with a bound for each; or, where the
-  // case comes from a file, a hash of its bytes if it is exact; or nothing.
+  // Expected contents of an output buffer: every element with an error bound. For a case from a
+  // file: a hash of the bytes if the results are exact, or nothing.
   std::vector<Number> expected;
   std::vector<bool> written;
   bool has_hash = false;
   uint64_t hash = 0;
-  double bound = 0; // the largest of the bounds
+  double bound = 0; // max error bound
 
   bool is_written() const { return role >= Parameter::Role::output; }
 };
 
 struct Case {
   std::string source;
-  std::string name; // of the kernel
+  std::string name; // kernel name
   std::array<int, 3> grid = {1, 1, 1};
   uint64_t data_seed = 0;
   std::vector<Argument> arguments;
 
-  /// Of the GPU that it is tried on.
+  /// Number of SMs for the launch.
   int multiprocessors() const { return 1 + int(data_seed % 3); }
 };
 
 Case case_of(const Kernel &kernel, const Evaluation &evaluation);
 
-/// The bytes that the buffer of an argument holds before the kernel runs.
+/// The bytes of an argument's buffer before the launch.
 std::vector<uint8_t> initial_bytes(const Case &tried, int argument);
 
-/// The first element that is not what it must be, in words; "" if there is none. `buffers` has the
-/// bytes of each argument's buffer; those of arguments that aren't written don't matter.
+/// Describes the first wrong element; "" = none. `buffers` has the bytes of each argument's buffer;
+/// buffers of unwritten arguments are ignored.
 std::string difference(const Case &tried, const std::vector<std::vector<uint8_t>> &buffers);
 
-/// As a file, and back; `comment` is put in front, line by line. Lines //! of the source are
-/// replaced.
+/// Converts to a file and back. `comment` becomes comment lines at the start. Replaces the //!
+/// lines of the source.
 std::string file_text(const Case &tried, const std::string &comment);
-/// Nothing, with a reason, if it does not read as a case.
+/// Returns nullopt and sets `problem` if the text is not a case.
 std::optional<Case> read_case(const std::string &text, std::string &problem);
 
 } // namespace tritonc::random

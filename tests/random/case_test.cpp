@@ -1,4 +1,4 @@
-// Tests case.cpp and data.cpp: cases as files, and what counts as a difference.
+// Tests case.cpp and data.cpp: cases as files, and differences of outputs.
 
 #include "random/case.h"
 #include "random/generate.h"
@@ -12,7 +12,7 @@ using namespace tritonc::random;
 
 namespace {
 
-// The buffers as a run leaves them that does what it must.
+// The buffers after a correct run.
 std::vector<std::vector<uint8_t>> right_buffers(const Case &tried) {
   std::vector<std::vector<uint8_t>> buffers(tried.arguments.size());
   for (size_t i = 0; i < tried.arguments.size(); i++) {
@@ -38,7 +38,7 @@ Case case_of_seed(uint64_t seed) {
 
 } // namespace
 
-TEST_CASE("every number has its bytes, and they are that number") {
+TEST_CASE("append_bytes, from_bytes: round trip") {
   for (int scalar = 0; scalar < scalar_count; scalar++)
     for (int64_t value : {0, 1, 96, -3}) {
       if (value < 0 && !is_signed(Scalar(scalar)))
@@ -54,7 +54,7 @@ TEST_CASE("every number has its bytes, and they are that number") {
         CHECK(read.integer == (scalar == 0 ? value != 0 : value));
     }
   std::vector<uint8_t> small;
-  append_bytes(Scalar::e4m3, {0, 448}, small); // the largest, where others have infinity
+  append_bytes(Scalar::e4m3, {0, 448}, small); // max value; other types have infinity there
   append_bytes(Scalar::e4m3, {0, -std::ldexp(1, -9)}, small);
   append_bytes(Scalar::e5m2, {0, 57344}, small);
   CHECK(small == std::vector<uint8_t>{0x7e, 0x81, 0x7b});
@@ -70,7 +70,7 @@ TEST_CASE("every number has its bytes, and they are that number") {
   CHECK(from_bytes(Scalar::half, half.data()).real == std::ldexp(3, -24));
 }
 
-TEST_CASE("data are drawn between their ends, and not all alike") {
+TEST_CASE("Data: in range, not constant") {
   Data data{-3, 3};
   std::set<int64_t> seen;
   for (int64_t i = 0; i < 100; i++)
@@ -81,7 +81,7 @@ TEST_CASE("data are drawn between their ends, and not all alike") {
   CHECK(stream_of(1, "x1") != stream_of(1, "x2"));
 }
 
-TEST_CASE("the right result is no difference, any other is one") {
+TEST_CASE("difference: finds any wrong result") {
   for (uint64_t seed = 0; seed < 30; seed++) {
     Case tried = case_of_seed(seed);
     auto buffers = right_buffers(tried);
@@ -96,7 +96,7 @@ TEST_CASE("the right result is no difference, any other is one") {
   }
 }
 
-TEST_CASE("the sign of a zero doesn't matter, a value that was not to be written does") {
+TEST_CASE("difference: ignores -0, finds unexpected writes") {
   Case tried;
   Argument y{.name = "y", .role = Parameter::Role::output, .scalar = Scalar::float_, .count = 2};
   y.expected = {Number::of_real(0), Number()};
@@ -111,7 +111,7 @@ TEST_CASE("the sign of a zero doesn't matter, a value that was not to be written
   CHECK(difference(tried, {bytes}).starts_with("y[1] is written"));
 }
 
-TEST_CASE("a case survives being a file") {
+TEST_CASE("case file: round trip") {
   for (uint64_t seed = 0; seed < 30; seed++) {
     Case tried = case_of_seed(seed);
     std::string problem, text = file_text(tried, "found\nby chance");
@@ -132,12 +132,12 @@ TEST_CASE("a case survives being a file") {
       CHECK(a.has_hash == b.has_hash);
       CHECK(a.hash == b.hash);
     }
-    auto buffers = right_buffers(tried); // its hash says the same as its elements
+    auto buffers = right_buffers(tried); // the hash accepts the same elements
     CHECK(difference(*read, buffers) == "");
   }
 }
 
-TEST_CASE("a file that is no case says why") {
+TEST_CASE("read_case: error text for invalid files") {
   std::string problem;
   CHECK_FALSE(read_case("__global__ void k() {}", problem));
   CHECK(problem == "has no lines //! that say how it is launched");

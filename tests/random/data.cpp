@@ -1,4 +1,4 @@
-// What the buffers of random kernels hold. See data.h.
+// Makes the contents of the buffers of random kernels. See data.h.
 
 #include "random/data.h"
 
@@ -11,9 +11,9 @@
 namespace tritonc::random {
 namespace {
 
-// A type of 8 or 16 bits: significands of `precision` digits with the first, exponents from
-// `min_exponent` on. The largest exponent is that of infinity and NaN, but e4m3 has numbers there
-// too, and of NaN only the one with all bits.
+// An 8-bit or 16-bit float type: significands with `precision` bits including the hidden bit,
+// exponents from `min_exponent` on. The largest exponent is for infinity and NaN; in e4m3 it also
+// has finite values, and only all ones is NaN.
 struct Small {
   int bits, precision, min_exponent;
   bool has_infinity;
@@ -37,7 +37,7 @@ Small small_of(Scalar scalar) {
   }
 }
 
-// The bits of a number that the type holds exactly.
+// The bits of a value that is exact in the type.
 int small_bits(double value, const Small &type) {
   int sign = std::signbit(value) ? type.sign() : 0;
   if (std::isnan(value) || (std::isinf(value) && !type.has_infinity))
@@ -97,7 +97,7 @@ uint64_t stream_of(uint64_t seed, const std::string &name) {
 
 DataValue value_of(const Data &data, uint64_t stream, int64_t index) {
   uint64_t bits = mixed(stream + mixed(uint64_t(index) + 1));
-  uint64_t count = uint64_t(data.high) - uint64_t(data.low) + 1; // 0: all 64-bit numbers
+  uint64_t count = uint64_t(data.high) - uint64_t(data.low) + 1; // 0 = all 64-bit values
   int64_t drawn = int64_t(uint64_t(data.low) + (count ? bits % count : bits));
   return {drawn, std::ldexp(double(drawn), -data.fraction_bits)};
 }

@@ -1,8 +1,8 @@
-// Random choices that are the same on every platform: they depend on the seed and on nothing else.
+// Random choices that depend only on the seed, so they are the same on every platform.
 //
 // The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", OOPSLA 2014). The distributions are ours, because those of the standard library
-// differ between implementations.
+// generators", OOPSLA 2014). The distributions are implemented here, because the standard library's
+// distributions differ between implementations.
 
 #pragma once
 
@@ -25,12 +25,12 @@ public:
   explicit Draw(uint64_t seed) : state_(mixed(seed + 0x9e3779b97f4a7c15)) {}
 
   uint64_t bits() { return mixed(state_ += 0x9e3779b97f4a7c15); }
-  /// A number from `low` to `high`, both included. Slightly uneven for ranges near 2^64.
+  /// An integer from `low` to `high`, inclusive. Slightly uneven for ranges near 2^64.
   int64_t between(int64_t low, int64_t high) {
     return int64_t(uint64_t(low) + bits() % (uint64_t(high) - uint64_t(low) + 1));
   }
   bool chance(int percent) { return between(1, 100) <= percent; }
-  /// A position in a list of that many.
+  /// An index in a list of `count` elements.
   size_t index(size_t count) { return size_t(between(0, int64_t(count) - 1)); }
   template <typename T> const T &pick(const std::vector<T> &list) {
     return list[index(list.size())];
@@ -38,7 +38,7 @@ public:
   template <typename T> T pick(std::initializer_list<T> list) {
     return list.begin()[index(list.size())];
   }
-  /// A position, each as likely as its weight says; the weights must not all be zero.
+  /// An index with probability proportional to its weight. Requires a nonzero weight.
   size_t weighted(const std::vector<int> &weights) {
     int64_t sum = 0;
     for (int weight : weights)

@@ -1,4 +1,4 @@
-// The emulator as a leg. See emulate.h.
+// Runs the host code of a case on the emulator. See emulate.h.
 
 #include "random/emulate.h"
 
@@ -39,20 +39,20 @@ Result<std::string> object_of(const ir::Function &fn, const Gpu &gpu) {
   std::unique_ptr<llvm::Module> module = lower(fn, gpu, context);
   if (auto optimized = optimize(*module, gpu); !optimized)
     return optimized.error();
-  // What NVPTX makes of it is for a GPU to execute, but it must make something.
+  // Only a GPU can run the PTX, but NVPTX must compile the module.
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
   if (auto ptx = generate_ptx(*copy, gpu); !ptx)
     return ptx.error();
   return host_object(*module, describe(fn, gpu), "host_code");
 }
 
-// What the host computes with: a number of as many bits as its type has.
+// The value of an argument for host formulas, sign-extended from its type.
 int64_t sign_extended(const Argument &argument) {
   int unused = 64 - 8 * bytes_of(argument.scalar);
   return int64_t(uint64_t(argument.integer) << unused) >> unused;
 }
 
-// The buffers of a case in the emulator's memory, which ends where they end.
+// The buffers of a case in the emulator's memory, with exact bounds.
 class Launched {
 public:
   explicit Launched(const Case &tried)
@@ -75,7 +75,7 @@ public:
     }
   }
 
-  // Nothing if it cannot be launched in this form.
+  // Returns nullopt if this schedule cannot be launched.
   std::optional<emulator::Result> run(const ir::Function &fn, const abi::host_code &code,
                                       const emulator::Options &options) {
     test::HostSide host(fn, for_host_, tried_.grid, tried_.multiprocessors());
@@ -112,9 +112,9 @@ private:
   emulator::GlobalMemory memory_;
   std::vector<void *> pointers_;
   std::vector<std::vector<uint8_t>> numbers_;
-  std::vector<int64_t> for_host_; // numbers and addresses
+  std::vector<int64_t> for_host_; // scalar values and addresses
   std::vector<void *> arguments_;
-  void *workspace_ = nullptr; // of two launches that share the work
+  void *workspace_ = nullptr; // shared by two launches
 };
 
 } // namespace
@@ -135,7 +135,7 @@ std::optional<Failure> emulate(const std::vector<const ir::Function *> &fns, con
     options.async = interleaving.async;
     options.seed = tried.data_seed;
     options.max_steps = 1'000'000;
-    options.workers = 1; // other kernels are at work beside this one
+    options.workers = 1; // other processes run other kernels
     std::string stage = "emulated" + where + ", " + interleaving.name;
     Launched launched(tried);
     for (size_t i = 0; i < fns.size(); i++) {

@@ -1,4 +1,4 @@
-// The emulator as a leg: the machine code of a case, on this machine.
+// The emulator leg: runs the host code of a case on the emulator.
 
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace tritonc::random {
 
-/// Takes a function, which went through the pipeline for `gpu`, or two that share the work, through
-/// lowering, optimization and code generation, for PTX and for the host, and emulates them: with
-/// forward order and early copies, the other way round, and at random, always looking for races.
-/// With `all_interleavings` false only the first. Where tensor maps don't fit, nothing is emulated.
-/// `where` is " for sm_80".
+/// Lowers, optimizes, and generates code (PTX and host) for a function after the pipeline for
+/// `gpu`, or for two functions that share the work. Then emulates them with three interleavings:
+/// forward order with early copies, reversed order with late copies, and random. Race checks are
+/// always on. Without `all_interleavings`, only the first one runs. If tensor maps don't fit,
+/// nothing runs. `where` is for messages: " for sm_80".
 std::optional<Failure> emulate(const std::vector<const ir::Function *> &fns, const Case &tried,
                                const Gpu &gpu, const std::string &where, bool all_interleavings,
                                Effort &effort);

@@ -1,4 +1,4 @@
-// What a random kernel means. See evaluate.h.
+// Evaluates random kernels. See evaluate.h.
 
 #include "random/evaluate.h"
 
@@ -13,19 +13,19 @@ namespace {
 
 using Kind = Expr::Kind;
 
-constexpr int64_t max_elements = int64_t(1) << 17; // of a buffer
+constexpr int64_t max_elements = int64_t(1) << 17; // per buffer
 
 struct Invalid {
   std::string why;
 };
 
-// The elements of a value in row-major order; a scalar has one.
+// The elements of a value in row-major order; a scalar has one element.
 struct Tile {
   Type type;
   std::vector<Number> elements;
 };
 
-// Which element of a tile of shape `from` stands at each place of shape `to`.
+// Maps each index of shape `to` to the element of a tile of shape `from` (broadcast).
 class Spread {
 public:
   Spread(const Shape &from, const Shape &to)
@@ -52,7 +52,7 @@ private:
   std::vector<size_t> places_;
 };
 
-// Global memory, with what is needed to tell whether the order of accesses matters.
+// Global memory, with data to decide whether results depend on the order of accesses.
 class Buffers {
 public:
   explicit Buffers(const Kernel &kernel) : kernel_(kernel), buffers_(kernel.parameters.size()) {
@@ -80,9 +80,8 @@ public:
     return cell.value;
   }
 
-  // What a program does to its memory is in the order of its statements, but a statement that
-  // stores to one place twice is in none: neither two elements of a tile are, nor two iterations of
-  // a loop.
+  // A program's accesses are in the order of its statements. But two stores of one statement to one
+  // address are unordered: two elements of a tile, or two iterations of a loop.
   void write(const Number &pointer, const Number &value, int program, const Stmt *by) {
     Buffer &buffer = reach(pointer);
     Parameter::Role role = kernel_.parameters[size_t(pointer.buffer)].role;
@@ -100,7 +99,7 @@ public:
     cell.value = value;
   }
 
-  // What programs and elements do in any order: one operation, whose results nobody looks at.
+  // An unordered atomic: many programs and elements use one operation and ignore its results.
   void gather(const Number &pointer, Op op, Scalar scalar, const Number &value) {
     Cell &cell = cell_at(pointer);
     bool is_first = cell.writer < 0 && cell.reader < 0 && cell.gathers == Op::none;
@@ -108,7 +107,7 @@ public:
       throw Invalid{"atomic operations of two kinds"};
     cell.gathers = op;
     Number result = binary(op, scalar, cell.value, value);
-    // Rounded in one order or another.
+    // The rounding depends on the order.
     bool is_whole =
         !is_float(scalar) || (result.error == 0 && result.real == std::trunc(result.real) &&
                               value.real == std::trunc(value.real));
@@ -138,16 +137,16 @@ public:
 private:
   struct Cell {
     Number value;
-    int reader = -1, writer = -1; // programs
-    bool is_shared = false;       // several programs read it
-    const Stmt *by = nullptr;     // the last to store to it
-    Op gathers = Op::none;        // what atomic operations in any order do
-    double magnitude = 0;         // of the terms of a sum
+    int reader = -1, writer = -1; // program indices; -1 = none
+    bool is_shared = false;       // read by several programs
+    const Stmt *by = nullptr;     // the last statement that stored to it
+    Op gathers = Op::none;        // operation of unordered atomics
+    double magnitude = 0;         // sum of the terms' magnitudes
   };
   struct Buffer {
     int64_t count = 0;
     uint64_t stream = 0;
-    std::vector<Cell> cells; // none for what is only read
+    std::vector<Cell> cells; // empty for inputs
   };
 
   Number initial(int parameter, int64_t index) const {
@@ -156,7 +155,7 @@ private:
     return {value.integer, value.real};
   }
 
-  // Of a buffer that is read and written.
+  // The cell of an element in a buffer that is written.
   Cell &cell_at(const Number &pointer) {
     Buffer &buffer = reach(pointer);
     if (kernel_.parameters[size_t(pointer.buffer)].role != Parameter::Role::both)
@@ -204,7 +203,7 @@ std::array<uint32_t, 4> philox_words(uint64_t seed, uint64_t offset) {
 
 enum class Flow { normal, leave, proceed, finish };
 
-// One program of the grid at work.
+// Executes one program of the grid.
 class Program {
 public:
   Program(const Kernel &kernel, Buffers &buffers, std::array<int, 3> id, int64_t &cost,
@@ -337,7 +336,7 @@ private:
     }
   }
 
-  // All operands in the shape of the whole.
+  // All operands have the common shape.
   void atomic(const Stmt &stmt) {
     std::vector<Tile> operands;
     Shape shape;
@@ -375,7 +374,7 @@ private:
       variable(stmt) = fitted(std::move(before), kernel_.type_of(stmt.variable));
   }
 
-  // What only this program and this element do.
+  // An atomic on an address that only this program and this element access.
   Number exchanged(const Stmt &stmt, Scalar scalar, const Number &pointer, const Number &expected,
                    const Number &given) {
     Number before = buffers_.read(pointer, number_), after = given;
@@ -472,7 +471,7 @@ private:
     return result;
   }
 
-  // A binary operator between two values, as the language converts and repeats them.
+  // A binary operator on two values, with the language's conversions and broadcast.
   Tile combined(Op op, const Tile &a, const Tile &b) {
     Shape shape = *broadcast(a.type.shape, b.type.shape);
     Spread from_a(a.type.shape, shape), from_b(b.type.shape, shape);
@@ -515,7 +514,7 @@ private:
                                                          : pointer.integer + by.integer);
   }
 
-  // The right operand is evaluated, as far as it loads, where the left one leaves the answer open.
+  // The right operand's loads happen only where the left operand does not determine the result.
   Tile logical(const Expr &expr) {
     Tile a = truth(value(expr.operands[0]));
     bool is_and = expr.op == Op::logical_and;
@@ -554,7 +553,7 @@ private:
     return loaded(pointers, &mask);
   }
 
-  // Loads in the arms of conditions happen only where the conditions allow it.
+  // Loads in the arms of `?:` happen only where the condition selects the arm.
   Tile loaded(const Tile &pointers, const Tile *mask) {
     Tile result{{pointers.type.scalar, false, pointers.type.shape}, {}};
     result.elements.resize(pointers.elements.size());
@@ -623,11 +622,11 @@ private:
       axis += position == Position::keep || is_scan(position);
     }
     a.type.scalar = expr.type.scalar;
-    a.type.shape = expr.type.shape; // axes of extent 1 change nothing else
+    a.type.shape = expr.type.shape; // only adds axes of extent 1
     return a;
   }
 
-  // The elements along an axis: visit(places of the elements, from the first to the last).
+  // Calls visit(indices) for each line along an axis, with the indices of its elements in order.
   template <typename Visit>
   static void for_each_line(const Shape &shape, size_t axis, const Visit &visit) {
     int64_t outer = 1, inner = 1, extent = shape[axis];
@@ -642,7 +641,7 @@ private:
       }
   }
 
-  // Takes elements one after the other and says what they are together.
+  // Combines elements in sequence to the result of a reduction.
   class Combined {
   public:
     Combined(Position how, Scalar scalar)
@@ -728,7 +727,7 @@ private:
     return result;
   }
 
-  // A position outside is a mistake, unless a condition may be why nobody wants what is there.
+  // An out-of-bounds index makes the kernel invalid, unless a condition may discard the element.
   Number at_position(const Tile &a, const std::vector<size_t> &line, const Number &position) const {
     bool is_inside =
         !position.poison && position.integer >= 0 && position.integer < int64_t(line.size());
@@ -782,7 +781,7 @@ private:
     Tile seeds = value(expr.operands[0]), offsets = value(expr.operands[1]);
     bool is_wide = bits_of(offsets.type.scalar) == 64;
     seeds = fitted(std::move(seeds), {Scalar::uint64, false, expr.type.shape});
-    // A negative offset of fewer bits is a counter of 32.
+    // A negative offset narrower than 64 bits becomes a 32-bit counter.
     offsets = fitted(std::move(offsets),
                      {is_wide ? Scalar::uint64 : Scalar::uint32, false, expr.type.shape});
     Tile result{expr.type, {}};
@@ -819,7 +818,7 @@ private:
     return fitted(std::move(returned_), function.result);
   }
 
-  // Each product of the axes in front, for every place along the others.
+  // Batched dot: one matmul per index of the leading axes.
   Tile dot(const Expr &expr) {
     Tile a = value(expr.operands[0]), b = value(expr.operands[1]);
     const Scalar scalar = a.type.scalar;
@@ -871,7 +870,7 @@ private:
     return tile;
   }
 
-  // What is assigned to something of type `to`.
+  // Converts a value for an assignment to type `to`.
   static Tile fitted(Tile tile, const Type &to) {
     if (!to.pointer)
       for (Number &element : tile.elements)
@@ -898,7 +897,7 @@ private:
 
   struct Mask {
     Tile on;
-    bool gives_zero; // where it is off, a load gives zero
+    bool gives_zero; // a load returns zero where the mask is off
   };
 
   const Kernel &kernel_;
@@ -909,7 +908,7 @@ private:
   int64_t max_cost_;
   std::vector<Tile> variables_;
   std::vector<Mask> masks_;
-  Tile returned_; // by the function that is called
+  Tile returned_; // result of the called function
 };
 
 } // namespace

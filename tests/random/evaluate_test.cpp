@@ -1,4 +1,4 @@
-// Tests evaluate.cpp: what kernels built by hand mean, and which are not valid.
+// Tests evaluate.cpp: results of hand-made kernels, and invalid kernels.
 
 #include "random/evaluate.h"
 
@@ -8,7 +8,7 @@ using namespace tritonc::random;
 
 namespace {
 
-// A kernel with an input x (0, 1, or more, all alike), outputs y and z, and a number n.
+// A kernel with an input x (constant), outputs y and z, and a scalar n.
 struct Built {
   Kernel kernel;
   int x, y, z, n;
@@ -49,17 +49,17 @@ std::vector<int64_t> integers(const Contents &contents) {
 
 } // namespace
 
-TEST_CASE("a tile is loaded, computed with and stored") {
+TEST_CASE("evaluate: load, compute and store a tile") {
   Built b;
   Evaluation e = b.run(
       {store(b.at(b.y, range(0, 4)), binary(Op::mul, load(b.at(b.x, range(2, 4))), range(0, 4)))});
   CHECK(e.invalid == "");
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 3, 6, 9});
-  CHECK(e.contents[0].count == 6); // as many as are accessed
+  CHECK(e.contents[0].count == 6); // up to the last accessed element
   CHECK(e.is_exact());
 }
 
-TEST_CASE("every program of the grid runs") {
+TEST_CASE("evaluate: every program of the grid runs") {
   Built b;
   b.kernel.grid = {2, 2, 1};
   Expr id = binary(Op::add, program_id(0), binary(Op::mul, program_id(1), num_programs(0)));
@@ -67,14 +67,14 @@ TEST_CASE("every program of the grid runs") {
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("a store under a mask leaves out the others") {
+TEST_CASE("evaluate: a masked store skips masked-off elements") {
   Built b;
   Evaluation e = b.run(
       {masked_store(binary(Op::ne, range(0, 4), b.var(b.n)), b.at(b.y, range(0, 4)), range(0, 4))});
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 1, -1000, 3});
 }
 
-TEST_CASE("loops, branches and jumps") {
+TEST_CASE("evaluate: loops, branches and jumps") {
   Built b(Scalar::int32, 3, 10);
   int sum = b.kernel.add_variable("sum", {Scalar::int32, false, {}});
   int k = b.kernel.add_variable("k", {Scalar::int32, false, {}});
@@ -88,7 +88,7 @@ TEST_CASE("loops, branches and jumps") {
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{100 + 0 + 1 + 3 + 4});
 }
 
-TEST_CASE("loads in an arm happen only where it is chosen") {
+TEST_CASE("evaluate: loads in an arm only where selected") {
   Built b;
   Expr mask = binary(Op::lt, range(0, 4), number(2));
   Expr far = b.at(b.x, binary(Op::sub, range(0, 4), binary(Op::mul, range(0, 4), range(0, 4))));
@@ -100,7 +100,7 @@ TEST_CASE("loads in an arm happen only where it is chosen") {
   CHECK(e.invalid == "an access at -2");
 }
 
-TEST_CASE("transpositions, reductions and dots") {
+TEST_CASE("evaluate: transpose, reduce, dot") {
   Built b(Scalar::float_, 2);
   Expr place = binary(
       Op::add,
@@ -122,7 +122,7 @@ TEST_CASE("transpositions, reductions and dots") {
   CHECK(e.contents[1].elements[0].real == 4 + 5 + 6 + 7);
 }
 
-TEST_CASE("a kernel that cannot be relied on is invalid") {
+TEST_CASE("evaluate: detects invalid kernels") {
   Built b;
   CHECK(b.run({store(b.var(b.y), load(b.var(b.y)))}).invalid == "reads an output");
   CHECK(
@@ -137,12 +137,12 @@ TEST_CASE("a kernel that cannot be relied on is invalid") {
   CHECK(b.run({endless}).invalid == "runs too long");
 }
 
-TEST_CASE("a buffer may be changed in place, by the program that reads it") {
+TEST_CASE("evaluate: in-place update by one program") {
   Built b;
   CHECK(b.run({store(b.at(b.z, range(0, 4)), number(1), Op::add)}).invalid == "");
   Evaluation e = b.run({store(b.at(b.z, range(0, 4)), number(1), Op::add)});
   CHECK(integers(e.contents[2]) == std::vector<int64_t>{4, 4, 4, 4});
-  // One statement after the other, but one statement only once.
+  // Several statements may store to an address, but each statement only once.
   Stmt more = store(b.var(b.z), number(1), Op::add);
   e = b.run({more, more, store(b.var(b.y), load(b.var(b.z)))});
   CHECK(e.contents[1].elements[0].integer == 5);
@@ -160,7 +160,7 @@ TEST_CASE("a buffer may be changed in place, by the program that reads it") {
   CHECK(b.run({declare(v, load(b.at(b.z, number(1)))), store(mine, b.var(v))}).invalid != "");
 }
 
-TEST_CASE("poison that nobody uses does no harm") {
+TEST_CASE("evaluate: unused poison is valid") {
   Built b;
   Expr divisor = range(0, 4);
   Expr guarded = conditional(binary(Op::ne, divisor, number(0)),
@@ -169,14 +169,14 @@ TEST_CASE("poison that nobody uses does no harm") {
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{0, 12, 6, 4});
 }
 
-TEST_CASE("settle accepts what the language does") {
+TEST_CASE("settle: accepts what the language accepts") {
   Built b;
   int tile = b.kernel.add_variable("t", {Scalar::float_, false, {4, 8}});
   auto accepts = [&](std::vector<Stmt> body) {
     b.kernel.body = std::move(body);
     return settle(b.kernel);
   };
-  CHECK(accepts({declare(tile, range(0, 8))})); // is repeated
+  CHECK(accepts({declare(tile, range(0, 8))})); // broadcast
   CHECK_FALSE(accepts({declare(tile, range(0, 4))}));
   CHECK_FALSE(accepts({assign(tile, number(0))})); // not declared
   CHECK_FALSE(accepts({branch(binary(Op::lt, range(0, 4), number(1)), {})}));
@@ -188,7 +188,7 @@ TEST_CASE("settle accepts what the language does") {
   CHECK(accepts({store(b.at(b.y, range(0, 4)), conditional(b.var(b.n), one, number(0)))}));
 }
 
-TEST_CASE("reductions and scans along an axis") {
+TEST_CASE("evaluate: reductions and scans along an axis") {
   Built b;
   auto first = [&](Expr value) {
     Evaluation e = b.run({store(b.at(b.y, range(0, 4)), std::move(value))});
@@ -211,7 +211,7 @@ TEST_CASE("reductions and scans along an axis") {
   CHECK(first(subscript(truths, {Position::sum})) == Values{2, 2, 2, 2});
 }
 
-TEST_CASE("elements at positions") {
+TEST_CASE("evaluate: gather and single elements") {
   Built b;
   Expr square = cast({Scalar::int32, false, {2, 4}}, range(0, 8));
   Expr backwards = binary(Op::sub, number(3), range(0, 4));
@@ -224,20 +224,20 @@ TEST_CASE("elements at positions") {
   CHECK(e.invalid == "a position outside of its axis");
 }
 
-TEST_CASE("random words are those of Philox4x32-10") {
+TEST_CASE("evaluate: philox matches Philox4x32-10") {
   Built b(Scalar::uint32);
   // The known answer for a counter and a key of zeros.
   Evaluation e = b.run({store(b.var(b.y), philox(number(0), number(0), -1)),
                         store(b.at(b.y, number(1)), philox(number(0), number(0), 3))});
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{0x6627e8d5, 0x9b00dbd8});
-  // And that for ones everywhere would need a counter of 128 bits; -1 is one of 32.
+  // The known answer for all ones would need a 128-bit counter; -1 is a 32-bit counter.
   Evaluation other = b.run(
       {store(b.var(b.y), philox(number(0), number(-1), 0)),
        store(b.at(b.y, number(1)), philox(number(0), literal(Scalar::int64, 0xffffffff), 0))});
   CHECK(other.contents[1].elements[0].integer == other.contents[1].elements[1].integer);
 }
 
-TEST_CASE("functions return early") {
+TEST_CASE("evaluate: functions with early returns") {
   Built b;
   int a = b.kernel.add_variable("a", {Scalar::int32, false, {}});
   Stmt early = jump(Stmt::Kind::finish), late = early;
@@ -254,7 +254,7 @@ TEST_CASE("functions return early") {
   CHECK_FALSE(settle(b.kernel));
 }
 
-TEST_CASE("atomic operations in any order, or each place once") {
+TEST_CASE("evaluate: unordered atomics, and one atomic per address") {
   Built b;
   Expr places = binary(Op::bit_and, range(0, 4), number(1));
   b.kernel.grid = {2, 1, 1};
@@ -277,7 +277,7 @@ TEST_CASE("atomic operations in any order, or each place once") {
              {b.at(b.z, range(0, 4)), binary(Op::add, range(0, 4), number(2)), number(9)}, false);
   swaps.variable = before;
   e = b.run({swaps, store(b.at(b.y, range(0, 4)), b.var(before))});
-  CHECK(integers(e.contents[2]) == std::vector<int64_t>{3, 9, 3, 3}); // all were 3
+  CHECK(integers(e.contents[2]) == std::vector<int64_t>{3, 9, 3, 3}); // the old values were 3
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{3, 3, 3, 3});
   swaps.value.push_back(last);
   swaps.has_mask = true;
@@ -285,7 +285,7 @@ TEST_CASE("atomic operations in any order, or each place once") {
   CHECK(e.invalid.starts_with("stores poison"));
 }
 
-TEST_CASE("constant memory has an end, and an assertion must hold") {
+TEST_CASE("evaluate: constant memory bounds, failed asserts") {
   Built b;
   Parameter table;
   table.role = Parameter::Role::constant;
@@ -302,7 +302,7 @@ TEST_CASE("constant memory has an end, and an assertion must hold") {
         "an assertion that fails");
 }
 
-TEST_CASE("products of integers, and of several matrices") {
+TEST_CASE("evaluate: integer dot, batched dot") {
   Built b;
   Expr bytes = cast({Scalar::int8, false, {}}, cast({Scalar::int32, false, {2, 2}}, range(0, 4)));
   Expr product = dot(bytes, bytes); // 0 1 / 2 3
@@ -312,6 +312,6 @@ TEST_CASE("products of integers, and of several matrices") {
         std::vector<int64_t>{2, 3, 6, 11});
   Expr cube = cast({Scalar::int32, false, {2, 2, 2}}, range(0, 8));
   Evaluation e = b.run({store(b.at(b.y, cube), dot(cube, cube))});
-  // Those of even numbers, 0 2 / 4 6, and those of odd ones, 1 3 / 5 7.
+  // The products of 0 2 / 4 6 and of 1 3 / 5 7 with themselves.
   CHECK(integers(e.contents[1]) == std::vector<int64_t>{8, 16, 12, 24, 24, 40, 44, 64});
 }

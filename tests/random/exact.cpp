@@ -1,4 +1,4 @@
-// Arithmetic that knows how far it can be trusted. See exact.h.
+// Implements arithmetic with error bounds. See exact.h.
 
 #include "random/exact.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Wide = __int128;
 
-// What conversion to an integer type leaves of a number.
+// Wraps a value to an integer type.
 int64_t wrapped(Scalar scalar, Wide value) {
   if (scalar == Scalar::bool_)
     return value != 0;
@@ -25,7 +25,7 @@ Wide wide(Scalar scalar, int64_t value) {
   return scalar == Scalar::uint64 ? Wide(uint64_t(value)) : Wide(value);
 }
 
-// The result of integer arithmetic: unsigned types wrap, signed ones must not.
+// The result of integer arithmetic: unsigned types wrap; signed overflow gives poison.
 Number integer_result(Scalar scalar, Wide value) {
   int64_t result = wrapped(scalar, value);
   if (is_signed(scalar) && wide(scalar, result) != value)
@@ -50,7 +50,7 @@ double largest_float(Scalar scalar) {
   }
 }
 
-// The smallest step there is between two numbers of the type.
+// The smallest distance between two values of the type.
 double min_step(Scalar scalar) {
   switch (scalar) {
   case Scalar::e4m3:
@@ -61,14 +61,14 @@ double min_step(Scalar scalar) {
     return 0x1p-24;
   case Scalar::double_:
     return 0x1p-1074;
-  default: // bfloat16 and float; generous, in case subnormal numbers are flushed
+  default: // bf16 and float; larger than exact, in case subnormal values are flushed
     return 0x1p-126;
   }
 }
 
 double unit(Scalar scalar) { return std::ldexp(1.0, 1 - precision_of(scalar)); }
 
-// A computed float, whose exact value differs from `value` if `is_exact` is false.
+// A computed float. `is_exact` false: the exact result differs from `value`.
 Number real_result(Scalar scalar, double value, double error, bool is_exact, int slack = 1) {
   if (std::isnan(value) || std::isnan(error))
     return Number::no_value();
@@ -81,8 +81,8 @@ Number real_result(Scalar scalar, double value, double error, bool is_exact, int
   return {0, value, error};
 }
 
-// A product of matrices begins with what is added to it: each of its terms is then rounded to the
-// digits of the whole, if those are too many.
+// A matmul may start with the addend instead of 0. Then each term may be rounded to the precision
+// of the total.
 double rounding_within(Scalar scalar, const Number &sum, const Number &first) {
   if (sum.roundings == 0)
     return 0;
@@ -122,7 +122,7 @@ Number real_quotient(Scalar scalar, const Number &a, const Number &b) {
   return real_result(scalar, quotient, error, is_exact);
 }
 
-// The numbers that both may be, if that makes a difference to their order.
+// Whether the order of a and b is certain despite their error bounds.
 bool is_order_certain(const Number &a, const Number &b) {
   if (a.error == 0 && b.error == 0)
     return true;
@@ -187,14 +187,14 @@ Number integer_binary(Op op, Scalar scalar, int64_t x, int64_t y) {
     return integer_result(scalar, a - b);
   case Op::mul: {
     Wide product;
-    if (__builtin_mul_overflow(a, b, &product)) // two 64-bit types without a sign
+    if (__builtin_mul_overflow(a, b, &product)) // two unsigned 64-bit values
       return Number::of_integer(int64_t(uint64_t(x) * uint64_t(y)));
     return integer_result(scalar, product);
   }
   case Op::div:
     return b == 0 ? Number::no_value() : integer_result(scalar, a / b);
   case Op::rem:
-    // The remainder of the least number by -1 is left open where the quotient overflows.
+    // The remainder of the min value by -1 is undefined, because the quotient overflows.
     return b == 0 || integer_result(scalar, a / b).poison ? Number::no_value()
                                                           : integer_result(scalar, a % b);
   case Op::shl:
@@ -232,7 +232,7 @@ double rounded(Op op, double value) {
   }
 }
 
-// Functions that change no faster than their argument, nearly: erf does by 2 / sqrt(pi) times.
+// Functions with a slope of at most about 1 (erf: 2 / sqrt(pi)).
 Number smooth_function(Op op, Scalar scalar, const Number &a) {
   if (std::fabs(a.real) > 1e6)
     return Number::no_value();
@@ -243,8 +243,8 @@ Number smooth_function(Op op, Scalar scalar, const Number &a) {
   return real_result(scalar, value, 1.13 * a.error + 0x1p-20 * std::fabs(value), false);
 }
 
-// Functions that the hardware approximates: within 2^-20 of the result, and for `exp` also of what
-// a rounded argument changes.
+// Functions that the hardware approximates: relative error 2^-20; for `exp`, plus the effect of a
+// rounded argument.
 Number function(Op op, Scalar scalar, const Number &a) {
   constexpr double accuracy = 0x1p-20;
   if (op >= Op::floor && op <= Op::round) {
@@ -315,7 +315,7 @@ bool is_representable(Scalar scalar, double value) {
 }
 
 Number binary(Op op, Scalar scalar, const Number &a, const Number &b) {
-  // One operand alone can decide.
+  // One operand alone may determine the result.
   if (op == Op::logical_and || (op == Op::bit_and && is_integer(scalar)))
     for (const Number *one : {&a, &b})
       if (!one->poison && one->integer == 0)
@@ -351,7 +351,7 @@ Number unary(Op op, Scalar scalar, const Number &a) {
 Number multiplied_and_added(Scalar scalar, const Number &a, const Number &b, const Number &c) {
   if (a.poison || b.poison || c.poison)
     return Number::no_value();
-  // In double the product of two floats is what it is; that of two doubles is so or left open.
+  // In double, the product of two floats is exact. A product of two doubles is exact or poison.
   Number product = real_product(Scalar::double_, a, b);
   return product.poison ? product : real_sum(scalar, product, c, 1);
 }
@@ -377,7 +377,7 @@ Number converted(Scalar from, Scalar to, const Number &a) {
   return Number::of_integer(int64_t(Wide(low)));
 }
 
-// The sign of a zero is open, and so are the bits of a number that was rounded.
+// Poison for a zero, whose sign is open, and for a rounded value.
 Number bits_as(Scalar from, Scalar to, const Number &a) {
   if (a.poison || from == to)
     return a;
@@ -419,14 +419,13 @@ void Product::multiply(const Number &factor) {
 Number Product::result() const {
   if (poison_ || product_.poison)
     return Number::no_value();
-  if (!is_float(scalar_)) { // small ones are computed with as they are
+  if (!is_float(scalar_)) { // small types are added without promotion
     bool may_overflow = is_signed(scalar_) && bits_of(scalar_) >= 32;
     return may_overflow && largest_ > largest(scalar_)
                ? Number::no_value()
                : Number::of_integer(wrapped(scalar_, Wide(int64_t(integer_))));
   }
-  // Whatever the order, a product of some of the factors lies between these, and has no more
-  // digits.
+  // In any order, every partial product lies between these bounds and has at most these digits.
   if (largest_ > std::min(largest_float(scalar_), 0x1p40) || least_ < 0x1p-10)
     return Number::no_value();
   bool is_exact = product_.error == 0 && digits_ <= std::ldexp(1, precision_of(scalar_));
@@ -464,14 +463,14 @@ Number Sum::result() const {
   if (poison_)
     return Number::no_value();
   if (!is_float(scalar_)) {
-    // Small integers are computed with as they are; the sum of larger ones must not overflow.
+    // Small integer types wrap; a sum of larger types must not overflow.
     bool is_small = bits_of(scalar_) < 32;
     return overflows_ && !is_small ? Number::no_value()
                                    : Number::of_integer(wrapped(scalar_, integer_));
   }
   if (!std::isfinite(magnitude_))
     return std::isinf(real_) && error_ == 0 ? Number::of_real(real_) : Number::no_value();
-  // Every partial sum is a multiple of the lowest digit and no larger than the sum of magnitudes.
+  // Every partial sum is a multiple of the lowest bit and at most the sum of magnitudes.
   bool is_exact = error_ == 0 &&
                   magnitude_ <= std::ldexp(1.0, precision_of(scalar_) + std::min(lowest_, 900)) &&
                   magnitude_ <= largest_float(scalar_);

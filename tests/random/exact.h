@@ -1,12 +1,12 @@
-// Arithmetic that knows how far it can be trusted.
+// Arithmetic with error bounds.
 //
-// A floating-point number comes with a bound on how far any correct execution may be from it. The
-// bound is zero as long as nothing is rounded in whatever order sums are formed, which is what
-// makes a bitwise comparison possible: small whole numbers, sums below 2^24 in float, and so on.
+// A floating-point value has a bound on the difference to any correct execution. The bound is zero
+// if no rounding occurs in any order of sums. Then results can be compared bit for bit. Examples:
+// small integers, sums below 2^24 in float.
 //
-// An operation without a defined result (signed overflow, division by zero, a shift by the width)
-// gives poison, and so does a question that rounding could decide either way. Poison may be
-// computed with, but must not be stored, branched on or used as an address.
+// An operation with an undefined result (signed overflow, division by zero, a shift by the width)
+// gives poison. So does a comparison whose result depends on rounding. Poison may be an operand,
+// but must not be stored, branched on, or used as an address.
 
 #pragma once
 
@@ -15,14 +15,13 @@
 namespace tritonc::random {
 
 struct Number {
-  int64_t integer = 0; // sign- or zero-extended from its type; of a pointer: which element
+  int64_t integer = 0; // sign- or zero-extended from its type; of a pointer: element index
   double real = 0;     // floats
-  double error = 0;    // floats: the bound
-  int buffer = -1;     // pointers: which parameter
+  double error = 0;    // floats: error bound
+  int buffer = -1;     // pointers: parameter index
   bool poison = false;
-  // Of the result of a Sum: how many roundings there are if it does not begin with 0 but with
-  // something else that is added to it, the sum of its terms' magnitudes, and the exponent of their
-  // lowest digit.
+  // Of the result of a Sum, for a sum that starts with another addend instead of 0: the number of
+  // roundings, the sum of the terms' magnitudes, and the exponent of their lowest bit.
   double roundings = 0, magnitude = 0;
   int lowest = 0;
 
@@ -38,19 +37,18 @@ Number binary(Op op, Scalar scalar, const Number &a, const Number &b);
 Number unary(Op op, Scalar scalar, const Number &a);
 /// a * b + c, rounded once.
 Number multiplied_and_added(Scalar scalar, const Number &a, const Number &b, const Number &c);
-/// A conversion, as by a cast.
+/// A conversion, as in a cast.
 Number converted(Scalar from, Scalar to, const Number &a);
 Number bits_as(Scalar from, Scalar to, const Number &a);
 
-/// A sum of any number of terms in any order, as reductions and dots form it.
+/// A sum of any number of terms in any order, as in reductions and dots.
 class Sum {
 public:
-  /// The terms, and the result, are of type `scalar`. With `slack`, units in the last place by
-  /// which each addition may be off.
+  /// Terms and result have type `scalar`. `slack`: max error of each addition, in ulp.
   explicit Sum(Scalar scalar, int slack = 1) : scalar_(scalar), slack_(slack) {}
   void add(const Number &term);
-  /// The product of two numbers, which is not rounded before it is added. `lowest` is the exponent
-  /// of a digit at or below the lowest one of the product.
+  /// Adds the unrounded product of two values. `lowest` is at most the exponent of the product's
+  /// lowest bit.
   void add_product(const Number &a, const Number &b, int lowest);
   Number result() const;
 
@@ -62,11 +60,11 @@ private:
   bool poison_ = false, overflows_ = false;
   __int128 integer_ = 0;
   double real_ = 0, magnitude_ = 0, error_ = 0;
-  int lowest_ = 1 << 20; // the exponent of the lowest digit of any term
+  int lowest_ = 1 << 20; // min exponent of the terms' lowest bits
   int64_t terms_ = 0;
 };
 
-/// A product of up to 64 factors in any order, as reductions form it.
+/// A product of up to 64 factors in any order, as in reductions.
 class Product {
 public:
   explicit Product(Scalar scalar) : scalar_(scalar) {}
@@ -78,17 +76,17 @@ private:
   bool poison_ = false;
   uint64_t integer_ = 1;
   Number product_ = Number::of_real(1);
-  // Of floats: products of all magnitudes above 1, of all below, and of their digits.
+  // Of floats: the products of all magnitudes above 1, of all below 1, and of their significands.
   double largest_ = 1, least_ = 1, digits_ = 1;
 };
 
-/// `a` as a tensor core takes it that rounds to tf32.
+/// `a` rounded to tf32, as for a tensor core.
 Number rounded_to_tf32(const Number &a);
 
-/// The exponent of the lowest digit that is not zero; large for zero.
+/// The exponent of the lowest nonzero bit; large for zero.
 int lowest_digit(double value);
 
-/// Whether a float of that type can be `value`.
+/// Whether `value` is exact in that float type.
 bool is_representable(Scalar scalar, double value);
 
 } // namespace tritonc::random

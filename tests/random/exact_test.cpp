@@ -1,4 +1,4 @@
-// Tests exact.cpp: arithmetic that knows how far it can be trusted.
+// Tests exact.cpp: arithmetic with error bounds.
 
 #include "random/exact.h"
 
@@ -16,7 +16,7 @@ Number real(double value) { return Number::of_real(value); }
 
 } // namespace
 
-TEST_CASE("signed arithmetic that overflows has no result, unsigned arithmetic wraps") {
+TEST_CASE("exact: signed overflow is poison, unsigned wraps") {
   CHECK(binary(Op::add, Scalar::int32, integer(2147483646), integer(1)).integer == 2147483647);
   CHECK(binary(Op::add, Scalar::int32, integer(2147483647), integer(1)).poison);
   CHECK(binary(Op::mul, Scalar::int64, integer(INT64_MAX), integer(2)).poison);
@@ -26,7 +26,7 @@ TEST_CASE("signed arithmetic that overflows has no result, unsigned arithmetic w
   CHECK(binary(Op::mul, Scalar::uint64, integer(-1), integer(-1)).integer == 1);
 }
 
-TEST_CASE("division and shifts have a result where C says so") {
+TEST_CASE("exact: division and shifts as defined by C") {
   CHECK(binary(Op::div, Scalar::int32, integer(-7), integer(2)).integer == -3);
   CHECK(binary(Op::rem, Scalar::int32, integer(-7), integer(2)).integer == -1);
   CHECK(binary(Op::div, Scalar::uint64, integer(-1), integer(2)).integer == INT64_MAX);
@@ -39,13 +39,13 @@ TEST_CASE("division and shifts have a result where C says so") {
   CHECK(binary(Op::shl, Scalar::uint32, integer(1), integer(31)).integer == 2147483648);
 }
 
-TEST_CASE("comparisons are signed or not as the type is") {
+TEST_CASE("exact: comparisons by the type's signedness") {
   CHECK(binary(Op::lt, Scalar::int64, integer(-1), integer(0)).integer == 1);
   CHECK(binary(Op::lt, Scalar::uint64, integer(-1), integer(0)).integer == 0);
   CHECK(binary(Op::max, Scalar::uint64, integer(-1), integer(0)).integer == -1);
 }
 
-TEST_CASE("what needs no rounding is exact, all else has a bound") {
+TEST_CASE("exact: error bound is 0 without rounding") {
   CHECK(binary(Op::add, Scalar::half, real(2047), real(1)).error == 0);
   CHECK(binary(Op::add, Scalar::half, real(2048), real(1)).error > 0);
   CHECK(binary(Op::add, Scalar::float_, real(2048), real(1)).error == 0);
@@ -61,7 +61,7 @@ TEST_CASE("what needs no rounding is exact, all else has a bound") {
   CHECK(more.error > third.error);
 }
 
-TEST_CASE("a float that was rounded decides nothing that rounding could change") {
+TEST_CASE("exact: comparisons of rounded floats give poison") {
   Number third = binary(Op::div, Scalar::float_, real(1), real(3));
   Number one = binary(Op::mul, Scalar::float_, third, real(3));
   CHECK(binary(Op::eq, Scalar::float_, one, real(1)).poison);
@@ -71,7 +71,7 @@ TEST_CASE("a float that was rounded decides nothing that rounding could change")
             .integer == 1);
 }
 
-TEST_CASE("conversions keep what the language says and refuse what it leaves open") {
+TEST_CASE("exact: conversions, poison if undefined") {
   CHECK(converted(Scalar::int32, Scalar::int8, integer(200)).integer == -56);
   CHECK(converted(Scalar::int8, Scalar::uint32, integer(-1)).integer == 4294967295);
   CHECK(converted(Scalar::uint64, Scalar::double_, integer(-1)).error > 0);
@@ -82,22 +82,22 @@ TEST_CASE("conversions keep what the language says and refuse what it leaves ope
   CHECK(converted(Scalar::float_, Scalar::half, real(70000)).poison);
 }
 
-TEST_CASE("bits of a float can be seen if there is no doubt about them") {
+TEST_CASE("bits_as: only for exact floats") {
   CHECK(bits_as(Scalar::float_, Scalar::int32, real(1)).integer == 0x3f800000);
   CHECK(bits_as(Scalar::half, Scalar::uint16, real(-2)).integer == 0xc000);
   CHECK(bits_as(Scalar::bfloat16, Scalar::int16, real(1)).integer == 0x3f80);
-  CHECK(bits_as(Scalar::float_, Scalar::int32, real(0)).poison); // its sign is open
+  CHECK(bits_as(Scalar::float_, Scalar::int32, real(0)).poison); // the sign of a zero is open
   CHECK(bits_as(Scalar::int32, Scalar::float_, integer(0x40400000)).real == 3);
   CHECK(bits_as(Scalar::int32, Scalar::float_, integer(0x7fc00000)).poison);
 }
 
-TEST_CASE("a sum is exact if it is in every order") {
+TEST_CASE("Sum: exact only if exact in every order") {
   Sum whole(Scalar::half);
   for (int i = 0; i < 64; i++)
     whole.add(real(i % 2 ? 32 : -32));
   CHECK(whole.result().error == 0);
   CHECK(whole.result().real == 0);
-  Sum large(Scalar::half); // 4096 terms' worth of magnitude: an order may round
+  Sum large(Scalar::half); // large magnitudes: some order may round
   for (int i = 0; i < 64; i++)
     large.add(real(i % 2 ? 65 : -65));
   CHECK(large.result().error > 0);
@@ -115,7 +115,7 @@ TEST_CASE("a sum is exact if it is in every order") {
   CHECK(overflow.result().poison);
 }
 
-TEST_CASE("infinities are numbers until they meet") {
+TEST_CASE("exact: infinities") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(binary(Op::max, Scalar::float_, real(-infinity), real(3)).real == 3);
   CHECK(binary(Op::add, Scalar::float_, real(-infinity), real(3)).real == -infinity);
@@ -123,20 +123,20 @@ TEST_CASE("infinities are numbers until they meet") {
   CHECK(binary(Op::mul, Scalar::float_, real(infinity), real(0)).poison);
 }
 
-TEST_CASE("poison goes on, except where the other operand decides") {
+TEST_CASE("exact: poison unless the other operand decides") {
   Number poison = Number::no_value();
   CHECK(binary(Op::add, Scalar::int32, poison, integer(1)).poison);
   CHECK_FALSE(binary(Op::bit_and, Scalar::int32, poison, integer(0)).poison);
   CHECK(binary(Op::logical_or, Scalar::bool_, integer(1), poison).integer == 1);
 }
 
-TEST_CASE("tf32 has eleven digits") {
+TEST_CASE("rounded_to_tf32: eleven bits") {
   CHECK(rounded_to_tf32(real(2047)).error == 0);
   CHECK(rounded_to_tf32(real(2049)).error > 0);
 }
 
-TEST_CASE("a product of matrices may begin with what is added to it") {
-  // 448 - 448 + 9.3: exact alone, but begun with 9.3 it is rounded to the digits of 448.
+TEST_CASE("Sum: may start with the addend") {
+  // 448 - 448 + 9.3: starting with 9.3, the sum is rounded to the precision of 448.
   Sum sum(Scalar::float_, 4);
   sum.add_product(real(64), real(7), 0);
   sum.add_product(real(-64), real(7), 0);
@@ -152,7 +152,7 @@ TEST_CASE("a product of matrices may begin with what is added to it") {
   CHECK(binary(Op::add, Scalar::float_, first, real(0)).error == 0);
 }
 
-TEST_CASE("a product is exact if it is so in every order") {
+TEST_CASE("Product: exact only if exact in every order") {
   auto product = [](Scalar scalar, std::vector<Number> factors) {
     Product product(scalar);
     for (const Number &factor : factors)
@@ -162,14 +162,14 @@ TEST_CASE("a product is exact if it is so in every order") {
   CHECK(product(Scalar::float_, {real(3), real(-0.5), real(0), real(7)}).real == 0);
   CHECK(product(Scalar::float_, {real(3), real(-0.5), real(7)}).real == -10.5);
   CHECK(product(Scalar::float_, {real(3), real(-0.5), real(7)}).error == 0);
-  // The first two have more digits than a half, though the third takes them away.
+  // The product of the first two needs more bits than f16, although the third is 0.
   CHECK(product(Scalar::half, {real(2047), real(3), real(0)}).error > 0);
   CHECK(product(Scalar::int32, {integer(65536), integer(65536), integer(0)}).poison);
   CHECK(product(Scalar::uint32, {integer(65536), integer(65537)}).integer == 65536);
   CHECK(product(Scalar::int8, {integer(100), integer(3)}).integer == 44);
 }
 
-TEST_CASE("functions that round, and those that are smooth") {
+TEST_CASE("exact: rounding functions and smooth functions") {
   CHECK(unary(Op::floor, Scalar::float_, real(-1.25)).real == -2);
   CHECK(unary(Op::round, Scalar::float_, real(-2.5)).real == -3);
   CHECK(unary(Op::trunc, Scalar::double_, real(-2.5)).real == -2);
@@ -182,10 +182,10 @@ TEST_CASE("functions that round, and those that are smooth") {
   CHECK(std::fabs(root.real - 1 / std::sqrt(3.991)) <= root.error);
   CHECK(unary(Op::rsqrt, Scalar::float_, {0, 1, 2}).poison);
   CHECK(multiplied_and_added(Scalar::float_, real(0x1p12 + 1), real(0x1p12 + 1), real(-0x1p24))
-            .error == 0); // though the product has no float
+            .error == 0); // although the product is not exact in float
 }
 
-TEST_CASE("8-bit types are rounded to their digits") {
+TEST_CASE("exact: 8-bit types round to their precision") {
   CHECK(converted(Scalar::float_, Scalar::e4m3, real(13)).error == 0);
   CHECK(converted(Scalar::float_, Scalar::e5m2, real(13)).error > 0);
   CHECK(converted(Scalar::float_, Scalar::e4m3, real(449)).poison);

@@ -1,4 +1,4 @@
-// Random kernels: the outermost level, variables and shapes. See generate.h and generator.h.
+// The generator's outermost level, variables, and shapes. See generate.h and generator.h.
 //
 // Tested by tests/random/generate_test.cpp.
 
@@ -11,8 +11,8 @@
 namespace tritonc::random {
 namespace {
 
-// What a kernel may cost, as `evaluate` counts: so that thousands of kernels fit a test, each
-// interpreted dozens of times.
+// Max cost of a kernel, as `evaluate` counts it, per unit of the policy's work. The cost is limited
+// because a test interprets thousands of kernels dozens of times each.
 constexpr double cost_of_work = 7;
 
 } // namespace
@@ -25,7 +25,7 @@ Generator::Generator(uint64_t seed) : draw_(seed), policy_(draw_policy(seed, dra
     kernel_.grid[2] = 1;
   if (policy_.largest_tile > 4096)
     kernel_.grid = {int(draw_.between(1, 2)), 1, 1};
-  if (policy_.whole) // more programs than SMs, now and then
+  if (policy_.whole) // sometimes more programs than SMs
     kernel_.grid = {int(draw_.between(1, 3)), int(draw_.between(1, 2)), 1};
   kernel_.tf32 = draw_.chance(25);
   int count = int(draw_.between(1, 3));
@@ -52,14 +52,14 @@ int Generator::declare_new(const char *stem, Type type, Known known) {
   return variable;
 }
 
-// Parameters are visible everywhere, so they go to the front.
+// Parameters are visible everywhere, so they come first.
 int Generator::new_parameter(const char *stem, Type type, Parameter parameter, Known known) {
   int variable = declare_new(stem, std::move(type), known);
   known_[size_t(variable)].loops = 0;
   visible_.pop_back();
   visible_.insert(visible_.begin(), variable);
   parameter.variable = variable;
-  // Buffers begin where cuMemAlloc puts them, at multiples of 256.
+  // cuMemAlloc aligns buffers to 256 bytes.
   if (parameter.role != Parameter::Role::number && draw_.chance(12))
     parameter.aligned =
         std::max(bytes_of(kernel_.type_of(variable).scalar), draw_.pick({2, 4, 8, 16, 32, 128}));
@@ -73,7 +73,7 @@ std::vector<Stmt> Generator::collect(const std::function<void()> &fill) {
   lists_.push_back(&list);
   fill();
   lists_.pop_back();
-  // Parameters that were added in the meantime stay.
+  // Keep parameters that were added meanwhile.
   std::vector<int> kept;
   for (int variable : visible_) {
     auto is = [&](const Parameter &parameter) { return parameter.variable == variable; };
@@ -94,7 +94,7 @@ Generator::visible(const std::function<bool(const Variable &, const Known &)> &w
   return found;
 }
 
-// A new variable that holds `value`, and will never hold anything else.
+// Declares a variable that always holds `value`.
 int Generator::declare_value(const char *stem, Type type, Made value) {
   int variable = declare_new(stem, std::move(type), {.range = value.range, .is_fixed = true});
   emit(declare(variable, std::move(value.expr)));
@@ -127,7 +127,7 @@ double Generator::iterations() const {
   return product;
 }
 
-// Whether the kernel may compute so many more elements here; if so, it is taken to do so.
+// Whether the kernel may compute `elements` more elements here; if so, adds them to the work.
 bool Generator::afford(int64_t elements) {
   double cost = double(elements) * iterations();
   if (work_ + cost > policy_.work)
@@ -136,7 +136,7 @@ bool Generator::afford(int64_t elements) {
   return true;
 }
 
-// Most of what was computed is stored, or else it would all be dead code.
+// Stores most results, so that they are not dead code.
 void Generator::store_results() {
   auto is_result = [](const Variable &variable, const Known &known) {
     return !variable.type.pointer && !known.is_index && !variable.name.starts_with("n");
@@ -157,7 +157,7 @@ void Generator::store_results() {
 // --- Valid kernels. ------------------------------------------------------------------------------
 
 Generated generate(uint64_t seed) {
-  // What the generator makes is nearly always valid. Where it is not, another one is made.
+  // The generator's kernels are almost always valid. After an invalid one, it tries again.
   for (uint64_t attempt = 0;; attempt++) {
     Generator generator(mixed(seed) + attempt);
     Generated made{generator.run(), {}, generator.policy().name};

@@ -1,4 +1,4 @@
-// Random kernels: valid ones, of many kinds, the same for a seed on every platform.
+// Generates valid random kernels of many kinds, reproducible from a seed on every platform.
 
 #pragma once
 
@@ -8,11 +8,11 @@ namespace tritonc::random {
 
 struct Generated {
   Kernel kernel;
-  Evaluation evaluation; // what it must compute
-  std::string policy;    // the name of the policy it was made by
+  Evaluation evaluation; // expected results
+  std::string policy;    // name of its policy
 };
 
-/// The kernel of a seed. It is valid: `evaluate` says what it leaves in memory.
+/// The valid kernel of a seed, with its results from `evaluate`.
 Generated generate(uint64_t seed);
 
 } // namespace tritonc::random

@@ -1,7 +1,8 @@
-// The generator's atomic operations. See generator.h.
+// Generates atomic operations. See generator.h.
 //
-// Either many programs and elements do one operation to the same places, in whatever order, and
-// nobody looks at what was there; or each place is changed once, and what was there is used.
+// There are two kinds. Many programs and elements apply one operation to the same addresses in any
+// order, and the kernel ignores the old values. Or each address is changed once, and the kernel
+// uses the old value.
 
 #include "random/generator.h"
 
@@ -16,7 +17,7 @@ bool has_atomics(Scalar scalar) {
          (bits_of(scalar) >= 32 || scalar == Scalar::half || scalar == Scalar::bfloat16);
 }
 
-// Of operations that may be done in any order.
+// Operations that may run in any order.
 std::vector<Op> operations_on(Scalar scalar) {
   if (bits_of(scalar) < 32)
     return {Op::add};
@@ -115,7 +116,7 @@ void Generator::atomic_exchange() {
     visible_.push_back(before);
     return;
   }
-  // Where the mask is off there is nothing.
+  // Where the mask is off, the result is undefined.
   Made chosen{
       conditional(std::move(mask.expr), of(before).expr, number_literal(Scalar::int32, 0).expr),
       {0, 5}};

@@ -1,4 +1,4 @@
-// The generator's expressions that look along an axis, functions of numbers, and random numbers.
+// Generates expressions along an axis (gather, scans, argmax), math functions, and random numbers.
 // See generator.h.
 
 #include "random/generator.h"
@@ -52,7 +52,7 @@ std::optional<Made> Generator::at_positions(Scalar scalar, const Shape &shape, i
 Made Generator::position(const Shape &shape, int64_t extent, int depth) {
   if (shape.size() == 1 && shape[0] == extent && draw_.chance(25)) {
     Made made{range(0, extent), {0, double(extent - 1)}};
-    if (draw_.chance(50)) // backwards
+    if (draw_.chance(50)) // reversed
       made.expr = binary(Op::sub, number_literal(Scalar::int32, double(extent - 1)).expr,
                          std::move(made.expr));
     return made;
@@ -73,7 +73,7 @@ std::optional<Made> Generator::gathered(Scalar scalar, const Shape &shape, int d
   for (size_t d = 0; d < shape.size(); d++)
     if (d != axis && draw_.chance(30))
       positions[d] = 1;
-  size_t front = 0; // axes of extent 1 there may be left out
+  size_t front = 0; // leading axes of extent 1 may be omitted
   while (front < axis && positions[front] == 1 && draw_.chance(50))
     front++;
   positions.erase(positions.begin(), positions.begin() + int64_t(front));
@@ -118,7 +118,7 @@ std::optional<Made> Generator::along_axis(Scalar scalar, const Shape &shape, Pos
     return std::nullopt;
   double extent = double(from[axis]);
   bool is_truth = asks_truth(how);
-  if (is_truth && draw_.chance(30)) // of all axes that are left
+  if (is_truth && draw_.chance(30)) // over all remaining axes
     for (Position &position : positions)
       if (position == Position::keep && is_scan(how))
         position = how;
@@ -157,7 +157,7 @@ std::optional<Made> Generator::along_axis(Scalar scalar, const Shape &shape, Pos
     range = {a.range.low < 0 ? -most : 0, most};
     break;
   }
-  default: // the largest or the smallest
+  default: // max or min
     break;
   }
   Made made{subscript(std::move(a.expr), positions), range};
@@ -171,7 +171,7 @@ std::optional<Made> Generator::along_axis(Scalar scalar, const Shape &shape, Pos
   return converted(scalar, std::move(made));
 }
 
-// --- Functions of numbers. -----------------------------------------------------------------------
+// --- Math functions. -----------------------------------------------------------------------------
 
 std::optional<Made> Generator::function_of_numbers(Scalar scalar, const Shape &shape, int depth) {
   if (scalar != Scalar::float_ && scalar != Scalar::double_)
@@ -198,7 +198,7 @@ std::optional<Made> Generator::function_of_numbers(Scalar scalar, const Shape &s
   Op op = draw_.pick({Op::floor, Op::ceil, Op::trunc, Op::round});
   if (a.range.is_rounded)
     return std::nullopt;
-  if (draw_.chance(60)) { // so that there is something to round
+  if (draw_.chance(60)) { // adds a fraction to round
     Range range{a.range.low / 4, a.range.high / 4, a.range.fraction_bits + 2};
     if (!is_exact_in(scalar, range))
       return std::nullopt;
@@ -225,7 +225,7 @@ std::optional<Made> Generator::random_number(Scalar scalar, const Shape &shape, 
   return converted(scalar, std::move(words));
 }
 
-// Of two uniform numbers, or of one and a bound: their digits are too many for anything else.
+// Compares two uniform values, or one with a bound. They have too many digits for other uses.
 std::optional<Made> Generator::random_truth(const Shape &shape, int depth) {
   if (!afford(20 * elements_of(shape)))
     return std::nullopt;

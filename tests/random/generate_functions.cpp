@@ -1,7 +1,8 @@
-// The generator's functions, which kernels call, and its assertions. See generator.h.
+// Generates device functions and assertions. See generator.h.
 //
-// A function is made where it is first called, for arguments like those; later calls make theirs
-// fit. It computes and has control flow, but loads and stores nothing.
+// A function is generated at its first call, for the ranges of these arguments. Later calls fit
+// their arguments to these ranges. A function has arithmetic and control flow, but no loads or
+// stores.
 
 #include "random/generator.h"
 
@@ -37,7 +38,7 @@ std::optional<Made> Generator::called(Scalar scalar, const Shape &shape, int dep
   return Made{call(kernel_, function, std::move(arguments)), callables_[size_t(function)].result};
 }
 
-// Its parameters' ranges are drawn: small numbers.
+// Draws the ranges of the parameters: small values.
 int Generator::new_function(const Type &result) {
   std::vector<int> visible;
   std::vector<Loop> loops;
@@ -118,7 +119,7 @@ void Generator::statement_of_function(int nesting) {
   }
 }
 
-// What is known about a variable.
+// Asserts a known property of a variable.
 void Generator::check_statement() {
   std::vector<int> found = visible([](const Variable &variable, const Known &known) {
     return !variable.type.pointer && variable.type.scalar != Scalar::bool_ &&

@@ -1,7 +1,8 @@
-// The generator's matrix products: dots in loops, in all the forms in which authors write them.
-// Plain, prefetched by hand with and without a guard, masked, with addresses that move along or are
-// computed anew, operands in either order in memory and transposed or not, converted or changed on
-// the way. It is what most passes are about.
+// Generates matmuls: dots in loops, in all styles of kernel authors. Most passes work on them.
+//
+// Styles: baseline; prefetched by hand, with or without a guard; masked; with incremented or
+// recomputed addresses; with row-major or column-major operands, transposed or not; with operands
+// that are converted or modified.
 
 #include "random/generator.h"
 
@@ -14,46 +15,46 @@ namespace {
 enum class Form {
   counted_up,
   counted_down,
-  computed_anew, // addresses from the counter
-  ragged,        // the last step is shorter, and masked
-  guarded,       // prefetched by hand, not after the last step
-  unguarded,     // prefetched by hand, also after the last step
+  computed_anew, // addresses computed from the counter
+  ragged,        // the last K tile is shorter, and masked
+  guarded,       // prefetched by hand, but not after the last iteration
+  unguarded,     // prefetched by hand, also after the last iteration
   counted_while,
 };
 
-// Factors of products of products are no larger than this.
+// Max magnitude of operands of chained matmuls.
 constexpr double chained_most = 6;
 
 bool is_prefetched(Form form) { return form == Form::guarded || form == Form::unguarded; }
 
 } // namespace
 
-// One of the two factors.
+// A matmul, and its operands.
 struct Generator::Product {
   struct Factor {
-    bool is_transposed = false; // the tile has its axes the other way round than the dot
-    bool k_is_fast = true;      // neighbors along K are neighbors in memory
-    Shape shape;                // of the tile as it is loaded
+    bool is_transposed = false; // the tile is transposed for the dot
+    bool k_is_fast = true;      // contiguous along K
+    Shape shape;                // of the loaded tile
     Scalar stored = Scalar::half;
-    Made distance; // from one step along K to the next, in elements
+    Made distance; // from one K tile to the next, in elements
     Made k_coordinate;
-    std::vector<Expr> mask; // none or one, beside what the form asks for
-    int pointers = -1;      // a variable
-    Expr start;             // the same without the steps
-    int tile = -1;          // a variable
+    std::vector<Expr> mask; // empty or one mask, in addition to the style's mask
+    int pointers = -1;      // index of a variable
+    Expr start;             // the pointers at the first K tile
+    int tile = -1;          // index of a variable
     double most = 0;
   };
-  Scalar scalar = Scalar::half; // of the factors
+  Scalar scalar = Scalar::half; // of the operands
   int64_t m = 0, n = 0, k = 0, iterations = 0;
   Form form = Form::counted_up;
   Factor a, b;
   int sum = -1, rows = -1;
-  int chained = -1; // the sum of the products of the products
+  int chained = -1; // accumulator of a chained matmul
   Shape chained_by;
 };
 
-// One step's product onto the sum, in one of the ways to write that; and onto another sum its
-// product with something else.
+// Adds the product of one K tile to the accumulator, in one of several styles. A chained matmul
+// adds the product's product with another operand to a second accumulator.
 void Generator::add_product(const Product &p, const std::vector<Expr> &uses, const Range &range) {
   Expr product = dot(uses[0], uses[1]);
   Expr sum = variable(kernel_, p.sum);
@@ -94,7 +95,7 @@ void Generator::matmul_loop() {
     p.iterations = draw_.pick({1, 2, 3, 5, 6});
     auto is_too_much = [&] {
       double elements = double(p.m * p.n) * (double(p.k * p.iterations) / 16 + 4);
-      return work_ + elements * iterations() > 0.7 * policy_.work; // the rest: code around it
+      return work_ + elements * iterations() > 0.7 * policy_.work; // leaves work for other code
     };
     while (is_too_much() && p.iterations > 1)
       p.iterations--;
@@ -111,7 +112,7 @@ void Generator::matmul_loop() {
                                              : std::vector{20, 15, 12, 15, 20, 15, 8}));
   bool may_be_approximate = policy_.may_round;
 
-  // --- The factors' addresses.
+  // --- The operands' addresses.
 
   auto add_factor = [&](Product::Factor &f, bool is_a, int64_t extent) {
     f.is_transposed = draw_.chance(35);
@@ -135,7 +136,7 @@ void Generator::matmul_loop() {
                              {.range = range, .is_fixed = true, .may_read = true});
 
     int axis = draw_.chance(60) ? int(draw_.between(0, 2)) : -1;
-    if (policy_.whole && draw_.chance(80)) // as in a product of matrices
+    if (policy_.whole && draw_.chance(80)) // as in a GEMM
       axis = is_a ? 0 : 1;
     int64_t programs = axis >= 0 ? kernel_.grid[size_t(axis)] : 1;
     Made along = coordinate(extent, axis, true);
@@ -168,13 +169,13 @@ void Generator::matmul_loop() {
   };
   add_factor(p.a, true, p.m);
   add_factor(p.b, false, p.n);
-  bool is_reused = p.m == p.n && draw_.chance(6); // A times A, transposed
+  bool is_reused = p.m == p.n && draw_.chance(6); // A times A transposed
   if (is_reused) {
     p.b = p.a;
     p.b.is_transposed = !p.a.is_transposed;
   }
 
-  // --- The sum.
+  // --- The accumulator.
 
   int64_t length = p.iterations * p.k;
   double total = double(std::max<int64_t>(length, p.k)) * p.a.most * p.b.most;
@@ -301,7 +302,7 @@ void Generator::matmul_loop() {
         }
         f->tile = declare_new("t", tile_type(*f), {.range = {-f->most, f->most}, .is_fixed = true});
         emit(declare(f->tile, std::move(loaded)));
-        if (draw_.chance(12)) { // changed on the way, within the same numbers
+        if (draw_.chance(12)) { // modified before the dot, within the same range
           Expr changed = draw_.chance(50)
                              ? binary(Op::max, of(f->tile).expr, real_literal(p.scalar, 0))
                              : unary(Op::negate, of(f->tile).expr);
@@ -310,7 +311,7 @@ void Generator::matmul_loop() {
         uses.push_back(use_of(*f, of(f->tile).expr));
       }
       auto accumulate = [&] { add_product(p, uses, range); };
-      if (draw_.chance(6)) { // in some of the steps
+      if (draw_.chance(6)) { // in some of the iterations
         Made decides = condition(1);
         std::vector<Stmt> sometimes = collect(accumulate);
         emit(branch(std::move(decides.expr), std::move(sometimes)));
@@ -326,7 +327,7 @@ void Generator::matmul_loop() {
         statement(0);
       advance();
       if (is_prefetched(p.form)) {
-        // There is another step if there is more left than this one.
+        // Another iteration follows if more than this K tile is left.
         Expr more = counts_up ? binary(Op::lt, binary(Op::add, k, step), end.expr)
                               : binary(Op::gt, k, step);
         if (draw_.chance(60) && p.form == Form::guarded) {
@@ -355,7 +356,7 @@ void Generator::matmul_loop() {
   for (Stmt &stmt : around)
     emit(std::move(stmt));
 
-  // --- What becomes of it.
+  // --- The epilogue.
 
   auto publish = [&](int variable, Range result) {
     known(variable) = {.range = result, .is_fixed = true, .loops = int(loops_.size())};

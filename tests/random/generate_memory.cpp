@@ -1,8 +1,8 @@
-// The generator's loads and stores. See generator.h.
+// Generates loads and stores. See generator.h.
 //
-// Most addresses are formulas like those that authors write: a coordinate per axis, the program's
-// part of the matrix, a distance between rows. Buffers get their sizes at the end, when it is known
-// which elements are accessed.
+// Most addresses are formulas as kernel authors write them: an index per axis, the program's part
+// of the matrix, a leading dimension. Buffers get their sizes at the end, when all accessed
+// elements are known.
 
 #include "random/generator.h"
 
@@ -23,7 +23,7 @@ int64_t rounded_up(int64_t value, int64_t multiple) {
 
 // --- Parameters. ---------------------------------------------------------------------------------
 
-// Numbers that the type has exactly, small enough that sums and products of some stay so.
+// Values that are exact in the type, and small, so that some sums and products stay exact.
 Data Generator::draw_data(Scalar scalar) {
   switch (scalar) {
   case Scalar::bool_:
@@ -35,7 +35,7 @@ Data Generator::draw_data(Scalar scalar) {
   case Scalar::bfloat16:
   case Scalar::float_:
   case Scalar::double_:
-    if (policy_.may_round && draw_.chance(70)) // up to 4 and down to its type's last digits
+    if (policy_.may_round && draw_.chance(70)) // up to 4, with all bits of the type
       return scalar == Scalar::bfloat16 ? Data{-127, 127, 5}
              : scalar == Scalar::half   ? Data{-1023, 1023, 8}
                                         : Data{-65535, 65535, 14};
@@ -52,7 +52,7 @@ Data Generator::draw_data(Scalar scalar) {
   return draw_.pick({Data{0, 7}, Data{0, 100}, Data{1, 12}});
 }
 
-// The pointer parameter of a buffer to read, one there is or a new one.
+// The pointer parameter of an input buffer, existing or new.
 int Generator::input_of(Scalar scalar) {
   std::vector<int> found;
   int inputs = 0;
@@ -77,7 +77,7 @@ int Generator::input_of(Scalar scalar) {
                        {.range = range, .is_fixed = true, .may_read = true});
 }
 
-// A number as a parameter of the kernel, so that the compiler does not know it.
+// A kernel parameter with this value, so that the compiler does not know the value.
 Made Generator::bound_parameter(int64_t value, const char *stem) {
   int numbers = 0;
   for (const Parameter &parameter : kernel_.parameters) {
@@ -102,8 +102,8 @@ Made Generator::bound_parameter(int64_t value, const char *stem) {
 
 // --- Addresses. ----------------------------------------------------------------------------------
 
-// 0 to extent - 1 in some order, moved along by the program's id if an axis of the grid is given.
-// Inputs may repeat numbers.
+// 0 to extent - 1 in some order, plus an offset by the program's id if a grid axis is given. Inputs
+// may repeat indices.
 Made Generator::coordinate(int64_t extent, int program_axis, bool is_output) {
   int twist = draw_.chance(policy_.odd_steps) ? int(draw_.between(1, is_output ? 3 : 6)) : 0;
   int64_t key = 1 + (program_axis + 1) + 8 * twist + 64 * extent;
@@ -116,13 +116,13 @@ Made Generator::coordinate(int64_t extent, int program_axis, bool is_output) {
     made = *join(op, std::move(made), number_literal(Scalar::int32, double(by)));
   };
   switch (twist) {
-  case 1: // backwards
+  case 1: // reversed
     made = *join(Op::sub, number_literal(Scalar::int32, double(extent - 1)), std::move(made));
     break;
   case 2:
     apply(Op::bit_xor, extent / 2 + (extent > 4 ? 1 : 0));
     break;
-  case 3: // turned round
+  case 3: // rotated
     apply(Op::add, extent / 2 + 1);
     apply(Op::bit_and, extent - 1);
     break;
@@ -155,13 +155,13 @@ Made Generator::coordinate(int64_t extent, int program_axis, bool is_output) {
   return of(variable);
 }
 
-// A tile of one axis as axis `axis` of `rank`.
+// A 1-D tile as axis `axis` of `rank` axes.
 Made Generator::placed(Made coordinate, size_t axis, size_t rank) {
   if (rank == 1)
     return coordinate;
   std::vector<Position> positions(rank, Position::newaxis);
   positions[axis] = Position::keep;
-  // Axes in front may be left out: they come by themselves.
+  // Leading axes may be omitted: broadcast adds them.
   if (axis > 0 && draw_.chance(30))
     positions.erase(positions.begin(), positions.begin() + int64_t(axis));
   if (positions.size() == 1)
@@ -179,7 +179,7 @@ Made Generator::scaled(Made index, int64_t stride) {
   return *join(Op::mul, std::move(index), std::move(by));
 }
 
-// An address per element, all different for an output.
+// One address per element; all different for an output.
 std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shape, bool is_output) {
   size_t rank = shape.size();
   std::vector<int> program_axis(rank, -1), batches;
@@ -188,18 +188,18 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
       continue;
     size_t axis = rank ? draw_.index(rank) : 0;
     if (policy_.whole && is_output && rank == 2 && g < 2 && draw_.chance(85))
-      axis = size_t(g); // as in a product of matrices
+      axis = size_t(g); // as in a GEMM
     bool is_free = rank && program_axis[axis] < 0;
     if (is_free && draw_.chance(75))
       program_axis[axis] = g;
     else
       batches.push_back(g);
   }
-  // The axes from the one whose elements are neighbors on.
+  // The axes in the order of memory, contiguous axis first.
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   if (draw_.chance(65))
-    std::reverse(order.begin(), order.end()); // rows one after the other
+    std::reverse(order.begin(), order.end()); // row-major
   else if (draw_.chance(40))
     for (size_t i = rank; i > 1; i--)
       std::swap(order[i - 1], order[draw_.index(i)]);
@@ -233,7 +233,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
     if (!loop.counter || (!is_output && draw_.chance(50)))
       continue;
     if (double(distance) * loop.counter->range.high > largest(Scalar::int32))
-      return std::nullopt; // no number of which a term could be made
+      return std::nullopt; // the offset is too large for a literal
     terms.push_back(scaled(*loop.counter, distance));
     distance *= int64_t(loop.counter->range.high) + 1;
   }
@@ -242,7 +242,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
   if (draw_.chance(policy_.whole ? 8 : 25))
     terms.push_back(number_literal(Scalar::int32, double(draw_.pick({1, 4, 16, 64}))));
 
-  // One sum of numbers, or one after the other onto the pointer.
+  // One integer sum, or one pointer addition per term.
   for (size_t i = terms.size(); i > 1; i--)
     if (draw_.chance(50))
       std::swap(terms[i - 1], terms[draw_.index(i)]);
@@ -264,7 +264,7 @@ std::optional<Generator::Access> Generator::formula(Expr base, const Shape &shap
   return access;
 }
 
-// Addresses that are no formula.
+// Addresses from loaded indices.
 std::optional<Generator::Access> Generator::gather(Expr base, const Shape &shape, int depth) {
   Made index = number(draw_.pick({Scalar::int32, Scalar::int32, Scalar::uint32, Scalar::int64}),
                       shape, depth);
@@ -369,7 +369,7 @@ Made Generator::loaded_through(Access access, Range range, const Shape &shape, i
   return converted(scalar, {std::move(made), range});
 }
 
-// From a table with values in the source.
+// A load from constant memory with values in the source.
 std::optional<Made> Generator::load_constant(Scalar scalar, const Shape &shape, int depth) {
   std::vector<size_t> found;
   for (size_t i = 0; i < kernel_.parameters.size(); i++)
@@ -395,7 +395,7 @@ std::optional<Made> Generator::load_constant(Scalar scalar, const Shape &shape, 
   }
   const Parameter table = kernel_.parameters[draw_.pick(found)];
   Made index = any_integer(shape, std::min(depth, 1) - 1);
-  int64_t whole = 1; // the largest power of two that is not more than there are
+  int64_t whole = 1; // the largest power of two up to the number of elements
   while (2 * whole <= table.count)
     whole *= 2;
   Scalar own = index.expr.type.scalar;
@@ -435,7 +435,7 @@ Hint Generator::store_hint() {
                      Hint::wb, Hint::wt});
 }
 
-// A tile of pointers that loops may move along.
+// Declares a tile of pointers that loops may increment.
 void Generator::declare_pointer() {
   if (in_bounds_)
     return;
@@ -459,7 +459,7 @@ void Generator::store_value(Made value, const Type &type) {
   if (std::count_if(kernel_.parameters.begin(), kernel_.parameters.end(), is_written) >=
       max_outputs)
     return;
-  // Into another type, where that changes nothing.
+  // Store as another type, if that is exact.
   Scalar scalar = type.scalar;
   if (Scalar other = draw_scalar(); draw_.chance(25) && is_exact_in(other, value.range))
     scalar = other;
@@ -487,7 +487,7 @@ void Generator::store_value(Made value, const Type &type) {
   emit(std::move(stmt));
 }
 
-// Loads and a store under one mask: what is masked off is never there.
+// Loads and a store under one mask: masked-off elements are never used.
 void Generator::store_masked() {
   Shape shape = draw_shape();
   if (shape.empty())
@@ -505,8 +505,7 @@ void Generator::store_masked() {
     emit(masked_store(of(mask).expr, std::move(access->pointers), std::move(value.expr)));
 }
 
-// A buffer that is read and written, by one program only: *p += x. Later statements may read it
-// too.
+// An in-place update by a single program: *p += x. Later statements may read the buffer, too.
 void Generator::store_in_place() {
   Scalar scalar = draw_scalar();
   Shape shape = draw_shape();
@@ -535,7 +534,7 @@ void Generator::store_in_place() {
       value.expr = binary(Op::max, load(of(pointers).expr), std::move(value.expr));
     emit(store(of(pointers).expr, std::move(value.expr), op));
   };
-  if (draw_.chance(30)) { // what is loaded before is not what is stored after
+  if (draw_.chance(30)) { // loads the old value before the store
     int before = declare_new("v", {scalar, false, shape}, {.range = {0, 5}, .is_fixed = true});
     emit(declare(before, load(of(pointers).expr)));
   }

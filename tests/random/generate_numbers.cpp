@@ -1,4 +1,4 @@
-// The generator's expressions. See generator.h.
+// Generates expressions. See generator.h.
 
 #include "random/exact.h"
 #include "random/generator.h"
@@ -10,7 +10,7 @@
 namespace tritonc::random {
 namespace {
 
-// So many leaves are tried before something simple is taken instead.
+// Max attempts for a leaf before the generator takes a simple one.
 constexpr int max_tries = 6;
 
 Shape without(Shape shape, size_t axis) {
@@ -23,7 +23,7 @@ Shape without(Shape shape, size_t axis) {
 // --- With ranges. --------------------------------------------------------------------------------
 
 Made Generator::number_literal(Scalar scalar, double value) {
-  if (is_float(scalar) && !is_representable(scalar, value)) { // the nearest one towards zero
+  if (is_float(scalar) && !is_representable(scalar, value)) { // truncate toward zero
     double unit = std::ldexp(1, std::ilogb(value) + 1 - precision_of(scalar));
     value = std::trunc(value / unit) * unit;
   }
@@ -38,7 +38,7 @@ Made Generator::number_literal(Scalar scalar, double value) {
   return {literal(scalar, int64_t(value)), range};
 }
 
-// The two operands under an operator, if it certainly has a result.
+// A binary operator on two operands, if its result is certainly defined.
 std::optional<Made> Generator::join(Op op, Made a, Made b) {
   if (a.expr.type.pointer || b.expr.type.pointer)
     return Made{binary(op, std::move(a.expr), std::move(b.expr)), a.range};
@@ -54,7 +54,7 @@ std::optional<Made> Generator::join(Op op, Made a, Made b) {
   return Made{binary(op, std::move(a.expr), std::move(b.expr)), *range};
 }
 
-// min and max keep a value between two numbers.
+// Limits a value to [low, high] by min and max.
 Made Generator::clamped(Made value, double low, double high) {
   Scalar scalar = promoted(value.expr.type.scalar);
   Range range{std::clamp(value.range.low, low, high), std::clamp(value.range.high, low, high),
@@ -66,7 +66,7 @@ Made Generator::clamped(Made value, double low, double high) {
   return {std::move(value.expr), range};
 }
 
-// A conversion that loses nothing, except where an integer is cut to fewer bits.
+// An exact conversion; integers may be truncated to fewer bits.
 Made Generator::converted(Scalar scalar, Made value) {
   if (value.expr.type.scalar == scalar)
     return value;
@@ -92,11 +92,11 @@ Made Generator::converted(Scalar scalar, Made value) {
   }
   Type to{scalar, false, value.expr.type.shape};
   if (value.expr.type.elements() != 1 && draw_.chance(70))
-    to.shape = {}; // keeps the shape
+    to.shape = {}; // a scalar target keeps the operand's shape
   return {cast(to, std::move(value.expr)), range};
 }
 
-// `value` as it may be assigned to something of that range; conversion is left to the assignment.
+// `value` limited to `range`; the assignment converts the type.
 Made Generator::fitted(Scalar scalar, Made value, const Range &range) {
   if (scalar == Scalar::bool_)
     return value.range.is_rounded ? number_literal(Scalar::bool_, 1) : value;
@@ -108,13 +108,13 @@ Made Generator::fitted(Scalar scalar, Made value, const Range &range) {
     return number_literal(is_float(scalar) ? Scalar::float_ : Scalar::int32, range.low);
   if (is_float(value.expr.type.scalar) || range.low != 0 || value.range.low < 0 ||
       range.high > 1e6 || draw_.chance(50)) {
-    // The ends must be numbers that the value's own type has.
+    // The bounds must be exact in the value's own type.
     Scalar own = promoted(value.expr.type.scalar);
     double low = std::max(range.low, is_integer(own) ? least(own) : range.low);
     double high = std::min(range.high, is_integer(own) ? largest(own) : range.high);
     if (is_integer(own) && bits_of(own) == 64)
       high = std::min(high, 0x1p62);
-    if (low > high) // it has none of them
+    if (low > high) // no value of the type is in the range
       return number_literal(is_float(scalar) ? Scalar::float_ : Scalar::int32, range.low);
     return clamped(std::move(value), low, high);
   }
@@ -123,7 +123,7 @@ Made Generator::fitted(Scalar scalar, Made value, const Range &range) {
   return rest;
 }
 
-// The value with its elements repeated.
+// Broadcasts the value to `shape`.
 Made Generator::repeated(Made value, const Shape &shape) {
   if (value.expr.type.shape == shape)
     return value;
@@ -147,7 +147,7 @@ Made Generator::literal_of(Scalar scalar) {
   return number_literal(scalar, value);
 }
 
-// A variable that is of the type, or becomes so by repetition or a conversion.
+// A variable with the type, or with a type that broadcasts or converts to it.
 std::optional<Made> Generator::read_variable(Scalar scalar, const Shape &shape) {
   bool takes_all = in_bounds_ || draw_.chance(25);
   std::vector<int> found = visible([&](const Variable &variable, const Known &known) {
@@ -235,7 +235,7 @@ std::optional<Made> Generator::try_number(Scalar scalar, const Shape &shape, int
   }
 }
 
-// A shape that can be repeated into `shape`, mostly itself.
+// A shape that broadcasts to `shape`, mostly `shape` itself.
 Shape Generator::operand_shape(const Shape &shape) {
   if (draw_.chance(65))
     return shape;
@@ -250,7 +250,7 @@ Shape Generator::operand_shape(const Shape &shape) {
   return smaller;
 }
 
-// A type that becomes `scalar` beside an operand of it.
+// A type whose common type with `scalar` is `scalar`.
 Scalar Generator::operand_scalar(Scalar scalar) {
   if (draw_.chance(70))
     return scalar;
@@ -271,7 +271,7 @@ std::optional<Made> Generator::arithmetic(Scalar scalar, const Shape &shape, int
   if (!is_shift && draw_.chance(40))
     std::swap(a, b);
   std::optional<Made> made = join(op, a, b);
-  if (!made && is_integer(scalar)) // with small operands there is a result
+  if (!made && is_integer(scalar)) // with small operands the result is defined
     made = join(op, clamped(a, is_signed(scalar) ? -500 : 0, 500),
                 is_shift ? b : clamped(b, is_signed(scalar) ? -500 : 0, 500));
   if (made && made->expr.type.scalar != scalar)
@@ -291,7 +291,7 @@ std::optional<Made> Generator::one_operand(Scalar scalar, const Shape &shape, in
   return Made{unary(op, std::move(a.expr)), *result};
 }
 
-// Division by what is not zero: made so, chosen so, or guarded by a `?:`.
+// A division whose divisor cannot be zero: by construction, by its range, or by a `?:`.
 std::optional<Made> Generator::quotient(Scalar scalar, const Shape &shape, int depth) {
   Made a = number(scalar, shape, depth);
   if (is_float(scalar)) {
@@ -390,7 +390,7 @@ bool Generator::has_tile_arm() const {
   return std::any_of(arms_.begin(), arms_.end(), [](const Shape &arm) { return !arm.empty(); });
 }
 
-// Transpositions, permutations, new axes, and other shapes of as many elements.
+// Transposes, permutations, new axes, and reshapes.
 std::optional<Made> Generator::moved(Scalar scalar, const Shape &shape, int depth) {
   size_t rank = shape.size();
   if (rank == 0)
@@ -400,7 +400,7 @@ std::optional<Made> Generator::moved(Scalar scalar, const Shape &shape, int dept
   bool is_masked = has_tile_arm();
   std::vector<Shape> arms;
   std::swap(arms, arms_);
-  int depth_inside = is_masked ? -1 : depth; // loads inside could not be masked
+  int depth_inside = is_masked ? -1 : depth; // inner loads could not be masked
   std::optional<Made> made;
   auto inside = [&](const Shape &of) {
     return depth_inside < 0 ? repeated(literal_of(scalar), of) : number(scalar, of, depth_inside);
@@ -437,7 +437,7 @@ std::optional<Made> Generator::moved(Scalar scalar, const Shape &shape, int dept
   }
   default: {
     Shape from = shape;
-    if (rank > 1 && draw_.chance(50)) { // rows become one
+    if (rank > 1 && draw_.chance(50)) { // flattened
       from.erase(from.begin());
       from[0] *= shape[0];
     } else if (shape[at] > 1) {
@@ -462,7 +462,7 @@ std::optional<Made> Generator::reduced(Scalar scalar, const Shape &shape, int de
     return std::nullopt;
   Shape from = shape;
   std::vector<Position> positions(shape.size(), Position::keep);
-  // A new axis may be added in the same subscript.
+  // The same subscript may add a new axis.
   if (size_t at = draw_.index(shape.size() + 1); at < shape.size() && shape[at] == 1) {
     from = without(shape, at);
     positions[at] = Position::newaxis;
@@ -478,7 +478,7 @@ std::optional<Made> Generator::reduced(Scalar scalar, const Shape &shape, int de
     Position how = draw_.pick({Position::sum, Position::max, Position::min});
     if (!is_signed(scalar))
       how = Position::sum;
-    // Positions that are reduced already are axes too.
+    // Subscript positions that are already reduced count as axes.
     from.insert(from.begin() + int64_t(axis), extent);
     positions.insert(positions.begin() + int64_t(at), how);
     if (how == Position::sum)
@@ -513,7 +513,7 @@ std::optional<Made> Generator::casted(Scalar scalar, const Shape &shape, int dep
     Made a = number(from, shape, depth);
     return Made{bitcast({scalar, false, shape}, std::move(a.expr)), of_type(scalar)};
   }
-  // The bits of a float that is certainly not zero, cut to some.
+  // Some bits of a float that is certainly not zero.
   if (scalar == Scalar::int32 && draw_.chance(15) && !policy_.may_round) {
     Made a = converted(Scalar::float_, number(Scalar::int16, shape, depth));
     Expr positive =
@@ -521,7 +521,7 @@ std::optional<Made> Generator::casted(Scalar scalar, const Shape &shape, int dep
     return join(Op::shr, {bitcast({scalar, false, shape}, std::move(positive)), {0, 0x7f800000}},
                 number_literal(Scalar::int32, double(draw_.between(16, 24))));
   }
-  if (draw_.chance(30)) // the elements and the shape at once
+  if (draw_.chance(30)) // a cast of type and shape at once
     return repeated(converted(scalar, number(from, operand_shape(shape), depth)), shape);
   Made made = converted(scalar, number(from, shape, depth));
   if (made.expr.type.shape != shape)
@@ -534,7 +534,7 @@ std::optional<Made> Generator::rounded_function(Scalar scalar, const Shape &shap
   if (scalar != computed)
     return std::nullopt;
   Made a = number(scalar, shape, depth);
-  if (!policy_.may_round) { // the root of a square
+  if (!policy_.may_round) { // the square root of a square
     double most = std::ldexp(1, precision_of(scalar) / 2 - 1);
     if (a.range.fraction_bits || a.range.magnitude() > most)
       return std::nullopt;
@@ -552,7 +552,7 @@ std::optional<Made> Generator::rounded_function(Scalar scalar, const Shape &shap
 
 // --- Dots. ---------------------------------------------------------------------------------------
 
-// A tile of numbers up to `most`, as a factor of a dot.
+// A tile with magnitudes up to `most`, as an operand of a dot.
 Made Generator::factor(Scalar scalar, const Shape &shape, double most, int depth) {
   bool is_transposed = draw_.chance(25);
   Shape made_shape = is_transposed ? Shape{shape[1], shape[0]} : shape;
@@ -595,7 +595,7 @@ std::optional<Made> Generator::dot_of(const Shape &shape, int depth) {
   return made;
 }
 
-// Of other types, and of several matrices at once.
+// Dots of other types, and batched dots.
 std::optional<Made> Generator::other_dot(Scalar scalar, const Shape &shape, int depth) {
   Shape left = shape, right = shape;
   left[1] = right[0] = draw_.pick({4, 8, 16, 16, 32});
@@ -628,13 +628,13 @@ std::optional<Made> Generator::other_dot(Scalar scalar, const Shape &shape, int 
   return converted(scalar, std::move(made));
 }
 
-// --- What can be assigned. -----------------------------------------------------------------------
+// --- Values for assignments. ---------------------------------------------------------------------
 
 Made Generator::convertible(const Type &to, int depth) {
   Scalar scalar = draw_.chance(70) ? to.scalar : draw_scalar();
   Shape shape = draw_.chance(85) ? to.shape : operand_shape(to.shape);
   Made made = number(scalar, shape, depth);
-  // An implicit conversion, where it is sure to lose nothing.
+  // An implicit conversion, if it is certainly exact.
   bool is_kept = is_exact_in(to.scalar, made.range) || to.scalar == made.expr.type.scalar ||
                  (is_integer(to.scalar) && is_integer(made.expr.type.scalar));
   if (!is_kept)

@@ -1,4 +1,4 @@
-// The generator's statements: variables, branches, loops. See generator.h.
+// Generates statements: variables, branches, loops. See generator.h.
 
 #include "random/generator.h"
 
@@ -60,7 +60,7 @@ void Generator::statement(int nesting) {
 
 // --- Variables. ----------------------------------------------------------------------------------
 
-// A variable, either for good or with some space around its value for what is assigned later.
+// Declares a variable: constant, or with a wider range for later assignments.
 void Generator::declaration() {
   Type type{draw_scalar(), false, draw_shape()};
   Made value = convertible(type, policy_.depth);
@@ -83,7 +83,7 @@ void Generator::declaration() {
   emit(declare(variable, std::move(value.expr)));
 }
 
-// A variable that gets its value in both arms of a branch.
+// Declares a variable that both arms of a branch assign.
 void Generator::late_declaration(int nesting) {
   Type type{draw_scalar(), false, draw_shape()};
   Made first = convertible(type, policy_.depth - 1), second = convertible(type, policy_.depth - 1);
@@ -121,7 +121,7 @@ void Generator::assignment() {
   emit(assign(variable, std::move(value.expr)));
 }
 
-// v += x, as often as there is room for it.
+// v += x, if the variable's range has room for it.
 void Generator::accumulation() {
   std::vector<int> found = visible([](const Variable &variable, const Known &known) {
     return known.room > 0 && !variable.type.pointer;
@@ -163,7 +163,7 @@ void Generator::accumulation() {
 
 // --- Branches. -----------------------------------------------------------------------------------
 
-// Of a statement: a scalar.
+// The scalar condition of a statement.
 Made Generator::condition(int depth) {
   if (draw_.chance(35)) {
     int axis = int(draw_.between(0, 2));
@@ -213,7 +213,7 @@ void Generator::jump_statement() {
 
 // --- Loops. --------------------------------------------------------------------------------------
 
-// Pointers from outside of the loop go on to what the next iteration reads.
+// Increments outer pointers for the next iteration.
 void Generator::walk_pointers() {
   int depth = int(loops_.size());
   std::vector<int> pointers = visible([&](const Variable &variable, const Known &known) {
@@ -252,17 +252,17 @@ void Generator::counted_loop(int nesting) {
   int64_t count = draw_.pick({0, 1, 2, 2, 3, 3, 4, 5}), step = draw_.pick({1, 1, 1, 2, 3, 16});
   int64_t first = draw_.chance(70) ? 0 : draw_.between(0, 5), last = first + count * step;
   if (count == 0 && is_signed(scalar) && draw_.chance(50))
-    last -= step; // the end lies before the start
+    last -= step; // the end is before the start
   bool is_down = is_signed(scalar) && draw_.chance(30);
   bool is_equal = last >= first && draw_.chance(8);            // k != last
-  int axis = draw_.chance(20) ? int(draw_.between(0, 2)) : -1; // programs differ in iterations
+  int axis = draw_.chance(20) ? int(draw_.between(0, 2)) : -1; // iterations differ between programs
   double more = axis >= 0 && !is_equal ? kernel_.grid[size_t(axis)] - 1 : 0;
 
   auto bound = [&](int64_t value) {
     return draw_.chance(50) ? bound_parameter(value, "n")
                             : number_literal(Scalar::int32, double(value));
   };
-  // Somewhere between the last counter and the one after it.
+  // The bound is between the last counter value and the next one.
   int64_t slack = is_equal || count == 0 ? 0 : draw_.between(0, step - 1);
   Made end = bound(is_down ? first + slack : last - slack);
   Made start = bound(is_down ? last : first);
@@ -309,7 +309,7 @@ void Generator::counted_loop(int nesting) {
     emit(std::move(stmt));
 }
 
-// Loops that no formula counts: `while` and `do`.
+// Loops without a counted form: `while` and `do`.
 void Generator::other_loop(int nesting) {
   if (draw_.chance(40))
     declare_pointer();
@@ -325,7 +325,7 @@ void Generator::other_loop(int nesting) {
   next.op = counts_down ? Op::sub : Op::add;
   Made zero = number_literal(Scalar::int32, 0);
   emit(declare(counter, counts_down ? most.expr : zero.expr));
-  // At the start of the body, where no `continue` leaves it out.
+  // At the start of the body, so that no `continue` skips it.
   Expr goes_on = counts_down ? binary(Op::gt, k, zero.expr) : binary(Op::lt, k, most.expr);
   Made counted = of(counter);
   if (!counts_down)
@@ -340,14 +340,14 @@ void Generator::other_loop(int nesting) {
       goes_on = binary(Op::logical_and, std::move(goes_on), number(Scalar::bool_, {}, 1).expr);
     loop.value.push_back(std::move(goes_on));
     break;
-  case 1: { // forever, until a break
+  case 1: { // endless, until a break
     loop.value.push_back(literal(Scalar::bool_, 1));
     std::vector<Stmt> leaves;
     leaves.push_back(jump(Stmt::Kind::leave));
     loop.body.push_back(branch(unary(Op::logical_not, std::move(goes_on)), std::move(leaves)));
     break;
   }
-  default: // at least once; counting down it passes zero, so its counter is not one for addresses
+  default: // at least once; a down counter passes zero, so addresses must not use it
     if (counts_down && count == 0)
       return;
     loop.kind = Stmt::Kind::do_loop;

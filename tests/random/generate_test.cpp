@@ -1,4 +1,4 @@
-// Tests the generator: its kernels are valid, the same for a seed, and have everything in them.
+// Tests the generator: its kernels are valid, reproducible, and cover all features.
 
 #include "random/generate.h"
 #include "random/print.h"
@@ -10,7 +10,7 @@
 
 using namespace tritonc::random;
 
-TEST_CASE("a seed always gives the same kernel, and another seed another one") {
+TEST_CASE("generate: deterministic per seed, differs between seeds") {
   std::set<std::string> sources;
   for (uint64_t seed = 0; seed < 50; seed++) {
     std::string source = source_of(generate(seed).kernel);
@@ -20,7 +20,7 @@ TEST_CASE("a seed always gives the same kernel, and another seed another one") {
   CHECK(sources.size() == 50);
 }
 
-TEST_CASE("kernels are valid, and store something") {
+TEST_CASE("generate: kernels are valid and store something") {
   for (uint64_t seed = 0; seed < 200; seed++) {
     CAPTURE(seed);
     Generated made = generate(seed);
@@ -36,12 +36,12 @@ TEST_CASE("kernels are valid, and store something") {
   }
 }
 
-TEST_CASE("an output in loops so deep that its addresses have no number is left out") {
+TEST_CASE("generate: omits an output whose addresses overflow") {
   CHECK(generate(98043).evaluation.invalid == "");
 }
 
-// So that a change of the generator that makes it forget something is noticed.
-TEST_CASE("in some hundred kernels there is everything that the generator knows") {
+// Detects changes of the generator that lose a feature.
+TEST_CASE("generate: 800 kernels cover every feature") {
   std::map<std::string, int> seen;
   for (uint64_t seed = 0; seed < 800; seed++) {
     Generated made = generate(seed);

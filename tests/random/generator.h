@@ -1,9 +1,9 @@
-// The generator at work on one kernel. Private to the generator; a file per kind of thing that it
-// makes.
+// The state of the generator for one kernel. Private to the generator; one file per kind of
+// construct.
 //
-// It grows statements from the top down and expressions from their types down, and knows of every
-// variable and expression which numbers it can be (ranges.h). What a variable may be never changes:
-// whatever is assigned to it is made to fit.
+// It generates statements top-down, and expressions top-down from their types. It tracks the range
+// of every variable and expression (ranges.h). A variable's range never changes: assigned values
+// are fitted to it.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tritonc::random {
 
-/// An expression and which numbers it can be.
+/// An expression and its range.
 struct Made {
   Expr expr;
   Range range;
@@ -30,26 +30,26 @@ public:
 
 private:
   struct Known {
-    Range range;           // of the elements, or of what the pointers point to
-    bool is_fixed = false; // nothing is assigned to it
-    bool is_index = false; // a coordinate; dull in arithmetic
-    int loops = 0;         // so many loops are around its declaration
-    double room = 0;       // how much may still be added to it, in all iterations together
+    Range range;           // of the elements, or of the elements that pointers point to
+    bool is_fixed = false; // never assigned
+    bool is_index = false; // an index for addresses; rarely used in arithmetic
+    int loops = 0;         // number of loops around its declaration
+    double room = 0;       // max sum that all iterations may still add
     bool may_read = false; // a pointer that may be loaded from
-    int64_t key = 0;       // of a coordinate: which it is
+    int64_t key = 0;       // of an index: its identity
   };
-  // A loop around the statements that are made: how often it runs, and its counter if every
-  // iteration has another one.
+  // An enclosing loop: its number of iterations, and its counter if the counter differs in every
+  // iteration.
   struct Loop {
     double iterations;
     std::optional<Made> counter;
   };
-  // A function: which numbers it may be called with, and which it gives.
+  // A function: the ranges of its parameters and of its result.
   struct Callable {
     std::vector<Range> parameters;
     Range result;
   };
-  // Where a tile lies in memory, and the coordinates of its elements for masks to be made of.
+  // The addresses of a tile, and the indices of its elements for masks.
   struct Access {
     Expr pointers;
     std::vector<Made> coordinates;
@@ -58,10 +58,10 @@ private:
   // generate.cpp: variables and shapes
   int declare_new(const char *stem, Type type, Known known);
   int new_parameter(const char *stem, Type type, Parameter parameter, Known known);
-  /// For what only some policies make: draws nothing for the others.
+  /// For features of only some policies: draws no random number if the percentage is 0.
   bool sometimes(int percentage) { return percentage > 0 && draw_.chance(percentage); }
   void emit(Stmt stmt) { lists_.back()->push_back(std::move(stmt)); }
-  /// The statements that `fill` makes.
+  /// The statements that `fill` generates.
   std::vector<Stmt> collect(const std::function<void()> &fill);
   std::vector<int> visible(const std::function<bool(const Variable &, const Known &)> &wanted);
   Known &known(int variable) { return known_[size_t(variable)]; }
@@ -75,7 +75,7 @@ private:
 
   // generate_numbers.cpp: expressions
   Made number(Scalar scalar, const Shape &shape, int depth);
-  /// Of any type that converts to `to`, and such that it fits.
+  /// An expression of any type that converts to `to`, within its range.
   Made convertible(const Type &to, int depth);
   std::optional<Made> try_number(Scalar scalar, const Shape &shape, int depth);
   Made leaf(Scalar scalar, const Shape &shape);
@@ -98,7 +98,7 @@ private:
   Shape operand_shape(const Shape &shape);
   Scalar operand_scalar(Scalar scalar);
 
-  // generate_elements.cpp: what looks along an axis, functions, random numbers
+  // generate_elements.cpp: expressions along an axis, math functions, random numbers
   std::optional<Made> at_positions(Scalar scalar, const Shape &shape, int depth);
   std::optional<Made> gathered(Scalar scalar, const Shape &shape, int depth);
   std::optional<Made> single_element(Scalar scalar, const Shape &shape, int depth);
@@ -126,7 +126,7 @@ private:
   Made number_literal(Scalar scalar, double value);
   std::optional<Made> join(Op op, Made a, Made b);
   Made clamped(Made value, double low, double high);
-  Made converted(Scalar scalar, Made value); // by a cast, if one is needed
+  Made converted(Scalar scalar, Made value); // by a cast, if needed
   Made fitted(Scalar scalar, Made value, const Range &range);
   Made repeated(Made value, const Shape &shape);
 
@@ -166,7 +166,7 @@ private:
   void walk_pointers();
   Made condition(int depth);
 
-  // generate_matmul.cpp: dots in loops, in the forms that authors write
+  // generate_matmul.cpp: dots in loops, in the styles of kernel authors
   struct Product;
   void matmul_loop();
   void add_product(const Product &p, const std::vector<Expr> &uses, const Range &range);
@@ -178,15 +178,15 @@ private:
   std::vector<int> visible_;
   std::vector<std::vector<Stmt> *> lists_;
   std::vector<Loop> loops_;
-  std::vector<Shape> shapes_;       // what tiles are mostly like
+  std::vector<Shape> shapes_;       // the usual tile shapes
   double work_ = 0;                 // elements computed so far
-  std::optional<int> partial_mask_; // loads may leave elements open where this mask is off
-  std::vector<Shape> arms_;         // conditions that loads must have the shape of
-  int nested_loads_ = 0;            // loads for the address or mask of a load
-  std::vector<Callable> callables_; // as many as the kernel has functions
-  Callable *in_bounds_ = nullptr;   // the function that is made: it loads and stores nothing
+  std::optional<int> partial_mask_; // loads may have undefined elements where this mask is off
+  std::vector<Shape> arms_;         // shapes of enclosing conditions, which loads must have
+  int nested_loads_ = 0;            // depth of loads for the address or mask of a load
+  std::vector<Callable> callables_; // one per function of the kernel
+  Callable *in_bounds_ = nullptr;   // the function being generated: has no loads or stores
   Type returns_;                    // its result
-  double calls_ = 1;                // how often it is called, from where it is made
+  double calls_ = 1;                // its number of calls at the point of generation
 };
 
 } // namespace tritonc::random

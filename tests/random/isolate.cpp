@@ -1,7 +1,7 @@
-// Work in a process of its own. See isolate.h.
+// Runs work in a separate process. See isolate.h.
 //
-// Parent and child share a pipe. What the child prints goes there too, so that the text of a failed
-// assertion arrives; the work's own result follows after a mark.
+// Parent and child share a pipe. The child's output also goes there, so that the parent gets the
+// text of a failed assertion. The work's result follows after a mark.
 
 #include "random/isolate.h"
 
@@ -37,7 +37,7 @@ void write_all(int to, const std::string &text) {
   }
 }
 
-// So that a crash is one, whoever else wanted to know.
+// Removes inherited signal handlers, so that a crash ends the child.
 void forget_handlers() {
   for (int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS, SIGINT, SIGTERM})
     std::signal(signal, SIG_DFL);
@@ -52,7 +52,7 @@ void forget_handlers() {
   std::string text = work();
   std::fflush(nullptr);
   write_all(pipe, std::string(1, mark) + text);
-  _exit(0); // nothing of the parent's is to be destroyed
+  _exit(0); // without running the parent's destructors
 }
 
 } // namespace

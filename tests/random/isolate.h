@@ -1,4 +1,4 @@
-// Work in a process of its own, so that a crash or an endless loop is a result like any other.
+// Runs work in a separate process, so that a crash or an endless loop is a normal result.
 
 #pragma once
 
@@ -10,14 +10,14 @@ namespace tritonc::random {
 struct Isolated {
   enum class End { done, crashed, timed_out };
   End end = End::done;
-  std::string text;    // what the work returned; of a crash, what it printed on the way
+  std::string text;    // returned by the work; after a crash, the printed text
   std::string printed; // to stdout and stderr
 };
 
-/// Runs `work` in a child process. Needs that no other thread is at work in this one.
+/// Runs `work` in a child process. Requires that this process has no other running thread.
 Isolated isolated(const std::function<std::string()> &work, int seconds);
 
-/// The same, without waiting: several children at a time.
+/// The same without waiting, for several children at a time.
 class Child {
 public:
   Child(const std::function<std::string()> &work, int seconds);
@@ -25,11 +25,11 @@ public:
   Child(Child &&other) noexcept;
   Child &operator=(Child &&) = delete;
 
-  /// The end of its pipe that becomes readable when there is something, and at its end.
+  /// The read end of its pipe, which becomes readable on output and at the child's end.
   int readable() const { return pipe_; }
-  /// Takes what there is. True once it has ended.
+  /// Reads the available output. Returns true after the child has ended.
   bool poll();
-  /// Milliseconds until it is stopped.
+  /// Milliseconds until the child is stopped.
   int time_left() const;
   const Isolated &result() const { return result_; }
 

@@ -1,5 +1,5 @@
-// Random kernels through all legs: a fixed number of them, always the same, and those of found/,
-// each of which failed once. tests/campaign does the same with any number.
+// Tests a fixed set of random kernels in all legs, and the kernels of found/, which failed once.
+// tests/campaign runs any number of random kernels.
 
 #include "random/campaign.h"
 
@@ -18,7 +18,7 @@ constexpr uint64_t kernels = 2000;
 
 } // namespace
 
-TEST_CASE("random kernels do the same in every leg") {
+TEST_CASE("random kernels: all legs agree") {
   Campaign campaign;
   campaign.kernels = kernels;
   campaign.jobs = int(std::thread::hardware_concurrency());
@@ -35,7 +35,7 @@ TEST_CASE("random kernels do the same in every leg") {
   CHECK(result.effort.in_parts > int(kernels / 1000));
 }
 
-TEST_CASE("kernels that failed once don't any more") {
+TEST_CASE("random kernels: kernels of found/ pass") {
   int count = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TRITONC_TESTS_DIR "/random/found")) {
     if (entry.path().extension() != ".tc")

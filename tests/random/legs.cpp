@@ -1,4 +1,4 @@
-// The ways in which a case is executed. See legs.h.
+// Runs the legs of a case. See legs.h.
 //
 // Tested by tests/random/legs_test.cpp.
 
@@ -62,11 +62,11 @@ Element element_of(Scalar scalar, const DataValue &value) {
              : Element::of_integer(interpreter::wrapped(elem_of(scalar), value.integer));
 }
 
-// A case in the memory of the interpreter.
+// A case in the interpreter's memory.
 struct Setting {
   interpreter::Memory memory;
   interpreter::Launch launch;
-  std::vector<int> buffers; // per argument; -1: a number
+  std::vector<int> buffers; // per argument; -1 = scalar
 };
 
 Setting setting_of(const Case &tried) {
@@ -96,7 +96,7 @@ Setting setting_of(const Case &tried) {
   return setting;
 }
 
-// What the interpreter left, as the bytes that a GPU would have left.
+// The interpreter's memory as the bytes in a GPU's memory.
 std::vector<std::vector<uint8_t>> bytes_in(const interpreter::Memory &memory, const Case &tried,
                                            const Setting &setting) {
   std::vector<std::vector<uint8_t>> result(tried.arguments.size());
@@ -114,7 +114,7 @@ std::vector<std::vector<uint8_t>> bytes_in(const interpreter::Memory &memory, co
   return result;
 }
 
-// Sets `maps_fit` to false if one of `fns`, which share the work, cannot be launched in this form.
+// Sets `maps_fit` to false if one of `fns`, which share the work, cannot be launched.
 std::optional<Failure> interpret(const std::vector<const ir::Function *> &fns, const Case &tried,
                                  const Setting &setting, const std::string &stage, bool &maps_fit) {
   interpreter::Memory memory = setting.memory;
@@ -134,9 +134,8 @@ std::optional<Failure> interpret(const std::vector<const ir::Function *> &fns, c
   return Failure{Failure::Kind::difference, stage, text};
 }
 
-// One case on its way through the compiler. A function that prints like one that was done before is
-// that function, and is not done again: that spares passes that change nothing, and GPUs that
-// agree.
+// Takes one case through the compiler. A function whose printed IR was tested before is not tested
+// again. This skips passes without changes and GPUs with the same code.
 struct Trial {
   const Case &tried;
   const Legs &legs;
@@ -174,7 +173,7 @@ struct Trial {
     return translate_source(input);
   }
 
-  // The first pass that goes wrong is named; those after it would only repeat it.
+  // Reports only the first wrong pass; later passes would repeat the error.
   std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
                                   const Schedule &schedule) {
     ir::Function fn = ir::clone(source);
@@ -190,7 +189,7 @@ struct Trial {
     if (failure)
       return failure;
     if (fn.shared_bytes > find_gpu(gpu)->max_shared_bytes) {
-      effort.too_large++; // a message of the compiler, and the author's to solve
+      effort.too_large++; // a correct error message about the kernel's size
       return std::nullopt;
     }
     effort.specialized += schedule.is_warp_specialized() && maps_fit;
@@ -200,8 +199,8 @@ struct Trial {
     return emulate({&fn}, tried, *find_gpu(gpu), where, legs.all_interleavings, effort);
   }
 
-  // Two launches that share the work: the passes make nothing of them that they don't of others, so
-  // only what comes out is tried.
+  // Two launches that share the work. The passes treat them like other functions, so only the final
+  // IR is tested.
   std::optional<Failure> compiled(const ir::Function &source, const std::string &gpu,
                                   const test::SplitKLaunches &launches) {
     ir::Function first = ir::clone(source), second = ir::clone(source);
@@ -254,7 +253,7 @@ std::string without_gpu(const std::string &stage) {
   return stage.substr(0, stage.find(" for sm_"));
 }
 
-// The first words, without the numbers that differ from kernel to kernel.
+// The first words, without numbers, which differ between kernels.
 std::string gist(const std::string &text) {
   std::string gist;
   for (char c : text.substr(text.rfind("error: ") == text.npos ? 0 : text.rfind("error: "), 40))

@@ -1,6 +1,6 @@
-// The ways in which a case is executed, all of which must agree: its tree (evaluate.h), the tile
-// interpreter on what the front end makes of it, the interpreter again after every pass for several
-// GPUs in every schedule, and the emulator on the final LLVM IR under several interleavings.
+// The legs of a case, which must all agree: the tree (evaluate.h), the tile interpreter on the
+// front end's tile IR, the interpreter after every pass for several GPUs and every schedule, and
+// the emulator on the final LLVM IR with several interleavings.
 
 #pragma once
 
@@ -10,10 +10,10 @@ namespace tritonc::random {
 
 struct Failure {
   enum class Kind {
-    refused,     // a message instead of code
-    broken_rule, // tile IR that is not valid
-    report,      // the interpreter or the emulator objects
-    difference,  // another result
+    refused,     // the compiler reports an error
+    broken_rule, // invalid tile IR
+    report,      // the interpreter or the emulator makes a report
+    difference,  // a wrong result
     crash,       // an assertion or a signal
     timeout,
   };
@@ -24,35 +24,35 @@ struct Failure {
 const char *name_of(Failure::Kind kind);
 std::string text_of(const Failure &failure);
 
-/// Whether two failures are likely to have one cause.
+/// Whether two failures probably have the same cause.
 bool is_alike(const Failure &a, const Failure &b);
 
-/// Which legs there are to be.
+/// The legs to run.
 struct Legs {
   std::vector<std::string> gpus = {"75", "80", "90a"};
-  bool interpret = true; // after each pass; as translated it is always done
+  bool interpret = true; // after each pass; the translated tile IR is always interpreted
   bool emulate = true;
-  bool all_interleavings = true; // of the emulator; else only the first
+  bool all_interleavings = true; // of the emulator; false = only the first
 };
 
-/// How much was done.
+/// Statistics of the work done.
 struct Effort {
   int interpreted = 0, emulated = 0, too_large = 0;
-  int specialized = 0; // went through the passes so, with tensor maps that fit
-  int split_k = 0;     // of those: split-K in a cluster
-  int in_parts = 0;    // two launches divide it
+  int specialized = 0; // with a warp-specialized schedule, and with tensor maps that fit
+  int split_k = 0;     // of these: split-K in a cluster
+  int in_parts = 0;    // split-K over two launches
 
   void add(const Effort &other);
 };
 
-/// Runs the legs in order up to the first failure.
+/// Runs the legs in order until the first failure.
 std::optional<Failure> run_legs(const Case &tried, const Legs &legs, Effort &effort);
 
-/// The case with what the interpreter, as translated, leaves in memory as what it must leave: for
-/// cases written by hand. A message and nothing else where that fails.
+/// For hand-written cases: sets the expected outputs to the interpreter's results for the
+/// translated tile IR. Returns nullopt and sets `problem` on failure.
 std::optional<Case> recorded(Case tried, std::string &problem);
 
-/// The legs that a failure needs to be seen again.
+/// The legs needed to reproduce a failure.
 Legs legs_for(const Failure &failure, const Legs &legs);
 
 } // namespace tritonc::random

@@ -1,4 +1,4 @@
-// Tests legs.cpp, isolate.cpp and campaign.cpp: what goes wrong is seen, and said where.
+// Tests legs.cpp, isolate.cpp and campaign.cpp: failures are detected and located.
 
 #include "random/campaign.h"
 #include "random/generate.h"
@@ -17,7 +17,7 @@ using namespace tritonc::random;
 
 namespace {
 
-// A kernel that reads something, and has something to do for the passes.
+// A kernel that has an input, and that some passes change.
 Case good_case() {
   for (uint64_t seed = 0;; seed++) {
     Generated made = generate(seed);
@@ -37,7 +37,7 @@ std::optional<Failure> run(const Case &tried) {
 
 } // namespace
 
-TEST_CASE("a kernel that is right goes through all legs") {
+TEST_CASE("run_legs: a correct kernel passes all legs") {
   Effort effort;
   std::optional<Failure> failure = run_legs(good_case(), {}, effort);
   CHECK_MESSAGE(!failure, text_of(*failure));
@@ -45,7 +45,7 @@ TEST_CASE("a kernel that is right goes through all legs") {
   CHECK(effort.emulated >= 3);
 }
 
-TEST_CASE("a source that is refused is a failure") {
+TEST_CASE("run_legs: a compile error is a failure") {
   Case tried = good_case();
   tried.source = "__global__ void k(int *x) { *x = undeclared; }";
   std::optional<Failure> failure = run(tried);
@@ -54,7 +54,7 @@ TEST_CASE("a source that is refused is a failure") {
   CHECK(failure->text.find("undeclared identifier") != std::string::npos);
 }
 
-TEST_CASE("another result is a failure, in the first leg that has it") {
+TEST_CASE("run_legs: a wrong result fails in the first leg") {
   Case tried = good_case();
   for (Argument &argument : tried.arguments)
     if (argument.is_written() && !argument.expected.empty()) {
@@ -68,7 +68,7 @@ TEST_CASE("another result is a failure, in the first leg that has it") {
   CHECK(failure->stage == "as translated");
 }
 
-TEST_CASE("a buffer that is too short is a failure") {
+TEST_CASE("run_legs: a too short buffer is a failure") {
   Case tried = good_case();
   for (Argument &argument : tried.arguments)
     if (argument.count > 0 && argument.role == Parameter::Role::input)
@@ -78,7 +78,7 @@ TEST_CASE("a buffer that is too short is a failure") {
   CHECK(failure->kind == Failure::Kind::report);
 }
 
-TEST_CASE("failures are alike if one cause is likely") {
+TEST_CASE("is_alike: failures with the same probable cause") {
   Failure a{Failure::Kind::difference, "after `fold_add_into_dot` for sm_80", "y[3] is 4, not 5"};
   Failure b{Failure::Kind::difference, "after `fold_add_into_dot` for sm_75", "z[0] is 1, not 2"};
   CHECK(is_alike(a, b));
@@ -94,7 +94,7 @@ TEST_CASE("failures are alike if one cause is likely") {
   CHECK_FALSE(fewer.emulate);
 }
 
-TEST_CASE("work in a process of its own comes to an end, whatever it does") {
+TEST_CASE("isolated: ends after success, crash and endless loop") {
   Isolated good = isolated(
       [] {
         std::puts("at work");
@@ -122,7 +122,7 @@ TEST_CASE("work in a process of its own comes to an end, whatever it does") {
   CHECK(isolated([&] { return large; }, 10).text == large);
 }
 
-TEST_CASE("a campaign that was interrupted goes on where it was") {
+TEST_CASE("campaign: resumes from its state file") {
   std::string state =
       (std::filesystem::temp_directory_path() / ("random-" + std::to_string(getpid()))).string();
   std::ofstream(state) << "100 118 2\n";
@@ -134,7 +134,7 @@ TEST_CASE("a campaign that was interrupted goes on where it was") {
   campaign.legs.gpus = {"80"};
   CampaignResult result = run(campaign);
   CHECK(result.kernels == 20);
-  CHECK(result.failed == 2); // those from before
+  CHECK(result.failed == 2); // from before the resume
   CHECK(result.effort.interpreted >= 4);
   uint64_t from, next;
   std::ifstream(state) >> from >> next;

@@ -1,12 +1,12 @@
-// The command after tests/campaign: random kernels in any number, and single ones.
+// The command line tool behind tests/campaign: runs any number of random kernels, or single cases.
 //
 //     random_campaign --kernels 100000 --jobs 8 --state s.txt --found folder
 //     random_campaign --show 17              # the kernel of a seed, as a file
-//     random_campaign --replay found/x.tc    # a file through all legs
-//     random_campaign --record x.tc          # writes down in it what the interpreter makes of it
-//     random_campaign --batch b --kernels 3000   # compiled for the device test `random_test`
+//     random_campaign --replay found/x.tc    # runs a file through all legs
+//     random_campaign --record x.tc          # writes the interpreter's results into the file
+//     random_campaign --batch b --kernels 3000   # compiles for the device test `random_test`
 //
-// Exit codes: 0 all is well, 1 something failed, 2 a wrong command line.
+// Exit codes: 0 success, 1 failure, 2 wrong command line.
 
 #include "random/batch.h"
 #include "random/campaign.h"
@@ -41,7 +41,7 @@ std::optional<Case> case_in(const std::string &path) {
   return tried;
 }
 
-// Writes down in a file what the interpreter makes of its case.
+// Writes the interpreter's results for a case into its file.
 int record_file(const std::string &path) {
   std::optional<Case> tried = case_in(path);
   if (!tried)

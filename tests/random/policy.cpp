@@ -1,4 +1,4 @@
-// What kinds of kernels there are. See policy.h.
+// Defines the policies and draws one. See policy.h.
 
 #include "random/policy.h"
 
@@ -21,7 +21,7 @@ Policy products() {
   return policy;
 }
 
-// Products alone, each in a loop: what the passes do most about.
+// Only matmuls, each in a loop: most passes work on them.
 Policy plain_products() {
   Policy policy = products();
   policy.name = "plain products";
@@ -33,7 +33,7 @@ Policy plain_products() {
   return policy;
 }
 
-// Tiles that take eight or sixteen warps.
+// Tiles for eight or sixteen warps.
 Policy large() {
   Policy policy = plain_products();
   policy.name = "large";
@@ -43,7 +43,7 @@ Policy large() {
   return policy;
 }
 
-// Products that GPUs with wgmma can do by specialized warps, if nothing else is in the way.
+// Matmuls for warp-specialized wgmma schedules, if no other feature prevents them.
 Policy whole_products() {
   Policy policy = plain_products();
   policy.name = "whole products";
@@ -126,7 +126,7 @@ Policy rounded() {
   return policy;
 }
 
-// What the other policies leave out.
+// Features that the other policies omit.
 
 Policy positions() {
   Policy policy{.name = "positions"};
@@ -200,7 +200,7 @@ Policy sundry() {
   policy.scalars.insert(policy.scalars.end(), {Scalar::e4m3, Scalar::e5m2});
   return policy;
 }
-constexpr int percent_of_newer_ones = 40; // of what is not about products
+constexpr int percent_of_newer_ones = 40; // of the policies other than matmuls
 
 } // namespace
 
@@ -218,7 +218,7 @@ Policy draw_policy(uint64_t seed, Draw &draw) {
   for (const Row &row : rows)
     weights.push_back(row.weight);
   Policy policy = rows[draw.weighted(weights)].make();
-  // Drawn apart: so it changes no kernel but those that it makes.
+  // Drawn from a separate stream, so that it does not change the other kernels.
   if (Draw(~seed).chance(percent_of_whole_products))
     policy = whole_products();
   else if (Draw apart(~seed ^ 0x5eed); policy.products == 0 && apart.chance(percent_of_newer_ones))

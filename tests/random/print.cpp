@@ -1,4 +1,4 @@
-// A random kernel as source text. See print.h.
+// Prints a random kernel as source text. See print.h.
 
 #include "random/print.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-// How tightly an expression holds together; larger binds tighter.
+// Precedence levels; larger binds tighter.
 enum Tightness { loosest, choice = 1, binary_least = 2, ranges = 13, prefix = 14, primary = 15 };
 
 int tightness_of(Op op) {
@@ -95,7 +95,7 @@ class Printer {
 public:
   explicit Printer(const Kernel &kernel) : kernel_(kernel) {}
 
-  // The expression, in parentheses if it holds together less than `least`.
+  // The expression, in parentheses if its precedence is below `least`.
   std::string expr(const Expr &e, int least) const {
     Text text = bare(e);
     return text.tightness < least ? "(" + text.text + ")" : text.text;
@@ -120,7 +120,7 @@ public:
 private:
   std::string name(int variable) const { return kernel_.variables[size_t(variable)].name; }
 
-  // Its values are what the buffer of a parameter of this name would hold.
+  // Its values are those of a buffer of a parameter with this name.
   void constant_memory(const Parameter &parameter) {
     Scalar scalar = kernel_.type_of(parameter.variable).scalar;
     uint64_t stream = stream_of(kernel_.data_seed, name(parameter.variable));
@@ -272,7 +272,7 @@ private:
     return star + expr(pointer, prefix);
   }
 
-  // A cast without a shape keeps that of its operand, except that it makes a scalar of one element.
+  // A cast without a shape keeps its operand's shape, but turns a one-element tile into a scalar.
   std::string target(const Expr &e) const {
     const Shape &from = e.operands[0].type.shape, &to = e.type.shape;
     bool has_shape = to != from || (e.type.elements() == 1 && e.type.is_tile());
@@ -297,7 +297,7 @@ private:
     return text + "]";
   }
 
-  // Without its semicolon, as it may stand in the head of a `for`.
+  // Without the semicolon, for use in the head of a `for`.
   std::string simple(const Stmt &stmt) const {
     std::string equals = std::string(" ") + spelling_of(stmt.op) + "= ";
     switch (stmt.kind) {

@@ -1,4 +1,4 @@
-// A random kernel as the source text that the compiler reads.
+// Prints a random kernel as source text for the compiler.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace tritonc::random {
 
-/// The kernel, called `k`, with parentheses only where the language needs them.
+/// The kernel, named `k`, with parentheses only where the language needs them.
 std::string source_of(const Kernel &kernel);
 
 std::string text_of(const Kernel &kernel, const Expr &expr);

@@ -1,4 +1,4 @@
-// Which numbers an expression can be. See ranges.h.
+// Computes the ranges of expressions. See ranges.h.
 
 #include "random/ranges.h"
 
@@ -8,10 +8,10 @@
 namespace tritonc::random {
 namespace {
 
-// Rounded numbers stay below this, so that they stay far from overflow in every type.
+// Max magnitude of rounded values, far from overflow in every type.
 constexpr double largest_rounded = 4096;
 
-// The smallest 2^k - 1 that is not less than the magnitude.
+// The smallest 2^k - 1 that is at least the magnitude.
 double all_bits(double magnitude) {
   double bits = 1;
   while (bits - 1 < magnitude)
@@ -112,7 +112,7 @@ std::optional<Range> range_of(Op op, Scalar scalar, const Range &a, const Range 
     break;
   default:
     if (is_float(scalar))
-      return std::nullopt; // quotients are made with care elsewhere
+      return std::nullopt; // `quotient` generates divisions
     std::optional<Range> integers = integer_range(op, scalar, a, b);
     if (!integers)
       return std::nullopt;
@@ -146,7 +146,7 @@ std::optional<Range> range_of(Op op, Scalar scalar, const Range &a, bool may_rou
   case Op::logical_not:
     return a.is_rounded ? std::nullopt : std::optional(Range{0, 1});
   default:
-    return std::nullopt; // functions are made with care elsewhere
+    return std::nullopt; // generate_elements.cpp generates math functions
   }
   if (is_exact_in(scalar, result))
     return result;

@@ -1,8 +1,8 @@
-// Makes a kernel that fails smaller. See reduce.h.
+// Reduces a failing kernel. See reduce.h.
 //
-// An edit is a function of a kernel and a number: it makes the change that has this number, or says
-// that there are not that many. Each kind of edit is tried with all numbers; what is still a valid
-// kernel, and still fails, is kept. After a change that was kept the same number means another one.
+// An edit is a function of a kernel and a number n: it makes the n-th possible change, or returns
+// that fewer changes exist. The reducer tries each kind of edit with all numbers. It keeps a change
+// if the kernel is still valid and still fails. After that, the same number means another change.
 //
 // Tested by tests/random/reduce_test.cpp.
 
@@ -18,7 +18,7 @@ namespace {
 
 using Edit = bool (*)(Kernel &, size_t);
 
-// Lists that hold statements, the outermost first.
+// All statement lists, outermost first.
 std::vector<std::vector<Stmt> *> lists_of(Kernel &kernel) {
   std::vector<std::vector<Stmt> *> lists;
   auto add = [&](std::vector<Stmt> &list) { lists.push_back(&list); };
@@ -30,7 +30,7 @@ std::vector<std::vector<Stmt> *> lists_of(Kernel &kernel) {
 
 // --- Statements. ---------------------------------------------------------------------------------
 
-// Removes 1 / 2^k of a list, for every list and every such part.
+// Removes one of `parts` equal parts of a list, for every list and every part.
 template <int parts> bool remove_part(Kernel &kernel, size_t number) {
   for (std::vector<Stmt> *list : lists_of(kernel)) {
     size_t count = std::min<size_t>(parts, list->size());
@@ -59,7 +59,7 @@ bool remove_statement(Kernel &kernel, size_t number) {
   return false;
 }
 
-// The statements that can stand in the place of one that contains some.
+// The statement lists that can replace a compound statement.
 std::vector<std::vector<Stmt>> unwrapped(const Stmt &stmt) {
   std::vector<std::vector<Stmt>> ways;
   if (stmt.is(Stmt::Kind::branch) && !stmt.other.empty()) {
@@ -92,7 +92,7 @@ bool unwrap(Kernel &kernel, size_t number) {
   return false;
 }
 
-// Stores without a mask or a hint, `=` for `+=`.
+// Removes masks and hints of stores, and replaces `+=` by `=`.
 bool simplify_statement(Kernel &kernel, size_t number) {
   bool is_done = false;
   for_each_stmt(kernel, [&](Stmt &stmt) {
@@ -135,7 +135,7 @@ void add_same_type(const Expr &expr, const Type &type, int depth, std::vector<Ex
   }
 }
 
-// What can stand in the place of an expression, the simplest first.
+// Possible replacements of an expression, simplest first.
 std::vector<Expr> simpler(const Expr &expr) {
   std::vector<Expr> found;
   if (is_constant(expr) || expr.is(Expr::Kind::program_id) || expr.is(Expr::Kind::range))
@@ -176,7 +176,7 @@ bool simplify_expression(Kernel &kernel, size_t number) {
 
 // --- Shapes, numbers, parameters. ----------------------------------------------------------------
 
-// Calls visit(int64_t &) for every extent that is written down.
+// Calls visit(int64_t &) for every explicit extent.
 template <typename Visit> void for_each_extent(Kernel &kernel, const Visit &visit) {
   auto shape = [&](Shape &shape) {
     for (int64_t &extent : shape)
@@ -192,7 +192,7 @@ template <typename Visit> void for_each_extent(Kernel &kernel, const Visit &visi
   });
 }
 
-// Every extent of one size becomes half of it, and with odd numbers every literal too.
+// Halves every extent of one size; for odd `number`, also every literal.
 bool halve_extents(Kernel &kernel, size_t number) {
   int64_t size = int64_t(1024) >> (number / 2);
   if (size < 2)
@@ -275,7 +275,7 @@ bool is_used(Kernel &kernel, int variable) {
   return found;
 }
 
-// First all that nobody uses, then one at a time.
+// Removes first all unused parameters, then one parameter at a time.
 bool remove_parameters(Kernel &kernel, size_t number) {
   auto is_unused = [&](const Parameter &parameter) { return !is_used(kernel, parameter.variable); };
   std::vector<Parameter> &all = kernel.parameters;
@@ -289,7 +289,7 @@ bool remove_parameters(Kernel &kernel, size_t number) {
   return false;
 }
 
-// One that nobody calls.
+// Removes a function that is never called.
 bool remove_function(Kernel &kernel, size_t number) {
   for (size_t i = 0; i < kernel.functions.size(); i++) {
     bool is_called = false;
@@ -318,7 +318,7 @@ constexpr Edit edits[] = {
     halve_extents,     remove_parameters,  shrink_number,  simplify_parameter,  remove_function,
 };
 
-// All that edits change.
+// All parts of a kernel that edits change, as text.
 std::string text_of(const Kernel &kernel) {
   std::string text = source_of(kernel);
   for (int extent : kernel.grid)
@@ -350,7 +350,7 @@ private:
       Kernel changed = kernel_;
       if (!edit(changed, number))
         break;
-      // An edit may find nothing to change; taken for progress, it would be made for ever.
+      // An edit without an effect must not count as progress, or the loop would never end.
       std::string text = text_of(changed);
       if (text != text_ && is_good(changed)) {
         kernel_ = std::move(changed);

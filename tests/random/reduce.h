@@ -1,4 +1,4 @@
-// Makes a kernel that fails smaller, as long as it fails in the same way.
+// Reduces a failing kernel while it still fails in the same way.
 
 #pragma once
 
@@ -11,9 +11,9 @@ namespace tritonc::random {
 /// Whether a valid kernel still fails.
 using StillFails = std::function<bool(const Kernel &, const Evaluation &)>;
 
-/// Removes statements, loops and branches, puts constants and operands in the place of expressions,
-/// and makes shapes, grids and numbers smaller, greedily, until nothing helps or `seconds` are
-/// over. `kernel` must be valid, and so is the result.
+/// Removes statements, loops, and branches; replaces expressions by constants or operands; makes
+/// shapes, grids, and numbers smaller. Works greedily, until no edit helps or `seconds` are over.
+/// `kernel` must be valid, and the result is valid.
 Kernel reduced(Kernel kernel, const StillFails &still_fails, int seconds);
 
 } // namespace tritonc::random

@@ -1,4 +1,4 @@
-// Tests reduce.cpp: kernels become small, stay valid, and still fail.
+// Tests reduce.cpp: reduced kernels are small, valid, and still fail.
 
 #include "random/generate.h"
 #include "random/print.h"
@@ -27,7 +27,7 @@ Kernel kernel_with(Expr::Kind kind) {
 
 } // namespace
 
-TEST_CASE("what a failure doesn't need goes") {
+TEST_CASE("reduced: removes what the failure does not need") {
   for (Expr::Kind kind : {Expr::Kind::dot, Expr::Kind::transpose, Expr::Kind::conditional}) {
     Kernel kernel = kernel_with(kind);
     int before = size_of(kernel);
@@ -45,7 +45,7 @@ TEST_CASE("what a failure doesn't need goes") {
   }
 }
 
-TEST_CASE("where everything is needed nothing goes") {
+TEST_CASE("reduced: keeps a kernel when everything is needed") {
   Kernel kernel = kernel_with(Expr::Kind::conditional);
   std::string source = source_of(kernel);
   StillFails fails = [&](const Kernel &candidate, const Evaluation &) {

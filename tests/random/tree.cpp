@@ -1,4 +1,4 @@
-// A random kernel as a tree. See tree.h.
+// Makes, types, and checks the trees of random kernels. See tree.h.
 
 #include "random/tree.h"
 
@@ -86,7 +86,7 @@ MaybeType type_of_unary(Op op, const Type &a) {
   case Op::negate:
   case Op::abs:
     return a.with_scalar(promoted(a.scalar));
-  default: // computed in float, whatever comes in
+  default: // computed in float for all operands
     return a.with_scalar(a.scalar == Scalar::double_ ? Scalar::double_ : Scalar::float_);
   }
 }
@@ -163,7 +163,7 @@ MaybeType type_of_permutation(const Expr &expr) {
   return type;
 }
 
-// What elements become before they are reduced.
+// The type to which elements are converted before a reduction.
 Scalar type_to_reduce(Scalar scalar, Position how) {
   if (asks_truth(how))
     return Scalar::bool_;
@@ -192,7 +192,7 @@ MaybeType type_of_subscript(const Expr &expr) {
       if (from.pointer)
         return std::nullopt;
       first = first == Position::keep ? position : first;
-      // Those whose result is of another type than the elements stand alone, but for any and all.
+      // A reduction that changes the element type must be the only one, except any and all.
       if (std::exchange(reduces, true) && (is_arg(first) || is_arg(position)))
         return std::nullopt;
       all_any &= position == Position::any || position == Position::scan_any;
@@ -208,7 +208,7 @@ MaybeType type_of_subscript(const Expr &expr) {
   return good ? MaybeType(to) : std::nullopt;
 }
 
-// After the first two axes there may be others, of as many products.
+// Axes beyond the two of the matmul are batch axes.
 MaybeType type_of_dot(const Type &a, const Type &b) {
   if (a.pointer || b.pointer || a.scalar != b.scalar || a.scalar == Scalar::bool_ ||
       a.shape.size() < 2 || b.shape.size() != a.shape.size() || a.shape[1] != b.shape[0])
@@ -220,7 +220,7 @@ MaybeType type_of_dot(const Type &a, const Type &b) {
   return fits ? MaybeType(type) : std::nullopt;
 }
 
-// In float, unless one of them is a double.
+// float, unless one operand is double.
 MaybeType type_of_fma(const std::vector<Expr> &operands) {
   Type type{Scalar::float_, false, {}};
   for (const Expr &operand : operands) {
@@ -234,7 +234,7 @@ MaybeType type_of_fma(const std::vector<Expr> &operands) {
   return type;
 }
 
-// Elements along an axis, at positions that are repeated to the other axes.
+// Elements along an axis, at indices that broadcast to the other axes.
 MaybeType type_of_gather(const Expr &expr) {
   const Type &from = expr.operands[0].type, &positions = expr.operands[1].type;
   size_t axis = size_t(expr.integer), rank = from.shape.size();
@@ -264,7 +264,7 @@ MaybeType type_of_random(const Expr &expr) {
   return Type{expr.is(Kind::uniform) ? Scalar::float_ : Scalar::uint32, false, *shape};
 }
 
-// From the types of the operands; nothing where the language forbids it.
+// The type from the types of the operands; nullopt if the language forbids the expression.
 MaybeType type_of(const Expr &expr) {
   switch (expr.kind) {
   case Kind::unary:
@@ -522,7 +522,7 @@ Stmt block(std::vector<Stmt> body) {
 
 namespace {
 
-// Whether the rules hold, in every list with the variables that it can see.
+// Checks the rules in every list, with the variables visible there.
 class Settler {
 public:
   explicit Settler(Kernel &kernel) : kernel_(kernel), visible_(kernel.variables.size(), false) {}
@@ -538,7 +538,7 @@ public:
   }
 
 private:
-  // Sees its own variables, and the functions before it.
+  // A function sees its own variables and the earlier functions.
   bool function(size_t number) {
     Function &function = kernel_.functions[number];
     std::vector<bool> outside(visible_.size(), false);
@@ -554,7 +554,7 @@ private:
     return good;
   }
 
-  // A load in an arm under a tile as condition must have that condition's shape, or a larger one.
+  // A load in an arm of a `?:` with a tile condition must have at least the condition's shape.
   bool expr(Expr &expr, const std::vector<Shape> &conditions) {
     std::vector<Shape> inner = conditions;
     bool has_arms = expr.is(Kind::conditional) || (expr.is(Kind::binary) && is_logical(expr.op));
@@ -719,8 +719,8 @@ private:
 
   Kernel &kernel_;
   std::vector<bool> visible_;
-  size_t functions_ = 0;         // so many can be called
-  const Type *result_ = nullptr; // of the function
+  size_t functions_ = 0;         // number of callable functions
+  const Type *result_ = nullptr; // of the current function
   int loops_ = 0;
 };
 

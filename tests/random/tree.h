@@ -1,8 +1,7 @@
-// A random kernel as a tree: small, plain data that can be printed, evaluated, changed and copied.
+// The tree of a random kernel: plain data to print, evaluate, change, and copy.
 //
-// Expressions have the types that the rules of the language give them. The functions below make
-// expressions whose types are right if their operands fit; `settle` says so for a tree that was
-// changed.
+// Expressions have the types of the language's rules. The functions below set the correct type if
+// the operands fit; `settle` checks a changed tree.
 
 #pragma once
 
@@ -59,7 +58,7 @@ enum class Op : uint8_t {
   ceil,
   trunc,
   round,
-  // of atomic operations alone
+  // only in atomic operations
   exchange,
   compare_exchange,
 };
@@ -95,7 +94,7 @@ inline bool asks_truth(Position p) {
 }
 inline bool is_arg(Position p) { return p == Position::argmax || p == Position::argmin; }
 
-/// What is said to the caches about an access.
+/// The cache hint of an access.
 enum class Hint : uint8_t {
   none,
   cg,
@@ -112,26 +111,26 @@ enum class Hint : uint8_t {
 struct Expr {
   enum class Kind : uint8_t {
     literal,      // integer, or real
-    variable,     // integer: which
+    variable,     // integer: the index
     program_id,   // integer: the axis
     num_programs, // integer: the axis
-    range,        // integer: the first number; type.shape: how many
+    range,        // integer: the first value; type.shape: the number of values
     unary,
-    binary, // min and max too; the sum of a pointer and a number
-    load,   // operands: pointer, perhaps a mask
+    binary, // also min, max, and pointer plus integer
+    load,   // operands: pointer, optional mask
     conditional,
-    cast,    // type says to what; a scalar target keeps the shape
+    cast,    // type: the target; a scalar target keeps the shape
     bitcast, // the same
     transpose,
     permute,   // axes
     subscript, // positions
     dot,
     fma,
-    gather,  // operands: a tile and positions; integer: along which axis
-    element, // the same with a number
-    philox,  // operands: seed and offset; integer: the word, -1 if it is not said
+    gather,  // operands: a tile and indices; integer: the axis
+    element, // the same with a scalar index
+    philox,  // operands: seed and offset; integer: the word; -1 = not given
     uniform, // operands: seed and offset
-    call,    // integer: which function; operands: its arguments
+    call,    // integer: the function's index; operands: arguments
   };
   Kind kind = Kind::literal;
   Op op = Op::none;
@@ -148,21 +147,21 @@ struct Expr {
 
 struct Stmt {
   enum class Kind : uint8_t {
-    declare,   // variable; value: none or one expression
+    declare,   // variable; value: empty or one expression
     assign,    // variable, op, value
     increment, // variable, op: add or sub
-    store,     // value: pointer, value, perhaps a mask; op
+    store,     // value: pointer, value, optional mask; op
     branch,    // value: condition; body, other
-    for_loop,  // value: condition; head: a statement before the loop, one per iteration
+    for_loop,  // value: condition; head: a statement before the loop, and one per iteration
     while_loop,
     do_loop, // value: condition; body
     leave,   // break
     proceed, // continue
-    finish,  // return; value: in functions, what is returned
+    finish,  // return; value: the result, in functions
     block,
-    atomic, // op; variable: declared with what was there before, or -1; value: pointer, for
-            // compare_exchange what is expected, value, perhaps a mask
-    check,  // value: the condition of an assert
+    atomic, // op; variable: declared with the old value, or -1; value: pointer, the expected value
+            // (compare_exchange), value, optional mask
+    check,  // assert; value: the condition
   };
   Kind kind = Kind::block;
   int variable = -1;
@@ -180,25 +179,25 @@ struct Variable {
   Type type;
 };
 
-/// A parameter is a variable that the host gives a value: a number, or a buffer of its own. Or it
-/// is none, but constant memory with values in the source.
+/// A variable that the host sets: a scalar, or a separate buffer. Or constant memory with values in
+/// the source.
 struct Parameter {
   enum class Role : uint8_t { number, input, output, both, constant };
   int variable = -1;
   Role role = Role::number;
-  int64_t integer = 0; // of a number
+  int64_t integer = 0; // of a scalar
   double real = 0;
-  Data data;         // of a buffer that is read
+  Data data;         // of an input buffer
   int64_t count = 0; // elements of constant memory
 
-  // Promises, all of them kept.
-  int multiple_of = 0; // 0: not said
-  int aligned = 0;     // in bytes; 0: not said
+  // Assumptions, which all hold.
+  int multiple_of = 0; // 0 = none
+  int aligned = 0;     // in bytes; 0 = none
   bool read_only = false, write_only = false, no_alias = false;
 };
 
-/// A function that the kernel calls. Its parameters and variables are the kernel's, but only it can
-/// see them. The last statement of its body returns a value.
+/// A function that the kernel calls. Its parameters and variables are in the kernel's list, but
+/// visible only in the function. The last statement of its body returns a value.
 struct Function {
   std::string name;
   Type result;
@@ -209,7 +208,7 @@ struct Function {
 struct Kernel {
   std::deque<Variable> variables; // so that references to types stay valid
   std::vector<Parameter> parameters;
-  std::deque<Function> functions; // which may call those before them
+  std::deque<Function> functions; // each may call earlier functions
   std::vector<Stmt> body;
   std::array<int, 3> grid = {1, 1, 1};
   uint64_t data_seed = 0;
@@ -219,7 +218,7 @@ struct Kernel {
   int add_variable(std::string name, Type type);
 };
 
-// Expressions. Their operands must fit: nothing checks it here.
+// Expressions. Their operands must fit; the functions check nothing.
 Expr literal(Scalar scalar, int64_t value);
 Expr real_literal(Scalar scalar, double value);
 Expr variable(const Kernel &kernel, int index);
@@ -256,25 +255,25 @@ Stmt branch(Expr condition, std::vector<Stmt> yes, std::vector<Stmt> no = {});
 Stmt jump(Stmt::Kind kind);
 Stmt block(std::vector<Stmt> body);
 
-/// Whether the literal is spelled as nothing but a number, perhaps with a sign: such a one takes
-/// the type of the other arm of a `?:`.
+/// Whether the literal is printed as only a number, with an optional sign. Such a literal takes the
+/// type of the other arm of a `?:`.
 bool is_plain_literal(const Expr &expr);
 
-/// Works out the types of all expressions anew, from the variables. False if the kernel is not one
-/// that the language allows.
+/// Recomputes the types of all expressions from the variables. Returns false if the language does
+/// not allow the kernel.
 bool settle(Kernel &kernel);
 
-/// How many expressions and statements there are.
+/// The number of expressions and statements.
 int size_of(const Kernel &kernel);
 
-/// Calls visit(Expr &) for every expression, outer ones first.
+/// Calls visit(Expr &) for every expression, outer expressions first.
 template <typename Visit> void for_each_expr(Expr &expr, const Visit &visit) {
   visit(expr);
   for (Expr &operand : expr.operands)
     for_each_expr(operand, visit);
 }
 
-/// Calls visit(std::vector<Stmt> &) for every list of statements, outer ones first.
+/// Calls visit(std::vector<Stmt> &) for every statement list, outer lists first.
 template <typename Visit> void for_each_list(std::vector<Stmt> &list, const Visit &visit) {
   visit(list);
   for (Stmt &stmt : list)
@@ -282,8 +281,8 @@ template <typename Visit> void for_each_list(std::vector<Stmt> &list, const Visi
       for_each_list(*inner, visit);
 }
 
-/// Calls visit(Stmt &) for every statement, outer ones first; of a kernel, those of its functions
-/// too.
+/// Calls visit(Stmt &) for every statement, outer statements first; for a kernel, also in its
+/// functions.
 template <typename Visit> void for_each_stmt(std::vector<Stmt> &list, const Visit &visit) {
   for (Stmt &stmt : list) {
     visit(stmt);

@@ -1,4 +1,4 @@
-// Types of random kernels. See types.h.
+// Implements the type rules of random kernels. See types.h.
 
 #include "random/types.h"
 

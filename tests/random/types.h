@@ -1,7 +1,7 @@
-// Types of random kernels, and the rules of Triton-C about them, written down a second time: what
-// the compiler's front end makes of a kernel is compared with what these rules say.
+// Types of random kernels and Triton-C's type rules, implemented a second time, independently of
+// the compiler's front end. The tests compare the two.
 //
-// Knows nothing of the compiler.
+// Does not depend on the compiler.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace tritonc::random {
 
-/// In the order in which numbers convert: of two, the later type is the common one.
+/// In the order of conversions: the common type of two types is the later one.
 enum class Scalar : uint8_t {
   bool_,
   int8,
@@ -23,7 +23,7 @@ enum class Scalar : uint8_t {
   uint32,
   int64,
   uint64,
-  e4m3, // computed with in float, as e5m2
+  e4m3, // arithmetic in float, like e5m2
   e5m2,
   half,
   bfloat16,
@@ -43,15 +43,15 @@ inline bool is_small_float(Scalar scalar) {
 inline bool is_integer(Scalar scalar) { return !is_float(scalar); } // bool too
 bool is_signed(Scalar scalar);                                      // integers, and all floats
 
-/// How many binary digits a float has: every integer up to 2 to this power is one.
+/// Significant bits of a float type: every integer up to 2^precision is exact.
 int precision_of(Scalar scalar);
-/// The ends of an integer type, as near as a double comes.
+/// The limits of an integer type, rounded to double.
 double least(Scalar scalar);
 double largest(Scalar scalar);
 
-/// What a number of fewer than 32 bits becomes in arithmetic, unless it is half or bfloat16.
+/// The type after promotion: types below 32 bits are promoted, except half and bfloat16.
 Scalar promoted(Scalar scalar);
-/// The type in which a binary operator computes.
+/// The common type of a binary operator's operands.
 Scalar common(Scalar a, Scalar b);
 
 using Shape = std::vector<int64_t>;
@@ -59,15 +59,15 @@ using Shape = std::vector<int64_t>;
 int64_t elements_of(const Shape &shape);
 /// The shape of an operation on both: counted from the last axis, extents are equal or one is 1.
 std::optional<Shape> broadcast(const Shape &a, const Shape &b);
-/// Whether a value of shape `from` can be repeated into `to`.
+/// Whether shape `from` broadcasts to `to`.
 inline bool fits(const Shape &from, const Shape &to) { return broadcast(from, to) == to; }
-std::string text_of(const Shape &shape); // "[16, 32]"; "" for a scalar
+std::string text_of(const Shape &shape); // "[16, 32]"; "" = scalar
 
 struct Type {
   Scalar scalar = Scalar::int32;
-  bool pointer = false;     // each element points to `scalar`
-  Shape shape = {};         // empty: not a tile
-  bool to_const = false;    // pointers: nothing may be stored through them
+  bool pointer = false;     // elements are pointers to `scalar`
+  Shape shape = {};         // empty = not a tile
+  bool to_const = false;    // pointers: no stores allowed
   bool to_constant = false; // pointers: to constant memory
 
   bool operator==(const Type &) const = default;

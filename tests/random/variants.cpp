@@ -1,6 +1,6 @@
-// Other kernels that must do the same. See variants.h.
+// Makes equivalent variants of a kernel. See variants.h.
 //
-// What the compiler must not see through depends on a parameter: `once` is 1, `never` is 0.
+// Conditions that the compiler must not fold depend on parameters: `once` is 1, `never` is 0.
 //
 // Tested by tests/random/variants_test.cpp.
 
@@ -37,7 +37,7 @@ private:
   }
   Expr number(int64_t value) { return literal(Scalar::int32, value); }
 
-  // Commutative operators the other way round, 0 added, 1 multiplied with, a choice of one.
+  // Swaps operands of commutative operators, adds 0, multiplies by 1, wraps in a `?:`.
   void change(Expr &expr) {
     constexpr Op commutative[] = {Op::add,    Op::mul,     Op::min, Op::max, Op::bit_and,
                                   Op::bit_or, Op::bit_xor, Op::eq,  Op::ne};
@@ -52,7 +52,7 @@ private:
     }
   }
 
-  // Some statements of a list, wrapped; and statements that never run.
+  // Wraps some statements of a list, and inserts statements that never run.
   void change(std::vector<Stmt> &list) {
     for (size_t i = 0; i < list.size(); i++) {
       for (std::vector<Stmt> *inner : {&list[i].body, &list[i].other})
@@ -66,7 +66,7 @@ private:
       insert_dead_code(list);
   }
 
-  // Not a declaration, whose variable would be gone, nor a jump out of a loop.
+  // Not a declaration, whose variable would go out of scope, and not a jump.
   static bool can_wrap(const Stmt &stmt) {
     Kernel alone;
     alone.body = {stmt};
@@ -91,7 +91,7 @@ private:
     return loop;
   }
 
-  // Under its mask and something, then under its mask and not that.
+  // Splits a store into two: with mask && c, and with mask && !c.
   Stmt split(const Stmt &stmt) {
     const Shape &shape = stmt.value[0].type.shape;
     Expr some = binary(Op::gt, variable(kernel_, once_), number(0));
@@ -113,11 +113,11 @@ private:
     return block({under(std::move(some)), under(std::move(others))});
   }
 
-  // Copies of other statements, which would do harm if they ran.
+  // Inserts copies of other statements, which would change results if they ran.
   void insert_dead_code(std::vector<Stmt> &list) {
     size_t from = draw_.index(list.size()), at = draw_.index(list.size() + 1);
     Stmt copy = list[from];
-    if (!can_wrap(copy) || at <= from) // what the copy uses must be declared before it
+    if (!can_wrap(copy) || at <= from) // the copy's variables must be declared before it
       return;
     Expr never = variable(kernel_, never_);
     list.insert(list.begin() + int64_t(at),

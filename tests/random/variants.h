@@ -1,5 +1,5 @@
-// Other kernels that must do the same: with dead code, wrapped in loops that run once, with
-// operands swapped, with stores split in two.
+// Makes equivalent variants of a kernel: with dead code, with loops that run once, with swapped
+// operands, with stores split in two.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace tritonc::random {
 
-/// A kernel that stores the same as `kernel` in the same parameters; it may have more parameters
-/// after them. (Swapped operands may change how a sum is rounded.)
+/// A kernel that stores the same values in the same parameters as `kernel`. It may have additional
+/// parameters at the end. (Swapped operands may change the rounding of a sum.)
 Kernel variant_of(const Kernel &kernel, Draw &draw);
 
 } // namespace tritonc::random

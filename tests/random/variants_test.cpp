@@ -1,4 +1,4 @@
-// Tests variants.cpp: variants are other kernels that store the same.
+// Tests variants.cpp: variants differ from the kernel but store the same values.
 
 #include "random/generate.h"
 #include "random/print.h"
@@ -8,7 +8,7 @@
 
 using namespace tritonc::random;
 
-TEST_CASE("a variant is another kernel with the same result") {
+TEST_CASE("variant_of: different kernel, same results") {
   int different = 0;
   for (uint64_t seed = 0; seed < 150; seed++) {
     CAPTURE(seed);

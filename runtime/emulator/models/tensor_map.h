@@ -1,4 +1,4 @@
-// Tensor maps and the boxes that tensor copies move: what cuTensorMapEncodeTiled describes.
+// Models tensor maps (cuTensorMapEncodeTiled) and the boxes that tensor copies move.
 //
 // The 128 bytes of a GPU's map are opaque. The emulator's map holds the same data in its own
 // encoding. Rules: CUDA Driver API, "Tensor Map Object Management"; PTX ISA, "Tensors", "Swizzling
