@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The generator has the only list of GPUs. The CMake functions use it to check names.
+# The only list of GPUs is in the generator. The CMake functions use it to check names.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS generator/target/gpus.def)
 file(STRINGS generator/target/gpus.def gpu_rows REGEX "^GPU\\(")
 list(TRANSFORM gpu_rows REPLACE "^GPU\\(\"([^\"]+)\".*" "\\1" OUTPUT_VARIABLE TritonC_KNOWN_ARCHITECTURES)
@@ -23,7 +23,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/TritonCConfigVersion.cma
   ARCH_INDEPENDENT)
 get_directory_property(runtime_version DIRECTORY runtime DEFINITION PROJECT_VERSION)
 if(NOT runtime_version STREQUAL PROJECT_VERSION)
-  message(FATAL_ERROR "runtime/CMakeLists.txt says version ${runtime_version}, and CMakeLists.txt ${PROJECT_VERSION}")
+  message(FATAL_ERROR "runtime/CMakeLists.txt has version ${runtime_version}, but CMakeLists.txt has ${PROJECT_VERSION}; "
+    "set the same version in both")
 endif()
 
 set(functions TritonCKernels.cmake TritonCKernelTest.cmake TritonCInstallKernels.cmake TritonCTuner.cmake check_launched.cmake

@@ -1,12 +1,13 @@
 # triton_install_kernels(<target>...
 #   EXPORT <set>
-#       For install(EXPORT). A project that includes the installed file gets the target.
+#       The export set, for install(EXPORT). A project that includes the installed file gets the
+#       target.
 #   [COMPONENT <name>]
 #       Component of the install rules.
 #   [BUNDLES_DIR <dir>]
-#       Folder of the bundles (EMBED BUNDLE): the folder of the programs or shared libraries that
-#       use the kernels, or any folder from which triton_place_bundles() of other projects copies
-#       them. Default: CMAKE_INSTALL_BINDIR.
+#       Folder of the bundles (EMBED BUNDLE). Programs and shared libraries find a bundle in their
+#       own folder. triton_place_bundles() of other projects copies a bundle from any folder.
+#       Default: CMAKE_INSTALL_BINDIR.
 # )
 #
 # Installs compiled kernels: the library, its headers, and its bundle if it has one. Projects that
@@ -23,7 +24,7 @@ function(triton_install_kernels)
     message(FATAL_ERROR "${call}: EXPORT is missing; name a set for install(EXPORT)")
   endif()
   if(NOT arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${call}: name at least one target of triton_add_kernels()")
+    message(FATAL_ERROR "${call}: targets are missing; name at least one target of triton_add_kernels()")
   endif()
   include(GNUInstallDirs)
   set(without_bundle "")
@@ -37,11 +38,12 @@ function(triton_install_kernels)
       get_target_property(header ${target} TRITONC_HEADER)
     endif()
     if(NOT header)
-      message(FATAL_ERROR "${call}: ${target} is no target of triton_add_kernels()")
+      message(FATAL_ERROR "${call}: ${target} is not a target of triton_add_kernels()")
     endif()
     get_target_property(emulate ${target} TRITONC_EMULATE)
     if(emulate)
-      message(FATAL_ERROR "${call}: ${target} has code for this machine, for tests; install one without EMULATE")
+      message(FATAL_ERROR "${call}: cannot install ${target}: it contains emulator code for this machine; "
+        "install a target without EMULATE")
     endif()
     get_target_property(include_dir ${target} TRITONC_INCLUDE_DIR)
     get_target_property(c_header ${target} TRITONC_C_HEADER)
@@ -76,7 +78,7 @@ function(triton_install_kernels)
   list(LENGTH arg_UNPARSED_ARGUMENTS count)
   list(LENGTH without_bundle without)
   if(arg_BUNDLES_DIR AND count EQUAL without)
-    message(FATAL_ERROR "${call}: BUNDLES_DIR: none of the targets has a bundle; compile with EMBED BUNDLE")
+    message(FATAL_ERROR "${call}: BUNDLES_DIR requires a target with a bundle; compile one with EMBED BUNDLE, or remove BUNDLES_DIR")
   endif()
 endfunction()
 

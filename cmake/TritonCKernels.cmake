@@ -7,28 +7,28 @@
 #   [KERNELS <name>...]
 #       Only these kernels of the sources. Default: all.
 #   [VARIANTS <AXIS=value,...>...]
-#       Values of macros. The tool compiles all combinations. If the source declares the axis, only
-#       these values remain; otherwise the axis is added to the declared axes.
+#       Values of macros. The tool compiles all combinations. If the source declares the axis, the
+#       tool keeps only these values. Otherwise it adds the axis to the declared axes.
 #   [VARIANTS[<kernel>] <AXIS=value,...>...]
 #       The same for one kernel, instead of VARIANTS. Also VARIANTS[sm_90a] for one GPU, and
 #       VARIANTS[<kernel>,sm_90a]. A GPU has priority over a kernel. A GPU also runs code for older
-#       GPUs of its generation (sm_90a runs code for sm_90), but only if no variant with code for
-#       this GPU accepts the arguments.
+#       GPUs of its generation: sm_90a runs code for sm_90. It does so only if no variant with code
+#       for this GPU accepts the arguments.
 #   [VARIANT_FILE <file.json>]
 #       The list of variants: [{"TM": 64, "TN": [64, 128]}, ...]. "kernel" and "arch" in an entry
 #       restrict it to a kernel or a GPU. A kernel or GPU without an entry gets all variants.
 #   [WHERE <condition>...]
-#       Only variants that satisfy these conditions: "TM * TN <= 16384 && TYPE != float". C
-#       operators on axes, `arch` (90 for sm_90a) and `kernel`.
+#       Keeps only variants that satisfy these conditions: "TM * TN <= 16384 && TYPE != float".
+#       Operands: axes, `arch` (90 for sm_90a) and `kernel`. Operators: those of C.
 #   [SPECIALIZE <assumptions>...]
 #       Common properties of arguments: "lda % 8 && ldb % 8" "n == 1". Each entry adds code that a
-#       launch uses if all its assumptions hold. A launch tries the entries in this order, and the
-#       general code last. `%`: an integer is a multiple, or an address is aligned.
+#       launch uses if all its assumptions hold. A launch tries the entries in this order, and then
+#       the general code. `%`: an integer is a multiple, or an address is aligned.
 #   [SPECIALIZE[<kernel>] <assumptions>...]
 #       The same for one kernel, instead of SPECIALIZE. No value: no specializations.
 #   [DEFAULT_VARIANT <AXIS=value>...]
-#       The variant that a launch prefers if the costs of the variants are unknown. Default: the
-#       largest tiles that fit in registers.
+#       The variant that a launch prefers if it does not know the costs of the variants. Default:
+#       the variant with the largest tiles that fit in registers.
 #   [GRID <expression>...]
 #       Grid of every kernel, instead of the grid in its source: "M / TM" "N / TN".
 #   [DEFINES <NAME[=tokens]>...]
@@ -36,8 +36,8 @@
 #   [INCLUDE_DIRECTORIES <dir>...]
 #       Further folders for #include.
 #   [TUNING <file.json>...]
-#       Measurements of `tritonc tune` (TritonCTuner.cmake), by which launches choose variants. If
-#       two files measure the same problem, the later file has priority.
+#       Measurements of `tritonc tune` (TritonCTuner.cmake). Launches use them to choose variants.
+#       If two files measure the same problem, the later file has priority.
 #
 #   GPU code
 #
@@ -46,11 +46,13 @@
 #       CMAKE_CUDA_ARCHITECTURES.
 #   [PTX NONE|AUTO|<arch>...]
 #       Adds PTX, which the driver compiles for GPUs without code (see below). AUTO: PTX for the
-#       first of ARCHITECTURES that later GPUs can run. <arch>...: PTX for these. Default: NONE.
+#       oldest of ARCHITECTURES without a letter. If all have a letter, AUTO takes the oldest and
+#       drops its letter. <arch>...: PTX for these GPUs. Default: NONE.
 #   [EMBED OBJECT|HEADER|BUNDLE]
 #       Where the GPU code goes. OBJECT (default): an object file. HEADER: the header. BUNDLE: a
 #       file <target>.tcb next to every program and shared library that links the kernels. The
-#       runtime reads each kernel from it at its first launch. For very many variants (see below).
+#       runtime reads each kernel from it at its first launch. Use BUNDLE for very many variants
+#       (see below).
 #   [EMULATE ON|OFF|<arch>...]
 #       Also compiles the code of these GPUs (ON: all) for this machine's CPU, to run and check
 #       kernels without a GPU (see below). Default: OFF.
@@ -60,14 +62,14 @@
 #   [MIN_DRIVER <12.x>]
 #       The oldest driver that must run the kernels, as its CUDA version. The build stops if the
 #       code needs a newer driver. Below 12.4 it selects COMPRESS speed, because these drivers
-#       support neither balance nor size. Default: the result of the tools, which needs a driver of
-#       their major version.
+#       support neither balance nor size. Default: the code needs a driver with the major version of
+#       the CUDA tools.
 #   [CHECKS ON|OFF]
 #       Whether GPU code contains the `assert` and `print` of the kernels. Emulator code always
-#       does. A failed assertion ends the launch and appears on standard error. Printed values
-#       appear on standard output when the program waits for the GPU. Default: OFF.
+#       contains them. A failed assertion ends the launch and appears on standard error. Printed
+#       values appear on standard output when the program waits for the GPU. Default: OFF.
 #   [LINEINFO ON|OFF]
-#       Whether profilers can show source lines. It makes the code larger. Default: OFF.
+#       Whether profilers can show source lines. ON makes the code larger. Default: OFF.
 #   [PTXAS_OPTIONS <option>...]
 #       Options for ptxas, after TritonC's own.
 #   [REQUIRE <limit>...]
@@ -99,9 +101,9 @@
 #
 #   [SHARDS AUTO|<number>]
 #       Splits the compilation into this many calls of the tool (AUTO: one per core), which write
-#       machine code. One more call combines it to a library. Ninja and TritonC_LAUNCHER can
-#       distribute the calls. Shards do not use the cache. Default: one call, which uses all cores
-#       and the cache.
+#       machine code. One more call combines the machine code into a library. Ninja and
+#       TritonC_LAUNCHER can distribute the calls. Shards do not use the cache. Default: one call,
+#       which uses all cores and the cache.
 #   [JOB_POOL <pool>]
 #       A Ninja pool, which limits the number of concurrent calls of the tool.
 #   [CACHE <dir>|OFF]
@@ -126,21 +128,22 @@
 # <target>.hpp.
 #
 # With EMULATE the program also runs without a GPU, on an emulator. The emulator checks every memory
-# access for races, bounds and uninitialized memory. It is slow, and is meant for tests. An
-# environment variable replaces the driver by the emulator:
+# access for races, bounds and uninitialized memory. It is slow: use it for tests. An environment
+# variable replaces the driver by the emulator:
 #
 #   triton_add_kernels(gemm SOURCES gemm.tc ARCHITECTURES 80 90a EMULATE ON)
 #   add_test(NAME gemm COMMAND test_gemm)
 #   set_tests_properties(gemm PROPERTIES
 #     ENVIRONMENT "TRITONC_DRIVER=$<TARGET_FILE:TritonC::emulator>")
 #
-# GPUs without code, and PTX. Code runs on GPUs of the same generation that are not older: sm_80
+# GPUs without code, and PTX. Code runs on the same GPU and on later GPUs of its generation: sm_80
 # code runs on 8.6 and 8.9. Code with a letter (sm_90a) runs only on that GPU. On any other GPU,
-# such as next year's, a launch returns `no_image_for_device`. With PTX the launch works there: the
+# such as a future one, a launch returns `no_image_for_device`. With PTX the launch works there: the
 # driver compiles each kernel at its first use (44 to 223 ms on an H200) and caches the result. The
-# hook `on_jit` reports it (tritonc/hooks.hpp), and preload() compiles ahead. Use PTX AUTO for
-# programs that you distribute. If you know the machines, list their GPUs: PTX only has schedules
-# that all later GPUs can run, so code for the GPU itself may be several times as fast.
+# hook `on_jit` reports this compilation (tritonc/hooks.hpp). preload() compiles before the first
+# launch. Use PTX AUTO for programs that you distribute. If you know the machines, list their GPUs.
+# PTX only has schedules that all later GPUs can run, so code for the GPU itself may be several
+# times as fast.
 #
 # With EMBED BUNDLE objects and programs stay small, and the runtime reads only the kernels that a
 # program launches. Targets of this project that link the kernels get the bundle next to them.
@@ -165,9 +168,8 @@
 # The tool writes the header only if it changes. So a change in the body of a kernel recompiles no
 # C++.
 #
-# Names of files and folders may contain blanks, `$`, `#` and letters of any language, but no `;`.
-# CMake separates lists with `;`, and make and Ninja end a name at `;`, so they would miss a changed
-# file. The call stops with an error.
+# Names of files and folders may contain blanks, `$`, `#` and letters of any language. A `;` in a
+# name is an error: CMake, make and Ninja end a name at `;`, so they would miss a changed file.
 #
 # If the project is cross-compiled, the object is for the target processor. See also
 # triton_add_kernel_test() in TritonCKernelTest.cmake, triton_add_tuner() in TritonCTuner.cmake and
@@ -192,8 +194,8 @@ function(triton_add_kernels target)
   set(before "")
   math(EXPR last "${ARGC} - 1")
   foreach(i RANGE ${last})
-    # A value with a `;` becomes several values below. If a keyword may have several values, the
-    # value is one name if a file with this name exists.
+    # A value with a `;` becomes several values below. After a keyword with several values, the
+    # value counts as one name only if a file with this name exists.
     string(REPLACE "\\;" ";" argument "${ARGV${i}}")
     foreach(name IN LISTS ARGV${i} ITEMS "${argument}")
       cmake_path(ABSOLUTE_PATH name OUTPUT_VARIABLE path)
@@ -229,10 +231,10 @@ function(triton_add_kernels target)
     endif()
   endforeach()
   if(TARGET "${target}")
-    message(FATAL_ERROR "${call}: there is a target of this name already")
+    message(FATAL_ERROR "${call}: target ${target} already exists; choose another name")
   endif()
   if(NOT target MATCHES "^[A-Za-z_][A-Za-z0-9_]*$" AND NOT arg_NAMESPACE)
-    message(FATAL_ERROR "${call}: the target's name is no C++ name; give the namespace with NAMESPACE")
+    message(FATAL_ERROR "${call}: target name ${target} is not a C++ identifier; set NAMESPACE")
   endif()
 
   _tritonc_check_sources("${call}" "${arg_SOURCES}" sources)
@@ -256,7 +258,7 @@ function(triton_add_kernels target)
     cmake_path(ABSOLUTE_PATH arg_VARIANT_FILE NORMALIZE)
     get_source_file_property(generated "${arg_VARIANT_FILE}" GENERATED)
     if(NOT EXISTS "${arg_VARIANT_FILE}" AND NOT generated)
-      message(FATAL_ERROR "${call}: there is no VARIANT_FILE ${arg_VARIANT_FILE}")
+      message(FATAL_ERROR "${call}: VARIANT_FILE ${arg_VARIANT_FILE} does not exist")
     endif()
   endif()
   set(tuning "")
@@ -265,7 +267,7 @@ function(triton_add_kernels target)
     cmake_path(ABSOLUTE_PATH file NORMALIZE)
     get_source_file_property(generated "${file}" GENERATED)
     if(NOT EXISTS "${file}" AND NOT generated)
-      message(FATAL_ERROR "${call}: there is no TUNING ${file}; tritonc tune writes it, of a build without")
+      message(FATAL_ERROR "${call}: TUNING file ${file} does not exist; build without TUNING and write the file with tritonc tune")
     endif()
     list(APPEND tuning "${file}")
     list(APPEND tuning_options --tuning "${file}")
@@ -277,7 +279,8 @@ function(triton_add_kernels target)
   foreach(kernel IN LISTS SPECIALIZE_scopes)
     set(keyword "SPECIALIZE[${kernel}]")
     if(kernel MATCHES "^sm_|,")
-      message(FATAL_ERROR "${call}: ${keyword}: specializations are for a kernel, on all GPUs; write SPECIALIZE[kernel]")
+      message(FATAL_ERROR "${call}: ${keyword}: expected one kernel, because a specialization applies to all GPUs; "
+        "write SPECIALIZE[kernel]")
     endif()
     _tritonc_check_kernel("${call}" "${keyword}" "${kernel}" "${sources}")
     _tritonc_check_specializations("${call}" "${keyword}" "${arg_SPECIALIZE_${number}}")
@@ -295,16 +298,18 @@ function(triton_add_kernels target)
     set(arg_NAMESPACE "${target}")
   endif()
   if(NOT arg_NAMESPACE MATCHES "^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$")
-    message(FATAL_ERROR "${call}: NAMESPACE ${arg_NAMESPACE}: write it as in C++: a::b")
+    message(FATAL_ERROR "${call}: NAMESPACE ${arg_NAMESPACE} is not a C++ namespace; write it as a::b")
   endif()
   if(NOT arg_HEADER)
     set(arg_HEADER "${target}.hpp")
   endif()
   if(arg_HEADER MATCHES "^/|(^|/)\\.\\.(/|$)|/$")
-    message(FATAL_ERROR "${call}: HEADER ${arg_HEADER}: write what the application includes, such as my/${target}.hpp")
+    message(FATAL_ERROR "${call}: cannot use HEADER ${arg_HEADER}; write the path in the application's #include, such as "
+      "my/${target}.hpp")
   endif()
   if(arg_C_HEADER MATCHES "^/|(^|/)\\.\\.(/|$)|/$" OR arg_C_HEADER STREQUAL arg_HEADER)
-    message(FATAL_ERROR "${call}: C_HEADER ${arg_C_HEADER}: write what the application includes, such as my/${target}.h")
+    message(FATAL_ERROR "${call}: cannot use C_HEADER ${arg_C_HEADER}; write the path in the application's #include, "
+      "different from HEADER, such as my/${target}.h")
   endif()
   if(NOT arg_EMBED)
     set(arg_EMBED OBJECT)
@@ -313,11 +318,11 @@ function(triton_add_kernels target)
   _tritonc_check_choice("${call}" EMBED "${arg_EMBED}" "OBJECT;HEADER;BUNDLE")
 
   if(arg_C_HEADER AND arg_EMBED STREQUAL "HEADER")
-    message(FATAL_ERROR "${call}: C_HEADER needs EMBED OBJECT or BUNDLE; there is no code in it")
+    message(FATAL_ERROR "${call}: cannot use C_HEADER with EMBED HEADER: a C header contains no GPU code; use EMBED OBJECT or BUNDLE")
   endif()
 
-  if(arg_MIN_DRIVER AND NOT arg_MIN_DRIVER MATCHES "^(1[2-9]|[2-9][0-9])\\.[0-9]$")
-    message(FATAL_ERROR "${call}: MIN_DRIVER ${arg_MIN_DRIVER}: write it as a version of CUDA, such as 12.2")
+  if(DEFINED arg_MIN_DRIVER AND NOT arg_MIN_DRIVER MATCHES "^(1[2-9]|[2-9][0-9])\\.[0-9]+$")
+    message(FATAL_ERROR "${call}: MIN_DRIVER ${arg_MIN_DRIVER}: expected a CUDA version, 12.0 or later; write it as 12.2")
   endif()
   if(NOT arg_LINEINFO)
     set(arg_LINEINFO OFF)
@@ -334,23 +339,24 @@ function(triton_add_kernels target)
     _tritonc_check_choice("${call}" KEEP "${form}" "tile-ir;llvm;ptx;cubin;sass-stats")
   endforeach()
   if(arg_KEPT AND NOT arg_KEEP)
-    message(FATAL_ERROR "${call}: KEPT without KEEP; name what is kept, such as KEEP ptx")
+    message(FATAL_ERROR "${call}: KEPT requires KEEP; name the formats to keep, such as KEEP ptx")
   endif()
   if(arg_SHARDS STREQUAL "AUTO")
     cmake_host_system_information(RESULT arg_SHARDS QUERY NUMBER_OF_LOGICAL_CORES)
-  elseif(arg_SHARDS AND NOT arg_SHARDS MATCHES "^[1-9][0-9]?[0-9]?$")
-    message(FATAL_ERROR "${call}: SHARDS ${arg_SHARDS}: write AUTO or a number up to 999")
+  elseif(DEFINED arg_SHARDS AND NOT arg_SHARDS MATCHES "^[1-9][0-9]?[0-9]?$")
+    message(FATAL_ERROR "${call}: SHARDS ${arg_SHARDS}: write AUTO or a number from 1 to 999")
   endif()
-  if(arg_TIMEOUT AND NOT arg_TIMEOUT MATCHES "^[1-9][0-9]*$")
-    message(FATAL_ERROR "${call}: TIMEOUT ${arg_TIMEOUT}: write it as a number of seconds")
+  if(DEFINED arg_TIMEOUT AND NOT arg_TIMEOUT MATCHES "^[1-9][0-9]*$")
+    message(FATAL_ERROR "${call}: TIMEOUT ${arg_TIMEOUT}: expected a number of seconds; write it as 120")
   endif()
 
   _tritonc_check_emulate("${call}" "${arg_EMULATE}" "${architectures}" emulate)
   if(emulate AND CMAKE_CROSSCOMPILING)
-    message(FATAL_ERROR "${call}: EMULATE compiles for this machine, and the project is for another")
+    message(FATAL_ERROR "${call}: cannot use EMULATE in a cross-compiled project: emulator code is for this machine's CPU; "
+      "remove EMULATE")
   endif()
   if(emulate AND arg_EMBED STREQUAL "HEADER")
-    message(FATAL_ERROR "${call}: EMULATE needs EMBED OBJECT; code for the CPU cannot be in a header")
+    message(FATAL_ERROR "${call}: cannot use EMULATE with EMBED HEADER: a header cannot contain CPU code; use EMBED OBJECT or BUNDLE")
   endif()
 
   if(NOT arg_OUTPUT_DIR)
@@ -359,7 +365,7 @@ function(triton_add_kernels target)
   cmake_path(ABSOLUTE_PATH arg_OUTPUT_DIR BASE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}" NORMALIZE)
   get_property(taken GLOBAL PROPERTY TRITONC_OUTPUT_DIRS)
   if(arg_OUTPUT_DIR IN_LIST taken)
-    message(FATAL_ERROR "${call}: OUTPUT_DIR ${arg_OUTPUT_DIR} is another target's; each needs one of its own")
+    message(FATAL_ERROR "${call}: another target already uses OUTPUT_DIR ${arg_OUTPUT_DIR}; choose another folder")
   endif()
   set_property(GLOBAL APPEND PROPERTY TRITONC_OUTPUT_DIRS "${arg_OUTPUT_DIR}")
   set(include_dir "${arg_OUTPUT_DIR}/include")
@@ -495,12 +501,12 @@ function(triton_add_kernels target)
     cmake_path(ABSOLUTE_PATH arg_TOOL NORMALIZE)
     set(tool "${arg_TOOL}")
   else()
-    message(FATAL_ERROR "${call}: TOOL ${arg_TOOL} is neither a target nor a program; without TOOL it is TritonC::tritonc")
+    message(FATAL_ERROR "${call}: TOOL ${arg_TOOL} is neither a target nor a program; remove TOOL to use TritonC::tritonc")
   endif()
   if(NOT arg_RUNTIME)
     set(arg_RUNTIME TritonC::runtime)
   elseif(NOT TARGET "${arg_RUNTIME}")
-    message(FATAL_ERROR "${call}: RUNTIME ${arg_RUNTIME} is no target; without RUNTIME it is TritonC::runtime")
+    message(FATAL_ERROR "${call}: RUNTIME ${arg_RUNTIME} is not a target; remove RUNTIME to use TritonC::runtime")
   endif()
 
   set(keep_options "")
@@ -517,7 +523,8 @@ function(triton_add_kernels target)
     string(REGEX REPLACE "=[0-9]+" "" pools "${pools}")
     if(NOT arg_JOB_POOL IN_LIST pools AND NOT arg_JOB_POOL STREQUAL "console")
       string(REPLACE ";" " " known "${pools}")
-      message(FATAL_ERROR "${call}: JOB_POOL ${arg_JOB_POOL}: the global property JOB_POOLS has [${known}]")
+      message(FATAL_ERROR "${call}: JOB_POOL ${arg_JOB_POOL} is not in the global property JOB_POOLS [${known}]; "
+        "add ${arg_JOB_POOL}=<number> there")
     endif()
     set(job_pool JOB_POOL "${arg_JOB_POOL}")
   endif()
@@ -529,8 +536,8 @@ function(triton_add_kernels target)
   cmake_policy(PUSH)
   set(depfile_target "")
   if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "['\"&*?<>|`]")
-    message(WARNING "${call}: Ninja cannot read names with any of '\"&*?<>|` in depfiles: the kernels are compiled in every build; "
-      "rename the file or folder ${CMAKE_MATCH_0} is in")
+    message(WARNING "${call}: Ninja cannot read names with any of '\"&*?<>|` in depfiles, so every build compiles the kernels "
+      "again; rename the file or folder with ${CMAKE_MATCH_0}")
   endif()
   if(CMAKE_GENERATOR MATCHES "Ninja" AND "${sources};${arg_INCLUDE_DIRECTORIES};${base}" MATCHES "[#$]")
     cmake_policy(SET CMP0116 OLD)
@@ -653,8 +660,8 @@ function(triton_add_kernels target)
 endfunction()
 
 # Sets `before` and `after` to the commands before and after a call of the tool with
-# TritonC_LAUNCHER. A launcher may exit with 0 although it lost the machine. Then the build would
-# accept an old stamp and old outputs as new.
+# TritonC_LAUNCHER. A launcher may exit with 0 although it lost the machine. Without these commands,
+# the build would then accept an old stamp and old outputs as new.
 function(_tritonc_guard_launch stamp)
   set(before "")
   set(after "")
@@ -666,31 +673,32 @@ function(_tritonc_guard_launch stamp)
   set(after "${after}" PARENT_SCOPE)
 endfunction()
 
-# Rejects a name that CMake, make and Ninja cannot handle: they would miss a change of the file.
+# Rejects a name with `;`: CMake, make and Ninja would miss a change of the file.
 function(_tritonc_check_semicolons call name)
   if(name MATCHES ";")
-    message(FATAL_ERROR "${call}: ${name}: no name may have a `;`, which ends a name in lists of CMake and for make and Ninja; "
+    message(FATAL_ERROR "${call}: cannot use `;` in ${name}: CMake, make and Ninja end a name there; "
       "rename the file or folder")
   endif()
 endfunction()
 
 # Rejects an unknown keyword. CMake takes a misspelled keyword as a value of the keyword before it.
-# So any uppercase word similar to a keyword counts as a keyword, except the value of a single-value
-# keyword.
+# So this function rejects any uppercase word that is similar to a keyword. Exception: the value of
+# a keyword with a single value.
 function(_tritonc_check_keywords call single multi arguments unparsed)
-  # Keywords of other tools: pairs of a keyword and its replacement here.
+  # Keywords of other tools, as pairs: the keyword, and the fix. No fix is a keyword alone, because
+  # list(FIND) would find it.
   set(other_words
-    MAX_IMAGE_SIZE "REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all"
-    PTX_FILES "KEEP ptx KEPT <variable>"
-    SASS "KEEP cubin sass-stats KEPT <variable>"
-    LLVM_IR "KEEP llvm KEPT <variable>"
-    TILE_IR "KEEP tile-ir KEPT <variable>"
-    EXPORT "triton_install_kernels(<target> EXPORT <set>)"
-    CACHE_DIR "CACHE"
-    OUTPUT_DIRECTORY "OUTPUT_DIR"
-    REGISTRATION "nothing: whoever links the target has its kernels"
-    FMAD "nothing: arithmetic is done as it is written, and never fused"
-    FAST_MATH "nothing: arithmetic is done as it is written, and never fused")
+    MAX_IMAGE_SIZE "write REQUIRE \"embedded <= 100k\" for each image, \"total <= 4000k\" for all images"
+    PTX_FILES "write KEEP ptx KEPT <variable>"
+    SASS "write KEEP cubin sass-stats KEPT <variable>"
+    LLVM_IR "write KEEP llvm KEPT <variable>"
+    TILE_IR "write KEEP tile-ir KEPT <variable>"
+    EXPORT "write triton_install_kernels(<target> EXPORT <set>)"
+    CACHE_DIR "write CACHE"
+    OUTPUT_DIRECTORY "write OUTPUT_DIR"
+    REGISTRATION "remove it: every program that links the target contains its kernels"
+    FMAD "remove it: the compiler keeps arithmetic as written and never fuses operations"
+    FAST_MATH "remove it: the compiler keeps arithmetic as written and never fuses operations")
   set(keywords ${single} ${multi})
   set(before "")
   foreach(argument IN LISTS arguments)
@@ -698,7 +706,7 @@ function(_tritonc_check_keywords call single multi arguments unparsed)
     if(place GREATER -1 AND NOT argument IN_LIST keywords AND argument MATCHES "^[A-Z_]+$" AND NOT before IN_LIST single)
       math(EXPR place "${place} + 1")
       list(GET other_words ${place} words)
-      message(FATAL_ERROR "${call}: unknown keyword ${argument}; write ${words}")
+      message(FATAL_ERROR "${call}: unknown keyword ${argument}; ${words}")
     endif()
     string(CONCAT before "${argument}") # set() would read CACHE
   endforeach()
@@ -742,7 +750,7 @@ function(_tritonc_check_sources call sources out)
         _tritonc_nearest("${name}" "${there}" nearest)
         set(hint "; did you mean ${nearest}?")
       endif()
-      message(FATAL_ERROR "${call}: there is no source ${path}${hint}")
+      message(FATAL_ERROR "${call}: source ${path} does not exist${hint}")
     endif()
     list(APPEND absolute "${path}")
   endforeach()
@@ -765,7 +773,7 @@ function(_tritonc_check_scope call scope architectures sources)
     _tritonc_known_architectures("${call}" "${part}" plain)
     if(NOT plain IN_LIST architectures)
       string(REPLACE ";" " " compiled "${architectures}")
-      message(FATAL_ERROR "${call}: ${keyword}: ARCHITECTURES are ${compiled}")
+      message(FATAL_ERROR "${call}: ${keyword}: ${plain} is not in ARCHITECTURES ${compiled}; add it there")
     endif()
   endforeach()
 endfunction()
@@ -774,7 +782,7 @@ endfunction()
 # macros, only the tool can check this.
 function(_tritonc_check_kernel call keyword kernel sources)
   if(NOT kernel MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
-    message(FATAL_ERROR "${call}: ${keyword}: \"${kernel}\" is no name of a kernel")
+    message(FATAL_ERROR "${call}: ${keyword}: \"${kernel}\" is not an identifier; write the name of a kernel")
   endif()
   set(kernels "")
   foreach(source IN LISTS sources)
@@ -793,7 +801,7 @@ function(_tritonc_check_kernel call keyword kernel sources)
   endforeach()
   if(kernels AND NOT kernel IN_LIST kernels)
     _tritonc_nearest("${kernel}" "${kernels}" nearest)
-    message(FATAL_ERROR "${call}: ${keyword}: there is no kernel ${kernel}; did you mean ${nearest}?")
+    message(FATAL_ERROR "${call}: ${keyword}: unknown kernel ${kernel}; did you mean ${nearest}?")
   endif()
 endfunction()
 
@@ -812,17 +820,17 @@ function(_tritonc_target_triple call out)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     set(${out} "x86_64-linux-gnu" PARENT_SCOPE)
   else()
-    message(FATAL_ERROR "${call}: no objects can be written for CMAKE_SYSTEM_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}; "
-      "EMBED HEADER needs none")
+    message(FATAL_ERROR "${call}: cannot write an object file for CMAKE_SYSTEM_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}; "
+      "use EMBED HEADER")
   endif()
 endfunction()
 
-# Sets <out> to the value of the tool's --ptx: nothing, auto, or architectures whose PTX later GPUs
-# run.
+# Sets <out> to the value of the tool's --ptx: empty, auto, or architectures. Later GPUs can run PTX
+# only for an architecture without a letter.
 function(_tritonc_check_ptx call values out)
   list(LENGTH values count)
   if(count GREATER 1 AND ("AUTO" IN_LIST values OR "NONE" IN_LIST values))
-    message(FATAL_ERROR "${call}: PTX is NONE, AUTO or a list of architectures")
+    message(FATAL_ERROR "${call}: cannot combine PTX NONE or AUTO with other values; write NONE, AUTO or a list of architectures")
   endif()
   set(${out} "" PARENT_SCOPE)
   if(values STREQUAL "AUTO")
@@ -831,7 +839,7 @@ function(_tritonc_check_ptx call values out)
     _tritonc_known_architectures("${call}" "${values}" plain)
     foreach(architecture IN LISTS plain)
       if(architecture MATCHES "^([0-9]+)[a-z]$")
-        message(FATAL_ERROR "${call}: PTX ${architecture}: later GPUs don't run what only that one has; write PTX ${CMAKE_MATCH_1}")
+        message(FATAL_ERROR "${call}: PTX ${architecture}: later GPUs cannot run this PTX; write PTX ${CMAKE_MATCH_1}")
       endif()
     endforeach()
     set(${out} "${plain}" PARENT_SCOPE)
@@ -842,7 +850,7 @@ endfunction()
 function(_tritonc_check_emulate call values architectures out)
   list(LENGTH values count)
   if(count GREATER 1 AND ("ON" IN_LIST values OR "OFF" IN_LIST values))
-    message(FATAL_ERROR "${call}: EMULATE is ON, OFF or a list of architectures")
+    message(FATAL_ERROR "${call}: cannot combine EMULATE ON or OFF with other values; write ON, OFF or a list of architectures")
   endif()
   if(count EQUAL 0 OR values STREQUAL "OFF")
     set(${out} "" PARENT_SCOPE)
@@ -856,7 +864,7 @@ function(_tritonc_check_emulate call values architectures out)
   foreach(architecture IN LISTS plain)
     if(NOT architecture IN_LIST architectures)
       string(REPLACE ";" " " compiled "${architectures}")
-      message(FATAL_ERROR "${call}: EMULATE ${architecture}: ARCHITECTURES are ${compiled}")
+      message(FATAL_ERROR "${call}: EMULATE ${architecture} is not in ARCHITECTURES ${compiled}; add it there")
     endif()
   endforeach()
   set(${out} "${plain}" PARENT_SCOPE)
@@ -882,7 +890,7 @@ function(_tritonc_known_architectures call architectures out)
     string(REGEX REPLACE "^sm_|-real$" "" name "${architecture}")
     if(NOT name IN_LIST TritonC_KNOWN_ARCHITECTURES)
       _tritonc_nearest("${name}" "${TritonC_KNOWN_ARCHITECTURES}" nearest)
-      message(FATAL_ERROR "${call}: unknown architecture ${architecture}; did you mean ${nearest}? There are: ${known}")
+      message(FATAL_ERROR "${call}: unknown architecture ${architecture}; did you mean ${nearest}? supported: ${known}")
     endif()
     list(APPEND plain "${name}")
   endforeach()
@@ -893,7 +901,7 @@ endfunction()
 function(_tritonc_check_choice call keyword value choices)
   if(NOT value IN_LIST choices)
     _tritonc_nearest("${value}" "${choices}" nearest)
-    message(FATAL_ERROR "${call}: ${keyword} ${value}: did you mean ${nearest}?")
+    message(FATAL_ERROR "${call}: unknown value ${value} for ${keyword}; did you mean ${nearest}?")
   endif()
 endfunction()
 
@@ -906,7 +914,7 @@ function(_tritonc_check_limits call limits)
     endif()
     if(NOT CMAKE_MATCH_1 IN_LIST quantities)
       _tritonc_nearest("${CMAKE_MATCH_1}" "${quantities}" nearest)
-      message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": did you mean ${nearest}?")
+      message(FATAL_ERROR "${call}: REQUIRE \"${limit}\": unknown quantity ${CMAKE_MATCH_1}; did you mean ${nearest}?")
     endif()
   endforeach()
 endfunction()
@@ -931,7 +939,7 @@ endfunction()
 
 # Sets <out> to the candidate with the smallest edit distance, and the optional variable after it to
 # this distance. If the word is a prefix of candidates, the distance is 0 and the shortest candidate
-# wins. Only error paths call it, so it may be slow.
+# wins. Only error paths call this function, so it may be slow.
 function(_tritonc_nearest word candidates out)
   set(best "")
   set(best_distance 1000)

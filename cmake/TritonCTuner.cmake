@@ -16,10 +16,10 @@
 #     --problems "M,N,K=64..4096; lda=K; ldb,ldc=N; A=M*K; B=K*N; C=M*N"
 #
 # With PROBLEMS and OUTPUT the target tune_<exe> does the same. TritonC_LAUNCHER, a list, is the
-# prefix of each run of the program, as for calls of the tool. Examples: srun --gpus=1, or
-# env CUDA_VISIBLE_DEVICES={part}, where {part} is the number of the part.
+# prefix of each run of the program, as for calls of the tool. Examples: `srun --gpus=1`, or
+# `env CUDA_VISIBLE_DEVICES={part}`, where {part} is the number of the part.
 #
-# Keep the measurements with the sources: the next build chooses variants by them.
+# Keep the measurements with the sources: the next build uses them to choose variants.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
@@ -33,14 +33,15 @@ function(triton_add_tuner exe)
     message(FATAL_ERROR "${call}: FROM is missing; name targets of triton_add_kernels()")
   endif()
   if(NOT TARGET TritonC::tuner)
-    message(FATAL_ERROR "${call}: this TritonC was built without CLI11, and so without TritonC::tuner")
+    message(FATAL_ERROR "${call}: TritonC was built without TritonC::tuner, which requires CLI11; "
+      "install CLI11 (Debian: libcli11-dev) and build TritonC again")
   endif()
   if("${arg_PROBLEMS}" STREQUAL "" AND NOT "${arg_OUTPUT}${arg_PARTS}" STREQUAL "" OR
      NOT "${arg_PROBLEMS}" STREQUAL "" AND "${arg_OUTPUT}" STREQUAL "")
-    message(FATAL_ERROR "${call}: PROBLEMS and OUTPUT go together, and PARTS with them")
+    message(FATAL_ERROR "${call}: PROBLEMS requires OUTPUT, and OUTPUT and PARTS require PROBLEMS; add PROBLEMS and OUTPUT")
   endif()
-  if(arg_PARTS AND NOT arg_PARTS MATCHES "^[1-9][0-9]*$")
-    message(FATAL_ERROR "${call}: PARTS ${arg_PARTS}: write it as a number")
+  if(DEFINED arg_PARTS AND NOT arg_PARTS MATCHES "^[1-9][0-9]*$")
+    message(FATAL_ERROR "${call}: PARTS ${arg_PARTS}: expected a positive number; write it as 4")
   endif()
   set(text "// Written by CMake: the kernels of a tuner.\n")
   foreach(target IN LISTS arg_FROM)
@@ -49,7 +50,7 @@ function(triton_add_tuner exe)
       get_target_property(registration ${target} TRITONC_REGISTRATION)
     endif()
     if(NOT registration)
-      message(FATAL_ERROR "${call}: FROM ${target}: this is no target of triton_add_kernels()")
+      message(FATAL_ERROR "${call}: FROM ${target} is not a target of triton_add_kernels()")
     endif()
     get_target_property(header ${target} TRITONC_HEADER)
     string(APPEND text "#include \"${header}\"\n#include \"${registration}\"\n")
@@ -65,7 +66,7 @@ function(triton_add_tuner exe)
   cmake_path(ABSOLUTE_PATH arg_PROBLEMS NORMALIZE)
   cmake_path(ABSOLUTE_PATH arg_OUTPUT NORMALIZE)
   if(NOT EXISTS "${arg_PROBLEMS}")
-    message(FATAL_ERROR "${call}: there are no PROBLEMS ${arg_PROBLEMS}")
+    message(FATAL_ERROR "${call}: PROBLEMS file ${arg_PROBLEMS} does not exist")
   endif()
   set(options "")
   foreach(word IN LISTS TritonC_LAUNCHER)

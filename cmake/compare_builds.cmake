@@ -1,6 +1,6 @@
-# Compiles kernels again like the build and compares the outputs. triton_add_kernel_test() writes a
-# script that includes this file. The script sets TOOL, COMMAND_OPTIONS, OUTPUTS (option, file,
-# option, file, ...) and FOLDER.
+# Compiles kernels again with the options of the build and compares the outputs.
+# triton_add_kernel_test() writes a script that includes this file. The script sets TOOL,
+# COMMAND_OPTIONS, OUTPUTS (option, file, option, file, ...) and FOLDER.
 
 set(again "")
 set(pairs "")
@@ -21,7 +21,7 @@ execute_process(COMMAND "${TOOL}" compile ${COMMAND_OPTIONS} --cache-dir off --q
 foreach(old new IN ZIP_LISTS built made)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E compare_files "${old}" "${new}" RESULT_VARIABLE differs)
   if(differs)
-    message(FATAL_ERROR "${old} is not what its sources are compiled to now (${new}): build again, or, if it was just built, "
-      "report that TritonC does not give the same each time")
+    message(FATAL_ERROR "${old} differs from a new compilation of its sources, ${new}; build again; "
+      "if the difference remains, report a bug: TritonC must be reproducible")
   endif()
 endforeach()

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Kernels in a bundle: it lies beside whatever links them, is put there again when it changes, and is told where it is missing
-# or wrong.
+# Tests EMBED BUNDLE: the build copies the bundle next to each program and library that needs it, and copies it again after
+# a change. A launch reports a missing or wrong bundle.
 #
 #   bundle_test.sh <CMake generator> <our source folder> <our build folder> <folder to work in>
 set -euo pipefail
@@ -34,10 +34,10 @@ let_time_pass() { sleep 1.1; }
 
 emulator=$(find "$package" -name libtritonc_emulator.so | head -1)
 [ -n "$emulator" ] || exit 0
-expect() { # <program> <what it says>
+expect() { # <program> <expected output>
   local said
   said=$(TRITONC_DRIVER="$emulator" "$1") || fail "$1 fails"
-  [ "$said" = "$2" ] || fail "$1 says $said, not $2"
+  [ "$said" = "$2" ] || fail "$1 prints $said instead of $2"
 }
 
 rm -rf "$work"
@@ -55,15 +55,15 @@ done
 library=$(find "$build" -name libshared.so)
 bundles=("$(dirname "${programs[0]}")/scale.tcb" "$(dirname "$library")/scale.tcb")
 made=$(find "$build" -path '*scale.kernels/scale.tcb')
-for bundle in "${bundles[@]}"; do cmp "$made" "$bundle" || fail "$bundle is another one"; done
+for bundle in "${bundles[@]}"; do cmp "$made" "$bundle" || fail "$bundle differs from $made"; done
 size=$(stat -c %s "$made")
-[ "$size" -gt 1000 ] || fail "there is too little in the bundle"
+[ "$size" -gt 1000 ] || fail "the bundle is too small"
 object=$(find "$build" -name scale.o -path '*scale.kernels*')
-! grep -q 'TritonC$' "$object" || fail "there are images in the object"
+! grep -q 'TritonC$' "$object" || fail "the object contains images"
 "$package/bin/tritonc" verify "$object" --manifest "${object%.o}.manifest.json" >"$log" || fail "verify finds something"
 nothing_to_do
 
-# Only what needs them has them built.
+# The build compiles kernels only for targets that need them.
 rm -rf "$build"
 cmake -S "$project" -B "$build" -G "$generator" -DCMAKE_BUILD_TYPE=Release "-DTritonC_DIR=$package" \
   -DCMAKE_INSTALL_LIBDIR=lib "-DCMAKE_INSTALL_PREFIX=$work/prefix" >"$log" 2>&1 || fail "cannot configure again"
@@ -73,7 +73,7 @@ run_build --target static_app
 expect "${programs[0]}" 42
 run_build
 
-# A changed kernel: a new object and a new bundle, beside everything.
+# A changed kernel: a new object, and a new bundle next to each program.
 let_time_pass
 sed -i 's/\* factor;/* factor * 2;/' "$project/library/scale.tc"
 run_build
@@ -81,8 +81,8 @@ says_not "Building CXX object CMakeFiles/static_app"
 for program in "${programs[@]}"; do expect "$program" 84; done
 nothing_to_do
 
-# It takes the old one's place in one step: a program that starts meanwhile, and a target that puts it into the same folder, find the
-# old one or the new one. (A large file takes the build long enough for someone to look.)
+# The build replaces a bundle atomically: a program that starts during the build finds the old or the new bundle. (A large
+# file makes the copy slow enough to observe.)
 let_time_pass
 size=$(stat -c %s "$made")
 cp "$made" "$work/kept.tcb"
@@ -90,14 +90,14 @@ truncate -s 256M "$made"
 run_build &
 while kill -0 $! 2>/dev/null; do stat -c %s "${bundles[0]}" 2>&1 || true; done | sort -u >"$work/sizes"
 wait $! || exit 1
-[ "$(sort -n "$work/sizes" | tr '\n' ' ')" = "$size $((256 << 20)) " ] || fail "half a bundle lay there: $(head -3 "$work/sizes")"
-[ -z "$(find "$build" -name 'scale.tcb.for_*' ! -name '*.stamp')" ] || fail "something unfinished is left"
+[ "$(sort -n "$work/sizes" | tr '\n' ' ')" = "$size $((256 << 20)) " ] || fail "a partial bundle was visible: $(head -3 "$work/sizes")"
+[ -z "$(find "$build" -name 'scale.tcb.for_*' ! -name '*.stamp')" ] || fail "a temporary file of the bundle is left"
 let_time_pass
 cp "$work/kept.tcb" "$made"
 run_build
 nothing_to_do
 
-# Missing, cut off, of another build, and found elsewhere.
+# Missing, truncated, of another build, and found in TRITONC_BUNDLE_PATH.
 for i in 0 1; do
   bundle=${bundles[i]}
   mv "$bundle" "$work/kept.tcb"
@@ -113,24 +113,24 @@ for i in 0 1; do
   expect "${programs[i]}" wrong_bundle
   TRITONC_BUNDLE_PATH="$(dirname "$bundle"):$work" expect "${programs[i]}" 84
   ! (cd "$(dirname "$bundle")" && cp "$bundle" "$(dirname "$object")/scale.tcb" && "$package/bin/tritonc" verify "$object") >"$log" 2>&1 ||
-    fail "verify does not see that the bundle is another one"
+    fail "verify accepts the bundle of another build"
   cp "$work/kept.tcb" "$(dirname "$object")/scale.tcb"
   mv "$work/kept.tcb" "$bundle"
   expect "${programs[i]}" 84
 done
 
-# Installed, and called by a link and from elsewhere.
+# Installed programs, run directly, through a symbolic link and from another folder.
 cmake --install "$build" --config Release >"$log" 2>&1 || fail "cannot install"
 [ -f "$work/prefix/share/product/product.tcb" ] || fail "the product's bundle is not installed"
 rm -rf "$build"
 ln -s "$work/prefix/bin/static_app" "$work/link"
 for program in "$work/prefix/bin/static_app" "$work/prefix/bin/shared_app" "$work/link"; do expect "$program" 84; done
-# Another project, which has no compiler: it takes the bundle from where it was installed.
+# A consumer project without the compiler uses the installed bundle.
 cmake -S "$project/consumer" -B "$work/consumer" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
   "-DTritonCRuntime_DIR=$package/runtime" "-DCMAKE_PREFIX_PATH=$work/prefix" >"$log" 2>&1 || fail "cannot configure the consumer"
 cmake --build "$work/consumer" --config Release >"$log" 2>&1 || fail "cannot build the consumer"
 consumer=$(find "$work/consumer" -name consumer -type f -perm -u+x)
-expect "$consumer" no_host_code # there is none, but the bundle is
+expect "$consumer" no_host_code # no host code, but a bundle
 rm "$(dirname "$consumer")/product.tcb"
 expect "$consumer" no_bundle
 cd "$work/prefix/bin"

@@ -1,9 +1,10 @@
 #!/bin/bash
-# Kernels that one project compiles, tests and installs, and another uses without a compiler; and objects for another machine.
+# One project compiles, tests and installs kernels. Another project uses them without the compiler. A third project
+# cross-compiles kernels for another processor.
 #
 #   install_test.sh <our source folder> <our build folder> <folder to work in>
 set -euo pipefail
-export TRITONC_CACHE_DIR=off # or nothing would take time, or be compiled again
+export TRITONC_CACHE_DIR=off # a cache would skip compilations
 
 source=$1 build=$2
 work="$3/work"
@@ -23,7 +24,7 @@ mkdir -p "$work"
 logged cmake --install "$build" --prefix "$prefix" --strip || fail "cannot install"
 cp -r "$source/tests/package/install" "$work/projects"
 
-# The producer, its tests, and what they find.
+# The producer and its kernel tests, which must detect a changed object or manifest.
 producer="$work/producer"
 logged cmake -S "$work/projects/producer" -B "$producer" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" \
   "-DCMAKE_INSTALL_PREFIX=$work/product" -DCMAKE_INSTALL_LIBDIR=lib || fail "cannot configure the producer"
@@ -35,20 +36,20 @@ emulator=$(find "$prefix" -name libtritonc_emulator.so)
 for test in "${tests[@]}"; do
   (cd "$producer" && logged ctest -R "^$test\$" --no-tests=error) || fail "$test fails"
 done
-if [ -n "$emulator" ]; then # code for sm_80, or the PTX beside it, or neither
+if [ -n "$emulator" ]; then # code for sm_80, or PTX for newer GPUs; sm_75 has neither
   for gpu in 80 89 90 120; do
     logged env "TRITONC_DRIVER=$emulator" "TRITONC_EMULATOR=gpu=$gpu" "$producer/checked_test_program" || fail "sm_$gpu does not run it"
   done
   ! logged env "TRITONC_DRIVER=$emulator" TRITONC_EMULATOR=gpu=75 "$producer/checked_test_program" || fail "sm_75 runs it"
 fi
 echo >>"$producer/kept.json"
-! (cd "$producer" && logged ctest -R '^product_test_manifest$') || fail "another manifest is not noticed"
+! (cd "$producer" && logged ctest -R '^product_test_manifest$') || fail "the test accepts another manifest"
 cp "$producer/product.kernels/product.o" "$work/product.o"
 printf x >>"$producer/product.kernels/product.o"
-! (cd "$producer" && logged ctest -R '^product_test$') || fail "another object is not noticed"
+! (cd "$producer" && logged ctest -R '^product_test$') || fail "the test accepts another object"
 cp "$work/product.o" "$producer/product.kernels/product.o"
 
-# The consumer has the runtime and the product, and nothing else of ours; no ptxas, no CUDA.
+# The consumer has only the runtime and the product: no compiler, no ptxas, no CUDA.
 logged cmake --install "$producer" || fail "cannot install the product"
 [ -f "$work/product/include/my/product.h" ] || fail "the header for C is not installed"
 mkdir -p "$work/runtime/lib/cmake" "$work/runtime/include"
@@ -63,11 +64,12 @@ logged cmake --build "$work/consumer" || fail "cannot build the consumer"
 "$work/consumer/app" || fail "the consumer fails"
 mv "$work/gone" "$prefix"
 
-# Another processor: this machine's runtime does not fit, and is not taken; that processor's is, and so is the object.
+# Another processor: CMake must reject the runtime of this machine, and accept the runtime of the target. The object is for
+# the target.
 cross=(cmake -S "$work/projects/cross" -B "$work/cross" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" -DCMAKE_SYSTEM_NAME=Linux
   -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY)
-! logged "${cross[@]}" || fail "a runtime for another processor is taken"
-grep -q "TritonCRuntime" "$log" || fail "it is not said that the runtime does not fit"
+! logged "${cross[@]}" || fail "CMake accepts a runtime for another processor"
+grep -q "TritonCRuntime" "$log" || fail "CMake does not report the unsuitable runtime"
 mkdir -p "$work/aarch64"
 cat >"$work/aarch64/TritonCRuntimeConfig.cmake" <<END
 add_library(TritonC::runtime INTERFACE IMPORTED)

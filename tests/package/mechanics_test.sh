@@ -1,9 +1,9 @@
 #!/bin/bash
-# What a build does again and what not, with the package of the build tree and kernels that compile in a moment.
+# Tests which steps a build repeats after a change, with the package of the build tree and kernels that compile fast.
 #
 #   mechanics_test.sh <CMake generator> <our source folder> <our build folder> <folder to work in>
 set -euo pipefail
-export TRITONC_CACHE_DIR=off # or nothing would take time, or be compiled again
+export TRITONC_CACHE_DIR=off # a cache would skip compilations
 
 generator=$1 source=$2 package=$3
 work="$4/work"
@@ -36,18 +36,18 @@ nothing_to_do() { # <build>
 
 program_of() { find "$1" -name app -type f -perm -u+x; }
 
-# Makefiles compare times; files written within one tick of the clock would look unchanged.
+# Make compares times, so a file that changes within one clock tick looks unchanged.
 let_time_pass() { sleep 1.1; }
 
 rm -rf "$work"
 mkdir -p "$work"
 cp -r "$source/tests/package/mechanics" "$project"
 
-# A source tree is only read: not one file of it is written, and none is added.
+# The build only reads the source tree: it changes and adds no file.
 listing() { (cd "$project" && find . -printf '%p %s %T@\n' | sort); }
 listing >"$work/before"
 chmod -R a-w "$project"
-# (The launcher does what ccache would: it is called with the whole command.)
+# (Like ccache, the launcher gets the whole command as arguments.)
 printf '#!/bin/sh\necho "$@" >>"%s"\nexec "$@"\n' "$work/launched" >"$work/launcher"
 chmod +x "$work/launcher"
 configure "$project" "$build" "-DTritonC_LAUNCHER=$work/launcher"
@@ -59,14 +59,14 @@ listing | diff "$work/before" - || fail "the build writes into the source tree"
 chmod -R u+w "$project"
 "$(program_of "$build")" || fail "the program fails"
 grep -q "sm_80 " "$(cat "$build/report_path")" || fail "no sm_80 in the report"
-grep -q '"compute_80"' "$build/elsewhere/two.manifest.json" || fail "no PTX where it was asked for"
-! grep -q '"compute_' "$build/one.kernels/one.manifest.json" || fail "PTX where none was asked for"
+grep -q '"compute_80"' "$build/elsewhere/two.manifest.json" || fail "requested PTX is missing"
+! grep -q '"compute_' "$build/one.kernels/one.manifest.json" || fail "unrequested PTX is present"
 nothing_to_do "$build"
 kept=$(cat "$build/kept_path")
-[ -f "$build/made" ] || fail "what the kernels depend on was not made"
+[ -f "$build/made" ] || fail "the DEPENDS file was not built"
 cc -std=c11 -fsyntax-only -x c "-I$source/runtime/include" "$build/elsewhere/include/in_c/two.h" >"$log" 2>&1 ||
-  fail "the header for C does not compile"
-[ ! -e "$build/two.kernels" ] || fail "OUTPUT_DIR is not where everything is"
+  fail "the C header does not compile"
+[ ! -e "$build/two.kernels" ] || fail "an output is not in OUTPUT_DIR"
 grep -q -- '--werror --quiet --cache-dir off' "$work/launched" || fail "options do not reach the tool"
 grep -l '\.loc' "$kept"/two-*.ptx | grep -q . || fail "no line of the source in the kept PTX"
 grep -l __assertfail "$kept"/two-*.ptx | grep -q . || fail "no assertion in the kept PTX"
@@ -75,7 +75,7 @@ for file in "$kept"/two-*.cubin; do
   grep -q "$(basename "$file")" "$kept/index.json" || fail "a kept file is not in its index"
 done
 
-# A touched file rebuilds exactly what includes it, and the stamp of that.
+# A touched include file rebuilds only the kernels that include it, and their stamp.
 let_time_pass
 touch "$project/factor.tch"
 run_build "$build"
@@ -84,7 +84,7 @@ says_not "Compiling kernels two"
 says_not "Building CXX"
 nothing_to_do "$build"
 
-# A changed body: compiled, linked, and no C++.
+# A changed kernel body: compiles the kernel and links, but compiles no C++.
 let_time_pass
 sed -i 's/FACTOR 3/FACTOR 5/' "$project/factor.tch"
 run_build "$build"
@@ -94,7 +94,7 @@ says_not "Compiling kernels two"
 says_not "Building CXX"
 nothing_to_do "$build"
 
-# The file that lists variants is a source like any other.
+# The VARIANT_FILE is a dependency, like a source.
 let_time_pass
 echo '[{"TAG": [2, 3]}]' >"$project/two.json"
 run_build "$build"
@@ -102,7 +102,7 @@ says "Compiling kernels two"
 says_not "Compiling kernels one"
 nothing_to_do "$build"
 
-# A changed option does as much as a changed kernel.
+# A changed option compiles the kernel again, like a changed source.
 let_time_pass
 sed -i 's/SIZE=512/SIZE=1024/' "$project/CMakeLists.txt"
 run_build "$build"
@@ -110,7 +110,7 @@ says "Compiling kernels one"
 says_not "Compiling kernels two"
 nothing_to_do "$build"
 
-# Changed parameters: a new header, and C++ with an object of before does not link.
+# Changed parameters: a new header. C++ code with the new header does not link with the old object.
 let_time_pass
 old=$(find "$build" -name libone.a)
 cp "$old" "$work/old.a"
@@ -124,32 +124,32 @@ two=$(find "$build" -name libtwo.a)
 runtime=$(find "$package" -name 'libtritonc_runtime*.a' | head -1)
 c++ "$work/main.o" "$old" "$two" "$runtime" -ldl -lpthread -o "$work/fresh" >"$log" 2>&1 || fail "a fresh object does not link"
 if c++ "$work/main.o" "$work/old.a" "$two" "$runtime" -ldl -lpthread -o "$work/stale" >"$log" 2>&1; then
-  fail "an object of before the change links"
+  fail "an object from before the change links"
 fi
 says "undefined"
 nothing_to_do "$build"
 
-# A gate that is not met stops the build with the kernel, the variant and the measure.
+# A failed REQUIRE stops the build. The error names kernel, variant and measure.
 let_time_pass
 sed -i 's/"spills == 0"/"spills == 0" "threads < 1"/' "$project/CMakeLists.txt"
-if cmake --build "$build" --config Release >"$log" 2>&1; then fail "a limit is exceeded and the build goes on"; fi
+if cmake --build "$build" --config Release >"$log" 2>&1; then fail "the build continues after a failed REQUIRE"; fi
 says '`one` for sm_80, SIZE=128: threads is [0-9]*.*but `threads < 1` is required'
 sed -i 's/ "threads < 1"//' "$project/CMakeLists.txt"
 run_build "$build"
 nothing_to_do "$build"
 
-# The same in three parts: each part and the library are made again for what changes, nothing is compiled twice, and the object
-# is the same. Parts are called with relative paths only.
+# SHARDS 3: a change rebuilds each shard and the library, compiles each variant once, and gives the same object. The commands
+# of shards have only relative paths.
 cp "$build/one.kernels/one.o" "$work/whole.o"
 sharded="$work/sharded"
 : >"$work/launched"
 configure "$project" "$sharded" "-DTritonC_LAUNCHER=$work/launcher" "-DONE_OPTIONS=SHARDS;3;INCLUDE_DIRECTORIES;$project"
 run_build "$sharded"
 says "Compiling kernels one for 80 90a, part 3 of 3"
-cmp "$sharded/one.kernels/one.o" "$work/whole.o" || fail "the object of three parts is another"
-"$(program_of "$sharded")" || fail "the program of three parts fails"
+cmp "$sharded/one.kernels/one.o" "$work/whole.o" || fail "the object of three shards differs"
+"$(program_of "$sharded")" || fail "the program of three shards fails"
 nothing_to_do "$sharded"
-! sed 's/^[^ ]*tritonc compile//' "$work/launched" | grep -e '--shard' | grep -F "$work" || fail "a part has an absolute path"
+! sed 's/^[^ ]*tritonc compile//' "$work/launched" | grep -e '--shard' | grep -F "$work" || fail "the command of a shard has an absolute path"
 let_time_pass
 touch "$project/factor.tch"
 run_build "$sharded"
@@ -158,8 +158,7 @@ says_not "Compiling kernels two"
 says_not "Building CXX"
 nothing_to_do "$sharded"
 
-# A launcher that loses what it was given and says that all is well: the build says that it isn't, although there is a stamp of
-# before, and the next one goes on.
+# A launcher that loses its command and exits with 0: the build fails, although an old stamp exists. The next build continues.
 printf '#!/bin/sh\n[ -e "%s" ] || exec "$@"\n' "$work/lose" >"$work/loser"
 chmod +x "$work/loser"
 lost="$work/lost"
@@ -170,8 +169,8 @@ for options in "" "SHARDS;3"; do
   nothing_to_do "$lost"
   let_time_pass
   touch "$project/factor.tch" "$work/lose"
-  if cmake --build "$lost" --config Release >"$log" 2>&1; then fail "lost kernels are no error"; fi
-  says "what it launched has not"
+  if cmake --build "$lost" --config Release >"$log" 2>&1; then fail "the build succeeds although kernels are lost"; fi
+  says "its command did not write"
   rm "$work/lose"
   run_build "$lost"
   says "Compiling kernels one"
@@ -179,7 +178,7 @@ for options in "" "SHARDS;3"; do
   nothing_to_do "$lost"
 done
 
-# Another tool, which its name says; another runtime; a cache that is the project's, and finds in it what a build before made.
+# TOOL with another name, RUNTIME, and a cache of the project, which a second build uses.
 cp "$package/bin/tritonc" "$work/other_tritonc"
 for build_of_cache in first second; do
   cached="$work/cached_$build_of_cache"
@@ -188,10 +187,10 @@ for build_of_cache in first second; do
     "-DONE_OPTIONS=TOOL;$work/other_tritonc;RUNTIME;TritonC::runtime"
   run_build "$cached"
   grep "other_tritonc compile" "$work/launched" | grep -q -- "--cache-dir $work/cache --cache-limit 100M" ||
-    fail "the cache does not reach the tool, or another tool does"
+    fail "the command has another tool or no cache options"
   "$(program_of "$cached")" || fail "the program of another tool fails"
   nothing_to_do "$cached"
-  [ -n "$(find "$work/cache" -type f)" ] || fail "there is nothing in the cache"
+  [ -n "$(find "$work/cache" -type f)" ] || fail "the cache is empty"
 done
 cmp "$work/cached_first/one.kernels/one.o" "$work/cached_second/one.kernels/one.o" || fail "the cache gives another object"
 let_time_pass
@@ -200,7 +199,7 @@ run_build "$cached"
 says "Compiling kernels one"
 says_not "Compiling kernels two"
 
-# An interrupted build: what is left is whole, and the next one goes on. ptxas takes its time here.
+# An interrupted build leaves only complete files, and the next build continues. A slow ptxas gives time for the signal.
 tool=$("$package/bin/tritonc" doctor | sed -n 's/^ptxas *\([^ ]*\) (.*/\1/p')
 printf '#!/bin/sh\ncase $* in *--version*) ;; *) sleep 1;; esac\nexec "%s" "$@"\n' "$tool" >"$work/slow_ptxas"
 chmod +x "$work/slow_ptxas"
@@ -213,7 +212,7 @@ for signal in INT TERM KILL; do
   child=$!
   sleep 0.9
   kill -$signal -- -$child 2>/dev/null || fail "the build was over before it was interrupted"
-  wait $child && fail "the interrupted build says that it succeeded"
+  wait $child && fail "the interrupted build succeeds"
   [ -z "$(find "$work/interrupted" -name '*.stamp')" ] || fail "there is a stamp after SIG$signal"
   if [ $signal != KILL ]; then
     sleep 0.3
@@ -224,7 +223,8 @@ for signal in INT TERM KILL; do
   nothing_to_do "$work/interrupted"
 done
 
-# Names that build systems stumble over. (`;` separates lists in CMake, `&` and quotes end a name in Ninja's depfiles.)
+# Paths with special characters. (Not tested: `;`, which separates lists in CMake; `&` and quotes, which end a name in Ninja's
+# depfiles.)
 long=$(printf 'x%.0s' $(seq 250))
 for name in 'a b' 'a$b' 'a#b' 'aé(@)%b' "$long"; do
   strange="$work/strange"
@@ -247,8 +247,8 @@ END
   nothing_to_do "$strange/build"
 done
 
-# Two builds of one folder at once: none of ours fails, and what is left is right. (`ar` and the linker may find a file that
-# the other is just writing; then the next build does it.)
+# Two concurrent builds in one folder: tritonc never fails, and the outputs are correct. (`ar` and the linker may read a file
+# that the other build writes. Then the next build succeeds.)
 let_time_pass
 echo '#define FACTOR 7' >"$project/factor.tch"
 cmake --build "$build" --config Release >"$work/first" 2>&1 &
@@ -258,7 +258,7 @@ wait $first || true
 cat "$work/first" "$work/second" >"$log"
 says_not '^error:'
 run_build "$build"
-"$(program_of "$build")" || fail "the program of two builds at once fails"
+"$(program_of "$build")" || fail "the program of two concurrent builds fails"
 nothing_to_do "$build"
 
 rm -rf "$work"

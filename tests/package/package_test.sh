@@ -1,11 +1,11 @@
 #!/bin/bash
-# Installs TritonC and builds samples/matmul against it, with few variants: builds do what is needed and no more.
+# Installs TritonC and builds samples/matmul with few variants. Each build must do only the necessary steps.
 #
 #   package_test.sh <CMake generator> <our source folder> <our build folder> <folder to work in>
 set -euo pipefail
 
 generator=$1 source=$2 build=$3
-work="$4/with a space, (an é) + an @" # CMake and ninja stumble over quotes, &, # and \$ in such places
+work="$4/with a space, (an é) + an @" # CMake and Ninja do not support quotes, &, # and \$ here
 prefix="$work/prefix"
 project="$work/project"
 kernels="$prefix/share/tritonc/kernels"
@@ -17,7 +17,7 @@ fail() {
   exit 1
 }
 
-# build_and <expect|refuse> <pattern>...: builds; each pattern must, or must not, be in what the build says.
+# build_and <expect|refuse> <pattern>...: builds. The output must (or must not) contain each pattern.
 build_and() {
   local mode=$1 pattern
   shift
@@ -35,7 +35,7 @@ nothing_to_do() {
   build_and refuse "Compiling" "Building" "Linking"
 }
 
-# Makefiles compare times; files written within one tick of the clock would look unchanged.
+# Make compares times, so a file that changes within one clock tick looks unchanged.
 let_time_pass() {
   sleep 1.1
 }
@@ -45,7 +45,7 @@ mkdir -p "$work"
 cmake --install "$build" --prefix "$prefix" --strip >"$log" 2>&1 || fail "cannot install"
 cp -r "$source/samples/matmul" "$project"
 
-# The sample needs both types and all layouts; one size of tiles is enough here.
+# The sample needs both types and all layouts. One tile size is enough for this test.
 cmake -S "$project" -B "$project/build" -G "$generator" -DCMAKE_BUILD_TYPE=Release \
   "-DCMAKE_PREFIX_PATH=$prefix" -DMATMUL_ARCHITECTURES=90a "-DMATMUL_VARIANTS=TM=64;TN=64;TK=32" \
   >"$log" 2>&1 || fail "cannot configure"
@@ -55,7 +55,7 @@ nothing_to_do
 
 "$program" >"$log" 2>&1 || fail "the program fails"
 
-# The sample has code for this machine too (EMULATE), which the emulator runs in the driver's place: once is enough.
+# The sample also has host code (EMULATE), which the emulator runs in place of the driver. One generator is enough.
 emulator=$(find "$prefix" -name libtritonc_emulator.so)
 if [ -n "$emulator" ] && [ "$generator" = Ninja ]; then
   TRITONC_DRIVER=$emulator "$program" >"$log" 2>&1 || fail "the program fails on the emulator"
@@ -69,26 +69,26 @@ touch "$kernels/matmul_layouts.tch"
 build_and expect "Compiling kernels gemm"
 nothing_to_do
 
-# A change inside a kernel reaches the program, but no C++ is compiled for it.
+# A changed kernel body changes the program, but compiles no C++.
 let_time_pass
 sed -i 's/\*pc = sum;/*pc = sum * 2;/' "$kernels/matmul.tc"
 build_and expect "Compiling kernels gemm" "Linking CXX executable"
 if grep -q "Building CXX" "$log"; then fail "a kernel's body changed and C++ was compiled"; fi
 nothing_to_do
 
-# A mistake stops the build and leaves what was there; its repair continues it.
+# An error in a kernel stops the build and keeps the old outputs. After a fix, the build continues.
 let_time_pass
 cp "$kernels/matmul.tc" "$work/good.tc"
 sed -i 's/USE_A @ USE_B/USE_A @ USE_C/' "$kernels/matmul.tc"
-if cmake --build "$project/build" --config Release >"$log" 2>&1; then fail "a mistake in a kernel was accepted"; fi
-grep -q "matmul.tc:[0-9]*:[0-9]*: error:.*USE_C" "$log" || fail "the mistake is not reported"
-"$program" >/dev/null || fail "a failed build took the program away"
+if cmake --build "$project/build" --config Release >"$log" 2>&1; then fail "the build accepts an error in a kernel"; fi
+grep -q "matmul.tc:[0-9]*:[0-9]*: error:.*USE_C" "$log" || fail "the error is not reported"
+"$program" >/dev/null || fail "a failed build removed the program"
 let_time_pass
 cp "$work/good.tc" "$kernels/matmul.tc"
 build_and expect "Compiling kernels gemm"
 nothing_to_do
 
-# An application can do without an object: everything in the header.
+# EMBED HEADER: an application without an object.
 mkdir "$work/header"
 cp "$source/tests/package/header_project/"* "$work/header"
 cmake -S "$work/header" -B "$work/header/build" -G "$generator" "-DCMAKE_PREFIX_PATH=$prefix" >"$log" 2>&1 ||

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A sample as its README says: configured by itself, built, and run where there is no GPU: first without anything to run on,
-# then on the emulator. Three arguments: the sample's folder, TritonC's build folder, where to work.
+# Configures and builds a sample as a separate project. Runs it first without a driver, then on the emulator.
+#
+#   sample_test.sh <folder of the sample> <our build folder> <folder to work in>
 set -euo pipefail
 
 sample=$1 tritonc=$2 work=$3
@@ -9,7 +10,7 @@ cmake -S "$sample" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTritonC_DIR=
   { cat "$work.log"; exit 1; }
 cmake --build "$work"
 
-# The one program that was built.
+# The only program of the sample.
 program=$(find "$work" -maxdepth 1 -type f -perm -u+x)
 CUDA_VISIBLE_DEVICES= TRITONC_DRIVER=/nowhere "$program" | tee "$work/nothing.txt"
 grep -q "no GPU here" "$work/nothing.txt"

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Kernels compiled on a cluster: Slurm with a controller and two nodes, all on this machine and as this user, in a folder of
-# their own. A node dies, a build is interrupted, a kernel is wrong; what is built is the same, byte by byte, as without it.
+# Compiles kernels with Slurm: a controller and two nodes, which run on this machine as this user. Cases: a node dies, a build
+# is interrupted, a kernel has an error. The outputs must have the same bytes as those of a local build.
 #
 #   slurm_test.sh <our build folder> <folder to work in> [<number of variants>]
 #
-# Says [SKIP] and why where that cannot be done: `apt-get install --no-install-recommends slurm-wlm` and the test runs.
+# Prints [SKIP] and the reason if Slurm is missing or does not start. To install it:
+# `apt-get install --no-install-recommends slurm-wlm`.
 set -euo pipefail
-export TRITONC_CACHE_DIR=off # or the second build would have nothing to compile
+export TRITONC_CACHE_DIR=off # with a cache, the second build would compile nothing
 
 package=$1 work=$2 variants=${3:-24}
 log="$work/log"
@@ -33,7 +34,7 @@ PATH=$PATH:/usr/sbin
 
 declare -A daemon=()
 
-# Of a node: the daemon, what it has started for each job, and the jobs, which know their node.
+# Kills the daemon of a node, its step daemons and its jobs. A job has the name of its node in its environment.
 kill_node() {
   kill -KILL ${daemon[$1]} 2>/dev/null || true
   wait ${daemon[$1]} 2>/dev/null || true
@@ -154,24 +155,24 @@ jobs_on() { grep -c "allocate_resources.*NodeList=$1" "$work/controller.daemon";
 configure local "-DTritonC_PTXAS=$tool"
 builds local || fail "the build without a cluster fails"
 
-# Both nodes do some of it. (The name of ptxas is no matter, its version is.)
+# Both nodes compile shards. (The objects depend on the version of ptxas, not on its name.)
 configure_cluster whole
 builds whole || fail "the build on the cluster fails"
 compare whole local
-[ "$(jobs_on a)" -gt 0 ] && [ "$(jobs_on b)" -gt 0 ] || fail "a node has had nothing to do"
+[ "$(jobs_on a)" -gt 0 ] && [ "$(jobs_on b)" -gt 0 ] || fail "a node has compiled nothing"
 builds whole && grep -q "no work to do" "$log" || fail "a second build has something to do"
 
-# An error in a kernel is the build's, and is not tried again.
+# An error in a kernel fails the build, and the command is not launched again.
 jobs=$(($(jobs_on a) + $(jobs_on b)))
 sed 's/n)/m)/' -i.right "$work/project/one.tc"
 configure_cluster wrong
-cmake --build "$work/wrong" -j 1 >"$log" 2>&1 && fail "a wrong kernel compiles"
-grep -q "error: .*\`n\`" "$log" && ! grep -q "^launch_again:" "$log" || fail "it does not say what is wrong, or too much"
-[ $(($(jobs_on a) + $(jobs_on b))) = $((jobs + 1)) ] || fail "a wrong kernel is tried again"
+cmake --build "$work/wrong" -j 1 >"$log" 2>&1 && fail "a kernel with an error compiles"
+grep -q "error: .*\`n\`" "$log" && ! grep -q "^launch_again:" "$log" || fail "the build does not report the error, or launches it again"
+[ $(($(jobs_on a) + $(jobs_on b))) = $((jobs + 1)) ] || fail "a kernel with an error is compiled again"
 mv "$work/project/one.tc.right" "$work/project/one.tc"
 
-# An interrupted build leaves no job after, and the next one goes on. (What runs in the background of a script ignores SIGINT
-# unless told otherwise.)
+# An interrupted build leaves no job, and the next build continues. (A background process of a script ignores SIGINT, so
+# Python restores the default handler.)
 for signal in INT TERM; do
   configure_cluster interrupted
   setsid python3 -c 'import os, signal, sys
@@ -181,13 +182,13 @@ os.execvp(sys.argv[1], sys.argv[1:])' cmake --build "$work/interrupted" -j 8 >"$
   has_jobs() { [ -n "$(squeue -h -t running)" ]; }
   wait_until 10 has_jobs || fail "no job runs"
   kill -$signal -- -$child
-  wait $child && fail "the build says that it succeeded after SIG$signal"
-  wait_until 5 no_jobs || fail "jobs go on after SIG$signal: $(squeue -h)"
+  wait $child && fail "the build succeeds after SIG$signal"
+  wait_until 5 no_jobs || fail "jobs continue after SIG$signal: $(squeue -h)"
   builds interrupted || fail "the build after SIG$signal fails"
   compare interrupted local
 done
 
-# An interrupted measurement leaves no runner after, and no file.
+# An interrupted tritonc tune leaves no tuner process and no file.
 cat >"$work/runner" <<END
 #!/bin/sh
 if [ "\$1" = describe ]; then
@@ -204,17 +205,17 @@ for signal in INT TERM; do
     -o "$work/tune.json" >"$log" 2>&1 &
   child=$!
   both_measure() { [ "$(wc -l <"$work/measuring")" = 2 ]; }
-  wait_until 20 both_measure || fail "not both runners are started"
+  wait_until 20 both_measure || fail "less than two tuners have started"
   kill -$signal $child
-  wait $child && fail "tritonc tune says that it succeeded after SIG$signal"
-  wait_until 5 no_jobs || fail "runners go on after SIG$signal: $(squeue -h)"
+  wait $child && fail "tritonc tune succeeds after SIG$signal"
+  wait_until 5 no_jobs || fail "tuners continue after SIG$signal: $(squeue -h)"
   for task in $(cat "$work/measuring"); do
-    [ ! -d /proc/$task ] || fail "a runner is alive after SIG$signal"
+    [ ! -d /proc/$task ] || fail "a tuner still runs after SIG$signal"
   done
-  [ ! -e "$work/tune.json" ] || fail "there is a file after SIG$signal"
+  [ ! -e "$work/tune.json" ] || fail "tritonc tune wrote a file after SIG$signal"
 done
 
-# A node dies. Its parts are compiled by the other one.
+# A node dies. The other node compiles its shards.
 configure_cluster dying
 builds dying &
 child=$!
@@ -222,9 +223,9 @@ has_job_on_b() { [ -n "$(squeue -h -t running -w b)" ]; }
 wait_until 10 has_job_on_b || fail "node b has nothing to do"
 kill_node b
 wait $child || fail "the build fails when a node dies"
-grep -q "launch_again: srun ended with [0-9]*, and not the command (1 of 3)" "$log" || fail "nothing was launched again"
+grep -q "launch_again: srun ended with [0-9]*, and not the command (1 of 3)" "$log" || fail "no command was launched again"
 compare dying local
-echo "$variants variants; $(grep -c '^launch_again:' "$log") of 8 parts were launched again"
+echo "$variants variants; $(grep -c '^launch_again:' "$log") of 8 shards were launched again"
 trap - EXIT
 stop_cluster
 rm -rf "$work"

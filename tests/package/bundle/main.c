@@ -1,4 +1,4 @@
-// The same as wrapper.cpp, by the header for C.
+// The same as wrapper.cpp, with the C header.
 #include <scale.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Launches with arguments that are refused before a driver is needed.
+// The launch fails with null_pointer, so it needs no driver.
 #include <my/vectors.hpp>
 
 int variants_seen_elsewhere();

@@ -1,4 +1,4 @@
-// Launches that are refused before a driver is needed, and a count of what was compiled.
+// The launches fail with null_pointer, so they need no driver. Also checks the variants.
 #include <one.hpp>
 #include <two.hpp>
 
@@ -8,6 +8,6 @@ int main() {
   first.n = second.n = 1024;
   bool refused = one::one::launch({}, first).code() == tritonc::status_code::null_pointer &&
                  two::two::launch({}, second).code() == tritonc::status_code::null_pointer;
-  bool is_default = two::two::variants()[0].TAG == 2; // not the larger number
+  bool is_default = two::two::variants()[0].TAG == 2; // not the first value
   return is_default && refused && one::one::variants().size() == 2 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// 21 * 2 = 42, or the word for what went wrong.
+// Returns "42" (21 * 2), or the name of the failure.
 #include <scale.hpp>
 #include <tritonc/device.hpp>
 

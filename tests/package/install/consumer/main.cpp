@@ -1,4 +1,4 @@
-// A launch that is refused before a driver is needed.
+// The launch fails with null_pointer, so it needs no driver.
 #include <my/product.hpp>
 
 int main() {

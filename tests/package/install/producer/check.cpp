@@ -1,4 +1,4 @@
-// 21 * 2 = 42, wherever the driver is.
+// Computes 21 * 2 = 42 with the driver of the environment.
 #include <my/product.hpp>
 #include <tritonc/device.hpp>
 
